@@ -1,0 +1,84 @@
+//! What the engine is asked, by whom, and what it answers: plain data.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::stack::Known;
+use crate::events::stack::RevisionAccepted;
+use crate::events::{Cause, Meta, Position};
+use crate::model::{
+    Action, Caller, CommandId, JsonMap, ProjectId, RequestId, ResourceId, ResourceName, Secret,
+    StackId, StackName, Status,
+};
+use crate::template::StackSource;
+
+/// Who asks, in which request.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    pub caller: Arc<Caller>,
+    pub token: Secret<String>,
+    pub request_id: RequestId,
+    pub command_id: CommandId,
+}
+
+impl Requester {
+    /// What the events of the command carry.
+    pub(super) fn meta(&self) -> Arc<Meta> {
+        Arc::new(Meta {
+            caller: Some(self.caller.clone()),
+            request_id: Some(self.request_id.clone()),
+            cause: Some(Cause::Command(self.command_id)),
+            correlation: None,
+        })
+    }
+}
+
+/// A command was taken: its events are at the position, and durable once the log says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    pub stack: StackId,
+    pub name: StackName,
+    pub position: Position,
+}
+
+/// What a create asks for.
+#[derive(Clone, Debug)]
+pub struct CreateStack {
+    pub name: StackName,
+    pub source: StackSource,
+    pub timeout_mins: Option<u32>,
+    pub disable_rollback: bool,
+    pub tags: Vec<String>,
+}
+
+/// What an update asks for; what it leaves out stays, as Heat's PUT and PATCH have it.
+#[derive(Clone, Debug, Default)]
+pub struct UpdateStack {
+    /// PATCH: template, environment, files and parameters stay where none are given.
+    pub existing: bool,
+    pub template: Option<Value>,
+    pub environment: JsonMap,
+    pub files: BTreeMap<String, String>,
+    pub parameters: JsonMap,
+    /// Parameters of the former revision that a PATCH drops.
+    pub clear_parameters: Vec<String>,
+    pub timeout_mins: Option<u32>,
+    pub disable_rollback: Option<bool>,
+    pub tags: Option<Vec<String>>,
+}
+
+/// How a stack stands, as its actor knows it.
+pub struct Standing {
+    pub id: StackId,
+    pub name: StackName,
+    pub project_id: ProjectId,
+    pub action: Action,
+    pub status: Status,
+    pub deleted: bool,
+    pub revision: RevisionAccepted,
+    pub known: Option<Arc<Known>>,
+    pub incarnations: IndexMap<ResourceName, ResourceId>,
+}

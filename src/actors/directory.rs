@@ -1,0 +1,133 @@
+//! Finds or wakes an actor by its id. A stack and its resources share an arbiter; stacks spread
+//! over all of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
+
+use actix::prelude::*;
+
+use super::project::Project;
+use super::services::Services;
+use super::shell::Shell;
+use super::stack::Stack;
+use crate::events::StreamId;
+use crate::model::{ProjectId, StackId};
+
+/// The pause before an actor that broke off is woken again; the log may be out of order for long.
+const REWAKE_AFTER: Duration = Duration::from_millis(500);
+
+/// Where the living actors are.
+pub struct Directory {
+    arbiters: Vec<ArbiterHandle>,
+    services: OnceLock<Arc<Services>>,
+    living: Mutex<Living>,
+}
+
+#[derive(Default)]
+struct Living {
+    stacks: HashMap<StackId, Addr<Shell<Stack>>>,
+    projects: HashMap<ProjectId, Addr<Shell<Project>>>,
+    closed: bool,
+}
+
+impl Directory {
+    /// A directory over as many arbiters as the machine has cores. Needs a running actix system.
+    pub fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            arbiters: (0..cores).map(|_| Arbiter::new().handle()).collect(),
+            services: OnceLock::new(),
+            living: Mutex::default(),
+        }
+    }
+
+    /// Hands over what actors work with, once.
+    pub fn open(&self, services: Arc<Services>) {
+        let _ = self.services.set(services);
+    }
+
+    /// The stack's actor, woken if it rests; `None` once the engine stops.
+    pub fn stack(&self, id: StackId) -> Option<Addr<Shell<Stack>>> {
+        let services = self.services.get()?.clone();
+        let mut living = self.living();
+        if living.closed {
+            return None;
+        }
+        if let Some(address) = living.stacks.get(&id).filter(|address| address.connected()) {
+            return Some(address.clone());
+        }
+        let address = Shell::start_in_arbiter(&self.arbiter(id.0.as_u128()), move |_| {
+            Shell::asleep(services, StreamId::stack(id), Stack::named(id), Default::default())
+        });
+        living.stacks.insert(id, address.clone());
+        Some(address)
+    }
+
+    /// The project's actor, woken if it rests; `None` once the engine stops.
+    pub fn project(&self, id: &ProjectId) -> Option<Addr<Shell<Project>>> {
+        let services = self.services.get()?.clone();
+        let mut living = self.living();
+        if living.closed {
+            return None;
+        }
+        if let Some(address) = living.projects.get(id).filter(|address| address.connected()) {
+            return Some(address.clone());
+        }
+        let stream = StreamId::project(id);
+        let address = Shell::start_in_arbiter(&self.arbiter(0), move |_| {
+            Shell::asleep(services, stream, Project::default(), ())
+        });
+        living.projects.insert(id.clone(), address.clone());
+        Some(address)
+    }
+
+    /// Forgets a stack's actor that stops, unless another has taken its place.
+    pub fn forget_stack(&self, id: StackId, address: &Addr<Shell<Stack>>) {
+        let mut living = self.living();
+        if living.stacks.get(&id) == Some(address) {
+            living.stacks.remove(&id);
+        }
+    }
+
+    /// Forgets a project's actor that stops.
+    pub fn forget_project(&self, address: &Addr<Shell<Project>>) {
+        self.living().projects.retain(|_, living| living != address);
+    }
+
+    /// Wakes a stack after a pause: it broke off and may owe work.
+    pub fn rewake(self: &Arc<Self>, id: StackId) {
+        let directory = self.clone();
+        actix::spawn(async move {
+            tokio::time::sleep(REWAKE_AFTER).await;
+            directory.stack(id);
+        });
+    }
+
+    /// The ids of the stacks that are awake.
+    pub fn awake(&self) -> Vec<StackId> {
+        self.living().stacks.keys().copied().collect()
+    }
+
+    /// Lets nobody be woken any more, and gives out who is awake.
+    pub fn close(&self) -> Vec<Addr<Shell<Stack>>> {
+        let mut living = self.living();
+        living.closed = true;
+        living.projects.clear();
+        living.stacks.drain().map(|(_, address)| address).collect()
+    }
+
+    fn arbiter(&self, spread: u128) -> ArbiterHandle {
+        self.arbiters[(spread % self.arbiters.len() as u128) as usize].clone()
+    }
+
+    fn living(&self) -> MutexGuard<'_, Living> {
+        self.living.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Default for Directory {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,434 @@
+//! The engine: the one handle that others hold. It checks what is asked, takes names, and passes
+//! commands to the actors.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use tracing::{info, warn};
+
+use super::asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
+use super::credentials::Credentials;
+use super::directory::Directory;
+use super::preview::{self, Preview};
+use super::project::ProjectCommand;
+use super::project_actor::HolderOf;
+use super::services::{EngineLimits, Services};
+use super::shell::{Ask, Inhabit, Receipt, fold};
+use super::stack::{Create, Known, Revise, StackCommand};
+use super::stack_actor::{Drop, Stand};
+use super::{definition, resource::Resource, source};
+use crate::clock::Clock;
+use crate::events::log::EventLog;
+use crate::events::vault::Vault;
+use crate::events::{StreamId, StreamRevision};
+use crate::model::{Action, JsonMap, Refusal, ResourceId, ResourceName, StackId, StackName};
+use crate::openstack::Cloud;
+use crate::resource_types::Registry;
+use crate::template::{StackDefinition, StackSource};
+
+/// What the engine is made of.
+pub struct EngineParts {
+    pub log: Arc<dyn EventLog>,
+    pub vault: Arc<Vault>,
+    pub registry: Arc<Registry>,
+    /// Without one only types that call no cloud can be created.
+    pub cloud: Option<Arc<Cloud>>,
+    pub clock: Arc<dyn Clock>,
+    pub limits: EngineLimits,
+}
+
+/// The handle.
+#[derive(Clone)]
+pub struct Engine {
+    services: Arc<Services>,
+}
+
+impl Engine {
+    /// Starts the engine. Needs a running actix system, whose arbiters carry the actors.
+    pub fn start(parts: EngineParts) -> Engine {
+        let directory = Arc::new(Directory::new());
+        let services = Arc::new(Services {
+            log: parts.log,
+            vault: parts.vault,
+            registry: parts.registry,
+            cloud: parts.cloud,
+            clock: parts.clock,
+            limits: parts.limits,
+            directory: directory.clone(),
+            credentials: Credentials::default(),
+        });
+        directory.open(services.clone());
+        actix::spawn(drop_what_was_lost(services.clone()));
+        Engine { services }
+    }
+
+    /// Wakes the stacks that have work left; it goes on with nobody asking.
+    pub async fn recover(&self, unsettled: Vec<StackId>) {
+        if !unsettled.is_empty() {
+            info!(stacks = unsettled.len(), "unsettled stacks are woken");
+        }
+        for id in unsettled {
+            self.services.directory.stack(id);
+        }
+    }
+
+    /// Accepts a new stack.
+    pub async fn create_stack(
+        &self,
+        who: &Requester,
+        ask: CreateStack,
+    ) -> Result<Accepted, Refusal> {
+        check_name(&ask.name)?;
+        let services = &self.services;
+        let project = &who.caller.project_id;
+        let id = StackId(services.clock.fresh_id());
+        let known = self.prepare(who, &ask.source, id, &ask.name).await?;
+        // First the name: while a project has one, its trusts are not given back.
+        self.take_name(who, &ask.name, id).await?;
+        let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
+        if let Err(refusal) = services.credentials.ensure(services, who).await {
+            let _ = services.ask_project(project, release(), who.meta()).await;
+            return Err(refusal);
+        }
+        let revise = self.revise(
+            who,
+            id,
+            &ask.source,
+            known,
+            (ask.tags, ask.timeout_mins, ask.disable_rollback),
+        )?;
+        let create = Create {
+            id,
+            name: ask.name.clone(),
+            project_id: project.clone(),
+            owner_user_name: who.caller.user_name.clone(),
+            revise,
+        };
+        let created = self.ask_stack(id, who, || StackCommand::Create(Box::new(create.clone())));
+        match created.await {
+            Ok(receipt) => Ok(Accepted { stack: id, name: ask.name, position: receipt.position }),
+            Err(refusal) => {
+                let _ = services.ask_project(project, release(), who.meta()).await;
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Accepts a new definition for a stack.
+    pub async fn update_stack(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        ask: UpdateStack,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        refuse_deleting(&standing)?;
+        let former = self.source(&standing).await?;
+        let source = source::updated(&ask, &former);
+        let known = self.prepare(who, &source, stack, &standing.name).await?;
+        if let Some(before) = &standing.known {
+            known.definition.check_immutable(&before.definition)?;
+        }
+        self.services.credentials.ensure(&self.services, who).await?;
+        let kept_tags = if ask.existing { standing.revision.tags.clone() } else { Vec::new() };
+        let settings = (
+            ask.tags.unwrap_or(kept_tags),
+            ask.timeout_mins.or(standing.revision.timeout_mins),
+            ask.disable_rollback.unwrap_or(standing.revision.disable_rollback),
+        );
+        let revise = self.revise(who, stack, &source, known, settings)?;
+        let receipt =
+            self.ask_stack(stack, who, || StackCommand::Update(Box::new(revise.clone()))).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Accepts the deletion of a stack.
+    pub async fn delete_stack(&self, who: &Requester, stack: StackId) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        // A trust that no longer works must not keep a stack from being deleted.
+        if let Err(refusal) = self.services.credentials.ensure(&self.services, who).await {
+            warn!(stack.id = %stack, %refusal, "a stack is deleted without a new trust");
+        }
+        let receipt = self.ask_stack(stack, who, || StackCommand::Delete).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Stops the update under way, with a rollback or without.
+    pub async fn cancel_update(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        rollback: bool,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let command = || match rollback {
+            true => StackCommand::CancelUpdate,
+            false => StackCommand::CancelWithoutRollback,
+        };
+        let receipt = self.ask_stack(stack, who, command).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Refuses a definition whose resources require one another in a circle.
+    pub fn check_graph(&self, definition: &StackDefinition) -> Result<(), Refusal> {
+        definition::dependencies(&self.services, definition).map(|_| ())
+    }
+
+    /// What a create would make; nothing is written.
+    pub async fn preview_create(
+        &self,
+        who: &Requester,
+        ask: &CreateStack,
+    ) -> Result<Preview, Refusal> {
+        check_name(&ask.name)?;
+        if let Some(address) = self.services.directory.project(&who.caller.project_id)
+            && address.send(HolderOf(ask.name.clone())).await.ok().flatten().is_some()
+        {
+            return Err(name_taken(&ask.name));
+        }
+        let id = StackId(self.services.clock.fresh_id());
+        let known = self.prepare(who, &ask.source, id, &ask.name).await?;
+        Ok(preview::of_create(&known))
+    }
+
+    /// What an update would do; nothing is written.
+    pub async fn preview_update(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        ask: &UpdateStack,
+    ) -> Result<Preview, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        refuse_deleting(&standing)?;
+        let former = self.source(&standing).await?;
+        let source = source::updated(ask, &former);
+        let known = self.prepare(who, &source, stack, &standing.name).await?;
+        let mut resources = IndexMap::new();
+        for (name, id) in &standing.incarnations {
+            resources.insert(name.clone(), self.resource(*id).await?);
+        }
+        Ok(preview::of_update(&self.services, &known, &resources))
+    }
+
+    /// The source of the stack's newest revision, secrets open: for the stack's own owner alone.
+    pub async fn source_of(&self, who: &Requester, stack: StackId) -> Result<StackSource, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        self.source(&standing).await
+    }
+
+    /// A resource's attributes from the cloud's present state; an empty list asks for all.
+    pub async fn inspect_resource(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+        attributes: &[String],
+    ) -> Result<JsonMap, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let missing = || Refusal::not_found("Resource", name);
+        let id = standing.incarnations.get(name).ok_or_else(missing)?;
+        let resource = self.resource(*id).await?;
+        let knowledge = Resource::knowledge(&self.services);
+        let Some((driver, subject)) = resource.inspected(&knowledge) else {
+            return Ok(JsonMap::new());
+        };
+        let session = match &self.services.cloud {
+            Some(cloud) => cloud.session_for_token(&who.token, &who.caller.project_id),
+            None => crate::openstack::Session::detached(),
+        };
+        driver
+            .attributes(&session, &subject, attributes)
+            .await
+            .map_err(|error| Refusal::new(error.class, error.message))
+    }
+
+    /// Lets everything that was decided become durable, and stops.
+    pub async fn shutdown(&self) {
+        for stack in self.services.directory.close() {
+            stack.do_send(Drop);
+        }
+        let last = self.services.log.durable_position();
+        if let Err(error) = self.services.log.durable(last).await {
+            warn!(%error, "the last events did not become durable");
+        }
+    }
+
+    async fn prepare(
+        &self,
+        who: &Requester,
+        source: &StackSource,
+        id: StackId,
+        name: &StackName,
+    ) -> Result<Known, Refusal> {
+        let services = &self.services;
+        let known = definition::prepare(services, source, id, name, &who.caller.project_id)?;
+        if let Some(cloud) = &services.cloud {
+            let session = cloud.session_for_token(&who.token, &who.caller.project_id);
+            services.registry.check_custom_constraints(&known.definition, &session).await?;
+        }
+        Ok(known)
+    }
+
+    fn revise(
+        &self,
+        who: &Requester,
+        id: StackId,
+        source: &StackSource,
+        known: Known,
+        (tags, timeout_mins, disable_rollback): (Vec<String>, Option<u32>, bool),
+    ) -> Result<Revise, Refusal> {
+        let scope = StreamId::stack(id);
+        let hidden = known.definition.hidden_parameters();
+        let (blob, parameters) = source::encode(
+            source,
+            &known.definition,
+            &hidden,
+            &self.services.vault,
+            scope.as_str(),
+        )
+        .map_err(|error| Refusal::unavailable(error.to_string()))?;
+        Ok(Revise {
+            source: self.services.log.put_blob(&blob),
+            known: Arc::new(known),
+            parameters,
+            tags,
+            timeout_mins,
+            disable_rollback,
+            user_id: who.caller.user_id.clone(),
+        })
+    }
+
+    /// Takes a name; one held by a stack that was deleted, or never came to be, is free.
+    async fn take_name(
+        &self,
+        who: &Requester,
+        name: &StackName,
+        id: StackId,
+    ) -> Result<(), Refusal> {
+        let services = &self.services;
+        let project = &who.caller.project_id;
+        let limit = services.limits.max_stacks_per_tenant.filter(|_| !who.caller.is_admin());
+        let reserve = || ProjectCommand::Reserve { name: name.clone(), stack_id: id, limit };
+        let refusal = match services.ask_project(project, reserve(), who.meta()).await {
+            Ok(_) => return Ok(()),
+            Err(refusal) => refusal,
+        };
+        let Some(address) = services.directory.project(project) else { return Err(refusal) };
+        let Ok(Some(holder)) = address.send(HolderOf(name.clone())).await else {
+            return Err(refusal);
+        };
+        // The holder's actor gives the name back when it wakes and finds the stack deleted.
+        if self.stand(holder).await?.is_some_and(|standing| !standing.deleted) {
+            return Err(refusal);
+        }
+        let release = ProjectCommand::Release { name: name.clone(), stack_id: holder };
+        services.ask_project(project, release, who.meta()).await?;
+        services.ask_project(project, reserve(), who.meta()).await.map(|_| ())
+    }
+
+    async fn standing(&self, who: &Requester, stack: StackId) -> Result<Standing, Refusal> {
+        let missing = || Refusal::not_found("Stack", stack);
+        let standing = self.stand(stack).await?.ok_or_else(missing)?;
+        // Another project's stack is not found, so that its existence stays unknown.
+        if standing.project_id != who.caller.project_id && !who.caller.is_admin() {
+            return Err(missing());
+        }
+        if standing.deleted {
+            return Err(Refusal::not_found("Stack", &standing.name));
+        }
+        Ok(standing)
+    }
+
+    async fn stand(&self, stack: StackId) -> Result<Option<Standing>, Refusal> {
+        for _ in 0..SENDS_MAX {
+            let Some(address) = self.services.directory.stack(stack) else { break };
+            if let Ok(standing) = address.send(Stand).await {
+                return Ok(standing);
+            }
+        }
+        Err(Refusal::unavailable("The engine does not answer at present."))
+    }
+
+    /// Sends a command; an actor that went to rest meanwhile is woken and asked again, which is
+    /// harmless, for a command is answered once.
+    async fn ask_stack(
+        &self,
+        stack: StackId,
+        who: &Requester,
+        command: impl Fn() -> StackCommand,
+    ) -> Result<Receipt, Refusal> {
+        for _ in 0..SENDS_MAX {
+            let Some(address) = self.services.directory.stack(stack) else { break };
+            if let Ok(answer) = address.send(Ask { command: command(), meta: who.meta() }).await {
+                return answer;
+            }
+        }
+        Err(Refusal::unavailable("The engine does not answer at present."))
+    }
+
+    async fn source(&self, standing: &Standing) -> Result<StackSource, Refusal> {
+        definition::open(&self.services, standing.id, &standing.revision)
+            .await
+            .map_err(|error| Refusal::unavailable(error.to_string()))?
+            .map_err(Refusal::unavailable)
+    }
+
+    async fn resource(&self, id: ResourceId) -> Result<Resource, Refusal> {
+        let unavailable =
+            |error: crate::events::log::LogError| Refusal::unavailable(error.to_string());
+        let log = &self.services.log;
+        let slice =
+            log.read(&StreamId::resource(id), StreamRevision(0)).await.map_err(unavailable)?;
+        let (resource, _) =
+            fold(Resource::new(id), &slice.events, slice.head).map_err(unavailable)?;
+        Ok(resource)
+    }
+}
+
+/// How often a command is sent to an actor that keeps going to rest.
+const SENDS_MAX: usize = 5;
+
+/// Drops every actor that went ahead of a log that failed, and wakes it from what is durable.
+async fn drop_what_was_lost(services: Arc<Services>) {
+    let mut generation = services.log.generation();
+    while generation.changed().await.is_ok() {
+        warn!("the log lost events that were not durable; actors are read back");
+        for id in services.directory.awake() {
+            if let Some(address) = services.directory.stack(id) {
+                address.do_send(Drop);
+            }
+            services.directory.rewake(id);
+        }
+    }
+}
+
+fn check_name(name: &StackName) -> Result<(), Refusal> {
+    let text = name.as_str();
+    let starts_well = text.starts_with(|first: char| first.is_ascii_alphabetic());
+    let mut rest = text.chars();
+    let good = rest.all(|letter| letter.is_ascii_alphanumeric() || "_.-".contains(letter));
+    if starts_well && good && text.len() <= STACK_NAME_MAX {
+        return Ok(());
+    }
+    Err(Refusal::validation(format!(
+        "Invalid stack name {name} must contain only alphanumeric or \"_-.\" characters, must \
+         start with alpha and must be {STACK_NAME_MAX} characters or less."
+    )))
+}
+
+/// Characters in a stack's name, Heat's `max_stack_name`.
+const STACK_NAME_MAX: usize = 255;
+
+fn name_taken(name: &StackName) -> Refusal {
+    Refusal::new("StackExists", format!("The Stack ({name}) already exists."))
+}
+
+fn refuse_deleting(standing: &Standing) -> Result<(), Refusal> {
+    if standing.action == Action::Delete {
+        return Err(Refusal::new(
+            "NotSupported",
+            "Updating a stack when it is deleting is not supported.",
+        ));
+    }
+    Ok(())
+}

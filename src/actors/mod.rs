@@ -1,0 +1,27 @@
+//! Where decisions become events and effects: machines for stacks, resources and projects, the
+//! shell that runs them, and the engine, the one handle that others hold.
+//!
+//! A machine is pure: `decide` asks no clock, no cloud and no log; what it needs it is handed.
+//! `shell` is the one place where actix, the log and a machine meet.
+#![warn(clippy::wildcard_enum_match_arm)]
+
+mod asks;
+pub mod credentials;
+mod definition;
+pub mod directory;
+pub mod engine;
+pub mod preview;
+pub mod project;
+mod project_actor;
+pub mod provisioner;
+pub mod resource;
+pub mod services;
+pub mod shell;
+mod source;
+pub mod stack;
+pub mod stack_actor;
+
+pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
+pub use engine::{Engine, EngineParts};
+pub use preview::Preview;
+pub use services::{EngineLimits, Services};

@@ -1,0 +1,68 @@
+//! The project's actor.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::project::{Project, ProjectCommand, ProjectEffect};
+use super::services::Services;
+use super::shell::{Ask, Inhabit, Shell, Woken};
+use crate::events::log::LogError;
+use crate::events::{Position, RecordedEvent};
+use crate::model::{StackId, StackName};
+
+impl Inhabit for Project {
+    type Links = ();
+
+    fn knowledge(_services: &Arc<Services>) {}
+
+    fn load(
+        _services: Arc<Services>,
+        _events: Vec<Arc<RecordedEvent>>,
+        machine: Self,
+    ) -> BoxFuture<'static, Result<Woken<Self>, LogError>> {
+        futures::future::ready(Ok(Woken { machine, link: Box::new(|()| ()) })).boxed()
+    }
+
+    fn broken(shell: &mut Shell<Self>, _error: &LogError, ctx: &mut Context<Shell<Self>>) {
+        shell.services.directory.forget_project(&ctx.address());
+        ctx.stop();
+    }
+
+    fn perform(
+        shell: &mut Shell<Self>,
+        effect: ProjectEffect,
+        at: Position,
+        ctx: &mut Context<Shell<Self>>,
+    ) {
+        let ProjectEffect::ReturnTrust { user_id, trust_id } = effect;
+        let (services, stream) = (shell.services.clone(), shell.stream().clone());
+        let sealed = trust_id.clone();
+        let give_back = async move {
+            // Nothing leaves before it is on record.
+            services.log.durable(at).await.is_ok()
+                && services.credentials.give_back(&services, &stream, &sealed).await
+        };
+        ctx.spawn(give_back.into_actor(shell).map(move |gone, shell, ctx| {
+            if gone {
+                let command = ProjectCommand::TrustGone { user_id, trust_id };
+                ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+            }
+        }));
+    }
+}
+
+/// Asks a project which stack holds a name.
+#[derive(Message)]
+#[rtype(result = "Option<StackId>")]
+pub(super) struct HolderOf(pub(super) StackName);
+
+impl Handler<HolderOf> for Shell<Project> {
+    type Result = Option<StackId>;
+
+    fn handle(&mut self, ask: HolderOf, _ctx: &mut Context<Self>) -> Option<StackId> {
+        self.machine.holder(&ask.0)
+    }
+}

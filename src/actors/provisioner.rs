@@ -1,0 +1,236 @@
+//! Runs what resources do outside: beats of their drivers, pauses, reports to their stack.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix::prelude::*;
+use actix::{ActorFutureExt, WrapFuture};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tracing::warn;
+
+use super::resource::{Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect};
+use super::services::Services;
+use super::shell::{Ask, Inhabit, Shell, Woken};
+use super::stack::{Stack, StackCommand};
+use crate::events::log::LogError;
+use crate::events::{Position, RecordedEvent};
+use crate::model::{Action, JsonMap, ProjectId, ResourceId, Status};
+use crate::resource_types::{Beat, Driver, DriverError, Subject};
+use crate::template::ALL_ATTRIBUTES;
+
+/// What a resource's actor holds of others.
+#[derive(Default)]
+pub struct ResourceLinks {
+    /// Its stack; `None` only for an actor that was never linked.
+    pub stack: Option<Addr<Shell<Stack>>>,
+    /// The physical ids of the stack's resources, shared with them.
+    pub taken: Taken,
+}
+
+/// The physical ids that a stack's resources have: what a search for a lost call must not adopt.
+pub type Taken = Arc<Mutex<HashMap<ResourceId, String>>>;
+
+/// Notes a resource's physical id.
+pub(super) fn note_taken(taken: &Taken, id: ResourceId, physical_id: Option<&String>) {
+    let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+    match physical_id {
+        Some(physical_id) => taken.insert(id, physical_id.clone()),
+        None => taken.remove(&id),
+    };
+}
+
+fn taken_by_others(taken: &Taken, id: ResourceId) -> BTreeSet<String> {
+    let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+    let others = taken.iter().filter(|(other, _)| **other != id);
+    others.map(|(_, physical_id)| physical_id.clone()).collect()
+}
+
+/// Ends an actor whose stack breaks off or rests.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Halt;
+
+impl Handler<Halt> for Shell<Resource> {
+    type Result = ();
+
+    fn handle(&mut self, _: Halt, ctx: &mut Context<Self>) {
+        ctx.stop();
+    }
+}
+
+/// A child could not go on: its stack must be woken anew.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct ChildBroken(pub ResourceId);
+
+impl Inhabit for Resource {
+    type Links = ResourceLinks;
+
+    fn knowledge(services: &Arc<Services>) -> Knowledge {
+        Knowledge {
+            registry: services.registry.clone(),
+            vault: services.vault.clone(),
+            action_retry_limit: services.limits.action_retry_limit,
+        }
+    }
+
+    fn load(
+        _services: Arc<Services>,
+        _events: Vec<Arc<RecordedEvent>>,
+        machine: Self,
+    ) -> BoxFuture<'static, Result<Woken<Self>, LogError>> {
+        futures::future::ready(Ok(Woken { machine, link: Box::new(|_| ()) })).boxed()
+    }
+
+    fn broken(shell: &mut Shell<Self>, _error: &LogError, ctx: &mut Context<Shell<Self>>) {
+        if let Some(stack) = &shell.links.stack {
+            stack.do_send(ChildBroken(shell.machine.id));
+        }
+        ctx.stop();
+    }
+
+    fn perform(
+        shell: &mut Shell<Self>,
+        effect: ResourceEffect,
+        at: Position,
+        ctx: &mut Context<Shell<Self>>,
+    ) {
+        let services = shell.services.clone();
+        let project = shell.machine.stack.as_ref().map(|stack| stack.project_id.clone());
+        let project = project.unwrap_or_default();
+        match effect {
+            ResourceEffect::Report => {
+                let report = shell.machine.report(&Self::knowledge(&services));
+                let gone = (report.action, report.status) == (Action::Delete, Status::Complete);
+                let held = report.physical_id.as_ref().filter(|_| !gone);
+                note_taken(&shell.links.taken, report.id, held);
+                if let Some(stack) = &shell.links.stack {
+                    let command = StackCommand::Report(Box::new(report));
+                    stack.do_send(Ask { command, meta: shell.meta().clone() });
+                }
+            }
+            ResourceEffect::Later { epoch, after } => {
+                ctx.run_later(after, move |shell, ctx| {
+                    come_back(shell, ResourceCommand::Due { epoch }, ctx);
+                });
+            }
+            ResourceEffect::Call(call) => {
+                let BeatCall { epoch, driver_type, work, step, attempt, observe, user_id, .. } =
+                    *call;
+                let mut subject = call.subject;
+                subject.taken = taken_by_others(&shell.links.taken, shell.machine.id);
+                let call = async move {
+                    if step.mutates && services.log.durable(at).await.is_err() {
+                        // The intent was lost with its group; this actor is about to be dropped.
+                        return None;
+                    }
+                    let reached = reach(&services, &driver_type, &project, &user_id).await;
+                    let (driver, session) = match reached {
+                        Ok(reached) => reached,
+                        Err(error) => return Some((Err(error), JsonMap::new())),
+                    };
+                    let result = driver.beat(&session, &work, &subject, &step, attempt).await;
+                    if matches!(&result, Err(error) if error.class == "Unauthorized") {
+                        services.credentials.forget(&project, &user_id);
+                    }
+                    let attributes = match &result {
+                        Ok(Beat::Done { learned }) if !observe.is_empty() => {
+                            let subject = with_learned(subject, learned);
+                            observed(driver.as_ref(), &session, &subject, &observe).await
+                        }
+                        _ => JsonMap::new(),
+                    };
+                    Some((result, attributes))
+                };
+                ctx.spawn(call.into_actor(shell).map(move |answer, shell, ctx| {
+                    if let Some((result, attributes)) = answer {
+                        let answered = Answered { epoch, result, attributes };
+                        come_back(shell, ResourceCommand::Answered(Box::new(answered)), ctx);
+                    }
+                }));
+            }
+            ResourceEffect::SeeFailed { epoch, driver_type, subject, user_id } => {
+                let look = async move {
+                    match reach(&services, &driver_type, &project, &user_id).await {
+                        Ok((driver, session)) => driver.replace_failed(&session, &subject).await,
+                        Err(_) => true,
+                    }
+                };
+                ctx.spawn(look.into_actor(shell).map(move |replace, shell, ctx| {
+                    come_back(shell, ResourceCommand::FailedSeen { epoch, replace }, ctx);
+                }));
+            }
+            ResourceEffect::Observe { epoch, driver_type, subject, wanted, user_id } => {
+                let look = async move {
+                    let mut attributes = JsonMap::new();
+                    if let Ok((driver, session)) =
+                        reach(&services, &driver_type, &project, &user_id).await
+                    {
+                        attributes = observed(driver.as_ref(), &session, &subject, &wanted).await;
+                    }
+                    for name in wanted {
+                        attributes.entry(name).or_insert(serde_json::Value::Null);
+                    }
+                    attributes
+                };
+                ctx.spawn(look.into_actor(shell).map(move |attributes, shell, ctx| {
+                    come_back(shell, ResourceCommand::Observed { epoch, attributes }, ctx);
+                }));
+            }
+        }
+    }
+}
+
+/// What happened outside comes back as a command.
+fn come_back(
+    shell: &Shell<Resource>,
+    command: ResourceCommand,
+    ctx: &mut Context<Shell<Resource>>,
+) {
+    ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+}
+
+async fn reach(
+    services: &Arc<Services>,
+    driver_type: &str,
+    project: &ProjectId,
+    user_id: &str,
+) -> Result<(Arc<dyn Driver>, crate::openstack::Session), DriverError> {
+    let driver = services.registry.driver(driver_type).ok_or_else(|| {
+        let text = format!("The Resource Type ({driver_type}) could not be found.");
+        DriverError::fatal("EntityNotFound", text)
+    })?;
+    let session = services.credentials.session(services, project, user_id).await?;
+    Ok((driver, session))
+}
+
+fn with_learned(mut subject: Subject, learned: &crate::resource_types::Learned) -> Subject {
+    subject.physical_id = learned.physical_id.clone().or(subject.physical_id);
+    subject.data.extend(learned.data.clone());
+    subject
+}
+
+async fn observed(
+    driver: &dyn Driver,
+    session: &crate::openstack::Session,
+    subject: &Subject,
+    wanted: &[String],
+) -> JsonMap {
+    let wanted = if wanted.iter().any(|name| name == ALL_ATTRIBUTES) { &[] } else { wanted };
+    match tokio::time::timeout(OBSERVE_MAX, driver.attributes(session, subject, wanted)).await {
+        Ok(Ok(attributes)) => attributes,
+        Ok(Err(error)) => {
+            warn!(resource.name = ?subject.name, %error, "attributes cannot be looked up");
+            JsonMap::new()
+        }
+        Err(_) => {
+            warn!(resource.name = ?subject.name, "attributes were not answered in time");
+            JsonMap::new()
+        }
+    }
+}
+
+/// How long attributes may take to be looked up before they count as unknown.
+const OBSERVE_MAX: Duration = Duration::from_secs(60);

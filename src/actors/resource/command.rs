@@ -1,0 +1,156 @@
+//! What a resource is asked to do, and what it does in turn.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use crate::events::resource::{Definition, Step};
+use crate::model::{
+    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, Status, TraversalId,
+};
+use crate::resource_types::{Attempt, Beat, DriverError, Subject, Work};
+
+/// The stack that a resource belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackIdentity {
+    pub id: StackId,
+    pub name: StackName,
+    pub project_id: ProjectId,
+}
+
+/// Bring the resource to a definition.
+#[derive(Clone, Debug)]
+pub struct Converge {
+    pub traversal: TraversalId,
+    pub stack: StackIdentity,
+    pub name: ResourceName,
+    /// As the template says it.
+    pub type_name: String,
+    /// Secrets in it are sealed; an error is why it cannot be resolved (`CLASS: path: text`).
+    pub definition: Result<Definition, String>,
+    pub deadline: Option<DateTime<Utc>>,
+    pub user_id: String,
+}
+
+/// Delete what the resource has in the cloud, as its deletion policy says.
+#[derive(Clone, Debug)]
+pub struct CleanUp {
+    pub traversal: TraversalId,
+    pub deadline: Option<DateTime<Utc>>,
+    pub user_id: String,
+}
+
+/// What became of a beat.
+#[derive(Debug)]
+pub struct Answered {
+    /// The beat's number; an older one's answer no longer counts.
+    pub epoch: u64,
+    pub result: Result<Beat, DriverError>,
+    /// The attributes asked for, where the beat ended the action.
+    pub attributes: JsonMap,
+}
+
+/// A command to a resource.
+#[derive(Debug)]
+pub enum ResourceCommand {
+    Converge(Box<Converge>),
+    CleanUp(CleanUp),
+    /// Give up the action under way: `ACTION aborted (REASON)`.
+    Cancel {
+        reason: String,
+    },
+    /// Give up the action under way because the stack's time is over.
+    TimeOut,
+    Answered(Box<Answered>),
+    /// Do what is next of the action under way.
+    Proceed,
+    /// The pause before the next beat is over.
+    Due {
+        epoch: u64,
+    },
+    /// Whether the FAILED resource is to be replaced, as its driver sees the live object.
+    FailedSeen {
+        epoch: u64,
+        replace: bool,
+    },
+    /// Attributes that the template newly reads were looked up.
+    Observed {
+        epoch: u64,
+        attributes: JsonMap,
+    },
+}
+
+/// What came of a task that the stack gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The resource is as the revision wants it.
+    Converged,
+    /// Nothing of it is left, or it is retained.
+    CleanedUp,
+    /// It has to be created anew.
+    Replace,
+    Failed {
+        action: Action,
+        reason: String,
+    },
+}
+
+/// How a resource stands, as its stack is told.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub id: ResourceId,
+    pub name: ResourceName,
+    pub action: Action,
+    pub status: Status,
+    /// The newest task that came to an end, and how.
+    pub outcome: Option<(TraversalId, Outcome)>,
+    pub physical_id: Option<String>,
+    /// What `get_resource` gives; sealed where it is a secret.
+    pub reference: Option<Value>,
+    /// As observed; leaves that hold a secret are sealed.
+    pub attributes: JsonMap,
+    pub changed_at: DateTime<Utc>,
+}
+
+impl Report {
+    /// Whether an action is under way.
+    pub fn in_progress(&self) -> bool {
+        self.status == Status::InProgress
+    }
+}
+
+/// A beat to be made.
+#[derive(Debug)]
+pub struct BeatCall {
+    pub epoch: u64,
+    pub driver_type: String,
+    pub work: Work,
+    pub subject: Subject,
+    pub step: Step,
+    pub attempt: Attempt,
+    /// The attributes to look up when the beat ends the action.
+    pub observe: Vec<String>,
+    pub user_id: String,
+}
+
+/// Something that a resource does outside its own state.
+#[derive(Debug)]
+pub enum ResourceEffect {
+    /// Make a beat; its answer comes back as `Answered`.
+    Call(Box<BeatCall>),
+    /// Beat again after a pause.
+    Later { epoch: u64, after: Duration },
+    /// Ask the driver whether a FAILED resource is to be replaced.
+    SeeFailed { epoch: u64, driver_type: String, subject: Box<Subject>, user_id: String },
+    /// Look attributes up.
+    Observe {
+        epoch: u64,
+        driver_type: String,
+        subject: Box<Subject>,
+        wanted: Vec<String>,
+        user_id: String,
+    },
+    /// Tell the stack how the resource stands.
+    Report,
+}

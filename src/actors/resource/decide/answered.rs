@@ -1,0 +1,316 @@
+//! A beat came back: write down what it learned, and go on, wait, try again, or settle.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use serde_json::Value;
+
+use crate::actors::resource::command::{Answered, ResourceEffect};
+use crate::actors::resource::state::{Call, Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::clock::Moment;
+use crate::events::ResourceEvent;
+use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired};
+use crate::model::{Action, JsonMap, Status};
+use crate::resource_types::{Beat, DriverError, Learned, Work};
+
+/// How often a call that fails in passing is made before the resource fails.
+const CALL_ATTEMPTS_MAX: u32 = 10;
+/// The pause after the first passing failure; it doubles up to the longest.
+const RETRY_PAUSE_MIN: Duration = Duration::from_millis(200);
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(15);
+/// The pause between two looks at an object that is not ready; it grows up to the longest.
+const POLL_PAUSE_MIN: Duration = Duration::from_millis(50);
+const POLL_PAUSE_GROWTH: f64 = 1.06;
+const POLL_PAUSE_MAX: Duration = Duration::from_secs(2);
+
+impl Resource {
+    pub(in crate::actors::resource) fn answered(
+        &mut self,
+        answered: Answered,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if answered.epoch != self.working.epoch || !self.in_progress() {
+            return Decision::nothing();
+        }
+        self.working.changing = false;
+        if matches!(self.call, Call::Unanswered(_)) {
+            return self.found(answered.result, moment, knowledge);
+        }
+        if let Some(reason) = self.working.cancel.take() {
+            return self.cancelled(answered.result, reason, knowledge);
+        }
+        match answered.result {
+            Ok(Beat::Next { learned, next }) => {
+                self.working.polls = 0;
+                let learned = self.seal_learned(learned, knowledge);
+                Self::and_proceed(Decision::record(CallAnswered {
+                    physical_id: learned.physical_id,
+                    data: learned.data,
+                    next,
+                }))
+            }
+            Ok(Beat::Wait { after }) => {
+                self.working.polls += 1;
+                // Each pause is about a sixteenth of the time waited so far.
+                let grown = POLL_PAUSE_GROWTH.powi(self.working.polls.min(100) as i32);
+                let pace = POLL_PAUSE_MIN.mul_f64(grown);
+                self.later(after.unwrap_or(pace.min(POLL_PAUSE_MAX)))
+            }
+            Ok(Beat::Done { learned }) => {
+                let definition = self.working_definition().unwrap_or_default();
+                self.complete(learned, answered.attributes, &definition, knowledge)
+            }
+            Ok(Beat::Replace { reason }) => self.replaced(reason),
+            Err(error) if error.transient && self.failures + 1 < CALL_ATTEMPTS_MAX => {
+                self.retried(&error, moment, knowledge)
+            }
+            Err(error) => {
+                let unanswered = error.unanswered;
+                Self::leaving_open(self.fail(&error, knowledge), unanswered)
+            }
+        }
+    }
+
+    /// The answer to the look for what a given-up call did: delete what it made, if anything.
+    fn found(
+        &mut self,
+        result: Result<Beat, DriverError>,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let learned = match result {
+            Ok(Beat::Next { learned, .. } | Beat::Done { learned }) => learned,
+            Ok(Beat::Wait { .. } | Beat::Replace { .. }) => Learned::default(),
+            Err(error) if error.transient && self.failures + 1 < CALL_ATTEMPTS_MAX => {
+                return self.retried(&error, moment, knowledge);
+            }
+            Err(error) if error.unanswered => {
+                return Self::leaving_open(self.fail(&error, knowledge), true);
+            }
+            // Refused: there is nothing to delete.
+            Err(_) => Learned::default(),
+        };
+        let learned = self.seal_learned(learned, knowledge);
+        if learned.physical_id.is_none() && learned.data.is_empty() && self.physical_id.is_none() {
+            return self.settle(Status::Complete, "state changed".to_owned(), learned);
+        }
+        let definition = self.working_definition().unwrap_or_default();
+        let Ok(driver) = Self::driver(knowledge, &definition) else { return Decision::nothing() };
+        let mut subject = self.subject(&definition, knowledge);
+        subject.physical_id = learned.physical_id.clone().or(subject.physical_id);
+        let next = driver.first(&Work::Delete, &subject);
+        Self::and_proceed(Decision::record(CallAnswered {
+            physical_id: learned.physical_id,
+            data: learned.data,
+            next,
+        }))
+    }
+
+    /// The action was to end as soon as this call came back: keep what it learned.
+    fn cancelled(
+        &mut self,
+        result: Result<Beat, DriverError>,
+        reason: String,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let (learned, unanswered) = match result {
+            Ok(Beat::Next { learned, .. } | Beat::Done { learned }) => (learned, false),
+            Ok(Beat::Wait { .. } | Beat::Replace { .. }) => (Learned::default(), false),
+            Err(error) => (Learned::default(), error.unanswered),
+        };
+        let learned = self.seal_learned(learned, knowledge);
+        Self::leaving_open(self.settle(Status::Failed, reason, learned), unanswered)
+    }
+
+    fn retried(
+        &mut self,
+        error: &DriverError,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let attempt = self.failures + 1;
+        let doubled = RETRY_PAUSE_MIN.saturating_mul(1 << (attempt - 1).min(10));
+        let mut chance = [0; 1];
+        moment.fill(&mut chance);
+        let jitter = 0.5 + f64::from(chance[0]) / 510.0;
+        let pause = error.retry_after.unwrap_or(doubled.min(RETRY_PAUSE_MAX).mul_f64(jitter));
+        self.working.unanswered = error.unanswered;
+        let step = match &self.call {
+            Call::Due(step) | Call::Intended(step) | Call::Unanswered(step) => step.name.clone(),
+            Call::None | Call::First => "start".to_owned(),
+        };
+        let mut decision = self.later(pause);
+        decision.events.push(
+            CallRetried {
+                step,
+                error: self.without_secrets(&error.to_string(), knowledge),
+                attempt,
+                until: moment.now + TimeDelta::from_std(pause).unwrap_or_default(),
+            }
+            .into(),
+        );
+        decision
+    }
+
+    fn replaced(&mut self, reason: String) -> Decision<Self> {
+        self.working.epoch += 1;
+        let decision = Decision::record(ReplacementRequired {
+            traversal: self.traversal.unwrap_or_default(),
+            reason,
+        })
+        .and_do(ResourceEffect::Report);
+        match self.working.queued.take() {
+            Some(queued) => decision.and_then(queued),
+            None => decision,
+        }
+    }
+
+    /// Marks the settling as one that leaves a call without its answer.
+    pub(in crate::actors::resource) fn leaving_open(
+        mut decision: Decision<Self>,
+        unanswered: bool,
+    ) -> Decision<Self> {
+        if let Some(ResourceEvent::ActionSettled(settled)) = decision.events.last_mut() {
+            let makes = matches!(settled.action, Action::Create);
+            settled.unanswered = unanswered && (makes || settled.action == Action::Delete);
+        }
+        decision
+    }
+
+    /// What a beat learned, with secrets sealed.
+    pub(in crate::actors::resource) fn seal_learned(
+        &self,
+        mut learned: Learned,
+        knowledge: &Knowledge,
+    ) -> Learned {
+        for (name, value) in &mut learned.data {
+            *value = self.seal_value(name, std::mem::take(value), knowledge);
+        }
+        learned
+    }
+
+    /// Attributes as they are kept: those that are secrets sealed.
+    pub(in crate::actors::resource) fn seal_attributes(
+        &self,
+        mut attributes: JsonMap,
+        knowledge: &Knowledge,
+    ) -> JsonMap {
+        for (name, value) in &mut attributes {
+            *value = self.seal_value(name, std::mem::take(value), knowledge);
+        }
+        attributes
+    }
+
+    /// A value as it is kept: sealed as a whole where its name says that it is a secret, else
+    /// where it repeats a secret of the definition.
+    fn seal_value(&self, name: &String, value: Value, knowledge: &Knowledge) -> Value {
+        let definition = self.working_definition().or_else(|| self.definition.clone());
+        let Some(definition) = definition.filter(|_| !value.is_null()) else { return value };
+        let driver = knowledge.registry.driver(&definition.driver_type);
+        let sealed = if driver.is_some_and(|driver| driver.secret_names().contains(name)) {
+            knowledge.vault.seal(&self.scope(), &value)
+        } else {
+            let secrets = self.secrets(&definition, knowledge);
+            if secrets.is_empty() {
+                return value;
+            }
+            knowledge.vault.seal_leaves(&self.scope(), value, &secrets)
+        };
+        sealed.unwrap_or_else(|error| {
+            // Better a value lost than a secret in clear text for ever.
+            tracing::error!(resource.id = %self.id, %error, "a secret cannot be sealed");
+            Value::Null
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::resource::story::{Story, converge, given_nothing};
+    use crate::actors::resource::{ResourceCommand, ResourceEffect};
+    use crate::resource_types::Attempt;
+
+    fn creating() -> Story {
+        given_nothing().when(converge(1, "OS::Neutron::Net", json!({})))
+    }
+
+    fn answer(story: Story, result: Result<Beat, DriverError>) -> Story {
+        let answered = Answered { epoch: story.beat(), result, attributes: JsonMap::new() };
+        story.when(ResourceCommand::Answered(Box::new(answered)))
+    }
+
+    fn lost() -> DriverError {
+        let lost = DriverError::fatal("ConnectFailure", "connection closed");
+        DriverError { transient: true, unanswered: true, ..lost }
+    }
+
+    fn attempt(story: &Story) -> Option<Attempt> {
+        story.effects.iter().find_map(|effect| {
+            if let ResourceEffect::Call(call) = effect { Some(call.attempt) } else { None }
+        })
+    }
+
+    #[test]
+    fn a_lost_reply_is_looked_for_before_the_call_is_made_again() {
+        let story = answer(creating(), Err(lost()));
+        assert_eq!(story.told(), ["CallRetried"]);
+        let epoch = story.beat();
+        let story = story.when(ResourceCommand::Due { epoch });
+        assert_eq!(attempt(&story), Some(Attempt::Unanswered));
+    }
+
+    #[test]
+    fn a_restart_looks_for_what_was_intended() {
+        let story = creating().when_woken();
+        assert_eq!(attempt(&story), Some(Attempt::Unanswered));
+    }
+
+    #[test]
+    fn a_final_error_fails_the_resource_in_the_clouds_words() {
+        let refused = DriverError::fatal("BadRequest", "no such thing");
+        let story = answer(creating(), Err(refused));
+        assert_eq!(story.resource.reason, "BadRequest: resources.a: no such thing");
+        assert_eq!(story.resource.status, Status::Failed);
+    }
+
+    #[test]
+    fn a_cancel_awaits_the_call_that_is_out_and_keeps_what_it_made() {
+        let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
+        let story = creating().when(cancel);
+        assert!(story.told().is_empty());
+        let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
+        let story = answer(story, Ok(Beat::Next { learned, next: Default::default() }));
+        assert_eq!(story.resource.physical_id.as_deref(), Some("n1"));
+        assert_eq!(story.resource.reason, "CREATE aborted (user triggered cancel)");
+    }
+
+    #[test]
+    fn what_a_given_up_call_made_is_found_and_deleted() {
+        let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
+        let story = answer(creating().when(cancel), Err(lost()));
+        assert!(matches!(story.resource.call, Call::Unanswered(_)), "{:?}", story.resource.call);
+        let story = story.when(crate::actors::resource::story::clean_up(2));
+        assert_eq!(attempt(&story), Some(Attempt::Unanswered));
+        let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
+        let story = answer(story, Ok(Beat::Next { learned, next: Default::default() }));
+        assert_eq!(story.told(), ["CallAnswered", "CallIntended"]);
+        assert_eq!(story.resource.physical_id.as_deref(), Some("n1"));
+    }
+
+    #[test]
+    fn an_answer_to_an_older_beat_no_longer_counts() {
+        let story = creating();
+        let answered = Answered {
+            epoch: 0,
+            result: Ok(Beat::Wait { after: None }),
+            attributes: JsonMap::new(),
+        };
+        let story = story.when(ResourceCommand::Answered(Box::new(answered)));
+        assert!(story.told().is_empty() && story.effects.is_empty());
+    }
+}

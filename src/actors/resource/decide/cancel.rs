@@ -1,0 +1,47 @@
+//! Give up the action under way. A call that changes the cloud is never given up in mid-air: its
+//! answer is awaited, so that what it made is known.
+
+use crate::actors::resource::state::{Call, Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::model::Status;
+use crate::resource_types::Learned;
+
+impl Resource {
+    pub(in crate::actors::resource) fn cancel(
+        &mut self,
+        reason: String,
+        _knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if !self.in_progress() {
+            return Decision::nothing();
+        }
+        if self.is_pausing() {
+            return self.give_up_pause(format!("CREATE aborted ({reason})"));
+        }
+        let reason = format!("{} aborted ({reason})", self.action);
+        if self.working.changing {
+            self.working.cancel = Some(reason);
+            return Decision::nothing();
+        }
+        let unanswered = matches!(self.call, Call::Intended(_) | Call::Unanswered(_));
+        Self::leaving_open(self.settle(Status::Failed, reason, Learned::default()), unanswered)
+    }
+
+    /// The stack's time is over: Heat's words for its task that ran out of time.
+    pub(in crate::actors::resource) fn time_out(
+        &mut self,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let class = self.type_name.rsplit("::").next().unwrap_or_default();
+        let (stack_name, stack_id) = match &self.stack {
+            Some(stack) => (stack.name.to_string(), stack.id.to_string()),
+            None => Default::default(),
+        };
+        let reason = format!(
+            "Task {} from {class} \"{}\" Stack \"{stack_name}\" [{stack_id}] Timed out",
+            self.action.as_str().to_lowercase(),
+            self.name,
+        );
+        self.cancel(reason, knowledge)
+    }
+}

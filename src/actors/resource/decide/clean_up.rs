@@ -1,0 +1,67 @@
+//! Delete what the resource has in the cloud.
+
+use crate::actors::resource::command::{CleanUp, Outcome, ResourceCommand, ResourceEffect};
+use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::clock::Moment;
+use crate::events::resource::ActionStarted;
+use crate::model::{Action, Status};
+
+impl Resource {
+    pub(in crate::actors::resource) fn clean_up(
+        &mut self,
+        clean_up: CleanUp,
+        _moment: &Moment<'_>,
+        _knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if self.in_progress() && !self.is_pausing() {
+            if self.traversal != Some(clean_up.traversal) || self.action != Action::Delete {
+                self.working.queued = Some(ResourceCommand::CleanUp(clean_up));
+            }
+            return Decision::nothing();
+        }
+        let told = matches!(&self.outcome, Some((traversal, Outcome::Failed { .. }))
+            if *traversal == clean_up.traversal && self.action == Action::Delete);
+        if told {
+            return Decision::nothing().and_do(ResourceEffect::Report);
+        }
+        let gone =
+            (self.action, self.status) == (Action::Delete, Status::Complete) && !self.is_pausing();
+        let (Some(stack), false) = (&self.stack, gone || self.action == Action::Init) else {
+            self.outcome = Some((clean_up.traversal, Outcome::CleanedUp));
+            return Decision::nothing().and_do(ResourceEffect::Report);
+        };
+        Self::and_proceed(Decision::record(ActionStarted {
+            action: Action::Delete,
+            traversal: clean_up.traversal,
+            stack_id: stack.id,
+            stack_name: stack.name.clone(),
+            project_id: stack.project_id.clone(),
+            name: self.name.clone(),
+            type_name: self.type_name.clone(),
+            definition: None,
+            deadline: clean_up.deadline,
+            user_id: clean_up.user_id,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::resource::story::{clean_up, given_nothing, test_resource};
+
+    #[test]
+    fn what_was_created_is_deleted() {
+        let story = given_nothing().when(test_resource(1, "x")).when(clean_up(2));
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert!(matches!(story.resource.outcome, Some((_, Outcome::CleanedUp))));
+    }
+
+    #[test]
+    fn what_never_came_to_be_is_gone_without_a_word() {
+        let story = given_nothing().when(clean_up(1));
+        assert!(story.told().is_empty());
+        assert!(matches!(story.resource.outcome, Some((_, Outcome::CleanedUp))));
+    }
+}

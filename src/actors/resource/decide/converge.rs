@@ -1,0 +1,311 @@
+//! Bring the resource to a definition: create it, leave it, update it, or ask to be replaced.
+//! The order of the questions is Heat's (`states.json`, update, decision_order).
+
+use std::collections::BTreeSet;
+
+use crate::actors::resource::command::{Converge, Outcome, ResourceCommand, ResourceEffect};
+use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::clock::Moment;
+use crate::events::resource::{
+    ActionSettled, ActionStarted, AttributesObserved, Definition, ReplacementRequired,
+};
+use crate::model::{Action, JsonMap, Status};
+use crate::resource_types::UpdateKind;
+
+impl Resource {
+    pub(in crate::actors::resource) fn converge(
+        &mut self,
+        converge: Box<Converge>,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if self.in_progress() && !self.is_pausing() {
+            if self.traversal != Some(converge.traversal) {
+                // A newer traversal takes the resource over once it is through with this action.
+                self.working.queued = Some(ResourceCommand::Converge(converge));
+            }
+            return Decision::nothing();
+        }
+        if matches!(&self.outcome, Some((traversal, _)) if *traversal == converge.traversal) {
+            return Decision::nothing().and_do(ResourceEffect::Report);
+        }
+        let definition = match &converge.definition {
+            Ok(definition) => definition.clone(),
+            Err(reason) => return self.cannot_start(&converge, reason.clone()),
+        };
+        match (self.action, self.status) {
+            (Action::Init, _) => self.start(Action::Create, &converge, definition),
+            (Action::Delete, _) => self.ask_replacement(&converge),
+            (_, Status::Failed) => {
+                self.working.epoch += 1;
+                let subject = self.subject(&definition, knowledge);
+                let see = ResourceEffect::SeeFailed {
+                    epoch: self.working.epoch,
+                    driver_type: definition.driver_type,
+                    subject: Box::new(subject),
+                    user_id: converge.user_id.clone(),
+                };
+                self.working.looking = Some(converge);
+                Decision::nothing().and_do(see)
+            }
+            _ => self.compare(&converge, definition, moment, knowledge),
+        }
+    }
+
+    pub(in crate::actors::resource) fn failed_seen(
+        &mut self,
+        epoch: u64,
+        replace: bool,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if epoch != self.working.epoch {
+            return Decision::nothing();
+        }
+        let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
+        match &converge.definition {
+            Ok(definition) if !replace => {
+                self.compare(&converge, definition.clone(), moment, knowledge)
+            }
+            _ => self.ask_replacement(&converge),
+        }
+    }
+
+    pub(in crate::actors::resource) fn observed(
+        &mut self,
+        epoch: u64,
+        attributes: JsonMap,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if epoch != self.working.epoch || self.in_progress() {
+            return Decision::nothing();
+        }
+        let attributes = self.seal_attributes(attributes, knowledge);
+        Decision::record(AttributesObserved { attributes }).and_do(ResourceEffect::Report)
+    }
+
+    fn compare(
+        &mut self,
+        converge: &Converge,
+        definition: Definition,
+        _moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let former = self.definition.clone().unwrap_or_default();
+        if former.driver_type != definition.driver_type {
+            return self.ask_replacement(converge);
+        }
+        let changed = self.changed(&former, &definition, knowledge);
+        let settings_changed = former.metadata != definition.metadata
+            || former.deletion_policy != definition.deletion_policy
+            || former.update_policy != definition.update_policy;
+        if changed.is_empty() {
+            return if settings_changed || self.status == Status::Failed {
+                self.start(Action::Update, converge, definition)
+            } else {
+                self.leave(converge, &definition, knowledge)
+            };
+        }
+        let driver = match Self::driver(knowledge, &definition) {
+            Ok(driver) => driver,
+            Err(reason) => return self.cannot_start(converge, reason),
+        };
+        let before = self.open_map(&former.properties, knowledge);
+        match driver.on_change(&self.subject(&definition, knowledge), &before, &changed) {
+            UpdateKind::InPlace => self.start(Action::Update, converge, definition),
+            UpdateKind::Replace { reason } => self
+                .start_without(Action::Update, converge)
+                .and_record(ReplacementRequired { traversal: converge.traversal, reason })
+                .and_do(ResourceEffect::Report),
+            UpdateKind::Nothing if self.status != Status::Failed => {
+                self.leave(converge, &definition, knowledge)
+            }
+            UpdateKind::Nothing => self.start(Action::Update, converge, definition),
+            UpdateKind::Refuse(text) => {
+                let reason = format!("NotSupported: resources.{}: {text}", self.name);
+                self.cannot_start(converge, reason)
+            }
+        }
+    }
+
+    /// The properties that differ from what was reached last, or from what a failed update may
+    /// have reached.
+    pub(in crate::actors::resource) fn changed(
+        &self,
+        former: &Definition,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> BTreeSet<String> {
+        let after = self.open_map(&definition.properties, knowledge);
+        let failed = self.target.as_ref().filter(|_| self.status == Status::Failed);
+        [Some(former), failed, self.attempted.as_ref()]
+            .into_iter()
+            .flatten()
+            .flat_map(|before| {
+                let before = self.open_map(&before.properties, knowledge);
+                knowledge.registry.changed(&definition.driver_type, &before, &after)
+            })
+            .collect()
+    }
+
+    /// Nothing changes; attributes that the template newly reads are looked up.
+    fn leave(
+        &mut self,
+        converge: &Converge,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        self.outcome = Some((converge.traversal, Outcome::Converged));
+        let known = |name: &&String| self.attributes.contains_key(name.as_str());
+        let wanted: Vec<String> =
+            definition.attributes.iter().filter(|name| !known(name)).cloned().collect();
+        if wanted.is_empty() {
+            return Decision::nothing().and_do(ResourceEffect::Report);
+        }
+        self.working.epoch += 1;
+        Decision::nothing().and_do(ResourceEffect::Observe {
+            epoch: self.working.epoch,
+            driver_type: definition.driver_type.clone(),
+            subject: Box::new(self.subject(definition, knowledge)),
+            wanted,
+            user_id: converge.user_id.clone(),
+        })
+    }
+
+    fn start(
+        &mut self,
+        action: Action,
+        converge: &Converge,
+        definition: Definition,
+    ) -> Decision<Self> {
+        Decision::record(ActionStarted {
+            definition: Some(definition),
+            ..started(action, converge, &converge.type_name)
+        })
+        .and_then(ResourceCommand::Proceed)
+    }
+
+    fn start_without(&self, action: Action, converge: &Converge) -> Decision<Self> {
+        Decision::record(started(action, converge, &self.type_name))
+    }
+
+    /// The action fails before its first call.
+    fn cannot_start(&self, converge: &Converge, reason: String) -> Decision<Self> {
+        let action = if self.action == Action::Init { Action::Create } else { Action::Update };
+        Decision::record(started(action, converge, &converge.type_name))
+            .and_record(ActionSettled {
+                action,
+                traversal: converge.traversal,
+                status: Status::Failed,
+                reason,
+                physical_id: self.physical_id.clone(),
+                data: Default::default(),
+                attributes: JsonMap::new(),
+                unanswered: false,
+                again: false,
+            })
+            .and_do(ResourceEffect::Report)
+    }
+
+    /// A new incarnation is wanted, without a word in the event list.
+    fn ask_replacement(&mut self, converge: &Converge) -> Decision<Self> {
+        self.outcome = Some((converge.traversal, Outcome::Replace));
+        Decision::nothing().and_do(ResourceEffect::Report)
+    }
+}
+
+fn started(action: Action, converge: &Converge, type_name: &str) -> ActionStarted {
+    ActionStarted {
+        action,
+        traversal: converge.traversal,
+        stack_id: converge.stack.id,
+        stack_name: converge.stack.name.clone(),
+        project_id: converge.stack.project_id.clone(),
+        name: converge.name.clone(),
+        type_name: type_name.to_owned(),
+        definition: None,
+        deadline: converge.deadline,
+        user_id: converge.user_id.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::resource::story::{converge, given_nothing, test_resource};
+    use crate::events::ResourceEvent;
+
+    #[test]
+    fn a_type_that_calls_no_cloud_is_created_at_once() {
+        let story = given_nothing().when(test_resource(1, "x"));
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert_eq!(
+            (story.resource.action, story.resource.status),
+            (Action::Create, Status::Complete)
+        );
+    }
+
+    #[test]
+    fn the_same_definition_again_is_no_event() {
+        let story = given_nothing().when(test_resource(1, "x")).when(test_resource(2, "x"));
+        assert!(story.told().is_empty());
+        assert!(matches!(story.resource.outcome, Some((_, Outcome::Converged))));
+    }
+
+    #[test]
+    fn a_changed_value_updates_in_place() {
+        let story = given_nothing().when(test_resource(1, "x")).when(test_resource(2, "y"));
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert_eq!(story.resource.action, Action::Update);
+    }
+
+    #[test]
+    fn a_change_that_needs_a_new_incarnation_says_so() {
+        let changed =
+            converge(2, "OS::Heat::TestResource", json!({ "value": "y", "update_replace": true }));
+        let story = given_nothing().when(test_resource(1, "x")).when(changed);
+        assert_eq!(story.told(), ["ActionStarted", "ReplacementRequired"]);
+        let (status, reason) = (story.resource.status, &story.resource.reason);
+        assert_eq!(status, Status::Complete);
+        assert!(reason.ends_with("requires replacement."), "{reason}");
+    }
+
+    #[test]
+    fn another_type_is_replaced_without_a_word() {
+        let other = converge(2, "OS::Heat::Value", json!({ "value": 1 }));
+        let story = given_nothing().when(test_resource(1, "x")).when(other);
+        assert!(story.told().is_empty());
+        assert!(matches!(story.resource.outcome, Some((_, Outcome::Replace))));
+    }
+
+    #[test]
+    fn a_failed_create_names_class_place_and_cause() {
+        let failing = converge(1, "OS::Heat::TestResource", json!({ "fail": true }));
+        let story = given_nothing().when(failing);
+        let Some(ResourceEvent::ActionSettled(settled)) = story.events.last() else {
+            panic!("{:?}", story.told())
+        };
+        assert_eq!(settled.reason, "ValueError: resources.a: Test Resource failed a");
+    }
+
+    #[test]
+    fn a_newer_traversal_takes_over_when_the_action_is_through() {
+        let waiting =
+            converge(1, "OS::Heat::TestResource", json!({ "value": "x", "wait_secs": 9 }));
+        let story = given_nothing().when(waiting).when(test_resource(2, "y"));
+        assert!(story.told().is_empty());
+        let epoch = story.beat();
+        let done = crate::actors::resource::Answered {
+            epoch,
+            result: Ok(crate::resource_types::Beat::Done { learned: Default::default() }),
+            attributes: JsonMap::new(),
+        };
+        let story = story.when(ResourceCommand::Answered(Box::new(done)));
+        let wanted = ["ActionSettled", "ActionStarted", "ActionSettled"];
+        assert_eq!(story.told(), wanted);
+        assert_eq!(story.resource.action, Action::Update);
+    }
+}

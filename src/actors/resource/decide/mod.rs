@@ -1,0 +1,8 @@
+//! A resource's decisions, one file per command.
+
+mod answered;
+mod cancel;
+mod clean_up;
+mod converge;
+mod proceed;
+mod repeat;

@@ -1,0 +1,271 @@
+//! Do what is next of the action under way: all of it where no call is needed, else one beat.
+
+use std::time::Duration;
+
+use crate::actors::resource::command::{BeatCall, ResourceCommand, ResourceEffect};
+use crate::actors::resource::state::{Call, Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::clock::Moment;
+use crate::events::resource::{ActionSettled, CallIntended, Definition, Step};
+use crate::model::{Action, JsonMap, Status};
+use crate::resource_types::{Attempt, DriverError, Learned, Work};
+
+impl Resource {
+    pub(in crate::actors::resource) fn proceed(
+        &mut self,
+        attempt: Attempt,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if !self.in_progress() {
+            return Decision::nothing();
+        }
+        if self.is_pausing() {
+            return self.create_again();
+        }
+        let Some(definition) = self.working_definition() else {
+            return self.settle(Status::Complete, "state changed".to_owned(), Learned::default());
+        };
+        if self.action == Action::Delete && self.nothing_to_delete(&definition) {
+            return self.settle(Status::Complete, "state changed".to_owned(), Learned::default());
+        }
+        let driver = match Self::driver(knowledge, &definition) {
+            Ok(driver) => driver,
+            Err(reason) => return self.settle(Status::Failed, reason, Learned::default()),
+        };
+        let work = self.work(&definition, knowledge);
+        let subject = self.subject(&definition, knowledge);
+        match self.call.clone() {
+            Call::None => Decision::nothing(),
+            Call::First => {
+                if matches!(&work, Work::Update { changed, .. } if changed.is_empty()) {
+                    let kept = self.attributes.clone();
+                    return self.settle_with(Status::Complete, "state changed".into(), kept);
+                }
+                match driver.local(&work, &subject, moment) {
+                    Some(Ok(local)) => {
+                        self.complete(local.learned, local.attributes, &definition, knowledge)
+                    }
+                    Some(Err(error)) => self.fail(&error, knowledge),
+                    None => self.beat(driver.first(&work, &subject), attempt, work, knowledge),
+                }
+            }
+            Call::Due(step) => self.beat(step, attempt, work, knowledge),
+            Call::Intended(step) => self.beat_again(step, attempt, work, knowledge),
+            // What a call that was given up did is found out first; then it is deleted.
+            Call::Unanswered(step) => {
+                self.beat_again(step, Attempt::Unanswered, Work::Create, knowledge)
+            }
+        }
+    }
+
+    /// The pause before the next beat is over.
+    pub(in crate::actors::resource) fn due(
+        &mut self,
+        epoch: u64,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if epoch != self.working.epoch || !self.in_progress() {
+            return Decision::nothing();
+        }
+        let attempt = if std::mem::take(&mut self.working.unanswered) {
+            Attempt::Unanswered
+        } else {
+            Attempt::First
+        };
+        self.proceed(attempt, moment, knowledge)
+    }
+
+    /// The definition that the calls of the action work with.
+    pub(in crate::actors::resource) fn working_definition(&self) -> Option<Definition> {
+        let known = if self.action == Action::Delete { &self.definition } else { &self.target };
+        known.clone()
+    }
+
+    fn nothing_to_delete(&self, definition: &Definition) -> bool {
+        let retained = definition.deletion_policy.eq_ignore_ascii_case("Retain");
+        let empty = self.physical_id.is_none() && self.data.is_empty();
+        let open = matches!(self.call, Call::Unanswered(_) | Call::Intended(_));
+        retained || (empty && !open)
+    }
+
+    fn work(&self, definition: &Definition, knowledge: &Knowledge) -> Work {
+        match self.action {
+            Action::Delete => Work::Delete,
+            Action::Update => {
+                let former = self.definition.clone().unwrap_or_default();
+                Work::Update {
+                    before: self.open_map(&former.properties, knowledge),
+                    changed: self.changed(&former, definition, knowledge),
+                }
+            }
+            Action::Check => Work::Check,
+            Action::Init
+            | Action::Create
+            | Action::Rollback
+            | Action::Suspend
+            | Action::Resume
+            | Action::Adopt
+            | Action::Snapshot
+            | Action::Restore => Work::Create,
+        }
+    }
+
+    /// The step's call leaves; one that changes the cloud is on record first.
+    fn beat(
+        &mut self,
+        step: Step,
+        attempt: Attempt,
+        work: Work,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if !step.mutates {
+            return self.beat_again(step, attempt, work, knowledge);
+        }
+        let token = self
+            .working_definition()
+            .map(|definition| self.subject(&definition, knowledge).physical_name)
+            .unwrap_or_default();
+        let mut decision = self.beat_again(step.clone(), attempt, work, knowledge);
+        decision.events.push(CallIntended { step, token }.into());
+        decision
+    }
+
+    fn beat_again(
+        &mut self,
+        step: Step,
+        attempt: Attempt,
+        work: Work,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let Some(definition) = self.working_definition() else { return Decision::nothing() };
+        self.working.epoch += 1;
+        self.working.changing = step.mutates;
+        Decision::nothing().and_do(ResourceEffect::Call(Box::new(BeatCall {
+            epoch: self.working.epoch,
+            subject: self.subject(&definition, knowledge),
+            observe: if work == Work::Delete { Vec::new() } else { definition.attributes },
+            driver_type: definition.driver_type,
+            work,
+            step,
+            attempt,
+            user_id: self.user_id.clone(),
+        })))
+    }
+
+    pub(in crate::actors::resource) fn complete(
+        &mut self,
+        learned: Learned,
+        attributes: JsonMap,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let mut attributes = attributes;
+        for name in &definition.attributes {
+            // An attribute without a value was looked up all the same.
+            attributes.entry(name.clone()).or_insert(serde_json::Value::Null);
+        }
+        let attributes = self.seal_attributes(attributes, knowledge);
+        let learned = self.seal_learned(learned, knowledge);
+        let mut decision = self.settle(Status::Complete, "state changed".to_owned(), learned);
+        if let Some(crate::events::ResourceEvent::ActionSettled(settled)) =
+            decision.events.last_mut()
+        {
+            settled.attributes = attributes;
+        }
+        decision
+    }
+
+    /// The action fails for good: the class, the place and the cloud's own words.
+    pub(in crate::actors::resource) fn fail(
+        &mut self,
+        error: &DriverError,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let message = self.without_secrets(&error.message, knowledge);
+        let reason = format!("{}: resources.{}: {message}", error.class, self.name);
+        if self.repeats(error, knowledge) {
+            let failed = self.settle(Status::Failed, reason, Learned::default());
+            return self.repeat(failed);
+        }
+        self.settle(Status::Failed, reason, Learned::default())
+    }
+
+    /// A cloud's words may repeat what it was sent: secrets are masked in them.
+    pub(in crate::actors::resource) fn without_secrets(
+        &self,
+        text: &str,
+        knowledge: &Knowledge,
+    ) -> String {
+        let definition = self.working_definition().unwrap_or_default();
+        let secrets = self.secrets(&definition, knowledge);
+        let known = secrets.iter().filter(|secret| !secret.reveal().is_empty());
+        known.fold(text.to_owned(), |text, secret| text.replace(secret.reveal(), "******"))
+    }
+
+    pub(in crate::actors::resource) fn settle(
+        &mut self,
+        status: Status,
+        reason: String,
+        learned: Learned,
+    ) -> Decision<Self> {
+        let mut decision = self.settle_with(status, reason, JsonMap::new());
+        if let Some(crate::events::ResourceEvent::ActionSettled(settled)) =
+            decision.events.last_mut()
+        {
+            settled.data = learned.data;
+            if learned.physical_id.is_some() {
+                settled.physical_id = learned.physical_id;
+            }
+        }
+        decision
+    }
+
+    fn settle_with(
+        &mut self,
+        status: Status,
+        reason: String,
+        attributes: JsonMap,
+    ) -> Decision<Self> {
+        // A beat that is still out no longer counts.
+        self.working.epoch += 1;
+        self.working.changing = false;
+        self.working.polls = 0;
+        self.working.cancel = None;
+        let decision = Decision::record(ActionSettled {
+            action: self.action,
+            traversal: self.traversal.unwrap_or_default(),
+            status,
+            reason,
+            physical_id: self.physical_id.clone(),
+            data: Default::default(),
+            attributes,
+            unanswered: false,
+            again: false,
+        })
+        .and_do(ResourceEffect::Report);
+        match self.working.queued.take() {
+            Some(queued) => decision.and_then(queued),
+            None if self.repeating
+                && self.action == Action::Delete
+                && status == Status::Complete =>
+            {
+                self.pause(decision)
+            }
+            None => decision,
+        }
+    }
+
+    /// A pause, then the same beat again.
+    pub(in crate::actors::resource) fn later(&mut self, after: Duration) -> Decision<Self> {
+        self.working.epoch += 1;
+        self.working.changing = false;
+        Decision::nothing().and_do(ResourceEffect::Later { epoch: self.working.epoch, after })
+    }
+
+    /// Proceeds, as a further command.
+    pub(in crate::actors::resource) fn and_proceed(decision: Decision<Self>) -> Decision<Self> {
+        decision.and_then(ResourceCommand::Proceed)
+    }
+}

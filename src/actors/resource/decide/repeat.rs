@@ -1,0 +1,156 @@
+//! Make a failed create again: what it made is deleted, and after a pause the create starts anew.
+//! Heat does so where the cloud saw a conflict or put the object into an error state.
+
+use std::time::Duration;
+
+use crate::actors::resource::command::ResourceEffect;
+use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::events::ResourceEvent;
+use crate::events::resource::{ActionSettled, ActionStarted, CreateRepeated};
+use crate::model::{Action, JsonMap, Status};
+use crate::resource_types::DriverError;
+
+/// The pause before the first repetition; it doubles with each.
+const REPEAT_PAUSE: Duration = Duration::from_secs(2);
+
+impl Resource {
+    /// Whether the failed create is made again.
+    pub(super) fn repeats(&self, error: &DriverError, knowledge: &Knowledge) -> bool {
+        let worth_it = error.class == "ResourceInError" || error.conflict;
+        let wanted = self.working.queued.is_none() && self.working.cancel.is_none();
+        self.action == Action::Create
+            && worth_it
+            && wanted
+            && self.repetitions < knowledge.action_retry_limit
+    }
+
+    /// The failure is on record; what the create made is deleted next.
+    pub(super) fn repeat(&mut self, mut failed: Decision<Self>) -> Decision<Self> {
+        let Some(started) = self.started_again(Action::Delete) else { return failed };
+        failed.effects.clear();
+        let attempt = self.repetitions + 1;
+        let repeated = CreateRepeated { traversal: started.traversal, attempt };
+        Self::and_proceed(failed.and_record(repeated).and_record(started))
+    }
+
+    /// The pause between the deletion and the new create.
+    pub(super) fn pause(&mut self, mut deleted: Decision<Self>) -> Decision<Self> {
+        deleted.effects.clear();
+        if let Some(ResourceEvent::ActionSettled(settled)) = deleted.events.last_mut() {
+            settled.again = true;
+        }
+        self.working.epoch += 1;
+        let doubled = REPEAT_PAUSE.saturating_mul(1 << self.repetitions.saturating_sub(1).min(10));
+        // Resources that failed together do not come back together.
+        let spread = Duration::from_millis(u64::from(self.id.0.as_bytes()[0]) * 4);
+        let after = doubled + spread;
+        deleted.and_do(ResourceEffect::Later { epoch: self.working.epoch, after })
+    }
+
+    /// The pause is over: the create starts anew.
+    pub(super) fn create_again(&mut self) -> Decision<Self> {
+        match self.started_again(Action::Create) {
+            Some(started) => Self::and_proceed(Decision::record(ActionStarted {
+                definition: self.target.clone(),
+                ..started
+            })),
+            None => Decision::nothing(),
+        }
+    }
+
+    /// The pause is given up: the create has failed for good.
+    pub(super) fn give_up_pause(&mut self, reason: String) -> Decision<Self> {
+        let Some(started) = self.started_again(Action::Create) else { return Decision::nothing() };
+        let settled = ActionSettled {
+            action: Action::Create,
+            traversal: started.traversal,
+            status: Status::Failed,
+            reason,
+            physical_id: None,
+            data: Default::default(),
+            attributes: JsonMap::new(),
+            unanswered: false,
+            again: false,
+        };
+        self.working.epoch += 1;
+        Decision::record(started).and_record(settled).and_do(ResourceEffect::Report)
+    }
+
+    /// A further action of the same traversal.
+    fn started_again(&self, action: Action) -> Option<ActionStarted> {
+        let stack = self.stack.as_ref()?;
+        Some(ActionStarted {
+            action,
+            traversal: self.traversal?,
+            stack_id: stack.id,
+            stack_name: stack.name.clone(),
+            project_id: stack.project_id.clone(),
+            name: self.name.clone(),
+            type_name: self.type_name.clone(),
+            definition: None,
+            deadline: None,
+            user_id: self.user_id.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::actors::resource::story::{Story, converge, given_nothing};
+    use crate::actors::resource::{Answered, ResourceCommand};
+    use crate::resource_types::{Beat, Learned};
+
+    fn answer(story: Story, result: Result<Beat, DriverError>) -> Story {
+        let answered = Answered { epoch: story.beat(), result, attributes: JsonMap::new() };
+        story.when(ResourceCommand::Answered(Box::new(answered)))
+    }
+
+    /// A network whose create was answered with an id, and then seen in error.
+    fn in_error() -> Story {
+        let story = given_nothing().when(converge(1, "OS::Neutron::Net", json!({})));
+        assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
+        let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
+        let next = crate::events::resource::Step { name: "ready".to_owned(), ..Default::default() };
+        let story = answer(story, Ok(Beat::Next { learned, next }));
+        answer(story, Err(DriverError::fatal("ResourceInError", "Went to status ERROR")))
+    }
+
+    #[test]
+    fn an_object_in_error_is_deleted_and_created_again() {
+        let story = in_error();
+        let wanted = ["ActionSettled", "CreateRepeated", "ActionStarted", "CallIntended"];
+        assert_eq!(story.told(), wanted);
+        let story = answer(story, Ok(Beat::Done { learned: Learned::default() }));
+        assert_eq!(story.told(), ["ActionSettled"]);
+        assert!(matches!(story.effects[..], [ResourceEffect::Later { .. }]), "{:?}", story.effects);
+        let epoch = story.beat();
+        let story = story.when(ResourceCommand::Due { epoch });
+        assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
+        assert_eq!((story.resource.action, &story.resource.physical_id), (Action::Create, &None));
+        let story = answer(story, Err(DriverError::fatal("ResourceInError", "Again")));
+        assert_eq!(story.told(), ["ActionSettled"], "the limit of one repetition is reached");
+        assert_eq!(story.resource.status, Status::Failed);
+    }
+
+    #[test]
+    fn a_pause_survives_a_restart() {
+        let story = answer(in_error(), Ok(Beat::Done { learned: Learned::default() }));
+        let story = story.when_woken();
+        assert_eq!(story.told(), ["ActionStarted"]);
+        assert_eq!(story.resource.action, Action::Create);
+    }
+
+    #[test]
+    fn a_pause_ends_with_a_cancel() {
+        let story = answer(in_error(), Ok(Beat::Done { learned: Learned::default() }));
+        let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
+        let story = story.when(cancel);
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert_eq!(story.resource.reason, "CREATE aborted (user triggered cancel)");
+        assert!(!story.resource.in_progress());
+    }
+}

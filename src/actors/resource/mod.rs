@@ -1,0 +1,14 @@
+//! One incarnation of a resource: the single writer of its stream.
+
+mod command;
+mod decide;
+mod recover;
+mod state;
+#[cfg(test)]
+mod story;
+
+pub use command::{
+    Answered, BeatCall, CleanUp, Converge, Outcome, Report, ResourceCommand, ResourceEffect,
+    StackIdentity,
+};
+pub use state::{Call, Knowledge, Resource};

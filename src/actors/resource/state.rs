@@ -1,0 +1,371 @@
+//! A resource as the fold of its events, and its working memory.
+
+// Call:  None ─ActionStarted▶ First ─CallIntended▶ Intended ─CallAnswered▶ Due ─CallIntended▶ …
+//        any ─ActionSettled▶ None, or Unanswered where a call was given up without its answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::command::{Converge, Outcome, Report, ResourceCommand, ResourceEffect, StackIdentity};
+use crate::actors::shell::{Aggregate, Decision};
+use crate::clock::Moment;
+use crate::events::ResourceEvent;
+use crate::events::resource::{ActionSettled, Definition, Step};
+use crate::events::vault::Vault;
+use crate::model::{
+    Action, JsonMap, Refusal, ResourceId, ResourceName, Secret, Status, TraversalId, physical_name,
+};
+use crate::resource_types::{Attempt, Driver, Registry, Subject};
+
+/// What a resource decides with.
+#[derive(Clone)]
+pub struct Knowledge {
+    pub registry: Arc<Registry>,
+    pub vault: Arc<Vault>,
+    /// How often a create that meets a conflict or an object in error is made again.
+    pub action_retry_limit: u32,
+}
+
+/// Where the action's calls stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Call {
+    /// No action is under way.
+    #[default]
+    None,
+    /// The action began; its first step is the driver's to say.
+    First,
+    /// The step is next.
+    Due(Step),
+    /// The step's call left or is about to; its answer is not known.
+    Intended(Step),
+    /// The action is over, and this step's call may have been carried out.
+    Unanswered(Step),
+}
+
+/// A resource's state.
+#[derive(Debug, Default)]
+pub struct Resource {
+    pub id: ResourceId,
+    pub stack: Option<StackIdentity>,
+    pub name: ResourceName,
+    pub type_name: String,
+    pub user_id: String,
+    pub action: Action,
+    pub status: Status,
+    pub reason: String,
+    pub traversal: Option<TraversalId>,
+    /// The definition that was reached last.
+    pub definition: Option<Definition>,
+    /// The definition that the action under way leads to, or that a failed one led to.
+    pub target: Option<Definition>,
+    /// How often the create was repeated in this traversal.
+    pub repetitions: u32,
+    /// What a failed create made is being deleted, and the create comes again.
+    pub repeating: bool,
+    /// The definition of a failed update before the one under way: some of it may be in place.
+    pub attempted: Option<Definition>,
+    pub physical_id: Option<String>,
+    pub data: BTreeMap<String, Value>,
+    pub attributes: JsonMap,
+    pub call: Call,
+    /// How often the present call has failed in passing.
+    pub failures: u32,
+    pub outcome: Option<(TraversalId, Outcome)>,
+    pub changed_at: DateTime<Utc>,
+    pub(super) working: Working,
+}
+
+/// What is not in the log, because `recover` finds it again.
+#[derive(Debug, Default)]
+pub(super) struct Working {
+    /// The number of the newest beat.
+    pub(super) epoch: u64,
+    /// Whether a call that changes the cloud is out.
+    pub(super) changing: bool,
+    /// How often the present step has been polled.
+    pub(super) polls: u32,
+    /// Why the action is to end as soon as the call that is out comes back.
+    pub(super) cancel: Option<String>,
+    /// What the stack wants next, once the action under way is over.
+    pub(super) queued: Option<ResourceCommand>,
+    /// What waits for the driver's look at the live object.
+    pub(super) looking: Option<Box<Converge>>,
+    /// The last error left open whether the call was carried out.
+    pub(super) unanswered: bool,
+}
+
+impl Resource {
+    /// A resource that nothing has happened to yet.
+    pub fn new(id: ResourceId) -> Self {
+        Self { id, ..Self::default() }
+    }
+
+    /// Whether an action is under way, or the pause before a create is repeated.
+    pub fn in_progress(&self) -> bool {
+        self.status == Status::InProgress || self.is_pausing()
+    }
+
+    /// Whether what a failed create made is deleted, and the create is about to be repeated.
+    pub(super) fn is_pausing(&self) -> bool {
+        self.repeating && (self.action, self.status) == (Action::Delete, Status::Complete)
+    }
+
+    /// The driver of a definition's type.
+    pub(super) fn driver(
+        knowledge: &Knowledge,
+        definition: &Definition,
+    ) -> Result<Arc<dyn Driver>, String> {
+        knowledge.registry.driver(&definition.driver_type).ok_or_else(|| {
+            format!("NotFound: The Resource Type ({}) could not be found.", definition.driver_type)
+        })
+    }
+
+    /// The scope under which the stack's secrets are sealed.
+    pub(super) fn scope(&self) -> String {
+        self.stack.as_ref().map(|stack| format!("stack-{}", stack.id)).unwrap_or_default()
+    }
+
+    /// What a driver is told, with the properties of the given definition, unsealed.
+    pub(in crate::actors) fn subject(
+        &self,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Subject {
+        let limit = knowledge
+            .registry
+            .driver(&definition.driver_type)
+            .map_or(255, |driver| driver.physical_name_limit());
+        let stack_name = self.stack.as_ref().map(|stack| stack.name.clone());
+        let data = self.data.iter().map(|(key, value)| (key.clone(), self.open(value, knowledge)));
+        Subject {
+            stack_id: self.stack.as_ref().map(|stack| stack.id),
+            project_id: self.stack.as_ref().map(|stack| stack.project_id.clone()),
+            resource_id: Some(self.id),
+            name: Some(self.name.clone()),
+            physical_name: stack_name
+                .as_ref()
+                .map(|stack| physical_name(stack, &self.name, self.id, limit))
+                .unwrap_or_default(),
+            stack_name,
+            properties: self.open_map(&definition.properties, knowledge),
+            metadata: self.open_map(&definition.metadata, knowledge),
+            physical_id: self.physical_id.clone(),
+            data: data.collect(),
+            ..Subject::default()
+        }
+    }
+
+    /// A value with its sealed leaves open; a leaf that cannot be opened is null.
+    pub(super) fn open(&self, value: &Value, knowledge: &Knowledge) -> Value {
+        knowledge.vault.open(&self.scope(), value).unwrap_or_else(|error| {
+            tracing::warn!(resource.id = %self.id, %error, "a sealed value cannot be opened");
+            Value::Null
+        })
+    }
+
+    pub(in crate::actors) fn open_map(&self, map: &JsonMap, knowledge: &Knowledge) -> JsonMap {
+        let opened = self.open(&Value::Object(map.clone()), knowledge);
+        if let Value::Object(map) = opened { map } else { JsonMap::new() }
+    }
+
+    /// The driver and what it is told, for a look at the live object; `None` before a create.
+    pub fn inspected(&self, knowledge: &Knowledge) -> Option<(Arc<dyn Driver>, Subject)> {
+        let definition = self.definition.as_ref()?;
+        let driver = knowledge.registry.driver(&definition.driver_type)?;
+        Some((driver, self.subject(definition, knowledge)))
+    }
+
+    /// How the resource stands, as its stack is told.
+    pub fn report(&self, knowledge: &Knowledge) -> Report {
+        let definition = self.definition.as_ref();
+        let reference = definition.and_then(|definition| {
+            let driver = knowledge.registry.driver(&definition.driver_type)?;
+            let plain = driver.reference(&self.subject(definition, knowledge));
+            let secrets = self.secrets(definition, knowledge);
+            knowledge.vault.seal_leaves(&self.scope(), plain, &secrets).ok()
+        });
+        Report {
+            id: self.id,
+            name: self.name.clone(),
+            action: self.action,
+            status: if self.is_pausing() { Status::InProgress } else { self.status },
+            outcome: self.outcome.clone(),
+            physical_id: self.physical_id.clone(),
+            reference,
+            attributes: self.attributes.clone(),
+            changed_at: self.changed_at,
+        }
+    }
+
+    /// The texts that are sealed in what the resource is made of.
+    pub(super) fn secrets(
+        &self,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Vec<Secret<String>> {
+        let made_of = definition.properties.values().chain(self.data.values());
+        let sealed = made_of.chain(self.attributes.values()).flat_map(Vault::sealed_leaves);
+        let texts = sealed.map(|leaf| self.open(leaf, knowledge));
+        texts.filter_map(|leaf| leaf.as_str().map(|text| Secret::new(text.to_owned()))).collect()
+    }
+
+    /// A repetition ends with its create, or where what was made cannot be deleted.
+    fn settle_repetition(&mut self, settled: &ActionSettled) {
+        let deleted = settled.action == Action::Delete && settled.status == Status::Complete;
+        if self.repeating && deleted {
+            self.physical_id = None;
+            self.data.clear();
+        } else {
+            self.repeating = false;
+        }
+    }
+
+    fn take_physical_id(&mut self, id: Option<&String>) {
+        if let Some(id) = id {
+            self.physical_id = Some(id.clone());
+        }
+    }
+
+    fn take_data(&mut self, data: &BTreeMap<String, Value>) {
+        for (key, value) in data {
+            if value.is_null() {
+                self.data.remove(key);
+            } else {
+                self.data.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+impl Aggregate for Resource {
+    type Command = ResourceCommand;
+    type Event = ResourceEvent;
+    type Effect = ResourceEffect;
+    type Knowledge = Knowledge;
+
+    fn apply(&mut self, event: &ResourceEvent, at: DateTime<Utc>) {
+        match event {
+            ResourceEvent::ActionStarted(started) => {
+                self.stack = Some(StackIdentity {
+                    id: started.stack_id,
+                    name: started.stack_name.clone(),
+                    project_id: started.project_id.clone(),
+                });
+                self.name = started.name.clone();
+                self.type_name = started.type_name.clone();
+                self.user_id = started.user_id.clone();
+                if self.status == Status::Failed && started.definition.is_some() {
+                    self.attempted = self.target.take().or(self.attempted.take());
+                }
+                let goes_on = self.traversal == Some(started.traversal);
+                self.repetitions *= u32::from(goes_on);
+                self.repeating &= goes_on && started.action == Action::Delete;
+                self.action = started.action;
+                self.status = Status::InProgress;
+                self.reason = "state changed".to_owned();
+                self.traversal = Some(started.traversal);
+                if started.definition.is_some() {
+                    self.target = started.definition.clone();
+                }
+                self.failures = 0;
+                if !matches!(self.call, Call::Unanswered(_)) {
+                    self.call = Call::First;
+                }
+                self.changed_at = at;
+            }
+            ResourceEvent::CallIntended(intended) => {
+                self.call = Call::Intended(intended.step.clone());
+            }
+            ResourceEvent::CallAnswered(answered) => {
+                self.take_physical_id(answered.physical_id.as_ref());
+                self.take_data(&answered.data);
+                self.call = Call::Due(answered.next.clone());
+                self.failures = 0;
+            }
+            ResourceEvent::CallRetried(retried) => self.failures = retried.attempt,
+            ResourceEvent::CreateRepeated(repeated) => {
+                self.repetitions = repeated.attempt;
+                self.repeating = true;
+                self.outcome = None;
+            }
+            ResourceEvent::ReplacementRequired(required) => {
+                self.status = Status::Complete;
+                self.reason = required.reason.clone();
+                self.target = None;
+                self.call = Call::None;
+                self.outcome = Some((required.traversal, Outcome::Replace));
+                self.changed_at = at;
+            }
+            ResourceEvent::AttributesObserved(observed) => {
+                self.attributes.extend(observed.attributes.clone());
+            }
+            ResourceEvent::ActionSettled(settled) => {
+                self.status = settled.status;
+                self.reason = settled.reason.clone();
+                self.physical_id = settled.physical_id.clone();
+                self.take_data(&settled.data);
+                self.changed_at = at;
+                self.settle_repetition(settled);
+                let complete = settled.status == Status::Complete;
+                if complete && settled.action != Action::Delete {
+                    self.definition = self.target.take().or(self.definition.take());
+                    self.attributes = settled.attributes.clone();
+                    self.attempted = None;
+                } else if self.definition.is_none() {
+                    // What a failed create left behind is deleted by the definition it had.
+                    self.definition = self.target.clone();
+                }
+                self.outcome = Some((
+                    settled.traversal,
+                    match (complete, settled.action) {
+                        (true, Action::Delete) => Outcome::CleanedUp,
+                        (true, _) => Outcome::Converged,
+                        (false, action) => {
+                            Outcome::Failed { action, reason: settled.reason.clone() }
+                        }
+                    },
+                ));
+                self.call = match std::mem::take(&mut self.call) {
+                    Call::Intended(step) | Call::Unanswered(step) if settled.unanswered => {
+                        Call::Unanswered(step)
+                    }
+                    Call::None
+                    | Call::First
+                    | Call::Due(_)
+                    | Call::Intended(_)
+                    | Call::Unanswered(_) => Call::None,
+                };
+            }
+        }
+    }
+
+    fn decide(
+        &mut self,
+        command: ResourceCommand,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        Ok(match command {
+            ResourceCommand::Converge(converge) => self.converge(converge, moment, knowledge),
+            ResourceCommand::CleanUp(clean_up) => self.clean_up(clean_up, moment, knowledge),
+            ResourceCommand::Cancel { reason } => self.cancel(reason, knowledge),
+            ResourceCommand::TimeOut => self.time_out(knowledge),
+            ResourceCommand::Answered(answered) => self.answered(*answered, moment, knowledge),
+            ResourceCommand::Proceed => self.proceed(Attempt::First, moment, knowledge),
+            ResourceCommand::Due { epoch } => self.due(epoch, moment, knowledge),
+            ResourceCommand::FailedSeen { epoch, replace } => {
+                self.failed_seen(epoch, replace, moment, knowledge)
+            }
+            ResourceCommand::Observed { epoch, attributes } => {
+                self.observed(epoch, attributes, knowledge)
+            }
+        })
+    }
+
+    fn recover(&mut self, moment: &Moment<'_>, knowledge: &Knowledge) -> Decision<Self> {
+        self.resume(moment, knowledge)
+    }
+}

@@ -1,0 +1,128 @@
+//! Given events, when a command, then events and effects: the stories of a resource's decisions.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{
+    CleanUp, Converge, Knowledge, Resource, ResourceCommand, ResourceEffect, StackIdentity,
+};
+use crate::actors::shell::Aggregate;
+use crate::clock::{Clock, Moment, SimulatedClock};
+use crate::events::log::MemoryLog;
+use crate::events::resource::Definition;
+use crate::events::vault::{MasterKey, Vault};
+use crate::events::{Event, ResourceEvent};
+use crate::model::{JsonMap, ResourceId, TraversalId};
+use crate::resource_types::Registry;
+
+/// A resource under test, and what its last command led to.
+pub(super) struct Story {
+    pub(super) resource: Resource,
+    pub(super) events: Vec<ResourceEvent>,
+    pub(super) effects: Vec<ResourceEffect>,
+    knowledge: Knowledge,
+    clock: Arc<SimulatedClock>,
+}
+
+/// A resource that nothing has happened to.
+pub(super) fn given_nothing() -> Story {
+    let clock = Arc::new(SimulatedClock::new(7));
+    let log = Arc::new(MemoryLog::new());
+    let vault = Vault::new(log, MasterKey::fresh(clock.as_ref()), clock.clone());
+    let knowledge = Knowledge {
+        registry: Arc::new(Registry::built_in().unwrap()),
+        vault: Arc::new(vault),
+        action_retry_limit: 1,
+    };
+    let mut resource = Resource::new(ResourceId(clock.fresh_id()));
+    resource.name = "a".into();
+    Story { resource, events: Vec::new(), effects: Vec::new(), knowledge, clock }
+}
+
+impl Story {
+    /// Sends a command and follows it to its end, as the shell does.
+    pub(super) fn when(mut self, command: ResourceCommand) -> Self {
+        self.events.clear();
+        self.effects.clear();
+        let mut next = Some(command);
+        while let Some(command) = next.take() {
+            let moment = Moment::of(self.clock.as_ref());
+            let decision = self.resource.decide(command, &moment, &self.knowledge).unwrap();
+            for event in &decision.events {
+                self.resource.apply(event, moment.now);
+            }
+            self.events.extend(decision.events);
+            self.effects.extend(decision.effects);
+            next = decision.then;
+        }
+        self
+    }
+
+    /// Forgets all but the log, and wakes up.
+    pub(super) fn when_woken(mut self) -> Self {
+        self.resource.working = Default::default();
+        let moment = Moment::of(self.clock.as_ref());
+        let decision = self.resource.recover(&moment, &self.knowledge);
+        for event in &decision.events {
+            self.resource.apply(event, moment.now);
+        }
+        self.events = decision.events;
+        self.effects = decision.effects;
+        self
+    }
+
+    /// The names of the events that the last command led to.
+    pub(super) fn told(&self) -> Vec<&'static str> {
+        self.events.iter().map(Event::event_type).collect()
+    }
+
+    /// The number of the beat that is out.
+    pub(super) fn beat(&self) -> u64 {
+        self.resource.working.epoch
+    }
+}
+
+/// A traversal by its number.
+pub(super) fn traversal(number: u128) -> TraversalId {
+    TraversalId(uuid::Uuid::from_u128(number))
+}
+
+/// The command to bring the resource to the properties of a type.
+pub(super) fn converge(
+    number: u128,
+    driver_type: &str,
+    properties: serde_json::Value,
+) -> ResourceCommand {
+    let properties: JsonMap = serde_json::from_value(properties).unwrap();
+    ResourceCommand::Converge(Box::new(Converge {
+        traversal: traversal(number),
+        stack: StackIdentity { name: "web".into(), ..identity() },
+        name: "a".into(),
+        type_name: driver_type.to_owned(),
+        definition: Ok(Definition {
+            driver_type: driver_type.to_owned(),
+            properties,
+            deletion_policy: "Delete".to_owned(),
+            ..Definition::default()
+        }),
+        deadline: None,
+        user_id: "alice".to_owned(),
+    }))
+}
+
+/// The command to delete what there is.
+pub(super) fn clean_up(number: u128) -> ResourceCommand {
+    let clean_up =
+        CleanUp { traversal: traversal(number), deadline: None, user_id: "alice".to_owned() };
+    ResourceCommand::CleanUp(clean_up)
+}
+
+/// A test resource with a value.
+pub(super) fn test_resource(number: u128, value: &str) -> ResourceCommand {
+    converge(number, "OS::Heat::TestResource", json!({ "value": value }))
+}
+
+fn identity() -> StackIdentity {
+    StackIdentity { id: Default::default(), name: "web".into(), project_id: "p".into() }
+}

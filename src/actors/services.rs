@@ -1,0 +1,51 @@
+//! What actors work with: the other rooms, and the limits that an operator sets.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::credentials::Credentials;
+use super::directory::Directory;
+use crate::clock::Clock;
+use crate::events::log::EventLog;
+use crate::events::vault::Vault;
+use crate::openstack::Cloud;
+use crate::resource_types::Registry;
+
+/// Limits that an operator sets, under Heat's names.
+#[derive(Clone, Debug)]
+pub struct EngineLimits {
+    /// The time a stack's action has when the stack names none.
+    pub stack_action_timeout: Duration,
+    /// `None` is no limit.
+    pub max_resources_per_stack: Option<usize>,
+    /// `None` is no limit; administrators have none.
+    pub max_stacks_per_tenant: Option<usize>,
+    /// How often a create that meets a conflict or an object in error is made again.
+    pub action_retry_limit: u32,
+    /// The region in `AWS::Region`.
+    pub region: String,
+}
+
+impl Default for EngineLimits {
+    fn default() -> Self {
+        Self {
+            stack_action_timeout: Duration::from_secs(3600),
+            max_resources_per_stack: Some(1000),
+            max_stacks_per_tenant: Some(512),
+            action_retry_limit: 5,
+            region: "RegionOne".to_owned(),
+        }
+    }
+}
+
+/// What actors work with.
+pub struct Services {
+    pub log: Arc<dyn EventLog>,
+    pub vault: Arc<Vault>,
+    pub registry: Arc<Registry>,
+    pub cloud: Option<Arc<Cloud>>,
+    pub clock: Arc<dyn Clock>,
+    pub limits: EngineLimits,
+    pub directory: Arc<Directory>,
+    pub credentials: Credentials,
+}

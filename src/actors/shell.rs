@@ -1,0 +1,389 @@
+//! The one actor: a mailbox around a machine and its stream.
+//!
+//! A command is decided on the state that its predecessor left: the mailbox is held until the
+//! append has its place in the log. Effects run after that; calls to the cloud never hold the
+//! mailbox, they come back as commands of their own, by the address: what `ctx.notify` brings is
+//! no mail to actix 0.13, and may be handled while an append still holds the mailbox.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use actix::{ActorFutureExt, AtomicResponse, WrapFuture};
+use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
+use tracing::{debug, error};
+
+use super::services::Services;
+use crate::clock::Moment;
+use crate::events::log::{Head, LogError};
+use crate::events::{
+    Cause, Event, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision,
+};
+use crate::model::{CommandId, Refusal};
+
+/// How many receipts are kept for commands that are sent again.
+const RECEIPTS_KEPT_MAX: usize = 64;
+
+/// A machine: state as the fold of its events, and what it decides on it.
+pub trait Aggregate: Default + Sized + Unpin + 'static {
+    type Command: Send + 'static;
+    type Event: Event;
+    type Effect;
+    /// What the machine is handed to decide with: other rooms' pure knowledge.
+    type Knowledge: Unpin + 'static;
+
+    /// Whether the same command sent again gets the first receipt. What actors tell one another
+    /// under the id of a user's command is no repetition of it.
+    fn answers_once(_command: &Self::Command) -> bool {
+        false
+    }
+
+    /// Takes an event in. Never fails: all checking happened before the event was written.
+    fn apply(&mut self, event: &Self::Event, at: DateTime<Utc>);
+
+    /// Answers a command with events and effects, or refuses it. Changes nothing that events
+    /// carry; it may keep working memory that `recover` builds anew.
+    fn decide(
+        &mut self,
+        command: Self::Command,
+        moment: &Moment<'_>,
+        knowledge: &Self::Knowledge,
+    ) -> Result<Decision<Self>, Refusal>;
+
+    /// What is still owed after the state was read back from the log.
+    fn recover(&mut self, moment: &Moment<'_>, knowledge: &Self::Knowledge) -> Decision<Self>;
+}
+
+/// What a machine answers to a command.
+pub struct Decision<A: Aggregate> {
+    pub events: Vec<A::Event>,
+    /// Done once the events have their place.
+    pub effects: Vec<A::Effect>,
+    /// Decided next, on the state after the events, before any other command.
+    pub then: Option<A::Command>,
+}
+
+impl<A: Aggregate> Decision<A> {
+    /// Nothing to record, nothing to do.
+    pub fn nothing() -> Self {
+        Self { events: Vec::new(), effects: Vec::new(), then: None }
+    }
+
+    /// Records one event.
+    pub fn record(event: impl Into<A::Event>) -> Self {
+        Self::nothing().and_record(event)
+    }
+
+    /// Records a further event.
+    pub fn and_record(mut self, event: impl Into<A::Event>) -> Self {
+        self.events.push(event.into());
+        self
+    }
+
+    /// Does something once the events have their place.
+    pub fn and_do(mut self, effect: A::Effect) -> Self {
+        self.effects.push(effect);
+        self
+    }
+
+    /// Decides a further command on the state after the events.
+    pub fn and_then(mut self, command: A::Command) -> Self {
+        self.then = Some(command);
+        self
+    }
+}
+
+/// Where a command's events came to stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Receipt {
+    pub position: Position,
+}
+
+/// A command with who sent it and why.
+#[derive(Message)]
+#[rtype(result = "Result<Receipt, Refusal>")]
+pub struct Ask<C: 'static> {
+    pub command: C,
+    pub meta: Arc<Meta>,
+}
+
+/// What a kind of actor does beyond deciding: how it is loaded, runs effects, and ends.
+pub trait Inhabit: Aggregate {
+    /// What the actor holds of other actors.
+    type Links: Unpin + 'static;
+
+    /// Does one effect.
+    fn perform(
+        shell: &mut Shell<Self>,
+        effect: Self::Effect,
+        at: Position,
+        ctx: &mut Context<Shell<Self>>,
+    );
+
+    /// What is read besides the stream when the actor wakes.
+    fn load(
+        services: Arc<Services>,
+        events: Vec<Arc<RecordedEvent>>,
+        machine: Self,
+    ) -> BoxFuture<'static, Result<Woken<Self>, LogError>>;
+
+    /// The knowledge its machine decides with.
+    fn knowledge(services: &Arc<Services>) -> Self::Knowledge;
+
+    /// Called when the actor cannot go on, because its state is older than the log or the log
+    /// cannot be written. Whoever holds it wakes it anew.
+    fn broken(shell: &mut Shell<Self>, error: &LogError, ctx: &mut Context<Shell<Self>>);
+
+    /// Called after each command; an idle actor may put itself to rest here.
+    fn rest(_shell: &mut Shell<Self>, _ctx: &mut Context<Shell<Self>>) {}
+}
+
+/// Changes an actor's links once it is read back.
+pub type Link<A> = Box<dyn FnOnce(&mut <A as Inhabit>::Links) + Send>;
+
+/// A machine read back from the log, with what it needs beside it.
+pub struct Woken<A: Inhabit> {
+    pub machine: A,
+    /// Changes the links: children that were read along.
+    pub link: Link<A>,
+}
+
+/// The actor.
+pub struct Shell<A: Inhabit> {
+    pub machine: A,
+    pub links: A::Links,
+    pub services: Arc<Services>,
+    stream: StreamId,
+    head: Option<Head>,
+    position: Position,
+    knowledge: A::Knowledge,
+    /// Who asked last, for effects that come back as commands.
+    meta: Arc<Meta>,
+    receipts: VecDeque<(CommandId, Receipt)>,
+}
+
+impl<A: Inhabit> Shell<A> {
+    /// An actor that reads its stream when it starts.
+    pub fn asleep(services: Arc<Services>, stream: StreamId, machine: A, links: A::Links) -> Self {
+        let knowledge = A::knowledge(&services);
+        Self {
+            machine,
+            links,
+            services,
+            stream,
+            head: None,
+            position: Position(0),
+            knowledge,
+            meta: Arc::default(),
+            receipts: VecDeque::new(),
+        }
+    }
+
+    /// An actor whose stream was read already, or is known to be empty.
+    pub fn awake(
+        services: Arc<Services>,
+        stream: StreamId,
+        machine: A,
+        links: A::Links,
+        head: Head,
+    ) -> Self {
+        Self { head: Some(head), ..Self::asleep(services, stream, machine, links) }
+    }
+
+    /// The stream that the actor writes.
+    pub fn stream(&self) -> &StreamId {
+        &self.stream
+    }
+
+    /// Who asked last.
+    pub fn meta(&self) -> &Arc<Meta> {
+        &self.meta
+    }
+
+    fn receipt_of(&self, meta: &Meta) -> Option<Receipt> {
+        let Some(Cause::Command(id)) = meta.cause else { return None };
+        self.receipts.iter().find(|(known, _)| *known == id).map(|(_, receipt)| *receipt)
+    }
+
+    fn keep_receipt(&mut self, meta: &Meta, position: Position) {
+        let Some(Cause::Command(id)) = meta.cause else { return };
+        if self.receipts.iter().any(|(known, _)| *known == id) {
+            return;
+        }
+        if self.receipts.len() == RECEIPTS_KEPT_MAX {
+            self.receipts.pop_front();
+        }
+        self.receipts.push_back((id, Receipt { position }));
+    }
+
+    fn decide(
+        &mut self,
+        command: A::Command,
+        meta: Arc<Meta>,
+        ctx: &mut Context<Self>,
+    ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
+        let clock = self.services.clock.clone();
+        let moment = Moment::of(clock.as_ref());
+        let decision = match self.machine.decide(command, &moment, &self.knowledge) {
+            Ok(decision) => decision,
+            Err(refusal) => return Box::pin(actix::fut::ready(Err(refusal))),
+        };
+        self.carry_out(decision, moment.now, meta, ctx)
+    }
+
+    fn carry_out(
+        &mut self,
+        decision: Decision<A>,
+        now: DateTime<Utc>,
+        meta: Arc<Meta>,
+        ctx: &mut Context<Self>,
+    ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
+        let Decision { events, effects, then } = decision;
+        if events.is_empty() {
+            return self.go_on(effects, then, meta, ctx);
+        }
+        let encoded: Result<Vec<_>, _> =
+            events.iter().map(|event| NewEvent::of(event, now, meta.clone())).collect();
+        let encoded = match encoded {
+            Ok(encoded) => encoded,
+            Err(error) => {
+                error!(stream = %self.stream, %error, "an event cannot be written as JSON");
+                return Box::pin(actix::fut::ready(Err(Refusal::unavailable("internal error"))));
+            }
+        };
+        let (log, stream) = (self.services.log.clone(), self.stream.clone());
+        let head = self.head.unwrap_or_default();
+        let append = async move { log.append(&stream, head, encoded).await };
+        Box::pin(append.into_actor(self).then(move |appended, shell, ctx| match appended {
+            Ok(appended) => {
+                shell.head = Some(appended.head);
+                shell.position = appended.position;
+                shell.keep_receipt(&meta, appended.position);
+                for event in &events {
+                    shell.machine.apply(event, now);
+                }
+                shell.go_on(effects, then, meta, ctx)
+            }
+            Err(error) => {
+                debug!(stream = %shell.stream, %error, "append refused");
+                A::broken(shell, &error, ctx);
+                let refusal = Refusal::unavailable("The event log cannot be written at present.");
+                Box::pin(actix::fut::ready(Err(refusal)))
+            }
+        }))
+    }
+
+    fn go_on(
+        &mut self,
+        effects: Vec<A::Effect>,
+        then: Option<A::Command>,
+        meta: Arc<Meta>,
+        ctx: &mut Context<Self>,
+    ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
+        self.meta = meta.clone();
+        for effect in effects {
+            A::perform(self, effect, self.position, ctx);
+        }
+        match then {
+            Some(command) => self.decide(command, meta, ctx),
+            None => {
+                A::rest(self, ctx);
+                Box::pin(actix::fut::ready(Ok(Receipt { position: self.position })))
+            }
+        }
+    }
+
+    fn recover(&mut self, ctx: &mut Context<Self>) {
+        let clock = self.services.clock.clone();
+        let moment = Moment::of(clock.as_ref());
+        let decision = self.machine.recover(&moment, &self.knowledge);
+        let meta = Arc::new(Meta {
+            cause: (self.position.0 > 0).then_some(Cause::Event(self.position)),
+            caller: self.meta.caller.clone(),
+            request_id: self.meta.request_id.clone(),
+            correlation: self.meta.correlation,
+        });
+        let carried = self.carry_out(decision, moment.now, meta, ctx);
+        ctx.wait(carried.map(|_, _, _| ()));
+    }
+}
+
+impl<A: Inhabit> Actor for Shell<A> {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.set_mailbox_capacity(1024);
+        if self.head.is_some() {
+            self.recover(ctx);
+            return;
+        }
+        let (services, stream) = (self.services.clone(), self.stream.clone());
+        let blank = std::mem::take(&mut self.machine);
+        let load = async move {
+            let slice = services.log.read(&stream, StreamRevision(0)).await?;
+            let (machine, head) = fold(blank, &slice.events, slice.head)?;
+            let last = slice.events.last().cloned();
+            let receipts = receipts(&slice.events);
+            let woken = A::load(services, slice.events, machine).await?;
+            Ok::<_, LogError>((woken, head, last, receipts))
+        };
+        ctx.wait(load.into_actor(self).map(|loaded, shell, ctx| match loaded {
+            Ok((woken, head, last, receipts)) => {
+                shell.machine = woken.machine;
+                shell.head = Some(head);
+                shell.receipts = receipts;
+                if let Some(last) = last {
+                    shell.position = last.position;
+                    shell.meta = last.meta.clone();
+                }
+                (woken.link)(&mut shell.links);
+                shell.recover(ctx);
+            }
+            Err(error) => {
+                error!(stream = %shell.stream, %error, "a stream cannot be read back");
+                A::broken(shell, &error, ctx);
+            }
+        }));
+    }
+}
+
+/// Reads a machine back from its events.
+pub fn fold<A: Aggregate>(
+    mut machine: A,
+    events: &[Arc<RecordedEvent>],
+    head: Head,
+) -> Result<(A, Head), LogError> {
+    for event in events {
+        let typed: A::Event =
+            event.decode().map_err(|error| LogError::Damaged(error.to_string()))?;
+        machine.apply(&typed, event.at);
+    }
+    Ok((machine, head))
+}
+
+fn receipts(events: &[Arc<RecordedEvent>]) -> VecDeque<(CommandId, Receipt)> {
+    let mut receipts: VecDeque<(CommandId, Receipt)> = VecDeque::new();
+    for event in events {
+        let Some(Cause::Command(id)) = event.meta.cause else { continue };
+        if receipts.iter().all(|(known, _)| *known != id) {
+            receipts.push_back((id, Receipt { position: event.position }));
+        }
+    }
+    let surplus = receipts.len().saturating_sub(RECEIPTS_KEPT_MAX);
+    receipts.drain(..surplus);
+    receipts
+}
+
+impl<A: Inhabit> Handler<Ask<A::Command>> for Shell<A> {
+    type Result = AtomicResponse<Self, Result<Receipt, Refusal>>;
+
+    fn handle(&mut self, ask: Ask<A::Command>, ctx: &mut Context<Self>) -> Self::Result {
+        if let Some(receipt) = self.receipt_of(&ask.meta)
+            && A::answers_once(&ask.command)
+        {
+            return AtomicResponse::new(Box::pin(actix::fut::ready(Ok(receipt))));
+        }
+        AtomicResponse::new(self.decide(ask.command, ask.meta, ctx))
+    }
+}

@@ -1,0 +1,129 @@
+//! How a revision's source is kept: what has no secret as a blob, parameters beside it, hidden
+//! ones sealed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::asks::UpdateStack;
+use crate::events::vault::{Vault, VaultError};
+use crate::model::JsonMap;
+use crate::template::{StackDefinition, StackSource};
+
+/// The body of a source blob.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    template: Value,
+    /// Without `parameters`, which stand in the revision.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    environment: JsonMap,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    files: BTreeMap<String, String>,
+}
+
+/// The parameters that count: those given beside the environment over its own. What environment
+/// files say goes above both, and stands in the environment alone by now.
+pub(super) fn effective_parameters(source: &StackSource) -> JsonMap {
+    let own = source.environment.get("parameters").and_then(Value::as_object);
+    let mut parameters = own.cloned().unwrap_or_default();
+    parameters.extend(source.parameters.clone());
+    parameters
+}
+
+/// The blob's content and the parameters as the revision keeps them.
+pub(super) fn encode(
+    source: &StackSource,
+    definition: &StackDefinition,
+    hidden: &BTreeSet<String>,
+    vault: &Vault,
+    scope: &str,
+) -> Result<(Vec<u8>, JsonMap), VaultError> {
+    let parameters = seal_hidden(effective_parameters(source), hidden, vault, scope)?;
+    let mut environment = source.environment.clone();
+    environment.shift_remove("parameters");
+    if let Some(Value::Object(defaults)) = environment.get_mut("parameter_defaults") {
+        *defaults = seal_hidden(std::mem::take(defaults), hidden, vault, scope)?;
+    }
+    let kept =
+        Kept { template: definition.template().clone(), environment, files: source.files.clone() };
+    Ok((serde_json::to_vec(&kept).unwrap_or_default(), parameters))
+}
+
+/// The source again; sealed values are opened, or stay sealed where `vault` is `None`.
+pub(super) fn decode(
+    blob: Option<&[u8]>,
+    parameters: &JsonMap,
+    vault: Option<(&Vault, &str)>,
+) -> Result<StackSource, String> {
+    let Some(blob) = blob else { return Ok(StackSource::default()) };
+    let kept: Kept = serde_json::from_slice(blob).map_err(|error| error.to_string())?;
+    let open = |map: JsonMap| match vault {
+        None => Ok(map),
+        Some((vault, scope)) => match vault.open(scope, &Value::Object(map)) {
+            Ok(Value::Object(map)) => Ok(map),
+            Ok(_) => Ok(JsonMap::new()),
+            Err(error) => Err(error.to_string()),
+        },
+    };
+    Ok(StackSource {
+        template: kept.template,
+        environment: open(kept.environment)?,
+        files: kept.files,
+        parameters: open(parameters.clone())?,
+    })
+}
+
+fn seal_hidden(
+    parameters: JsonMap,
+    hidden: &BTreeSet<String>,
+    vault: &Vault,
+    scope: &str,
+) -> Result<JsonMap, VaultError> {
+    parameters
+        .into_iter()
+        .map(|(name, value)| {
+            if hidden.contains(&name) {
+                let sealed = vault.seal(scope, &value)?;
+                Ok((name, sealed))
+            } else {
+                Ok((name, value))
+            }
+        })
+        .collect()
+}
+
+/// The source that an update leads to: a PUT is whole, a PATCH goes over what there is.
+pub(super) fn updated(ask: &UpdateStack, former: &StackSource) -> StackSource {
+    let given = StackSource {
+        template: ask.template.clone().unwrap_or_else(|| former.template.clone()),
+        environment: ask.environment.clone(),
+        files: ask.files.clone(),
+        parameters: ask.parameters.clone(),
+    };
+    if !ask.existing {
+        return given;
+    }
+    let mut parameters = former.parameters.clone();
+    for name in &ask.clear_parameters {
+        parameters.shift_remove(name);
+    }
+    parameters.extend(effective_parameters(&given));
+    let mut environment = former.environment.clone();
+    for (section, value) in given.environment {
+        match (environment.get_mut(&section), value) {
+            (_, _) if section == "parameters" => {}
+            (Some(Value::Object(before)), Value::Object(now)) => before.extend(now),
+            (_, value) => {
+                environment.insert(section, value);
+            }
+        }
+    }
+    let mut files = former.files.clone();
+    files.extend(given.files);
+    let mut source = StackSource { template: given.template, environment, files, parameters };
+    // A PATCH forgets parameters that its template does not know.
+    let names = crate::template::parameter_names(&source.template);
+    source.parameters.retain(|name, _| names.contains(name));
+    source
+}

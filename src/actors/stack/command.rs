@@ -1,0 +1,65 @@
+//! What a stack is asked to do, and what it does in turn.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::known::Known;
+use crate::actors::resource::{Report, ResourceCommand};
+use crate::events::log::BlobId;
+use crate::model::{JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId};
+
+/// A new definition for the stack, read and checked.
+#[derive(Clone)]
+pub struct Revise {
+    pub known: Arc<Known>,
+    /// Where the source is kept.
+    pub source: BlobId,
+    /// As given by the user, hidden ones sealed.
+    pub parameters: JsonMap,
+    pub tags: Vec<String>,
+    pub timeout_mins: Option<u32>,
+    pub disable_rollback: bool,
+    pub user_id: String,
+}
+
+/// A stack to be created, and its first definition.
+#[derive(Clone)]
+pub struct Create {
+    pub id: StackId,
+    pub name: StackName,
+    pub project_id: ProjectId,
+    pub owner_user_name: String,
+    pub revise: Revise,
+}
+
+/// A command to a stack.
+pub enum StackCommand {
+    Create(Box<Create>),
+    Update(Box<Revise>),
+    Delete,
+    /// Stop the update under way and go back to the revision before.
+    CancelUpdate,
+    /// Stop where the stack is: what is at work ends, nothing further starts.
+    CancelWithoutRollback,
+    /// How a resource stands.
+    Report(Box<Report>),
+    /// Hand out what is ready.
+    Advance,
+    /// The traversal's time is over.
+    TimedOut {
+        traversal: TraversalId,
+    },
+}
+
+/// Something that a stack does outside its own state.
+pub enum StackEffect {
+    /// Tell a resource, waking it if need be.
+    Tell { id: ResourceId, name: ResourceName, command: ResourceCommand },
+    /// Wake a resource whose action is under way.
+    Rouse { id: ResourceId },
+    /// Come back when the traversal's time is over.
+    Deadline { traversal: TraversalId, at: DateTime<Utc> },
+    /// The stack is gone: its name is free.
+    Release { project_id: ProjectId, name: StackName, id: StackId },
+}

@@ -1,0 +1,172 @@
+//! Hand out the tasks that are ready, and end the traversal when none is left.
+
+use serde_json::Value;
+
+use crate::actors::resource::{CleanUp, Converge, ResourceCommand};
+use crate::actors::shell::Decision;
+use crate::actors::stack::command::StackEffect;
+use crate::actors::stack::state::{Knowledge, Stack};
+use crate::actors::stack::values::Values;
+use crate::clock::Moment;
+use crate::events::resource::Definition;
+use crate::graph::{Dependencies, Task, Walk};
+use crate::model::{Action, JsonMap, Refusal, ResourceId, ResourceName, StackRevision};
+
+impl Stack {
+    pub(in crate::actors::stack) fn advance(
+        &mut self,
+        _moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let mut decision = Decision::nothing();
+        let Some(mut walk) = self.walk() else { return decision };
+        loop {
+            let ready = walk.take_ready();
+            if ready.is_empty() {
+                break;
+            }
+            for task in ready {
+                match self.hand_out(&task, knowledge) {
+                    Some(tell) => decision.effects.push(tell),
+                    None => walk.done(&task),
+                }
+            }
+        }
+        let over = walk.is_over();
+        self.working.walk = Some(walk);
+        if over {
+            let mut complete = self.complete(knowledge);
+            decision.effects.append(&mut complete.effects);
+            decision.events = complete.events;
+        }
+        decision
+    }
+
+    /// The walk of the traversal under way, built on first use.
+    fn walk(&mut self) -> Option<Walk> {
+        let traversal = self.traversal.as_ref().filter(|traversal| !traversal.settled)?;
+        if self.working.walking == Some(traversal.id) {
+            return self.working.walk.take();
+        }
+        let origin = self.origin_of(traversal.revision);
+        let none = Dependencies::default();
+        let dependencies = match self.working.definitions.get(&origin) {
+            Some(known) if traversal.action != Action::Delete => &known.dependencies,
+            _ => &none,
+        };
+        let walk = Walk::new(dependencies, &traversal.existing);
+        self.working.walking = Some(traversal.id);
+        self.working.rows = self.rows.clone();
+        Some(walk)
+    }
+
+    /// What is to be told for a task; `None` where there is nothing to do.
+    fn hand_out(&mut self, task: &Task, knowledge: &Knowledge) -> Option<StackEffect> {
+        match task {
+            Task::Converge(name) => {
+                let id = *self.traversal.as_ref()?.nodes.get(name)?;
+                Some(self.converge_task(name, id, knowledge))
+            }
+            Task::CleanUp(id) => {
+                let traversal = self.traversal.as_ref()?;
+                let row = self.working.rows.get(id)?;
+                if traversal.nodes.get(&row.name) == Some(id) {
+                    return None;
+                }
+                let started = self.working.reports.contains_key(id);
+                if !started && !self.working.told.contains_key(id) {
+                    // Named by a revision that never came to it.
+                    self.working.rows.shift_remove(id);
+                    return None;
+                }
+                self.working.told.insert(*id, row.name.clone());
+                Some(StackEffect::Tell {
+                    id: *id,
+                    name: row.name.clone(),
+                    command: ResourceCommand::CleanUp(CleanUp {
+                        traversal: traversal.id,
+                        deadline: traversal.deadline,
+                        user_id: self.user_id.clone(),
+                    }),
+                })
+            }
+        }
+    }
+
+    /// Hands a resource its definition; from here on it may use what the revision says.
+    pub(super) fn converge_task(
+        &mut self,
+        name: &ResourceName,
+        id: ResourceId,
+        knowledge: &Knowledge,
+    ) -> StackEffect {
+        if let Some(traversal) = &self.traversal {
+            let origin = self.origin_of(traversal.revision);
+            let requires = traversal.requires.get(name).into_iter().flatten();
+            let uses: Vec<_> =
+                requires.filter_map(|name| traversal.nodes.get(name).copied()).collect();
+            if let Some(row) = self.working.rows.get_mut(&id) {
+                for used in uses {
+                    if !row.requires.contains(&used) {
+                        row.requires.push(used);
+                    }
+                }
+                if row.revision == StackRevision(0) {
+                    row.revision = origin;
+                }
+            }
+        }
+        self.working.told.insert(id, name.clone());
+        self.tell_converge(name, id, knowledge)
+    }
+
+    fn tell_converge(
+        &self,
+        name: &ResourceName,
+        id: ResourceId,
+        knowledge: &Knowledge,
+    ) -> StackEffect {
+        let traversal = self.traversal.as_ref();
+        let type_name = self.known().map(|known| known.declared_type(name)).unwrap_or_default();
+        let definition = self
+            .resolve(name, knowledge)
+            .map_err(|refusal| format!("{}: resources.{name}: {}", refusal.class, refusal.message));
+        StackEffect::Tell {
+            id,
+            name: name.clone(),
+            command: ResourceCommand::Converge(Box::new(Converge {
+                traversal: traversal.map(|traversal| traversal.id).unwrap_or_default(),
+                stack: self.identity(),
+                name: name.clone(),
+                type_name,
+                definition,
+                deadline: traversal.and_then(|traversal| traversal.deadline),
+                user_id: self.user_id.clone(),
+            })),
+        }
+    }
+
+    /// A resource's definition with every reference resolved and every secret sealed.
+    fn resolve(&self, name: &ResourceName, knowledge: &Knowledge) -> Result<Definition, Refusal> {
+        let missing = || Refusal::not_found("Resource", name);
+        let known = self.known().ok_or_else(missing)?;
+        let definition = &known.definition;
+        let declared = definition.resources().get(name).ok_or_else(missing)?;
+        let values = Values::of(self, knowledge);
+        let resolved = definition.resolve(name, &values)?;
+        let properties =
+            knowledge.registry.accept(name, &declared.type_name, resolved.properties)?;
+        let seal = |map: JsonMap| {
+            let sealed = values.seal(Value::Object(map), definition);
+            if let Value::Object(map) = sealed { map } else { JsonMap::new() }
+        };
+        Ok(Definition {
+            driver_type: declared.type_name.clone(),
+            properties: seal(properties),
+            metadata: seal(resolved.metadata),
+            deletion_policy: declared.deletion_policy.clone(),
+            update_policy: resolved.update_policy,
+            attributes: known.reads(name),
+        })
+    }
+}

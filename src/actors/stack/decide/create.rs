@@ -1,0 +1,42 @@
+//! Create a stack: it exists, its first revision is accepted, and the first traversal starts.
+
+use crate::actors::shell::Decision;
+use crate::actors::stack::command::{Create, StackCommand};
+use crate::actors::stack::state::{Knowledge, Stack};
+use crate::clock::Moment;
+use crate::events::stack::StackCreated;
+use crate::model::{Action, Refusal, StackRevision};
+
+impl Stack {
+    pub(in crate::actors::stack) fn create(
+        &mut self,
+        create: Create,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        if self.exists() {
+            return Err(Refusal::new(
+                "StackExists",
+                format!("The Stack ({}) already exists.", create.name),
+            ));
+        }
+        let revise = create.revise;
+        let revision = StackRevision(1);
+        let accepted = Self::accepted(revision, Action::Create, &revise);
+        let started =
+            self.traversal_of(Action::Create, &accepted, Some(&revise.known), moment, knowledge);
+        self.know_definition(revision, revise.known.clone());
+        let deadline = Self::deadline_of(&started);
+        Ok(Decision::record(StackCreated {
+            stack_id: create.id,
+            name: create.name,
+            project_id: create.project_id,
+            owner_user_id: revise.user_id,
+            owner_user_name: create.owner_user_name,
+        })
+        .and_record(accepted)
+        .and_record(started)
+        .and_do(deadline)
+        .and_then(StackCommand::Advance))
+    }
+}

@@ -1,0 +1,96 @@
+//! A resource says how it stands: note it, and go on with the traversal.
+
+use crate::actors::resource::{Outcome, Report};
+use crate::actors::shell::Decision;
+use crate::actors::stack::state::{Knowledge, Stack};
+use crate::clock::Moment;
+use crate::events::stack::{ReplacementStarted, Row};
+use crate::graph::Task;
+use crate::model::{ResourceId, StackRevision};
+
+impl Stack {
+    pub(in crate::actors::stack) fn reported(
+        &mut self,
+        report: Report,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let (id, name, outcome) = (report.id, report.name.clone(), report.outcome.clone());
+        if !report.in_progress() {
+            self.working.told.remove(&id);
+        }
+        self.working.reports.insert(id, report);
+        let Some(traversal) = self.traversal.as_ref().filter(|traversal| !traversal.settled) else {
+            return Decision::nothing();
+        };
+        let outcome = outcome.filter(|(of, _)| *of == traversal.id).map(|(_, outcome)| outcome);
+        let is_current = traversal.nodes.get(&name) == Some(&id);
+        match outcome {
+            Some(Outcome::CleanedUp) => {
+                self.working.rows.shift_remove(&id);
+                self.working.reports.remove(&id);
+                self.finish(&Task::CleanUp(id));
+                self.advance(moment, knowledge)
+            }
+            Some(Outcome::Converged) if is_current => {
+                self.converged(id);
+                self.finish(&Task::Converge(name));
+                self.advance(moment, knowledge)
+            }
+            Some(Outcome::Replace) if is_current => {
+                let new = ResourceId(moment.fresh_id());
+                let type_name =
+                    self.known().map(|known| known.declared_type(&name)).unwrap_or_default();
+                if let Some(old) = self.working.rows.get_mut(&id) {
+                    old.replaced_by = Some(new);
+                }
+                let row = Row {
+                    name: name.clone(),
+                    id: new,
+                    type_name: type_name.clone(),
+                    requires: Vec::new(),
+                    revision: StackRevision(0),
+                    replaces: Some(id),
+                    replaced_by: None,
+                };
+                self.working.rows.insert(new, row);
+                let tell = self.converge_task(&name, new, knowledge);
+                Decision::record(ReplacementStarted {
+                    traversal: self.traversal.as_ref().map(|walk| walk.id).unwrap_or_default(),
+                    name,
+                    old: id,
+                    new,
+                    type_name,
+                })
+                .and_do(tell)
+            }
+            Some(Outcome::Failed { action, reason }) => {
+                let reason = format!("Resource {action} failed: {reason}");
+                self.fail(reason, moment, knowledge)
+            }
+            Some(Outcome::Converged | Outcome::Replace) | None => Decision::nothing(),
+        }
+    }
+
+    /// The incarnation uses what the revision says, and nothing of before.
+    fn converged(&mut self, id: ResourceId) {
+        let Some(traversal) = &self.traversal else { return };
+        let origin = self.origin_of(traversal.revision);
+        let Some(row) = self.working.rows.get_mut(&id) else { return };
+        let requires = traversal.requires.get(&row.name).into_iter().flatten();
+        row.requires = requires.filter_map(|name| traversal.nodes.get(name).copied()).collect();
+        row.revision = origin;
+        row.replaced_by = None;
+    }
+
+    pub(super) fn origin_of(&self, revision: StackRevision) -> StackRevision {
+        let found = self.revisions.iter().rev().find(|known| known.revision == revision);
+        found.map_or(StackRevision(0), |found| found.origin)
+    }
+
+    fn finish(&mut self, task: &Task) {
+        if let Some(walk) = &mut self.working.walk {
+            walk.done(task);
+        }
+    }
+}

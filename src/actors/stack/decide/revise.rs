@@ -1,0 +1,67 @@
+//! The event of an accepted revision.
+
+use crate::actors::stack::command::Revise;
+use crate::actors::stack::state::Stack;
+use crate::events::stack::{OutputDeclared, RevisionAccepted};
+use crate::model::{Action, JsonMap, StackRevision};
+
+impl Stack {
+    /// A revision as its user asked for it.
+    pub(super) fn accepted(
+        revision: StackRevision,
+        action: Action,
+        revise: &Revise,
+    ) -> RevisionAccepted {
+        let definition = &revise.known.definition;
+        let outputs = definition.outputs().into_iter();
+        RevisionAccepted {
+            revision,
+            action,
+            origin: revision,
+            source: Some(revise.source.clone()),
+            parameters: revise.parameters.clone(),
+            shown_parameters: definition.shown_parameters(),
+            description: definition.description().to_owned(),
+            outputs: outputs
+                .map(|output| OutputDeclared { key: output.key, description: output.description })
+                .collect(),
+            tags: revise.tags.clone(),
+            timeout_mins: revise.timeout_mins,
+            disable_rollback: revise.disable_rollback,
+            user_id: Some(revise.user_id.clone()),
+        }
+    }
+
+    /// A revision that goes back to the one before the newest: to nothing, where there is none.
+    pub(super) fn rolled_back(&self) -> Option<RevisionAccepted> {
+        let newest = self.revision()?;
+        let before = self.revisions.iter().rev().nth(1);
+        let former = before.filter(|_| newest.action != Action::Create);
+        let former = former.and_then(|former| self.revision_of(former.origin));
+        let revision = StackRevision(newest.revision.0 + 1);
+        let settings = RevisionAccepted {
+            revision,
+            action: Action::Rollback,
+            origin: StackRevision(0),
+            source: None,
+            parameters: JsonMap::new(),
+            shown_parameters: JsonMap::new(),
+            description: String::new(),
+            outputs: Vec::new(),
+            user_id: None,
+            ..newest.clone()
+        };
+        Some(match former {
+            None => settings,
+            Some(former) => RevisionAccepted {
+                origin: former.origin,
+                source: former.source.clone(),
+                parameters: former.parameters.clone(),
+                shown_parameters: former.shown_parameters.clone(),
+                description: former.description.clone(),
+                outputs: former.outputs.clone(),
+                ..settings
+            },
+        })
+    }
+}

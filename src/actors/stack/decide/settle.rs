@@ -1,0 +1,99 @@
+//! A traversal ends: complete, or failed and perhaps rolled back.
+
+use crate::actors::shell::Decision;
+use crate::actors::stack::command::{StackCommand, StackEffect};
+use crate::actors::stack::state::{Knowledge, Stack};
+use crate::actors::stack::values::Values;
+use crate::clock::Moment;
+use crate::events::stack::{OutputResolved, TraversalSettled};
+use crate::model::{Action, Status};
+
+impl Stack {
+    /// Everything is done.
+    pub(super) fn complete(&self, knowledge: &Knowledge) -> Decision<Self> {
+        let reason = format!("Stack {} completed successfully", self.action);
+        let mut settled = self.settled(Status::Complete, reason, knowledge);
+        settled.rows = None;
+        let decision = Decision::record(settled);
+        if self.action == Action::Delete { decision.and_do(self.release()) } else { decision }
+    }
+
+    /// The stack's name is free.
+    pub(in crate::actors::stack) fn release(&self) -> StackEffect {
+        StackEffect::Release {
+            project_id: self.project_id.clone(),
+            name: self.name.clone(),
+            id: self.id,
+        }
+    }
+
+    /// Something failed: nothing further starts, and a create or update goes back where asked.
+    pub(super) fn fail(
+        &self,
+        reason: String,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let decision = Decision::record(self.settled(Status::Failed, reason, knowledge));
+        let goes_back = matches!(self.action, Action::Create | Action::Update)
+            && self.revision().is_some_and(|newest| !newest.disable_rollback);
+        if goes_back { self.roll_back(decision, moment, knowledge) } else { decision }
+    }
+
+    /// A new revision with the definition of the one before, and the walk towards it.
+    pub(super) fn roll_back(
+        &self,
+        decision: Decision<Self>,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let Some(accepted) = self.rolled_back() else { return decision };
+        let known = self.working.definitions.get(&accepted.origin);
+        let mut started = self.traversal_of(Action::Rollback, &accepted, known, moment, knowledge);
+        if !decision.events.is_empty() {
+            // The settling that stands before it says how the incarnations are.
+            started.rows = None;
+        }
+        let deadline = Self::deadline_of(&started);
+        decision
+            .and_record(accepted)
+            .and_record(started)
+            .and_do(deadline)
+            .and_then(StackCommand::Advance)
+    }
+
+    /// The end of the traversal under way.
+    pub(super) fn settled(
+        &self,
+        status: Status,
+        reason: String,
+        knowledge: &Knowledge,
+    ) -> TraversalSettled {
+        TraversalSettled {
+            traversal: self.traversal.as_ref().map(|traversal| traversal.id).unwrap_or_default(),
+            action: self.action,
+            status,
+            reason,
+            outputs: self.outputs(knowledge),
+            rows: Some(self.current_rows().cloned().collect()),
+        }
+    }
+
+    fn outputs(&self, knowledge: &Knowledge) -> Vec<OutputResolved> {
+        if self.action == Action::Delete {
+            return Vec::new();
+        }
+        let Some(known) = self.known() else { return Vec::new() };
+        let definition = &known.definition;
+        let values = Values::of(self, knowledge);
+        let outputs = definition.resolve_outputs(&values).into_iter();
+        outputs
+            .map(|output| OutputResolved {
+                value: values.seal(output.value, definition),
+                key: output.key,
+                description: output.description,
+                error: output.error,
+            })
+            .collect()
+    }
+}

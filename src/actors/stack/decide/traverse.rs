@@ -1,0 +1,98 @@
+//! Start a traversal: which incarnation of each resource goes on, and until when.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+use crate::actors::stack::command::StackEffect;
+use crate::actors::stack::known::Known;
+use crate::actors::stack::state::{Knowledge, Stack};
+use crate::clock::Moment;
+use crate::events::stack::{Node, RevisionAccepted, Row, TraversalStarted};
+use crate::model::{Action, ResourceId, ResourceName, StackRevision, Status, TraversalId};
+
+impl Stack {
+    /// A walk towards a revision, or away from everything (`None`).
+    pub(super) fn traversal_of(
+        &self,
+        action: Action,
+        accepted: &RevisionAccepted,
+        known: Option<&Arc<Known>>,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> TraversalStarted {
+        let former = self.revision().map(|newest| newest.origin);
+        let nodes = known.into_iter().flat_map(|known| {
+            known.dependencies.iter().filter_map(move |(name, requires)| {
+                let declared = known.definition.resources().get(name)?;
+                let id = self.incarnation_for(name, accepted.origin, former);
+                Some(Node {
+                    name: name.clone(),
+                    id: id.unwrap_or_else(|| ResourceId(moment.fresh_id())),
+                    type_name: declared.declared_type.clone(),
+                    requires: requires.iter().cloned().collect(),
+                    description: declared.description.clone(),
+                })
+            })
+        });
+        let timeout = match accepted.timeout_mins {
+            Some(minutes) => TimeDelta::minutes(i64::from(minutes)),
+            None => TimeDelta::from_std(knowledge.stack_action_timeout).unwrap_or(TimeDelta::MAX),
+        };
+        TraversalStarted {
+            traversal: TraversalId(moment.fresh_id()),
+            action,
+            revision: accepted.revision,
+            nodes: nodes.collect(),
+            rows: self.in_progress().then(|| self.current_rows().cloned().collect()),
+            deadline: moment.now.checked_add_signed(timeout),
+        }
+    }
+
+    /// The timer of a traversal.
+    pub(super) fn deadline_of(started: &TraversalStarted) -> StackEffect {
+        StackEffect::Deadline {
+            traversal: started.traversal,
+            at: started.deadline.unwrap_or(chrono::DateTime::<chrono::Utc>::MAX_UTC),
+        }
+    }
+
+    /// The incarnations as they are now: in mid-traversal, as its tasks have left them.
+    pub(super) fn current_rows(&self) -> impl Iterator<Item = &Row> {
+        let walking = self.in_progress()
+            && self.working.walking == self.traversal.as_ref().map(|traversal| traversal.id);
+        if walking { self.working.rows.values() } else { self.rows.values() }
+    }
+
+    /// The incarnation that a revision goes on with, by Heat's marks: a failed one is the last
+    /// choice but a deleted one, and one that stood under the very same revision the first.
+    fn incarnation_for(
+        &self,
+        name: &ResourceName,
+        origin: StackRevision,
+        former: Option<StackRevision>,
+    ) -> Option<ResourceId> {
+        let marks = |row: &Row| {
+            let report = self.working.reports.get(&row.id);
+            let mut marks = 0;
+            if report.is_some_and(|report| report.status == Status::Failed) {
+                marks -= 30;
+            }
+            if report.is_some_and(|report| report.action == Action::Delete) {
+                marks -= 50;
+            }
+            if row.replaced_by.is_some() {
+                marks -= 1;
+            }
+            if Some(row.revision) == former {
+                marks += 5;
+            }
+            if row.revision == origin {
+                marks += 10;
+            }
+            marks
+        };
+        let candidates = self.current_rows().filter(|row| row.name == *name);
+        candidates.max_by_key(|row| marks(row)).map(|row| row.id)
+    }
+}

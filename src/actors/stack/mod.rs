@@ -1,0 +1,13 @@
+//! A stack: the single writer of its stream. It holds the revisions and runs one traversal at a
+//! time towards the newest; progress is derived from its resources, never written twice.
+
+mod command;
+mod decide;
+mod known;
+mod recover;
+mod state;
+mod values;
+
+pub use command::{Create, Revise, StackCommand, StackEffect};
+pub use known::Known;
+pub use state::{Knowledge, Stack, Traversal};

@@ -1,0 +1,23 @@
+//! What a stack still owes when it wakes: the rest of its traversal, or the release of its name.
+
+use super::command::StackCommand;
+use super::state::Stack;
+use crate::actors::shell::Decision;
+use crate::actors::stack::command::StackEffect;
+
+impl Stack {
+    pub(super) fn resume(&mut self) -> Decision<Self> {
+        if self.is_deleted() {
+            return Decision::nothing().and_do(self.release());
+        }
+        let at_work = self.working.reports.values().filter(|report| report.in_progress());
+        let mut decision = Decision::nothing();
+        decision.effects.extend(at_work.map(|report| StackEffect::Rouse { id: report.id }));
+        let Some(traversal) = self.traversal.as_ref().filter(|traversal| !traversal.settled) else {
+            return decision;
+        };
+        let at = traversal.deadline.unwrap_or(chrono::DateTime::<chrono::Utc>::MAX_UTC);
+        let deadline = StackEffect::Deadline { traversal: traversal.id, at };
+        decision.and_do(deadline).and_then(StackCommand::Advance)
+    }
+}

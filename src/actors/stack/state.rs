@@ -1,0 +1,337 @@
+//! A stack as the fold of its events, and its working memory.
+
+// Traversal: none ─TraversalStarted▶ running ─TraversalSettled▶ settled ─TraversalStarted▶ running
+//            running ─TraversalStarted▶ running (a newer revision takes over)
+//            settled DELETE COMPLETE: the end
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use indexmap::IndexMap;
+
+use super::command::{StackCommand, StackEffect};
+use super::known::Known;
+use crate::actors::resource::{Report, StackIdentity};
+use crate::actors::shell::{Aggregate, Decision};
+use crate::clock::Moment;
+use crate::events::StackEvent;
+use crate::events::stack::{RevisionAccepted, Row, TraversalStarted};
+use crate::events::vault::Vault;
+use crate::graph::Walk;
+use crate::graph::walk::Existing;
+use crate::model::{
+    Action, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, StackRevision,
+    Status, TraversalId,
+};
+use crate::resource_types::Registry;
+
+/// What a stack decides with.
+#[derive(Clone)]
+pub struct Knowledge {
+    pub registry: Arc<Registry>,
+    pub vault: Arc<Vault>,
+    /// The time a stack has when it names none.
+    pub stack_action_timeout: std::time::Duration,
+}
+
+/// The newest traversal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traversal {
+    pub id: TraversalId,
+    pub action: Action,
+    pub revision: StackRevision,
+    pub deadline: Option<DateTime<Utc>>,
+    /// The incarnation that each resource of the revision has now.
+    pub nodes: IndexMap<ResourceName, ResourceId>,
+    pub requires: IndexMap<ResourceName, Vec<ResourceName>>,
+    /// The incarnations that existed when it started.
+    pub existing: Vec<Existing>,
+    pub settled: bool,
+}
+
+/// A stack's state.
+#[derive(Default)]
+pub struct Stack {
+    pub id: StackId,
+    pub name: StackName,
+    pub project_id: ProjectId,
+    pub owner_user_id: String,
+    pub revisions: Vec<RevisionAccepted>,
+    pub action: Action,
+    pub status: Status,
+    pub reason: String,
+    pub traversal: Option<Traversal>,
+    /// Every incarnation that exists or may exist.
+    pub rows: IndexMap<ResourceId, Row>,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: Option<DateTime<Utc>>,
+    /// Who works on the stack: the user of the newest command.
+    pub user_id: String,
+    pub(super) working: Working,
+}
+
+/// What is not in the log, because `recover` builds it again.
+#[derive(Default)]
+pub(super) struct Working {
+    /// Definitions and graphs by the origin of their revision.
+    pub(super) definitions: HashMap<StackRevision, Arc<Known>>,
+    /// The newest word of each incarnation.
+    pub(super) reports: HashMap<ResourceId, Report>,
+    /// Incarnations that were given a task and have not reported its end.
+    pub(super) told: HashMap<ResourceId, ResourceName>,
+    /// `rows`, as the tasks of the traversal under way have changed them.
+    pub(super) rows: IndexMap<ResourceId, Row>,
+    pub(super) walk: Option<Walk>,
+    /// The traversal that `walk` and `rows` belong to.
+    pub(super) walking: Option<TraversalId>,
+}
+
+impl Stack {
+    /// A stack that nothing is known of but its id.
+    pub fn named(id: StackId) -> Self {
+        Self { id, ..Self::default() }
+    }
+
+    /// Whether the stack exists.
+    pub fn exists(&self) -> bool {
+        !self.revisions.is_empty()
+    }
+
+    /// Whether the stack was deleted.
+    pub fn is_deleted(&self) -> bool {
+        self.action == Action::Delete && self.status == Status::Complete && self.exists()
+    }
+
+    /// Whether a traversal runs.
+    pub fn in_progress(&self) -> bool {
+        self.traversal.as_ref().is_some_and(|traversal| !traversal.settled)
+    }
+
+    /// Whether nothing is at work, neither the stack nor a resource of it.
+    pub fn at_rest(&self) -> bool {
+        let at_work = self.working.reports.values().any(Report::in_progress);
+        !self.in_progress() && !at_work && self.working.told.is_empty()
+    }
+
+    /// The newest revision.
+    pub fn revision(&self) -> Option<&RevisionAccepted> {
+        self.revisions.last()
+    }
+
+    /// The stack, as its resources know it.
+    pub fn identity(&self) -> StackIdentity {
+        StackIdentity { id: self.id, name: self.name.clone(), project_id: self.project_id.clone() }
+    }
+
+    /// The revision of an origin; `None` for the empty one.
+    pub fn revision_of(&self, origin: StackRevision) -> Option<&RevisionAccepted> {
+        self.revisions.iter().find(|revision| revision.revision == origin)
+    }
+
+    /// The origins of the revisions whose definitions a wakened stack needs: the newest, and the
+    /// one that it may have to go back to.
+    pub fn origins_needed(&self) -> BTreeSet<StackRevision> {
+        if !self.in_progress() {
+            return self.revision().map(|revision| revision.origin).into_iter().collect();
+        }
+        self.revisions.iter().rev().take(2).map(|revision| revision.origin).collect()
+    }
+
+    /// Hands over a definition that was read back.
+    pub fn know_definition(&mut self, origin: StackRevision, known: Arc<Known>) {
+        self.working.definitions.insert(origin, known);
+    }
+
+    /// Hands over how a resource stands, before the stack goes on.
+    pub fn know_report(&mut self, report: Report) {
+        self.working.reports.insert(report.id, report);
+    }
+
+    /// How the incarnations stand.
+    pub fn reports(&self) -> &HashMap<ResourceId, Report> {
+        &self.working.reports
+    }
+
+    /// The newest definition, where it is known.
+    pub fn known(&self) -> Option<&Arc<Known>> {
+        let origin = self.revision()?.origin;
+        self.working.definitions.get(&origin)
+    }
+
+    /// The incarnation that each resource of the newest revision has.
+    pub fn incarnations(&self) -> IndexMap<ResourceName, ResourceId> {
+        self.traversal.as_ref().map(|traversal| traversal.nodes.clone()).unwrap_or_default()
+    }
+
+    fn start(&mut self, started: &TraversalStarted, at: DateTime<Utc>) {
+        if let Some(rows) = &started.rows {
+            self.rows = rows.iter().map(|row| (row.id, row.clone())).collect();
+        }
+        let nodes: IndexMap<_, _> =
+            started.nodes.iter().map(|node| (node.name.clone(), node.id)).collect();
+        let existing = self
+            .rows
+            .values()
+            .map(|row| Existing {
+                id: row.id,
+                converged_as: (nodes.get(&row.name) == Some(&row.id)).then(|| row.name.clone()),
+                requires: row.requires.clone(),
+                replaces: row.replaces,
+                revision: row.revision,
+            })
+            .collect();
+        for node in &started.nodes {
+            self.rows.entry(node.id).or_insert_with(|| Row {
+                name: node.name.clone(),
+                id: node.id,
+                type_name: node.type_name.clone(),
+                requires: Vec::new(),
+                revision: StackRevision(0),
+                replaces: None,
+                replaced_by: None,
+            });
+        }
+        self.traversal = Some(Traversal {
+            id: started.traversal,
+            action: started.action,
+            revision: started.revision,
+            deadline: started.deadline,
+            nodes,
+            requires: started
+                .nodes
+                .iter()
+                .map(|node| (node.name.clone(), node.requires.clone()))
+                .collect(),
+            existing,
+            settled: false,
+        });
+        self.action = started.action;
+        self.status = Status::InProgress;
+        self.reason = format!("Stack {} started", started.action);
+        if started.action != Action::Create {
+            self.updated_at = Some(at);
+        }
+    }
+
+    /// The rows of a traversal that brought everything to its revision.
+    fn rows_of(&self, traversal: &Traversal) -> IndexMap<ResourceId, Row> {
+        let origin = self
+            .revisions
+            .iter()
+            .find(|revision| revision.revision == traversal.revision)
+            .map_or(StackRevision(0), |revision| revision.origin);
+        traversal
+            .nodes
+            .iter()
+            .filter_map(|(name, id)| {
+                let requires = traversal.requires.get(name).into_iter().flatten();
+                let row = Row {
+                    requires: requires
+                        .filter_map(|name| traversal.nodes.get(name).copied())
+                        .collect(),
+                    revision: origin,
+                    replaces: None,
+                    replaced_by: None,
+                    ..self.rows.get(id)?.clone()
+                };
+                Some((*id, row))
+            })
+            .collect()
+    }
+}
+
+impl Aggregate for Stack {
+    type Command = StackCommand;
+    type Event = StackEvent;
+    type Effect = StackEffect;
+    type Knowledge = Knowledge;
+
+    fn answers_once(command: &StackCommand) -> bool {
+        match command {
+            StackCommand::Create(_)
+            | StackCommand::Update(_)
+            | StackCommand::Delete
+            | StackCommand::CancelUpdate
+            | StackCommand::CancelWithoutRollback => true,
+            StackCommand::Report(_) | StackCommand::Advance | StackCommand::TimedOut { .. } => {
+                false
+            }
+        }
+    }
+
+    fn apply(&mut self, event: &StackEvent, at: DateTime<Utc>) {
+        match event {
+            StackEvent::StackCreated(created) => {
+                self.id = created.stack_id;
+                self.name = created.name.clone();
+                self.project_id = created.project_id.clone();
+                self.owner_user_id = created.owner_user_id.clone();
+                self.user_id = created.owner_user_id.clone();
+                self.created_at = at;
+            }
+            StackEvent::RevisionAccepted(accepted) => {
+                if let Some(user) = &accepted.user_id {
+                    self.user_id = user.clone();
+                }
+                self.revisions.push(accepted.clone());
+            }
+            StackEvent::TraversalStarted(started) => self.start(started, at),
+            StackEvent::ReplacementStarted(replacement) => {
+                if let Some(old) = self.rows.get_mut(&replacement.old) {
+                    old.replaced_by = Some(replacement.new);
+                }
+                let new = Row {
+                    name: replacement.name.clone(),
+                    id: replacement.new,
+                    type_name: replacement.type_name.clone(),
+                    requires: Vec::new(),
+                    revision: StackRevision(0),
+                    replaces: Some(replacement.old),
+                    replaced_by: None,
+                };
+                self.rows.insert(replacement.new, new);
+                if let Some(traversal) = &mut self.traversal {
+                    traversal.nodes.insert(replacement.name.clone(), replacement.new);
+                }
+            }
+            StackEvent::TraversalSettled(settled) => {
+                self.action = settled.action;
+                self.status = settled.status;
+                self.reason = settled.reason.clone();
+                if let Some(mut traversal) = self.traversal.take() {
+                    self.rows = match &settled.rows {
+                        Some(rows) => rows.iter().map(|row| (row.id, row.clone())).collect(),
+                        None => self.rows_of(&traversal),
+                    };
+                    traversal.settled = true;
+                    self.traversal = Some(traversal);
+                }
+            }
+        }
+    }
+
+    fn decide(
+        &mut self,
+        command: StackCommand,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        match command {
+            StackCommand::Create(create) => self.create(*create, moment, knowledge),
+            StackCommand::Update(revise) => self.update(*revise, moment, knowledge),
+            StackCommand::Delete => self.delete(moment, knowledge),
+            StackCommand::CancelUpdate => self.cancel_update(moment, knowledge),
+            StackCommand::CancelWithoutRollback => self.cancel_without_rollback(knowledge),
+            StackCommand::Report(report) => Ok(self.reported(*report, moment, knowledge)),
+            StackCommand::Advance => Ok(self.advance(moment, knowledge)),
+            StackCommand::TimedOut { traversal } => {
+                Ok(self.timed_out(traversal, moment, knowledge))
+            }
+        }
+    }
+
+    fn recover(&mut self, _moment: &Moment<'_>, _knowledge: &Knowledge) -> Decision<Self> {
+        self.resume()
+    }
+}

@@ -1,0 +1,93 @@
+//! Other resources' values while a definition is resolved, and the secrets among them.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use super::state::{Knowledge, Stack};
+use crate::events::vault::Vault;
+use crate::model::{Refusal, ResourceName, Secret};
+use crate::template::{ALL_ATTRIBUTES, ResourceValues, StackDefinition};
+
+/// Looks values up in the reports of a stack's incarnations, and notes every secret it opens.
+pub(super) struct Values<'a> {
+    stack: &'a Stack,
+    knowledge: &'a Knowledge,
+    opened: RefCell<Vec<Secret<String>>>,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn of(stack: &'a Stack, knowledge: &'a Knowledge) -> Self {
+        Self { stack, knowledge, opened: RefCell::default() }
+    }
+
+    /// Seals every leaf that holds a secret: hidden parameters, and what was opened on the way.
+    pub(super) fn seal(&self, value: Value, definition: &StackDefinition) -> Value {
+        let mut secrets = definition.hidden_values();
+        secrets.extend(self.opened.borrow().iter().cloned());
+        if secrets.is_empty() {
+            return value;
+        }
+        self.knowledge.vault.seal_leaves(&self.stack.scope(), value, &secrets).unwrap_or_else(
+            |error| {
+                // Better a value lost than a secret in clear text for ever.
+                tracing::error!(stack.id = %self.stack.id, %error, "a secret cannot be sealed");
+                Value::Null
+            },
+        )
+    }
+
+    fn open(&self, value: &Value) -> Value {
+        let leaves = Vault::sealed_leaves(value);
+        if leaves.is_empty() {
+            return value.clone();
+        }
+        let scope = self.stack.scope();
+        let vault = &self.knowledge.vault;
+        for leaf in leaves {
+            if let Ok(opened) = vault.open(&scope, leaf) {
+                note_texts(&opened, &mut self.opened.borrow_mut());
+            }
+        }
+        vault.open(&scope, value).unwrap_or(Value::Null)
+    }
+}
+
+fn note_texts(value: &Value, texts: &mut Vec<Secret<String>>) {
+    match value {
+        Value::String(text) if !text.is_empty() => texts.push(Secret::new(text.clone())),
+        Value::Array(items) => items.iter().for_each(|item| note_texts(item, texts)),
+        Value::Object(map) => map.values().for_each(|item| note_texts(item, texts)),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+impl ResourceValues for Values<'_> {
+    fn reference(&self, name: &ResourceName) -> Option<Value> {
+        let id = self.stack.traversal.as_ref()?.nodes.get(name)?;
+        let reference = self.stack.reports().get(id)?.reference.as_ref()?;
+        Some(self.open(reference))
+    }
+
+    fn attribute(&self, name: &ResourceName, attribute: &str) -> Result<Option<Value>, Refusal> {
+        let Some(id) = self.stack.traversal.as_ref().and_then(|walk| walk.nodes.get(name)) else {
+            return Ok(None);
+        };
+        let Some(report) = self.stack.reports().get(id) else { return Ok(None) };
+        if attribute == ALL_ATTRIBUTES {
+            let named = report.attributes.iter().filter(|(name, _)| *name != ALL_ATTRIBUTES);
+            return Ok(Some(self.open(&Value::Object(
+                named.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            ))));
+        }
+        let value = report.attributes.get(attribute);
+        Ok(value.map(|value| self.open(value)).filter(|value| !value.is_null()))
+    }
+}
+
+impl Stack {
+    /// The scope under which the stack's secrets are sealed.
+    pub(super) fn scope(&self) -> String {
+        format!("stack-{}", self.id)
+    }
+}

@@ -1,0 +1,235 @@
+//! The stack's actor: how it is read back with its resources, tells them what to do, keeps its
+//! deadline, and goes to rest.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tracing::error;
+
+use super::asks::Standing;
+use super::definition;
+use super::project::ProjectCommand;
+use super::provisioner::{ChildBroken, Halt, ResourceLinks, Taken, note_taken};
+use super::resource::{Resource, ResourceCommand};
+use super::services::Services;
+use super::shell::{Ask, Inhabit, Shell, Woken, fold};
+use super::stack::{Knowledge, Stack, StackCommand, StackEffect};
+use crate::events::log::{Head, LogError};
+use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
+use crate::model::{Action, ResourceId, ResourceName, Status};
+
+/// How long a stack with nothing to do stays awake.
+const REST_AFTER: Duration = Duration::from_secs(2);
+/// How many streams are read at once when a stack wakes.
+const READS_AT_ONCE: usize = 16;
+
+/// What a stack's actor holds of others.
+#[derive(Default)]
+pub struct StackLinks {
+    children: HashMap<ResourceId, Addr<Shell<Resource>>>,
+    /// Resources that were read back and have not been told anything yet.
+    parked: HashMap<ResourceId, (Resource, Head)>,
+    taken: Taken,
+    deadline: Option<SpawnHandle>,
+    rest: Option<SpawnHandle>,
+}
+
+impl Inhabit for Stack {
+    type Links = StackLinks;
+
+    fn knowledge(services: &Arc<Services>) -> Knowledge {
+        Knowledge {
+            registry: services.registry.clone(),
+            vault: services.vault.clone(),
+            stack_action_timeout: services.limits.stack_action_timeout,
+        }
+    }
+
+    fn load(
+        services: Arc<Services>,
+        _events: Vec<Arc<RecordedEvent>>,
+        mut machine: Self,
+    ) -> BoxFuture<'static, Result<Woken<Self>, LogError>> {
+        async move {
+            for origin in machine.origins_needed() {
+                let Some(revision) = machine.revision_of(origin) else { continue };
+                match definition::read_back(&services, &machine, revision).await? {
+                    Ok(known) => machine.know_definition(origin, Arc::new(known)),
+                    Err(problem) => {
+                        error!(stack.id = %machine.id, %problem, "a revision cannot be read back");
+                    }
+                }
+            }
+            let ids: Vec<ResourceId> = machine.rows.keys().copied().collect();
+            let knowledge = Resource::knowledge(&services);
+            let mut parked = HashMap::new();
+            for chunk in ids.chunks(READS_AT_ONCE) {
+                let read = chunk.iter().map(|id| read_resource(&services, *id));
+                for found in futures::future::join_all(read).await {
+                    let (resource, head) = found?;
+                    if head.next == 0 {
+                        continue;
+                    }
+                    machine.know_report(resource.report(&knowledge));
+                    parked.insert(resource.id, (resource, head));
+                }
+            }
+            let link = move |links: &mut StackLinks| {
+                for (resource, _) in parked.values() {
+                    let gone =
+                        (resource.action, resource.status) == (Action::Delete, Status::Complete);
+                    let held = resource.physical_id.as_ref().filter(|_| !gone);
+                    note_taken(&links.taken, resource.id, held);
+                }
+                links.parked = parked;
+            };
+            Ok(Woken { machine, link: Box::new(link) })
+        }
+        .boxed()
+    }
+
+    fn broken(shell: &mut Shell<Self>, _error: &LogError, ctx: &mut Context<Shell<Self>>) {
+        leave(shell, ctx);
+        shell.services.directory.rewake(shell.machine.id);
+    }
+
+    fn perform(
+        shell: &mut Shell<Self>,
+        effect: StackEffect,
+        _at: Position,
+        ctx: &mut Context<Shell<Self>>,
+    ) {
+        match effect {
+            StackEffect::Tell { id, name, command } => tell(shell, id, &name, command, ctx),
+            StackEffect::Rouse { id } => {
+                let name = ResourceName::default();
+                child(shell, id, &name, ctx);
+            }
+            StackEffect::Deadline { traversal, at } => {
+                if let Some(former) = shell.links.deadline.take() {
+                    ctx.cancel_future(former);
+                }
+                let left = (at - shell.services.clock.now()).to_std().unwrap_or_default();
+                shell.links.deadline = Some(ctx.run_later(left, move |shell, ctx| {
+                    let command = StackCommand::TimedOut { traversal };
+                    ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                }));
+            }
+            StackEffect::Release { project_id, name, id } => {
+                if let Some(project) = shell.services.directory.project(&project_id) {
+                    let command = ProjectCommand::Release { name, stack_id: id };
+                    project.do_send(Ask { command, meta: shell.meta().clone() });
+                }
+            }
+        }
+    }
+
+    fn rest(shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>) {
+        if let Some(former) = shell.links.rest.take() {
+            ctx.cancel_future(former);
+        }
+        if shell.machine.at_rest() {
+            shell.links.rest = Some(ctx.run_later(REST_AFTER, leave));
+        }
+    }
+}
+
+/// The actor ends; its stack is woken anew when somebody asks for it.
+fn leave(shell: &mut Shell<Stack>, ctx: &mut Context<Shell<Stack>>) {
+    shell.services.directory.forget_stack(shell.machine.id, &ctx.address());
+    for child in shell.links.children.values() {
+        child.do_send(Halt);
+    }
+    shell.links = StackLinks::default();
+    ctx.stop();
+}
+
+async fn read_resource(
+    services: &Arc<Services>,
+    id: ResourceId,
+) -> Result<(Resource, Head), LogError> {
+    let slice = services.log.read(&StreamId::resource(id), StreamRevision(0)).await?;
+    fold(Resource::new(id), &slice.events, slice.head)
+}
+
+fn tell(
+    shell: &mut Shell<Stack>,
+    id: ResourceId,
+    name: &ResourceName,
+    command: ResourceCommand,
+    ctx: &mut Context<Shell<Stack>>,
+) {
+    let meta = shell.meta().clone();
+    child(shell, id, name, ctx).do_send(Ask { command, meta });
+}
+
+fn child<'a>(
+    shell: &'a mut Shell<Stack>,
+    id: ResourceId,
+    name: &ResourceName,
+    ctx: &Context<Shell<Stack>>,
+) -> &'a Addr<Shell<Resource>> {
+    let Shell { links, services, .. } = shell;
+    let parked = &mut links.parked;
+    links.children.entry(id).or_insert_with(|| {
+        let (machine, head) = parked.remove(&id).unwrap_or_else(|| {
+            let mut fresh = Resource::new(id);
+            fresh.name = name.clone();
+            (fresh, Head { next: 0, generation: *services.log.generation().borrow() })
+        });
+        let own = ResourceLinks { stack: Some(ctx.address()), taken: links.taken.clone() };
+        Shell::awake(services.clone(), StreamId::resource(id), machine, own, head).start()
+    })
+}
+
+impl Handler<ChildBroken> for Shell<Stack> {
+    type Result = ();
+
+    fn handle(&mut self, broken: ChildBroken, ctx: &mut Context<Self>) {
+        tracing::debug!(stack.id = %self.machine.id, resource.id = %broken.0, "resource broke off");
+        leave(self, ctx);
+        self.services.directory.rewake(self.machine.id);
+    }
+}
+
+/// Ends a stack's actor, so that it is read back from the log when it is needed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Drop;
+
+impl Handler<Drop> for Shell<Stack> {
+    type Result = ();
+
+    fn handle(&mut self, _: Drop, ctx: &mut Context<Self>) {
+        leave(self, ctx);
+    }
+}
+
+/// Asks a stack how it stands.
+#[derive(Message)]
+#[rtype(result = "Option<Standing>")]
+pub struct Stand;
+
+impl Handler<Stand> for Shell<Stack> {
+    type Result = Option<Standing>;
+
+    fn handle(&mut self, _: Stand, _ctx: &mut Context<Self>) -> Self::Result {
+        let stack = &self.machine;
+        let revision = stack.revision()?.clone();
+        Some(Standing {
+            id: stack.id,
+            name: stack.name.clone(),
+            project_id: stack.project_id.clone(),
+            action: stack.action,
+            status: stack.status,
+            deleted: stack.is_deleted(),
+            revision,
+            known: stack.known().cloned(),
+            incarnations: stack.incarnations(),
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! The server and its table of routes.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::http::Method;
+use actix_web::http::header::ALLOW;
+use actix_web::middleware::from_fn;
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, Resource, ResponseError, Route, web};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::error::Fault;
+use super::v1::{actions, events, outputs, resource_types, resources, services, stacks, templates};
+use super::{ApiParts, ApiState, auth, feed, trace, versions};
+
+/// How long a stop waits for requests under way.
+const STOP_WAIT_SECS: u64 = 10;
+
+/// How long a kept connection may stay idle.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+
+/// An API that is being served.
+pub struct RunningApi {
+    /// Where it listens.
+    pub address: SocketAddr,
+    handle: ServerHandle,
+    stopping: watch::Sender<bool>,
+    server: JoinHandle<io::Result<()>>,
+}
+
+impl RunningApi {
+    /// Ends open feeds, lets requests under way finish, and stops.
+    pub async fn stop(self) {
+        self.stopping.send_replace(true);
+        self.handle.stop(true).await;
+        if let Ok(Err(error)) = self.server.await {
+            tracing::warn!(%error, "the API did not stop cleanly");
+        }
+    }
+}
+
+/// Serves the API on a listener. Must be called within a Tokio runtime.
+pub fn serve(parts: ApiParts, listener: TcpListener) -> io::Result<RunningApi> {
+    let address = listener.local_addr()?;
+    let (stopping, stopped) = watch::channel(false);
+    let workers = parts.settings.workers;
+    let node = services::Node::start(parts.clock.as_ref());
+    let state = web::Data::from(Arc::new(ApiState {
+        engine: parts.engine,
+        views: parts.views,
+        cloud: parts.cloud,
+        vault: parts.vault,
+        registry: parts.registry,
+        clock: parts.clock,
+        log: parts.log,
+        settings: parts.settings,
+        node,
+        stopping: stopped,
+    }));
+    let mut server = HttpServer::new(move || {
+        App::new()
+            .app_data(state.clone())
+            .wrap(from_fn(trace::with_request_id))
+            .service(web::resource("/healthcheck").to(versions::healthcheck))
+            .service(web::scope("/v1").wrap(from_fn(auth::authenticate)).configure(v1))
+            .service(web::scope("/v1.0").wrap(from_fn(auth::authenticate)).configure(v1))
+            .default_service(web::to(versions::unversioned))
+    })
+    .keep_alive(KEEP_ALIVE)
+    .shutdown_timeout(STOP_WAIT_SECS)
+    .disable_signals();
+    if let Some(workers) = workers {
+        server = server.workers(workers);
+    }
+    let server = server.listen(listener)?.run();
+    let handle = server.handle();
+    let server = tokio::spawn(server);
+    Ok(RunningApi { address, handle, stopping, server })
+}
+
+/// The routes of version 1, the same under each of its prefixes. Every known URL answers 405 to
+/// the verbs that it lacks.
+fn v1(config: &mut web::ServiceConfig) {
+    let stack = "/{project}/stacks/{name}/{id}";
+    let under = |path: &str| format!("{stack}{path}");
+    config
+        .service(known("/{project}/validate", [("POST", web::post().to(templates::validate))]))
+        .service(known("/{project}/resource_types", [get(resource_types::list)]))
+        .service(known("/{project}/resource_types/{type}", [get(resource_types::show)]))
+        .service(known(
+            "/{project}/resource_types/{type}/template",
+            [get(resource_types::template)],
+        ))
+        .service(known("/{project}/template_versions", [get(templates::versions)]))
+        .service(known(
+            "/{project}/template_versions/{version}/functions",
+            [get(templates::functions)],
+        ))
+        .service(known("/{project}/build_info", [get(services::build_info)]))
+        .service(known("/{project}/services", [get(services::list)]))
+        .service(known("/{project}/feed", [get(feed::follow)]))
+        .service(known(
+            "/{project}/stacks",
+            [get(stacks::list::index), ("POST", web::post().to(stacks::create::create))],
+        ))
+        .service(known("/{project}/stacks/{arn:arn:.*}", stack_by_one_name()))
+        .service(known("/{project}/stacks/{name}", stack_by_one_name()))
+        .service(known(
+            stack,
+            [
+                get(stacks::show::show),
+                ("POST", web::post().to(stacks::lookup::subpath_of_post)),
+                ("PUT", web::put().to(stacks::update::replace)),
+                ("PATCH", web::patch().to(stacks::update::patch)),
+                ("DELETE", web::delete().to(stacks::delete::delete)),
+            ],
+        ))
+        .service(known(&under("/template"), [get(stacks::definition::template)]))
+        .service(known(&under("/environment"), [get(stacks::definition::environment)]))
+        .service(known(&under("/files"), [get(stacks::definition::files)]))
+        .service(known(
+            &under("/preview"),
+            [
+                ("PUT", web::put().to(stacks::update::preview_replace)),
+                ("PATCH", web::patch().to(stacks::update::preview_patch)),
+            ],
+        ))
+        .service(known(&under("/outputs"), [get(outputs::list)]))
+        .service(known(&under("/outputs/{output}"), [get(outputs::show)]))
+        .service(known(&under("/actions"), [("POST", web::post().to(actions::act))]))
+        .service(known(&under("/resources"), [get(resources::list)]))
+        .service(known(&under("/resources/{resource}"), [get(resources::show)]))
+        .service(known(&under("/resources/{resource}/metadata"), [get(resources::metadata)]))
+        .service(known(&under("/resources/{resource}/events"), [get(events::of_resource)]))
+        .service(known(&under("/resources/{resource}/events/{event}"), [get(events::show)]))
+        .service(known(&under("/events"), [get(events::of_stack)]))
+        .default_service(web::to(versions::not_found));
+}
+
+/// Where a stack is only named: every verb is sent on to the canonical URL.
+fn stack_by_one_name() -> [(&'static str, Route); 5] {
+    [
+        ("GET", web::get().to(stacks::lookup::named)),
+        ("POST", web::post().to(stacks::lookup::named_in_post)),
+        ("PUT", web::put().to(stacks::lookup::stack)),
+        ("PATCH", web::patch().to(stacks::lookup::stack)),
+        ("DELETE", web::delete().to(stacks::lookup::stack)),
+    ]
+}
+
+fn get<F, Args>(handler: F) -> (&'static str, Route)
+where
+    F: actix_web::Handler<Args>,
+    Args: actix_web::FromRequest + 'static,
+    F::Output: actix_web::Responder + 'static,
+{
+    ("GET", web::get().to(handler))
+}
+
+/// A URL with the verbs that it takes; the others are refused.
+fn known<const N: usize>(path: &str, verbs: [(&'static str, Route); N]) -> Resource {
+    let allowed: Vec<&str> = verbs.iter().map(|(verb, _)| *verb).collect();
+    let allowed = allowed.join(",");
+    let mut resource = web::resource(path);
+    for (_, route) in verbs {
+        resource = resource.route(route);
+    }
+    resource.default_service(web::to(move |request: HttpRequest| {
+        let answer = refused_verb(&request, &allowed);
+        async move { answer }
+    }))
+}
+
+fn refused_verb(request: &HttpRequest, allowed: &str) -> HttpResponse {
+    if request.method() == Method::OPTIONS {
+        return HttpResponse::NoContent().insert_header((ALLOW, allowed)).finish();
+    }
+    Fault::method_not_allowed().error_response()
+}

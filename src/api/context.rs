@@ -1,0 +1,66 @@
+//! Who asks, in which project: what the token says, checked against the URL.
+
+use std::future::{Ready, ready};
+use std::sync::Arc;
+
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
+
+use super::error::Fault;
+use crate::model::{Caller, ProjectId, RequestId, Secret};
+use crate::policy;
+
+/// What the token check found, kept with the request.
+#[derive(Clone)]
+pub(super) struct Authenticated {
+    pub(super) caller: Arc<Caller>,
+    pub(super) token: Secret<String>,
+}
+
+/// A request whose token is good for the project in its URL.
+#[derive(Clone)]
+pub(super) struct Context {
+    pub(super) caller: Arc<Caller>,
+    pub(super) token: Secret<String>,
+    pub(super) request_id: RequestId,
+}
+
+impl Context {
+    /// Refuses what the caller's roles do not allow.
+    pub(super) fn require(&self, verb: &str) -> Result<(), Fault> {
+        if policy::may(&self.caller, verb) { Ok(()) } else { Err(Fault::forbidden(verb)) }
+    }
+
+    /// The project whose stacks the caller sees; an administrator sees all.
+    pub(super) fn visible_project(&self) -> Option<ProjectId> {
+        (!self.caller.is_admin()).then(|| self.caller.project_id.clone())
+    }
+}
+
+impl FromRequest for Context {
+    type Error = Fault;
+    type Future = Ready<Result<Self, Fault>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        ready(of(request))
+    }
+}
+
+fn of(request: &HttpRequest) -> Result<Context, Fault> {
+    let extensions = request.extensions();
+    let (Some(found), Some(request_id)) =
+        (extensions.get::<Authenticated>(), extensions.get::<RequestId>())
+    else {
+        return Err(Fault::new("Error", "An internal error occurred."));
+    };
+    let project = request.match_info().get("project").unwrap_or_default();
+    // Heat redirects to the project of a stack's owner, so an administrator may come with another
+    // project in the URL than the token's; the token's counts.
+    if project != found.caller.project_id.as_str() && !found.caller.is_admin() {
+        return Err(Fault::other_project());
+    }
+    Ok(Context {
+        caller: Arc::clone(&found.caller),
+        token: found.token.clone(),
+        request_id: request_id.clone(),
+    })
+}

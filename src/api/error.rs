@@ -1,0 +1,255 @@
+//! Faults: what a client sees of an error, in Heat's shape. The only file that knows status codes.
+
+use std::borrow::Cow;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use actix_web::{HttpResponse, ResponseError};
+use serde_json::json;
+
+use crate::events::log::LogError;
+use crate::model::Refusal;
+use crate::projections::ViewError;
+
+/// Heat's exception classes with another status than 500, by class.
+const STATUS_OF_CLASS: &[(&str, u16)] = &[
+    ("ActionInProgress", 409),
+    ("AttributeError", 400),
+    ("CircularDependencyException", 400),
+    ("DownloadLimitExceeded", 400),
+    ("EntityNotFound", 404),
+    ("Forbidden", 403),
+    ("HTTPBadRequest", 400),
+    ("HTTPConflict", 409),
+    ("HTTPForbidden", 403),
+    ("HTTPMethodNotAllowed", 405),
+    ("HTTPNotFound", 404),
+    ("HTTPServiceUnavailable", 503),
+    ("ImmutableParameterModified", 400),
+    ("IncompatibleObjectVersion", 400),
+    ("Invalid", 400),
+    ("InvalidBreakPointHook", 400),
+    ("InvalidSchemaError", 400),
+    ("InvalidTemplateReference", 400),
+    ("InvalidTemplateSection", 400),
+    ("InvalidTemplateVersion", 400),
+    ("InvalidTenant", 403),
+    ("KeyError", 400),
+    ("MissingCredentialError", 400),
+    ("NotAuthorized", 403),
+    ("NotFound", 404),
+    ("NotSupported", 400),
+    ("ObjectActionError", 400),
+    ("ObjectFieldInvalid", 400),
+    ("OrphanedObjectError", 400),
+    ("PhysicalResourceIDAmbiguity", 400),
+    ("PhysicalResourceNameAmbiguity", 400),
+    ("PropertyUnspecifiedError", 400),
+    ("ReadOnlyFieldError", 400),
+    ("RequestLimitExceeded", 400),
+    ("ResourceActionNotSupported", 400),
+    ("ResourceNotAvailable", 404),
+    ("ResourceNotFound", 404),
+    ("ResourcePropertyConflict", 400),
+    ("ResourceTypeUnavailable", 400),
+    ("SnapshotNotFound", 404),
+    ("StackExists", 409),
+    ("StackValidationFailed", 400),
+    // Heat lets this one and KeyError through as 500; what a client sends is the client's fault.
+    ("TypeError", 400),
+    ("UnknownUserParameter", 400),
+    ("UnsupportedObjectError", 400),
+    ("UserParameterMissing", 400),
+    ("ValueError", 400),
+];
+
+/// Classes of the language that Heat is written in: their texts are not shown.
+const CLASSES_WITHOUT_MESSAGE: &[&str] = &["AttributeError", "ValueError"];
+
+/// Classes that carry a path beside their text; see [`as_on_the_wire`].
+const CLASSES_WITH_PATH: &[&str] = &["ResourceFailure", "StackValidationFailed"];
+
+/// What Heat says where the request itself makes no sense to it.
+pub(super) const MALFORMED: &str = "The server could not comply with the request since it is either malformed or otherwise \
+     incorrect.";
+
+/// Seconds after which a client may try again what was unavailable.
+const RETRY_AFTER_SECS: &str = "5";
+
+/// An error as a client sees it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{class}: {message}")]
+pub(super) struct Fault {
+    class: Cow<'static, str>,
+    message: String,
+}
+
+impl Fault {
+    /// A fault of a class with its text.
+    pub(super) fn new(class: &'static str, message: impl Into<String>) -> Self {
+        Self { class: Cow::Borrowed(class), message: message.into() }
+    }
+
+    /// The request has a wrong or missing argument.
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new("HTTPBadRequest", message)
+    }
+
+    /// A body where none is taken, none where one is needed, or one of another type.
+    pub(super) fn malformed() -> Self {
+        Self::bad_request(MALFORMED)
+    }
+
+    /// The project in the URL is not the token's.
+    pub(super) fn other_project() -> Self {
+        Self::new("HTTPForbidden", "Access was denied to this resource.")
+    }
+
+    /// The caller's roles do not suffice.
+    pub(super) fn forbidden(verb: &str) -> Self {
+        Self::new("Forbidden", format!("You are not authorized to use {verb}."))
+    }
+
+    /// A URL that is known, by a verb that it does not take.
+    pub(super) fn method_not_allowed() -> Self {
+        let text = "The method specified is not allowed for this resource.";
+        Self::new("HTTPMethodNotAllowed", text)
+    }
+
+    /// No such stack, or not of this project: the same answer, so that its existence stays
+    /// unknown.
+    pub(super) fn no_stack(name: &str) -> Self {
+        Self::from(Refusal::not_found("Stack", name))
+    }
+
+    /// The status that the class stands for.
+    pub(super) fn status(&self) -> StatusCode {
+        let code = STATUS_OF_CLASS
+            .iter()
+            .find(|(class, _)| *class == self.class)
+            .map_or(500, |(_, code)| *code);
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        let message = if CLASSES_WITH_PATH.contains(&refusal.class.as_ref()) {
+            as_on_the_wire(&refusal.message)
+        } else {
+            refusal.message
+        };
+        Self { class: refusal.class, message }
+    }
+}
+
+impl From<ViewError> for Fault {
+    fn from(error: ViewError) -> Self {
+        tracing::error!(error = &error as &dyn std::error::Error, "the views gave no answer");
+        match error {
+            ViewError::Log(error) => Self::from(error),
+            ViewError::Stopped => {
+                Self::from(Refusal::unavailable("The event log is not followed at present."))
+            }
+            ViewError::Sql(_) | ViewError::Event(_) | ViewError::Json(_) | ViewError::Thread(_) => {
+                Self::new("Error", "An internal error occurred.")
+            }
+        }
+    }
+}
+
+impl From<LogError> for Fault {
+    fn from(error: LogError) -> Self {
+        tracing::error!(%error, "the log gave no answer");
+        Self::from(Refusal::unavailable("The event log is not available at present."))
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        tracing::error!(%error, "an answer could not be written");
+        Self::new("Error", "An internal error occurred.")
+    }
+}
+
+impl ResponseError for Fault {
+    fn status_code(&self) -> StatusCode {
+        self.status()
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let status = self.status();
+        let mut error = json!({ "type": self.class, "traceback": null });
+        if !CLASSES_WITHOUT_MESSAGE.contains(&self.class.as_ref()) {
+            error["message"] = self.message.as_str().into();
+        }
+        let body = json!({
+            "code": status.as_u16(),
+            "title": status.canonical_reason(),
+            "explanation": explanation(status),
+            "error": error,
+        });
+        let mut response = HttpResponse::build(status);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.insert_header((RETRY_AFTER, RETRY_AFTER_SECS));
+        }
+        response.insert_header((CONTENT_TYPE, "application/json")).body(body.to_string())
+    }
+}
+
+fn explanation(status: StatusCode) -> Option<&'static str> {
+    Some(match status.as_u16() {
+        400 => MALFORMED,
+        403 => "Access was denied to this resource.",
+        404 => "The resource could not be found.",
+        409 => "There was a conflict when trying to complete your request.",
+        405 => return None,
+        503 => "The server is currently unavailable. Please try again at a later time.",
+        _ => "The server has either erred or is incapable of performing the requested operation.",
+    })
+}
+
+/// Sections of a template with which a path begins.
+const PATH_STARTS: &[&str] =
+    &["resources", "Resources", "parameters", "Parameters", "outputs", "Outputs", "conditions"];
+
+/// Heat's engine and its API are two processes; a text of error, path and message is put together
+/// twice on the way, and its separators come out doubled. Public tests match that.
+fn as_on_the_wire(message: &str) -> String {
+    let parts: Vec<&str> = message.splitn(3, ": ").collect();
+    let is_path = |text: &str| {
+        PATH_STARTS.iter().any(|start| {
+            text.strip_prefix(start)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+    };
+    match parts.as_slice() {
+        [error, path, text] if is_path(path) => format!("{error}: : {path}: : {text}"),
+        [path, rest @ ..] if is_path(path) && !rest.is_empty() => {
+            format!("{path}: : {}", rest.join(": "))
+        }
+        _ => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_a_validation_error_comes_out_with_doubled_separators() {
+        assert_eq!(
+            as_on_the_wire("Property error: resources.two.properties.length: Value 'a: b' is bad"),
+            "Property error: : resources.two.properties.length: : Value 'a: b' is bad"
+        );
+        assert_eq!(as_on_the_wire("resources.a: too: much"), "resources.a: : too: much");
+        let plain = "Invalid stack name 1: must start with alpha";
+        assert_eq!(as_on_the_wire(plain), plain);
+    }
+
+    #[test]
+    fn a_class_that_no_table_names_is_an_internal_error() {
+        assert_eq!(Fault::new("ResourceFailure", "x").status(), 500);
+        assert_eq!(Fault::new("StackExists", "x").status(), 409);
+    }
+}

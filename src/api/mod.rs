@@ -1,0 +1,78 @@
+//! HTTP: the Orchestration API v1, the event feed, discovery of versions. Wire shapes, links,
+//! faults and status codes live here and nowhere else; what is decided, is decided by `actors`,
+//! and what is read, is read from `projections`.
+
+mod app;
+mod auth;
+mod context;
+mod error;
+mod feed;
+mod request;
+mod trace;
+mod url;
+mod v1;
+mod versions;
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+pub use app::{RunningApi, serve};
+
+use crate::actors::Engine;
+use crate::clock::Clock;
+use crate::events::log::EventLog;
+use crate::events::vault::Vault;
+use crate::openstack::Cloud;
+use crate::projections::Views;
+use crate::resource_types::Registry;
+
+/// What the API is made of.
+pub struct ApiParts {
+    pub engine: Engine,
+    pub views: Views,
+    /// Where tokens are validated; `None` refuses them all.
+    pub cloud: Option<Arc<Cloud>>,
+    pub vault: Arc<Vault>,
+    pub registry: Arc<Registry>,
+    pub clock: Arc<dyn Clock>,
+    pub log: Arc<dyn EventLog>,
+    pub settings: ApiSettings,
+}
+
+/// What an operator can set of the API.
+#[derive(Clone, Debug)]
+pub struct ApiSettings {
+    /// `max_json_body_size`.
+    pub json_body_size_max: usize,
+    /// `max_template_size`.
+    pub template_size_max: usize,
+    /// `www_authenticate_uri`: where a client without a token is sent.
+    pub auth_url: String,
+    /// `heat_revision`, as `build_info` shows it.
+    pub build_revision: String,
+    /// The name of this machine, as the list of services shows it.
+    pub host: String,
+    /// `hidden_stack_tags`: stacks with one of these are listed only where asked for.
+    pub hidden_stack_tags: Vec<String>,
+    /// `region_name_for_services`: what `AWS::Region` stands for.
+    pub region: String,
+    /// Threads that serve requests; `None` takes one per core.
+    pub workers: Option<usize>,
+}
+
+/// What all requests share.
+struct ApiState {
+    engine: Engine,
+    views: Views,
+    cloud: Option<Arc<Cloud>>,
+    vault: Arc<Vault>,
+    registry: Arc<Registry>,
+    clock: Arc<dyn Clock>,
+    log: Arc<dyn EventLog>,
+    settings: ApiSettings,
+    /// Who this process is, in the list of services.
+    node: v1::services::Node,
+    /// Turns true when the server stops, so that open feeds end.
+    stopping: watch::Receiver<bool>,
+}

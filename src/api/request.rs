@@ -1,0 +1,184 @@
+//! Reading a request: its body and its query, by Heat's rules.
+
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::{FromRequest, HttpRequest, dev, web};
+use futures::StreamExt;
+use futures::future::LocalBoxFuture;
+use serde_json::Value;
+
+use super::ApiState;
+use super::error::Fault;
+use crate::model::JsonMap;
+
+/// How much more than allowed of a body is read and thrown away, so that the client reads the
+/// refusal instead of a broken connection.
+const OVERLONG_READ_FACTOR: usize = 16;
+
+/// The JSON object in the body of a request, if there is one. As in Heat, what does not start with
+/// `{` or is declared to be something else counts as none.
+pub(super) struct Body(pub(super) Option<JsonMap>);
+
+impl Body {
+    /// The object, where one is needed.
+    pub(super) fn required(self) -> Result<JsonMap, Fault> {
+        self.0.ok_or_else(Fault::malformed)
+    }
+}
+
+impl FromRequest for Body {
+    type Error = Fault;
+    type Future = LocalBoxFuture<'static, Result<Self, Fault>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move {
+            let limit = state(&request)?.settings.json_body_size_max;
+            let content = read(payload, limit).await?;
+            if !is_json(&request) || !content.starts_with(b"{") {
+                return Ok(Body(None));
+            }
+            match serde_json::from_slice(&content) {
+                Ok(Value::Object(map)) => Ok(Body(Some(map))),
+                Ok(_) => Ok(Body(None)),
+                Err(error) => Err(Fault::bad_request(error.to_string())),
+            }
+        })
+    }
+}
+
+/// What all handlers share.
+pub(super) fn state(request: &HttpRequest) -> Result<&web::Data<ApiState>, Fault> {
+    request.app_data().ok_or_else(|| Fault::new("Error", "An internal error occurred."))
+}
+
+async fn read(mut payload: dev::Payload, limit: usize) -> Result<Vec<u8>, Fault> {
+    let (mut content, mut length) = (Vec::new(), 0);
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|error| Fault::bad_request(error.to_string()))?;
+        length += chunk.len();
+        if length <= limit {
+            content.extend_from_slice(&chunk);
+        } else if length > limit.saturating_mul(OVERLONG_READ_FACTOR) {
+            break;
+        }
+    }
+    if length > limit {
+        return Err(Fault::new(
+            "RequestLimitExceeded",
+            format!(
+                "Request limit exceeded: JSON body size ({length} bytes) exceeds maximum allowed \
+                 size ({limit} bytes)."
+            ),
+        ));
+    }
+    Ok(content)
+}
+
+fn is_json(request: &HttpRequest) -> bool {
+    let declared = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let declared = declared.and_then(|value| value.split(';').next()).unwrap_or("").trim();
+    matches!(declared.to_ascii_lowercase().as_str(), "" | "text/plain" | "application/json")
+}
+
+/// The parameters of a query, in the order given.
+pub(super) struct Params(Vec<(String, String)>);
+
+impl Params {
+    /// Reads the query of a request.
+    pub(super) fn of(request: &HttpRequest) -> Self {
+        Self(url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect())
+    }
+
+    /// The names that are given.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// All of them.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The value of a parameter; an empty one counts as not given.
+    pub(super) fn one(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(given, _)| given == name)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// All values of a parameter that may be repeated.
+    pub(super) fn all(&self, name: &str) -> Vec<String> {
+        let given = self.0.iter().filter(|(given, value)| given == name && !value.is_empty());
+        given.map(|(_, value)| value.clone()).collect()
+    }
+
+    /// `true` or `false`, in any case.
+    pub(super) fn boolean(&self, name: &str) -> Result<Option<bool>, Fault> {
+        self.one(name).map(|value| boolean(name, value)).transpose()
+    }
+
+    /// A whole number from 0 on.
+    pub(super) fn number(&self, name: &str) -> Result<Option<u64>, Fault> {
+        self.one(name).map(|value| number(name, value)).transpose()
+    }
+
+    /// A list with commas between its items.
+    pub(super) fn tags(&self, name: &str) -> Result<Vec<String>, Fault> {
+        self.one(name).map_or(Ok(Vec::new()), tags)
+    }
+
+    /// `asc` or `desc`.
+    pub(super) fn descending(&self) -> Result<Option<bool>, Fault> {
+        match self.one("sort_dir") {
+            None => Ok(None),
+            Some("asc") => Ok(Some(false)),
+            Some("desc") => Ok(Some(true)),
+            Some(other) => Err(Fault::new(
+                "ValueError",
+                format!("Unknown sort direction, must be one of: asc, desc; not {other}"),
+            )),
+        }
+    }
+}
+
+/// Reads `true` or `false`, in any case and no other way.
+pub(super) fn boolean(name: &str, value: &str) -> Result<bool, Fault> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(Fault::bad_request(format!(
+            "Unrecognized value \"{value}\" for \"{name}\", acceptable values are: true, false."
+        ))),
+    }
+}
+
+/// Reads a whole number from 0 on.
+pub(super) fn number(name: &str, value: &str) -> Result<u64, Fault> {
+    if let Ok(number) = value.parse() {
+        return Ok(number);
+    }
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    Err(Fault::bad_request(if is_whole {
+        format!("Value '{value}' is invalid for '{name}' which only accepts non-negative integer.")
+    } else {
+        format!("Only integer is acceptable by '{name}'.")
+    }))
+}
+
+/// The longest tag.
+const TAG_MAX_CHARS: usize = 80;
+
+/// Reads tags: text with commas between them. An empty text is one empty tag.
+pub(super) fn tags(text: &str) -> Result<Vec<String>, Fault> {
+    let tags: Vec<String> = text.split(',').map(str::to_owned).collect();
+    match tags.iter().find(|tag| tag.chars().count() > TAG_MAX_CHARS) {
+        None => Ok(tags),
+        Some(tag) => Err(Fault::bad_request(format!(
+            "Invalid tag, \"{tag}\" is longer than {TAG_MAX_CHARS} characters"
+        ))),
+    }
+}

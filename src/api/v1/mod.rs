@@ -1,0 +1,99 @@
+//! The Orchestration API, version 1: a file per collection, handlers beside their wire shapes.
+
+pub(super) mod actions;
+pub(super) mod events;
+pub(super) mod outputs;
+pub(super) mod resource_types;
+pub(super) mod resources;
+pub(super) mod services;
+pub(super) mod stacks;
+pub(super) mod templates;
+
+use std::time::Duration;
+
+use actix_web::{HttpResponse, web};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::ApiState;
+use super::context::Context;
+use super::error::Fault;
+use crate::actors::{Accepted, Requester};
+use crate::model::{CommandId, StackId};
+use crate::projections::StackRow;
+
+/// `…/stacks/{name}/{id}…`: a stack by its whole identity.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct StackPath {
+    pub(super) name: String,
+    pub(super) id: String,
+}
+
+/// The stack that a path identifies: name and id must both be right. Another project's stack is
+/// 404, as in Heat, so that its existence stays unknown.
+async fn any_stack(
+    state: &ApiState,
+    context: &Context,
+    path: &StackPath,
+) -> Result<StackRow, Fault> {
+    let unknown = || Fault::no_stack(&path.name);
+    let id = Uuid::try_parse(&path.id).map_err(|_| unknown())?;
+    let stack = state.views.stack(StackId(id)).await?.ok_or_else(unknown)?;
+    let is_visible = context.visible_project().is_none_or(|project| project == stack.project_id);
+    if is_visible && stack.name.as_str() == path.name { Ok(stack) } else { Err(unknown()) }
+}
+
+/// The same, of stacks that are not deleted.
+async fn living_stack(
+    state: &ApiState,
+    context: &Context,
+    path: &StackPath,
+) -> Result<StackRow, Fault> {
+    let stack = any_stack(state, context, path).await?;
+    if stack.is_deleted() { Err(Fault::no_stack(&path.name)) } else { Ok(stack) }
+}
+
+/// The asker, as the engine wants to know him.
+fn requester(state: &ApiState, context: &Context) -> Requester {
+    Requester {
+        caller: context.caller.clone(),
+        token: context.token.clone(),
+        request_id: context.request_id.clone(),
+        command_id: CommandId(state.clock.fresh_id()),
+    }
+}
+
+/// How long an answer waits for the views.
+const VIEWS_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// Returns when what a command wrote is on disk and in the views, so that a client reads its own
+/// writes and nothing is acknowledged that a crash could take back. What is on disk counts: views
+/// that stand still, on a full disk perhaps, hold no acknowledgement back for long.
+async fn seen(state: &ApiState, accepted: &Accepted) -> Result<(), Fault> {
+    state.log.durable(accepted.position).await?;
+    let shown = state.views.after(accepted.position);
+    if !matches!(tokio::time::timeout(VIEWS_WAIT_MAX, shown).await, Ok(Ok(()))) {
+        tracing::warn!(position = %accepted.position, "the views are behind an accepted command");
+    }
+    Ok(())
+}
+
+/// 200 with a body.
+fn answer(body: &impl Serialize) -> Result<HttpResponse, Fault> {
+    let body = serde_json::to_vec(body)?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(body))
+}
+
+/// 200 with the text `null`: what Heat answers where it has nothing to say.
+fn answer_nothing() -> HttpResponse {
+    HttpResponse::Ok().content_type("application/json").body("null")
+}
+
+/// A time as the API writes it.
+fn time(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+pub(super) type State = web::Data<ApiState>;
+type Answer = Result<HttpResponse, Fault>;

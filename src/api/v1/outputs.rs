@@ -1,0 +1,77 @@
+//! `GET …/outputs` and `GET …/outputs/{key}`.
+
+use actix_web::web;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Answer, StackPath, State, answer, living_stack};
+use crate::api::ApiState;
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::model::StackId;
+use crate::projections::OutputRow;
+
+pub(in crate::api) async fn list(
+    state: State,
+    context: Context,
+    path: web::Path<StackPath>,
+) -> Answer {
+    context.require("stacks:list_outputs")?;
+    let stack = living_stack(&state, &context, &path).await?;
+    let outputs = of(&state, stack.id).await?;
+    let outputs: Vec<Value> = outputs
+        .iter()
+        .map(|output| json!({ "output_key": output.key, "description": description(output) }))
+        .collect();
+    answer(&json!({ "outputs": outputs }))
+}
+
+/// `…/outputs/{output}`.
+#[derive(Deserialize)]
+pub(in crate::api) struct OutputPath {
+    output: String,
+}
+
+pub(in crate::api) async fn show(
+    state: State,
+    context: Context,
+    path: web::Path<StackPath>,
+    wanted: web::Path<OutputPath>,
+) -> Answer {
+    context.require("stacks:show_output")?;
+    let stack = living_stack(&state, &context, &path).await?;
+    let outputs = of(&state, stack.id).await?;
+    let output = outputs.iter().find(|output| output.key == wanted.output).ok_or_else(|| {
+        Fault::new("NotFound", format!("Specified output key {} not found.", wanted.output))
+    })?;
+    answer(&json!({ "output": view(&state, stack.id, output) }))
+}
+
+async fn of(state: &ApiState, stack: StackId) -> Result<Vec<OutputRow>, Fault> {
+    Ok(state.views.stack_shown(stack).await?.map(|shown| shown.outputs).unwrap_or_default())
+}
+
+/// An output with its value: the user's own, so what is sealed in it is opened for him.
+pub(super) fn view(state: &ApiState, stack: StackId, output: &OutputRow) -> Value {
+    let scope = format!("stack-{stack}");
+    let (value, error) = match state.vault.open(&scope, &output.value) {
+        Ok(value) => (value, output.error.clone()),
+        Err(error) => {
+            tracing::warn!(stack.id = %stack, %error, "an output cannot be opened");
+            (Value::Null, Some("The value is no longer readable.".to_owned()))
+        }
+    };
+    let mut view = json!({
+        "output_key": output.key,
+        "description": description(output),
+        "output_value": value,
+    });
+    if let Some(error) = error {
+        view["output_error"] = error.into();
+    }
+    view
+}
+
+fn description(output: &OutputRow) -> &str {
+    if output.description.is_empty() { "No description given" } else { &output.description }
+}

@@ -1,0 +1,72 @@
+//! Resource types: their list, their schemas, and templates made of them.
+
+use actix_web::{HttpRequest, web};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Answer, State, answer};
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::request::Params;
+use crate::resource_types::{TemplateKind, TypeFilter};
+
+pub(in crate::api) async fn list(state: State, context: Context, request: HttpRequest) -> Answer {
+    context.require("stacks:list_resource_types")?;
+    let params = Params::of(&request);
+    let with_description = params.boolean("with_description")?.unwrap_or(false);
+    let filter = TypeFilter {
+        name: params.one("name"),
+        support_status: params.one("support_status"),
+        version: params.one("version"),
+    };
+    let types = state.registry.listed(&filter)?;
+    let views = types.iter().map(|declared| {
+        if with_description {
+            json!({
+                "resource_type": declared.type_name,
+                "description": declared.description,
+            })
+        } else {
+            declared.type_name.as_str().into()
+        }
+    });
+    answer(&json!({ "resource_types": views.collect::<Vec<Value>>() }))
+}
+
+/// `…/resource_types/{type}`.
+#[derive(Deserialize)]
+pub(in crate::api) struct TypePath {
+    #[serde(rename = "type")]
+    type_name: String,
+}
+
+pub(in crate::api) async fn show(
+    state: State,
+    context: Context,
+    wanted: web::Path<TypePath>,
+) -> Answer {
+    context.require("stacks:resource_schema")?;
+    answer(&state.registry.show(&wanted.type_name)?)
+}
+
+pub(in crate::api) async fn template(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    wanted: web::Path<TypePath>,
+) -> Answer {
+    context.require("stacks:generate_template")?;
+    let params = Params::of(&request);
+    let given = params.one("template_type").unwrap_or("cfn").to_ascii_lowercase();
+    let kind = match given.as_str() {
+        "cfn" => TemplateKind::Cfn,
+        "hot" => TemplateKind::Hot,
+        _ => {
+            return Err(Fault::bad_request(format!(
+                "Template type is not supported: Invalid template type \"{given}\", valid types \
+                 are: cfn, hot."
+            )));
+        }
+    };
+    answer(&state.registry.template(&wanted.type_name, kind)?)
+}

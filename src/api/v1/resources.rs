@@ -1,0 +1,189 @@
+//! The resources of a stack: list, show, metadata.
+
+use actix_web::{HttpRequest, web};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::events::definition_at;
+use super::stacks::list::split_states;
+use super::{Answer, StackPath, State, answer, any_stack, living_stack, requester, time};
+use crate::api::ApiState;
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::request::Params;
+use crate::api::url::{Links, link};
+use crate::projections::{ResourceRow, StackRow};
+
+/// What a list can be filtered by, and what else may be in its query.
+const FILTERS: &[&str] = &["type", "status", "name", "action", "id", "physical_resource_id"];
+const OTHER_PARAMS: &[&str] = &["nested_depth", "with_detail"];
+
+pub(in crate::api) async fn list(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+) -> Answer {
+    context.require("resource:index")?;
+    let params = Params::of(&request);
+    let unknown: Vec<String> = params
+        .names()
+        .filter(|name| !FILTERS.contains(name) && !OTHER_PARAMS.contains(name))
+        .map(|name| format!("'{name}'"))
+        .collect();
+    if !unknown.is_empty() {
+        let message = format!("Invalid filter parameters [{}]", unknown.join(", "));
+        return Err(Fault::bad_request(message));
+    }
+    params.number("nested_depth")?;
+    let with_detail = params.boolean("with_detail")?.unwrap_or(false);
+    let stack = any_stack(&state, &context, &path).await?;
+    let filter = ResourceFilter::of(&params);
+    let links = Links::of(&request);
+    let mut views = Vec::new();
+    for resource in state.views.resources(stack.id).await? {
+        if !filter.takes(&resource) {
+            continue;
+        }
+        let mut view = summary(&links, &stack, &resource);
+        if with_detail {
+            add_detail(&state, &context, &stack, &resource, &[], &mut view).await;
+        }
+        views.push(view);
+    }
+    answer(&json!({ "resources": views }))
+}
+
+/// Which resources of a stack. Empty takes all.
+struct ResourceFilter {
+    types: Vec<String>,
+    names: Vec<String>,
+    ids: Vec<String>,
+    physical_ids: Vec<String>,
+    actions: Vec<String>,
+    statuses: Vec<String>,
+}
+
+impl ResourceFilter {
+    fn of(params: &Params) -> Self {
+        let (mut actions, statuses) = split_states(&params.all("status"));
+        actions.extend(params.all("action"));
+        Self {
+            types: params.all("type"),
+            names: params.all("name"),
+            ids: params.all("id"),
+            physical_ids: params.all("physical_resource_id"),
+            actions,
+            statuses,
+        }
+    }
+
+    fn takes(&self, resource: &ResourceRow) -> bool {
+        let among = |wanted: &[String], value: &str| {
+            wanted.is_empty() || wanted.iter().any(|wanted| wanted == value)
+        };
+        // As in Heat, a part of the type is enough.
+        let is_of_type = self.types.is_empty()
+            || self.types.iter().any(|part| resource.type_name.contains(part.as_str()));
+        is_of_type
+            && among(&self.names, resource.name.as_str())
+            && among(&self.ids, &resource.id.to_string())
+            && among(&self.physical_ids, resource.physical_id.as_deref().unwrap_or_default())
+            && among(&self.actions, resource.action.as_str())
+            && among(&self.statuses, resource.status.as_str())
+    }
+}
+
+/// `…/resources/{resource}`.
+#[derive(Deserialize)]
+pub(in crate::api) struct ResourcePath {
+    resource: String,
+}
+
+pub(in crate::api) async fn show(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+    wanted: web::Path<ResourcePath>,
+) -> Answer {
+    context.require("resource:show")?;
+    let stack = living_stack(&state, &context, &path).await?;
+    let resource = named(&state, &stack, &wanted.resource).await?;
+    let mut view = summary(&Links::of(&request), &stack, &resource);
+    let extra = Params::of(&request).all("with_attr");
+    add_detail(&state, &context, &stack, &resource, &extra, &mut view).await;
+    answer(&json!({ "resource": view }))
+}
+
+pub(in crate::api) async fn metadata(
+    state: State,
+    context: Context,
+    path: web::Path<StackPath>,
+    wanted: web::Path<ResourcePath>,
+) -> Answer {
+    context.require("resource:metadata")?;
+    let stack = living_stack(&state, &context, &path).await?;
+    let resource = named(&state, &stack, &wanted.resource).await?;
+    let definition = match resource.definition {
+        Some(position) => definition_at(&state, position).await?,
+        None => None,
+    };
+    let metadata = Value::Object(definition.map(|found| found.metadata).unwrap_or_default());
+    // It is read by the resource's own agent, for which it was written.
+    let metadata =
+        state.vault.open(&format!("stack-{}", stack.id), &metadata).map_err(|error| {
+            tracing::warn!(stack.id = %stack.id, %error, "metadata cannot be opened");
+            Fault::new("Error", "The metadata is no longer readable.")
+        })?;
+    answer(&json!({ "metadata": metadata }))
+}
+
+async fn named(state: &ApiState, stack: &StackRow, name: &str) -> Result<ResourceRow, Fault> {
+    let resources = state.views.resources(stack.id).await?;
+    resources.into_iter().find(|resource| resource.name.as_str() == name).ok_or_else(|| {
+        let message = format!("The Resource ({name}) could not be found in Stack {}.", stack.name);
+        Fault::new("ResourceNotFound", message)
+    })
+}
+
+fn summary(links: &Links, stack: &StackRow, resource: &ResourceRow) -> Value {
+    let stack = links.stack(stack);
+    json!({
+        "resource_name": resource.name,
+        "logical_resource_id": resource.name,
+        "physical_resource_id": resource.physical_id.as_deref().unwrap_or_default(),
+        "resource_type": resource.type_name,
+        "resource_status": format!("{}_{}", resource.action, resource.status),
+        "resource_status_reason": resource.reason,
+        "creation_time": time(resource.created_at),
+        "updated_time": time(resource.updated_at.unwrap_or(resource.created_at)),
+        "links": [
+            link(&links.resource(&stack, resource.name.as_str()), "self"),
+            link(&stack, "stack"),
+        ],
+        "required_by": resource.required_by,
+    })
+}
+
+/// The description, and the attributes as the cloud has them now.
+async fn add_detail(
+    state: &ApiState,
+    context: &Context,
+    stack: &StackRow,
+    resource: &ResourceRow,
+    extra: &[String],
+    view: &mut Value,
+) {
+    view["description"] = resource.description.as_str().into();
+    let who = requester(state, context);
+    let attributes = state.engine.inspect_resource(&who, stack.id, &resource.name, extra).await;
+    view["attributes"] = match attributes {
+        Ok(attributes) => Value::Object(attributes),
+        // As in Heat, what cannot be looked up is left out rather than the whole answer.
+        Err(error) => {
+            tracing::warn!(stack.id = %stack.id, resource = %resource.name, %error, "attributes cannot be looked up");
+            json!({})
+        }
+    };
+}

@@ -1,0 +1,74 @@
+//! `POST …/stacks` and `POST …/stacks/preview`.
+
+use actix_web::http::header::LOCATION;
+use actix_web::{HttpRequest, HttpResponse};
+use serde_json::{Value, json};
+
+use super::preview;
+use super::source::{Handling, Sent, refuse_update_options};
+use crate::actors::CreateStack;
+use crate::api::ApiState;
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::request::Body;
+use crate::api::url::{Links, link};
+use crate::api::v1::{Answer, State, answer, requester, seen};
+use crate::model::{JsonMap, StackName};
+use crate::template::StackSource;
+
+pub(in crate::api) async fn create(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    body: Body,
+) -> Answer {
+    context.require("stacks:create")?;
+    let ask = read(&state, &body.required()?)?;
+    let accepted = state.engine.create_stack(&requester(&state, &context), ask).await?;
+    seen(&state, &accepted).await?;
+    let project = &context.caller.project_id;
+    let href = Links::of(&request).stack_by(project, accepted.name.as_str(), accepted.stack);
+    let stack = json!({ "id": accepted.stack, "links": [link(&href, "self")] });
+    Ok(HttpResponse::Created().insert_header((LOCATION, href)).json(json!({ "stack": stack })))
+}
+
+pub(super) async fn preview(
+    state: &ApiState,
+    context: &Context,
+    request: &HttpRequest,
+    body: Body,
+) -> Answer {
+    context.require("stacks:preview")?;
+    let ask = read(state, &body.required()?)?;
+    let plan = state.engine.preview_create(&requester(state, context), &ask).await?;
+    let links = Links::of(request);
+    let now = state.clock.now();
+    answer(&json!({ "stack": preview::of_create(&links, context, &ask, &plan, now) }))
+}
+
+fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
+    refuse_update_options(body)?;
+    let handling = Handling::read(body)?;
+    let name = match body.get("stack_name") {
+        Some(Value::String(name)) => name.clone(),
+        Some(_) => return Err(Fault::bad_request("The stack name must be text")),
+        None => return Err(Fault::bad_request("No stack name specified")),
+    };
+    let sent = Sent::read(state, body)?;
+    if sent.template.is_none() {
+        return Err(Fault::bad_request("No template specified"));
+    }
+    let merged = sent.merged(None)?;
+    Ok(CreateStack {
+        name: StackName(name),
+        source: StackSource {
+            template: sent.template.unwrap_or_default(),
+            environment: merged.environment,
+            files: sent.files,
+            parameters: merged.parameters,
+        },
+        timeout_mins: handling.timeout_mins,
+        disable_rollback: handling.disable_rollback.unwrap_or(true),
+        tags: handling.tags.unwrap_or_default(),
+    })
+}

@@ -1,0 +1,117 @@
+//! `GET …/template`, `…/environment` and `…/files`: the definition as it was given.
+
+use actix_web::web;
+use serde_json::{Map, Value, json};
+
+use crate::api::ApiState;
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::v1::{Answer, StackPath, State, answer, any_stack};
+use crate::events::log::Filter;
+use crate::events::stack::RevisionAccepted;
+use crate::events::vault::Vault;
+use crate::events::{Position, StackEvent};
+use crate::model::{JsonMap, StackId};
+use crate::projections::ViewError;
+
+/// The sections of an environment: maps, then lists.
+const MAPS: &[&str] = &["parameters", "resource_registry", "parameter_defaults"];
+const LISTS: &[&str] = &["encrypted_param_names", "event_sinks"];
+
+pub(in crate::api) async fn template(
+    state: State,
+    context: Context,
+    path: web::Path<StackPath>,
+) -> Answer {
+    context.require("stacks:template")?;
+    let stack = any_stack(&state, &context, &path).await?;
+    let source = source(&state, stack.id).await?;
+    answer(&source.get("template").cloned().unwrap_or_else(|| json!({})))
+}
+
+pub(in crate::api) async fn environment(
+    state: State,
+    context: Context,
+    path: web::Path<StackPath>,
+) -> Answer {
+    context.require("stacks:environment")?;
+    let stack = any_stack(&state, &context, &path).await?;
+    let source = source(&state, stack.id).await?;
+    let given = source.get("environment").and_then(Value::as_object);
+    let empty = MAPS.iter().map(|name| (*name, json!({})));
+    let empty = empty.chain(LISTS.iter().map(|name| (*name, json!([]))));
+    let environment: JsonMap = empty
+        .map(|(name, empty)| {
+            let value = given.and_then(|given| given.get(name)).cloned();
+            (name.to_owned(), value.unwrap_or(empty))
+        })
+        .collect();
+    answer(&Vault::masked(&Value::Object(environment)))
+}
+
+pub(in crate::api) async fn files(
+    state: State,
+    context: Context,
+    path: web::Path<StackPath>,
+) -> Answer {
+    context.require("stacks:files")?;
+    let stack = any_stack(&state, &context, &path).await?;
+    let source = source(&state, stack.id).await?;
+    answer(&source.get("files").cloned().unwrap_or_else(|| json!({})))
+}
+
+/// The newest revision's source with its parameters in the environment, sealed ones still sealed.
+async fn source(state: &ApiState, stack: StackId) -> Result<JsonMap, Fault> {
+    let Some(revision) = state.views.newest_revision(stack).await? else {
+        return Ok(JsonMap::new());
+    };
+    let Some(accepted) = accepted_at(state, revision.position).await? else {
+        return Ok(JsonMap::new());
+    };
+    let blob = match &accepted.source {
+        Some(id) => state.log.blob(id).await?,
+        None => None,
+    };
+    let mut source: JsonMap = match blob {
+        Some(blob) => serde_json::from_slice(&blob)?,
+        None => emptied(state, stack).await?,
+    };
+    let environment = source.entry("environment").or_insert_with(|| json!({}));
+    if let Value::Object(environment) = environment {
+        environment.insert("parameters".into(), Value::Object(accepted.parameters));
+    }
+    Ok(source)
+}
+
+/// The empty template that a failed create goes back to: the version of the one before, no more.
+async fn emptied(state: &ApiState, stack: StackId) -> Result<JsonMap, Fault> {
+    for revision in state.views.revisions(stack).await?.into_iter().rev() {
+        let accepted = accepted_at(state, revision.position).await?;
+        let Some(id) = accepted.and_then(|accepted| accepted.source) else { continue };
+        let Some(blob) = state.log.blob(&id).await? else { continue };
+        let source: JsonMap = serde_json::from_slice(&blob)?;
+        let template = source.get("template").and_then(Value::as_object);
+        let version = template
+            .into_iter()
+            .flatten()
+            .find(|(key, _)| key.to_ascii_lowercase().ends_with("version"));
+        let template: JsonMap =
+            version.map(|(key, version)| (key.clone(), version.clone())).into_iter().collect();
+        return Ok(Map::from_iter([("template".to_owned(), Value::Object(template))]));
+    }
+    Ok(JsonMap::new())
+}
+
+async fn accepted_at(
+    state: &ApiState,
+    position: Position,
+) -> Result<Option<RevisionAccepted>, Fault> {
+    let before = Position(position.0.saturating_sub(1));
+    let events = state.log.read_all(before, &Filter::default(), 1).await?;
+    let event = events.first().filter(|event| event.position == position);
+    match event.map(|event| event.decode::<StackEvent>()).transpose() {
+        Ok(Some(StackEvent::RevisionAccepted(accepted))) => Ok(Some(accepted)),
+        Ok(_) => Ok(None),
+        Err(error) => Err(ViewError::from(error).into()),
+    }
+}

@@ -1,0 +1,130 @@
+//! Redirects from a stack's name or id alone to its canonical URL.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::LOCATION;
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::{create, list};
+use crate::api::ApiState;
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::request::Body;
+use crate::api::url::Links;
+use crate::api::v1::{Answer, StackPath, State};
+use crate::api::versions::plain;
+
+/// What may follow a stack's name in a URL without its id, by GET and by POST.
+pub(super) const SUBPATHS_OF_GET: &[&str] =
+    &["resources", "events", "template", "actions", "environment", "files"];
+const SUBPATHS_OF_POST: &[&str] = &["resources", "events", "template", "actions"];
+
+/// `GET …/stacks/{name}`; `detail` is no stack.
+pub(in crate::api) async fn named(state: State, context: Context, request: HttpRequest) -> Answer {
+    if named_in(&request) == "detail" {
+        return list::detail(&state, &context, &request).await;
+    }
+    stack(state, context, request).await
+}
+
+/// `POST …/stacks/{name}`; `preview` is no stack.
+pub(in crate::api) async fn named_in_post(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    body: Result<Body, Fault>,
+) -> Answer {
+    if named_in(&request) == "preview" {
+        return create::preview(&state, &context, &request, body?).await;
+    }
+    stack(state, context, request).await
+}
+
+/// Any other verb on `…/stacks/{name}`.
+pub(in crate::api) async fn stack(state: State, context: Context, request: HttpRequest) -> Answer {
+    let name = named_in(&request);
+    redirect(&state, &context, &request, &name, None).await
+}
+
+/// `POST …/stacks/{name}/actions` and the like.
+pub(in crate::api) async fn subpath_of_post(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+) -> Answer {
+    if !SUBPATHS_OF_POST.contains(&path.id.as_str()) {
+        return Err(Fault::method_not_allowed());
+    }
+    redirect(&state, &context, &request, &path.name, Some(&path.id)).await
+}
+
+/// The name, id or ARN in the path.
+fn named_in(request: &HttpRequest) -> String {
+    let given = request.match_info();
+    let given = given.get("arn").or_else(|| given.get("name")).unwrap_or_default();
+    percent_decoded(given)
+}
+
+fn percent_decoded(text: &str) -> String {
+    // The router leaves encoded slashes as they are, so that they do not split a segment.
+    text.replace("%2F", "/").replace("%2f", "/").replace("%25", "%")
+}
+
+/// 302 with an absolute Location that carries the query: clients follow it with the same verb and
+/// body, drop their own query, and some only read the Location.
+pub(super) async fn redirect(
+    state: &ApiState,
+    context: &Context,
+    request: &HttpRequest,
+    name_or_id: &str,
+    subpath: Option<&str>,
+) -> Answer {
+    context.require("stacks:lookup")?;
+    let links = Links::of(request);
+    let mut location = match arn(name_or_id) {
+        // As in Heat, an ARN is taken at its word.
+        Some((project, name, id)) => links.stack_path(project, name, id),
+        None => {
+            let project = context.visible_project();
+            let found = state.views.find(project, name_or_id.to_owned()).await?;
+            links.stack(&found.ok_or_else(|| Fault::no_stack(name_or_id))?)
+        }
+    };
+    if let Some(subpath) = subpath {
+        location.push('/');
+        location.push_str(subpath);
+    }
+    if !request.query_string().is_empty() {
+        location.push('?');
+        location.push_str(request.query_string());
+    }
+    let message =
+        format!("The resource was found at {location}; you should be redirected automatically.");
+    let mut response: HttpResponse = plain(request, StatusCode::FOUND, &message);
+    let location = location
+        .parse()
+        .map_err(|_| Fault::bad_request("The query cannot be part of a Location."))?;
+    response.headers_mut().insert(LOCATION, location);
+    Ok(response)
+}
+
+/// `arn:openstack:heat::PROJECT:stacks/NAME/ID`, taken apart.
+fn arn(text: &str) -> Option<(&str, &str, &str)> {
+    let rest = text.strip_prefix("arn:openstack:heat::")?;
+    let (project, path) = rest.split_once(':')?;
+    let (name, id) = path.strip_prefix("stacks/")?.split_once('/')?;
+    let id = id.split('/').next()?;
+    (!name.is_empty() && !id.is_empty()).then_some((project, name, id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arn_is_taken_apart_and_nothing_else_is() {
+        assert_eq!(arn("arn:openstack:heat::p:stacks/web/1"), Some(("p", "web", "1")));
+        assert_eq!(arn("arn:openstack:heat::p:stacks/web"), None);
+        assert_eq!(arn("web"), None);
+    }
+}

@@ -1,0 +1,13 @@
+//! Stacks: list, create, show, update, delete, and the redirects to where they live.
+
+pub(in crate::api) mod create;
+pub(in crate::api) mod definition;
+pub(in crate::api) mod delete;
+pub(in crate::api) mod list;
+pub(in crate::api) mod lookup;
+pub(in crate::api) mod show;
+pub(in crate::api) mod update;
+
+mod preview;
+pub(in crate::api::v1) mod source;
+mod view;

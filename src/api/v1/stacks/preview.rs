@@ -1,0 +1,142 @@
+//! Wire shapes of plans. As in Heat they keep the split keys that other views join.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+
+use super::view::add_definition;
+use crate::actors::CreateStack;
+use crate::actors::preview::{Preview, PreviewedResource};
+use crate::api::context::Context;
+use crate::api::url::{Links, link};
+use crate::api::v1::time;
+use crate::projections::{ResourceRow, StackRow};
+
+/// What Heat writes in place of the id that a planned stack does not have.
+const NO_ID: &str = "None";
+
+/// Which stack a resource is of.
+struct Identity<'a> {
+    project: &'a str,
+    name: &'a str,
+    id: &'a str,
+}
+
+impl Identity<'_> {
+    fn view(&self, path: &str) -> Value {
+        json!({
+            "tenant": self.project,
+            "stack_name": self.name,
+            "stack_id": self.id,
+            "path": path,
+        })
+    }
+}
+
+/// The stack that a create would make.
+pub(super) fn of_create(
+    links: &Links,
+    context: &Context,
+    ask: &CreateStack,
+    plan: &Preview,
+    now: DateTime<Utc>,
+) -> Value {
+    let project = context.caller.project_id.as_str();
+    let identity = Identity { project, name: ask.name.as_str(), id: NO_ID };
+    let href = links.stack_path(project, ask.name.as_str(), NO_ID);
+    let mut view = Map::new();
+    view.insert("id".into(), NO_ID.into());
+    view.insert("links".into(), json!([link(&href, "self")]));
+    view.insert("stack_name".into(), ask.name.as_str().into());
+    add_definition(&mut view, &plan.description, plan.parameters.clone());
+    view.insert("disable_rollback".into(), ask.disable_rollback.into());
+    view.insert("timeout_mins".into(), ask.timeout_mins.into());
+    view.insert("tags".into(), json!(ask.tags));
+    view.insert("creation_time".into(), time(now).into());
+    view.insert("updated_time".into(), Value::Null);
+    view.insert("deletion_time".into(), Value::Null);
+    view.insert("stack_owner".into(), context.caller.user_name.as_str().into());
+    view.insert("parent".into(), Value::Null);
+    view.insert("stack_user_project_id".into(), Value::Null);
+    let users = users(&plan.added);
+    let resources = plan.added.iter().map(|resource| {
+        let mut view = planned(&identity, resource, None, &users, now);
+        view["properties"] = Value::Object(resource.properties.clone());
+        view
+    });
+    view.insert("resources".into(), resources.collect::<Vec<_>>().into());
+    Value::Object(view)
+}
+
+/// What an update would do to each resource.
+pub(super) fn of_update(
+    stack: &StackRow,
+    present: &[ResourceRow],
+    plan: &Preview,
+    now: DateTime<Utc>,
+) -> Value {
+    let id = stack.id.to_string();
+    let identity =
+        Identity { project: stack.project_id.as_str(), name: stack.name.as_str(), id: &id };
+    let kept: Vec<PreviewedResource> =
+        [&plan.unchanged, &plan.updated, &plan.replaced, &plan.added]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
+    let users = users(&kept);
+    let group = |resources: &[PreviewedResource]| -> Value {
+        let views = resources.iter().map(|resource| {
+            let row = present.iter().find(|row| row.name.as_str() == resource.name);
+            planned(&identity, resource, row, &users, now)
+        });
+        views.collect::<Vec<_>>().into()
+    };
+    json!({
+        "unchanged": group(&plan.unchanged),
+        "updated": group(&plan.updated),
+        "replaced": group(&plan.replaced),
+        "added": group(&plan.added),
+        "deleted": group(&plan.deleted),
+    })
+}
+
+/// By name, the resources that need it.
+fn users(resources: &[PreviewedResource]) -> HashMap<&str, Vec<&str>> {
+    let mut users: HashMap<&str, Vec<&str>> = HashMap::new();
+    for resource in resources {
+        for required in &resource.requires {
+            users.entry(required).or_default().push(&resource.name);
+        }
+    }
+    users
+}
+
+fn planned(
+    identity: &Identity<'_>,
+    resource: &PreviewedResource,
+    row: Option<&ResourceRow>,
+    users: &HashMap<&str, Vec<&str>>,
+    now: DateTime<Utc>,
+) -> Value {
+    let created = row.map_or(now, |row| row.created_at);
+    let updated = row.and_then(|row| row.updated_at).unwrap_or(created);
+    json!({
+        "resource_name": resource.name,
+        "resource_type": resource.type_name,
+        "resource_action": row.map_or("INIT", |row| row.action.as_str()),
+        "resource_status": row.map_or("COMPLETE", |row| row.status.as_str()),
+        "resource_status_reason": row.map_or("", |row| row.reason.as_str()),
+        "physical_resource_id": resource.physical_id.as_deref().unwrap_or_default(),
+        "resource_identity": identity.view(&format!("/resources/{}", resource.name)),
+        "stack_identity": identity.view(""),
+        "stack_name": identity.name,
+        "creation_time": time(created),
+        "updated_time": time(updated),
+        "required_by": users.get(resource.name.as_str()).cloned().unwrap_or_default(),
+        "description": resource.description,
+        "metadata": resource.metadata,
+        "attributes": {},
+    })
+}

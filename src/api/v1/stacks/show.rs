@@ -1,0 +1,41 @@
+//! `GET …/stacks/{name}/{id}`.
+
+use actix_web::{HttpRequest, web};
+use serde_json::{Value, json};
+
+use super::{lookup, view};
+use crate::api::ApiState;
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::request::Params;
+use crate::api::url::Links;
+use crate::api::v1::{Answer, StackPath, State, answer, any_stack, outputs};
+use crate::model::StackId;
+
+pub(in crate::api) async fn show(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+) -> Answer {
+    if lookup::SUBPATHS_OF_GET.contains(&path.id.as_str()) {
+        return lookup::redirect(&state, &context, &request, &path.name, Some(&path.id)).await;
+    }
+    context.require("stacks:show")?;
+    let with_outputs = Params::of(&request).boolean("resolve_outputs")?.unwrap_or(true);
+    let stack = any_stack(&state, &context, &path).await?;
+    answer(&json!({ "stack": of(&state, &Links::of(&request), stack.id, with_outputs).await? }))
+}
+
+async fn of(
+    state: &ApiState,
+    links: &Links,
+    id: StackId,
+    with_outputs: bool,
+) -> Result<Value, Fault> {
+    let shown = state.views.stack_shown(id).await?;
+    let shown = shown.ok_or_else(|| Fault::no_stack(&id.to_string()))?;
+    let outputs = (with_outputs && !shown.stack.is_deleted())
+        .then(|| shown.outputs.iter().map(|output| outputs::view(state, id, output)).collect());
+    Ok(view::shown(links, &shown, outputs))
+}

@@ -1,0 +1,204 @@
+//! Reading what a client sends to make or change a stack.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::api::ApiState;
+use crate::api::error::Fault;
+use crate::api::request::{boolean, number, tags};
+use crate::model::JsonMap;
+use crate::template::{EnvironmentMerged, EnvironmentSent};
+
+/// What is read and not passed on: other keys are tolerated, as in Heat.
+const NOT_WITH_CREATE: &str = "converge";
+
+/// A definition as it was sent.
+pub(in crate::api::v1) struct Sent {
+    /// An object, or text in YAML or JSON.
+    pub(in crate::api::v1) template: Option<Value>,
+    environment: Value,
+    environment_files: Vec<String>,
+    parameters: JsonMap,
+    pub(in crate::api::v1) files: BTreeMap<String, String>,
+}
+
+impl Sent {
+    /// Reads the parts of a body that define a stack.
+    pub(in crate::api::v1) fn read(state: &ApiState, body: &JsonMap) -> Result<Self, Fault> {
+        if body.contains_key("adopt_stack_data") {
+            return Err(Fault::new("NotSupported", "Stack Adopt is not supported."));
+        }
+        Ok(Self {
+            template: template(state, body)?,
+            environment: body.get("environment").cloned().unwrap_or(Value::Null),
+            environment_files: names(body, "environment_files")?,
+            parameters: parameters(body)?,
+            files: files(body)?,
+        })
+    }
+
+    /// Whether it says nothing at all.
+    pub(super) fn is_empty(&self) -> bool {
+        let environment_is_empty = match &self.environment {
+            Value::Null => true,
+            Value::Object(map) => map.values().all(is_blank),
+            Value::String(text) => text.trim().is_empty(),
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) => false,
+        };
+        self.template.is_none()
+            && environment_is_empty
+            && self.environment_files.is_empty()
+            && self.parameters.is_empty()
+            && self.files.is_empty()
+    }
+
+    /// Whether the environment cannot be put together without a template.
+    pub(super) fn needs_template(&self) -> bool {
+        self.template.is_none() && !self.environment_files.is_empty()
+    }
+
+    /// The environments as one. Parameters are merged by the types that a template gives them:
+    /// the one that was sent, or else the stored one.
+    pub(in crate::api::v1) fn merged(
+        &self,
+        stored: Option<&Value>,
+    ) -> Result<EnvironmentMerged, Fault> {
+        let sent = EnvironmentSent {
+            template: self.template.as_ref().or(stored).unwrap_or(&Value::Null),
+            environment: &self.environment,
+            environment_files: &self.environment_files,
+            files: &self.files,
+            parameters: &self.parameters,
+        };
+        Ok(sent.merge()?)
+    }
+}
+
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// A value that is there and not null.
+fn given<'a>(body: &'a JsonMap, key: &str) -> Option<&'a Value> {
+    body.get(key).filter(|value| !value.is_null())
+}
+
+fn parameters(body: &JsonMap) -> Result<JsonMap, Fault> {
+    match body.get("parameters") {
+        None => Ok(JsonMap::new()),
+        Some(Value::Object(parameters)) => Ok(parameters.clone()),
+        Some(Value::Null) => Err(Fault::malformed()),
+        Some(_) => Err(Fault::new("ValueError", "parameters is not a map")),
+    }
+}
+
+fn files(body: &JsonMap) -> Result<BTreeMap<String, String>, Fault> {
+    let Some(value) = given(body, "files") else { return Ok(BTreeMap::new()) };
+    let Value::Object(files) = value else {
+        return Err(Fault::bad_request("files must be a map of names to contents"));
+    };
+    files
+        .iter()
+        .map(|(name, content)| match content {
+            Value::String(content) => Ok((name.clone(), content.clone())),
+            // The client parses a file that is JSON; its text is what is meant.
+            other => Ok((name.clone(), other.to_string())),
+        })
+        .collect()
+}
+
+fn names(body: &JsonMap, key: &str) -> Result<Vec<String>, Fault> {
+    let Some(value) = given(body, key) else { return Ok(Vec::new()) };
+    let names = value.as_array().map(|names| {
+        names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+    });
+    names.flatten().ok_or_else(|| Fault::bad_request(format!("{key} must be a list of names")))
+}
+
+fn template(state: &ApiState, body: &JsonMap) -> Result<Option<Value>, Fault> {
+    let Some(template) = given(body, "template") else {
+        return match given(body, "template_url") {
+            None => Ok(None),
+            Some(url) => Err(Fault::bad_request(format!(
+                "Could not retrieve template: {url} is not fetched; send the template itself"
+            ))),
+        };
+    };
+    let length = match template {
+        Value::String(text) => text.len(),
+        other => other.to_string().len(),
+    };
+    let limit = state.settings.template_size_max;
+    if length > limit {
+        return Err(Fault::new(
+            "RequestLimitExceeded",
+            format!(
+                "Request limit exceeded: Template size ({length} bytes) exceeds maximum allowed \
+                 size ({limit} bytes)."
+            ),
+        ));
+    }
+    Ok(Some(template.clone()))
+}
+
+/// How a stack is to be handled, as far as the client says.
+pub(super) struct Handling {
+    pub(super) timeout_mins: Option<u32>,
+    pub(super) disable_rollback: Option<bool>,
+    pub(super) tags: Option<Vec<String>>,
+}
+
+impl Handling {
+    pub(super) fn read(body: &JsonMap) -> Result<Self, Fault> {
+        Ok(Self {
+            timeout_mins: timeout(body)?,
+            disable_rollback: disable_rollback(body)?,
+            tags: match given(body, "tags") {
+                None => None,
+                Some(Value::String(text)) => Some(tags(text)?),
+                Some(_) => return Err(Fault::new("AttributeError", "tags must be text")),
+            },
+        })
+    }
+}
+
+/// Refuses what only an update knows.
+pub(super) fn refuse_update_options(body: &JsonMap) -> Result<(), Fault> {
+    if !body.contains_key(NOT_WITH_CREATE) {
+        return Ok(());
+    }
+    Err(Fault::bad_request(format!(
+        "{NOT_WITH_CREATE} flag only supported in stack update (or update preview) request."
+    )))
+}
+
+/// 0 is none, as in Heat.
+fn timeout(body: &JsonMap) -> Result<Option<u32>, Fault> {
+    let Some(value) = given(body, "timeout_mins") else { return Ok(None) };
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let minutes = number("timeout_mins", &text)?;
+    let minutes = u32::try_from(minutes).map_err(|_| {
+        Fault::bad_request(format!("Value '{text}' is invalid for 'timeout_mins': it is too long."))
+    })?;
+    Ok((minutes > 0).then_some(minutes))
+}
+
+fn disable_rollback(body: &JsonMap) -> Result<Option<bool>, Fault> {
+    match body.get("disable_rollback") {
+        None => Ok(None),
+        Some(Value::Bool(value)) => Ok(Some(*value)),
+        Some(Value::String(text)) => boolean("disable_rollback", text)
+            .map(Some)
+            .map_err(|_| Fault::new("ValueError", "disable_rollback is neither true nor false")),
+        Some(_) => Err(Fault::new("ValueError", "disable_rollback is neither true nor false")),
+    }
+}

@@ -1,0 +1,153 @@
+//! `PUT` and `PATCH …/stacks/{name}/{id}`, and their previews.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, web};
+use serde_json::{Value, json};
+
+use super::preview;
+use super::source::{Handling, Sent};
+use crate::actors::{Requester, UpdateStack};
+use crate::api::ApiState;
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::request::{Body, Params};
+use crate::api::v1::{Answer, StackPath, State, answer, living_stack, requester, seen};
+use crate::api::versions::plain;
+use crate::model::{JsonMap, StackId};
+
+/// What a PATCH changes when it changes anything beside the definition.
+const ARGUMENTS: &[&str] =
+    &["clear_parameters", "converge", "disable_rollback", "tags", "timeout_mins"];
+
+pub(in crate::api) async fn replace(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+    body: Body,
+) -> Answer {
+    context.require("stacks:update")?;
+    update(&state, &context, &request, &path, &body.required()?, Existing::Forgotten).await
+}
+
+pub(in crate::api) async fn patch(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+    body: Body,
+) -> Answer {
+    let body = body.required()?;
+    let has_arguments = ARGUMENTS.iter().any(|name| body.contains_key(*name));
+    let changes_nothing = Sent::read(&state, &body)?.is_empty() && !has_arguments;
+    context.require(if changes_nothing {
+        "stacks:update_no_change"
+    } else {
+        "stacks:update_patch"
+    })?;
+    update(&state, &context, &request, &path, &body, Existing::Kept).await
+}
+
+pub(in crate::api) async fn preview_replace(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+    body: Body,
+) -> Answer {
+    context.require("stacks:preview_update")?;
+    preview(&state, &context, &request, &path, &body.required()?, Existing::Forgotten).await
+}
+
+pub(in crate::api) async fn preview_patch(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+    body: Body,
+) -> Answer {
+    context.require("stacks:preview_update_patch")?;
+    preview(&state, &context, &request, &path, &body.required()?, Existing::Kept).await
+}
+
+/// What becomes of the former definition where the new one is silent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    Kept,
+    Forgotten,
+}
+
+async fn update(
+    state: &ApiState,
+    context: &Context,
+    request: &HttpRequest,
+    path: &StackPath,
+    body: &JsonMap,
+    existing: Existing,
+) -> Answer {
+    let stack = living_stack(state, context, path).await?;
+    let who = requester(state, context);
+    let ask = read(state, &who, stack.id, body, existing).await?;
+    let accepted = state.engine.update_stack(&who, stack.id, ask).await?;
+    seen(state, &accepted).await?;
+    Ok(plain(request, StatusCode::ACCEPTED, "The request is accepted for processing."))
+}
+
+async fn preview(
+    state: &ApiState,
+    context: &Context,
+    request: &HttpRequest,
+    path: &StackPath,
+    body: &JsonMap,
+    existing: Existing,
+) -> Answer {
+    // There are no nested stacks to show yet; it must be well written nevertheless.
+    Params::of(request).boolean("show_nested")?;
+    let stack = living_stack(state, context, path).await?;
+    let who = requester(state, context);
+    let ask = read(state, &who, stack.id, body, existing).await?;
+    let plan = state.engine.preview_update(&who, stack.id, &ask).await?;
+    let resources = state.views.resources(stack.id).await?;
+    let now = state.clock.now();
+    answer(&json!({ "resource_changes": preview::of_update(&stack, &resources, &plan, now) }))
+}
+
+async fn read(
+    state: &ApiState,
+    who: &Requester,
+    stack: StackId,
+    body: &JsonMap,
+    existing: Existing,
+) -> Result<UpdateStack, Fault> {
+    let handling = Handling::read(body)?;
+    let sent = Sent::read(state, body)?;
+    if existing == Existing::Forgotten && sent.template.is_none() {
+        return Err(Fault::bad_request("No template specified"));
+    }
+    let merged = if sent.needs_template() {
+        sent.merged(Some(&state.engine.source_of(who, stack).await?.template))?
+    } else {
+        sent.merged(None)?
+    };
+    Ok(UpdateStack {
+        existing: existing == Existing::Kept,
+        template: sent.template,
+        environment: merged.environment,
+        files: sent.files,
+        parameters: merged.parameters,
+        clear_parameters: cleared(body)?,
+        timeout_mins: handling.timeout_mins,
+        disable_rollback: handling.disable_rollback,
+        tags: handling.tags,
+    })
+}
+
+fn cleared(body: &JsonMap) -> Result<Vec<String>, Fault> {
+    match body.get("clear_parameters") {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(names)) => {
+            Ok(names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
+        }
+        Some(_) => Err(Fault::bad_request("clear_parameters must be a list of names")),
+    }
+}

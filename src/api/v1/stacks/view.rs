@@ -1,0 +1,80 @@
+//! A stack's wire shapes.
+
+use serde_json::{Map, Value, json};
+
+use crate::api::url::{Links, link};
+use crate::api::v1::time;
+use crate::model::JsonMap;
+use crate::projections::{StackRow, StackShown};
+
+/// What Heat says of a template that says nothing of itself.
+const NO_DESCRIPTION: &str = "No description";
+
+/// A stack as lists show it: without its template, so without a description.
+pub(super) fn listed(links: &Links, stack: &StackRow, with_project: bool) -> Value {
+    let mut view = Map::new();
+    view.insert("id".into(), stack.id.to_string().into());
+    view.insert("links".into(), json!([link(&links.stack(stack), "self")]));
+    if with_project {
+        view.insert("project".into(), stack.project_id.as_str().into());
+    }
+    view.insert("stack_name".into(), stack.name.as_str().into());
+    view.insert("description".into(), "".into());
+    add_state(&mut view, stack);
+    add_times(&mut view, stack);
+    add_owner(&mut view, stack);
+    let tags = if stack.tags.is_empty() { Value::Null } else { json!(stack.tags) };
+    view.insert("tags".into(), tags);
+    Value::Object(view)
+}
+
+/// A stack as it is shown alone. `outputs` are there unless the stack is deleted or they are not
+/// wanted.
+pub(super) fn shown(links: &Links, shown: &StackShown, outputs: Option<Vec<Value>>) -> Value {
+    let stack = &shown.stack;
+    let mut view = Map::new();
+    view.insert("id".into(), stack.id.to_string().into());
+    view.insert("links".into(), json!([link(&links.stack(stack), "self")]));
+    view.insert("stack_name".into(), stack.name.as_str().into());
+    let description = shown.revision.as_ref().map_or("", |revision| &revision.description);
+    let parameters =
+        shown.revision.as_ref().map_or_else(JsonMap::new, |revision| revision.parameters.clone());
+    add_definition(&mut view, description, parameters);
+    view.insert("disable_rollback".into(), stack.disable_rollback.into());
+    view.insert("timeout_mins".into(), stack.timeout_mins.into());
+    view.insert("tags".into(), json!(stack.tags));
+    add_state(&mut view, stack);
+    add_times(&mut view, stack);
+    add_owner(&mut view, stack);
+    if let Some(outputs) = outputs {
+        view.insert("outputs".into(), outputs.into());
+    }
+    Value::Object(view)
+}
+
+/// What the template says, and what Heat always says beside it.
+pub(super) fn add_definition(view: &mut JsonMap, description: &str, parameters: JsonMap) {
+    let description = if description.is_empty() { NO_DESCRIPTION } else { description };
+    view.insert("description".into(), description.into());
+    view.insert("template_description".into(), description.into());
+    view.insert("parameters".into(), Value::Object(parameters));
+    view.insert("notification_topics".into(), json!([]));
+    view.insert("capabilities".into(), json!([]));
+}
+
+fn add_state(view: &mut JsonMap, stack: &StackRow) {
+    view.insert("stack_status".into(), format!("{}_{}", stack.action, stack.status).into());
+    view.insert("stack_status_reason".into(), stack.reason.as_str().into());
+}
+
+fn add_times(view: &mut JsonMap, stack: &StackRow) {
+    view.insert("creation_time".into(), time(stack.created_at).into());
+    view.insert("updated_time".into(), stack.updated_at.map(time).into());
+    view.insert("deletion_time".into(), stack.deleted_at.map(time).into());
+}
+
+fn add_owner(view: &mut JsonMap, stack: &StackRow) {
+    view.insert("stack_owner".into(), stack.owner.as_str().into());
+    view.insert("parent".into(), Value::Null);
+    view.insert("stack_user_project_id".into(), Value::Null);
+}

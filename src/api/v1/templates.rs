@@ -1,0 +1,87 @@
+//! `POST …/validate`, and what templates may be written in.
+
+use actix_web::{HttpRequest, web};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::stacks::source::Sent;
+use super::{Answer, State, answer};
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::request::{Body, Params};
+use crate::template::{
+    PseudoParameters, StackDefinition, StackSource, template_functions, template_versions,
+};
+
+/// The one error that a client may ask to pass over: a service that is not there.
+const IGNORABLE_ERROR: &str = "99001";
+
+/// How Heat names the stack of a template that is only validated.
+const DUMMY_STACK: &str = "dummy";
+
+pub(in crate::api) async fn validate(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    body: Body,
+) -> Answer {
+    context.require("stacks:validate_template")?;
+    let params = Params::of(&request);
+    params.boolean("show_nested")?;
+    let ignored = params.one("ignore_errors").into_iter().flat_map(|codes| codes.split(','));
+    if let Some(unknown) = ignored.into_iter().find(|code| *code != IGNORABLE_ERROR) {
+        return Err(Fault::bad_request(format!("Invalid codes in ignore_errors : [{unknown}]")));
+    }
+    let sent = Sent::read(&state, &body.required()?)?;
+    if sent.template.is_none() {
+        return Err(Fault::bad_request("No template specified"));
+    }
+    let merged = sent.merged(None)?;
+    let source = StackSource {
+        template: sent.template.unwrap_or_default(),
+        environment: merged.environment,
+        files: sent.files,
+        parameters: merged.parameters,
+    };
+    let pseudo = PseudoParameters {
+        stack_name: DUMMY_STACK.to_owned(),
+        project_id: context.caller.project_id.to_string(),
+        region: state.settings.region.clone(),
+        ..PseudoParameters::default()
+    };
+    let types = state.registry.as_ref();
+    let definition = StackDefinition::load_without_values(&source, &pseudo, types)?;
+    state.engine.check_graph(&definition)?;
+    answer(&definition.validation_body())
+}
+
+pub(in crate::api) async fn versions(context: Context) -> Answer {
+    context.require("stacks:list_template_versions")?;
+    let versions = template_versions().into_iter().map(|listed| {
+        json!({ "version": listed.version, "type": listed.kind, "aliases": listed.aliases })
+    });
+    answer(&json!({ "template_versions": versions.collect::<Vec<Value>>() }))
+}
+
+/// `…/template_versions/{version}`.
+#[derive(Deserialize)]
+pub(in crate::api) struct VersionPath {
+    version: String,
+}
+
+pub(in crate::api) async fn functions(
+    context: Context,
+    request: HttpRequest,
+    wanted: web::Path<VersionPath>,
+) -> Answer {
+    context.require("stacks:list_template_functions")?;
+    let with_conditions = Params::of(&request).boolean("with_condition_func")?.unwrap_or(false);
+    let functions = template_functions(&wanted.version, with_conditions).ok_or_else(|| {
+        let message = format!("Template with version {} not found", wanted.version);
+        Fault::new("NotFound", message)
+    })?;
+    let functions = functions
+        .into_iter()
+        .map(|listed| json!({ "functions": listed.name, "description": listed.description }));
+    answer(&json!({ "template_functions": functions.collect::<Vec<Value>>() }))
+}

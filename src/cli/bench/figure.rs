@@ -1,0 +1,102 @@
+//! A measured figure beside its budget.
+
+use std::time::Duration;
+
+/// What a figure has to keep to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Budget {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+/// One line of the report.
+#[derive(Clone, Debug)]
+pub(super) struct Figure {
+    pub name: String,
+    pub value: f64,
+    pub unit: &'static str,
+    pub budget: Budget,
+}
+
+impl Figure {
+    /// A time that must not be exceeded.
+    pub(super) fn secs(name: impl Into<String>, took: Duration, at_most: f64) -> Figure {
+        Figure {
+            name: name.into(),
+            value: took.as_secs_f64(),
+            unit: "s",
+            budget: Budget::AtMost(at_most),
+        }
+    }
+
+    /// The same in milliseconds.
+    pub(super) fn millis(name: impl Into<String>, took: Duration, at_most: f64) -> Figure {
+        Figure {
+            name: name.into(),
+            value: took.as_secs_f64() * 1000.0,
+            unit: "ms",
+            budget: Budget::AtMost(at_most),
+        }
+    }
+
+    /// A rate that must be reached.
+    pub(super) fn rate(
+        name: impl Into<String>,
+        rate: f64,
+        unit: &'static str,
+        least: f64,
+    ) -> Figure {
+        Figure { name: name.into(), value: rate, unit, budget: Budget::AtLeast(least) }
+    }
+
+    /// Whether the budget is kept.
+    pub(super) fn is_kept(&self) -> bool {
+        match self.budget {
+            Budget::AtMost(most) => self.value <= most,
+            Budget::AtLeast(least) => self.value >= least,
+        }
+    }
+
+    /// `create a chain of 50      0.043 s   ≤ 0.1 s   kept`
+    pub(super) fn line(&self) -> String {
+        let (sign, bound) = match self.budget {
+            Budget::AtMost(most) => ('≤', most),
+            Budget::AtLeast(least) => ('≥', least),
+        };
+        let verdict = if self.is_kept() { "kept" } else { "MISSED" };
+        let value = if self.value >= 100.0 {
+            format!("{:.0}", self.value)
+        } else {
+            format!("{:.3}", self.value)
+        };
+        format!(
+            "{:<46} {value:>10} {:<9} {sign} {bound} {:<9} {verdict}",
+            self.name, self.unit, self.unit
+        )
+    }
+}
+
+/// The middle one of several measurements.
+pub(super) fn median(mut samples: Vec<Duration>) -> Duration {
+    samples.sort();
+    samples.get(samples.len() / 2).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_kept_on_its_side_of_the_budget() {
+        assert!(Figure::secs("a", Duration::from_millis(90), 0.1).is_kept());
+        assert!(!Figure::secs("a", Duration::from_millis(110), 0.1).is_kept());
+        assert!(Figure::rate("b", 301.0, "stacks/s", 300.0).is_kept());
+        assert!(!Figure::rate("b", 299.0, "stacks/s", 300.0).is_kept());
+    }
+
+    #[test]
+    fn the_middle_of_several_is_the_median() {
+        let samples = [5, 1, 3].map(Duration::from_millis);
+        assert_eq!(median(samples.into()), Duration::from_millis(3));
+    }
+}

@@ -1,0 +1,98 @@
+//! `hearth bench`: the workloads of the speed budgets, over the public API of a server of its own.
+
+mod figure;
+mod many_stacks;
+mod one_stack;
+mod replay;
+mod server;
+mod stack;
+mod templates;
+mod web;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use self::figure::Figure;
+use self::server::Server;
+use super::client::ClientError;
+
+/// Measures Hearth against its speed budgets, on a server and data of its own
+#[derive(Debug, Args)]
+pub(super) struct BenchArgs {
+    /// Where the servers keep their data; a temporary directory by default
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Plays every workload in small and gives no verdict
+    #[arg(long)]
+    quick: bool,
+}
+
+/// How much is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    Quick,
+    Full,
+}
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+enum BenchError {
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error(transparent)]
+    System(#[from] std::io::Error),
+    #[error("the server: {0}")]
+    Server(String),
+    #[error("{0}")]
+    Unexpected(String),
+}
+
+/// Prints each figure beside its budget; fails when one is missed.
+pub(super) async fn run(args: BenchArgs) -> ExitCode {
+    let scale = if args.quick { Scale::Quick } else { Scale::Full };
+    let dir = args.data_dir.unwrap_or_else(|| {
+        std::env::temp_dir().join(format!("hearth-bench-{}", std::process::id()))
+    });
+    let outcome = measure(scale, &dir).await;
+    // The data is of no use afterwards.
+    if let Err(error) = std::fs::remove_dir_all(&dir) {
+        eprintln!("hearth: could not remove {}: {error}", dir.display());
+    }
+    match outcome {
+        Err(error) => {
+            eprintln!("hearth: {error}");
+            ExitCode::FAILURE
+        }
+        Ok(_) if scale == Scale::Quick => ExitCode::SUCCESS,
+        Ok(figures) if figures.iter().all(Figure::is_kept) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+    }
+}
+
+async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, BenchError> {
+    let mut all = Vec::new();
+    let mut report = |figures: Vec<Figure>| {
+        for figure in &figures {
+            println!("{}", figure.line());
+        }
+        all.extend(figures);
+    };
+
+    let server = Server::start(&dir.join("one"), &[]).await?;
+    report(vec![Figure::secs("ready on an empty log", server.ready_after, 0.3)]);
+    report(one_stack::run(scale, &server).await?);
+    server.stop().await?;
+
+    let server = Server::start(&dir.join("many"), &[]).await?;
+    let (figures, server) = many_stacks::run(scale, server).await?;
+    report(figures);
+    server.stop().await?;
+    report(replay::run(&dir.join("many")).await?);
+
+    let server = Server::start(&dir.join("web"), &web::SETTINGS).await?;
+    report(web::run(&server).await?);
+    server.stop().await?;
+    Ok(all)
+}

@@ -1,0 +1,122 @@
+//! The server under measurement: a process of the same binary, on free ports and a directory of
+//! its own, so that only the public API stands between it and the workloads.
+
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::BenchError;
+use crate::cli::client::{Client, Login};
+
+const READY_WITHIN: Duration = Duration::from_secs(60);
+const STOPPED_WITHIN: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// A running `hearth serve`.
+pub(super) struct Server {
+    child: Child,
+    data: PathBuf,
+    api_port: u16,
+    cloud_port: u16,
+    /// From the start of the process to the first answer.
+    pub(super) ready_after: Duration,
+}
+
+impl Server {
+    /// Starts on a directory and waits until it answers; `settings` are `HEARTH_…` variables.
+    pub(super) async fn start(
+        data: &Path,
+        settings: &[(&str, &str)],
+    ) -> Result<Server, BenchError> {
+        let (api_port, cloud_port) = (free_port()?, free_port()?);
+        let began = Instant::now();
+        let child = Command::new(std::env::current_exe()?)
+            .arg("serve")
+            .arg("--data")
+            .arg(data)
+            .args(["--listen", &format!("127.0.0.1:{api_port}")])
+            .args(["--sandbox-listen", &format!("127.0.0.1:{cloud_port}")])
+            .env("HEARTH_LOG", "error")
+            // The workloads hold more stacks than a project may by default.
+            .env("HEARTH_DEFAULT__MAX_STACKS_PER_TENANT", "-1")
+            .envs(settings.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()?;
+        let data = data.to_owned();
+        let mut server = Server { child, data, api_port, cloud_port, ready_after: Duration::ZERO };
+        server.wait_until_ready(began).await?;
+        Ok(server)
+    }
+
+    async fn wait_until_ready(&mut self, began: Instant) -> Result<(), BenchError> {
+        let url = format!("http://127.0.0.1:{}/healthcheck", self.api_port);
+        let http = reqwest::Client::new();
+        while began.elapsed() < READY_WITHIN {
+            if let Some(status) = self.child.try_wait()? {
+                return Err(BenchError::Server(format!("it ended with {status}")));
+            }
+            if http.get(&url).send().await.is_ok_and(|reply| reply.status().is_success()) {
+                self.ready_after = began.elapsed();
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Err(BenchError::Server("it does not answer".to_owned()))
+    }
+
+    /// A client signed in as `demo`.
+    pub(super) async fn client(&self) -> Result<Client, BenchError> {
+        let auth_url = self.auth_url();
+        let login =
+            Login { auth_url: &auth_url, user: "demo", project: "demo", password: "secret" };
+        Ok(Client::sign_in(&login).await?)
+    }
+
+    /// The sandbox's Keystone.
+    pub(super) fn auth_url(&self) -> String {
+        format!("http://127.0.0.1:{}/v3", self.cloud_port)
+    }
+
+    /// Where its log is.
+    pub(super) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// The memory that it holds, in MiB.
+    pub(super) fn resident_mib(&self) -> Result<f64, BenchError> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<f64>().ok());
+        kib.map(|kib| kib / 1024.0).ok_or_else(|| BenchError::Server("no VmRSS".to_owned()))
+    }
+
+    /// Ends it as an operator does.
+    pub(super) async fn stop(mut self) -> Result<(), BenchError> {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args(["-TERM", &pid]).status()?;
+        let began = Instant::now();
+        while began.elapsed() < STOPPED_WITHIN {
+            if self.child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Err(BenchError::Server("it does not stop".to_owned()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // After a clean stop this finds nothing; after an error nothing may be left running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}

@@ -1,0 +1,186 @@
+//! `hearth history`: the revisions of a stack and every event of it and its resources, from the
+//! log alone.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::data::DataArguments;
+use super::stack_log::StackLog;
+use crate::events::vault::Vault;
+use crate::events::{RecordedEvent, ResourceEvent, StackEvent};
+use crate::model::ResourceName;
+
+/// List the revisions and events of a stack
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The stack's name or id; deleted stacks are found, too
+    stack: String,
+    /// One event per line as JSON, with its whole body; secrets masked
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataArguments,
+}
+
+/// Reads the log and prints.
+pub(super) async fn run(arguments: Arguments) -> ExitCode {
+    match printed(&arguments).await {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            eprintln!("hearth history: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn printed(arguments: &Arguments) -> Result<String, String> {
+    let log = arguments.data.open_log()?;
+    let stack = StackLog::read(&log, &arguments.stack).await?;
+    if arguments.json {
+        let lines = stack.in_order().into_iter().map(|(name, event)| as_json(name, event));
+        return Ok(lines.map(|line| format!("{line}\n")).collect());
+    }
+    Ok(format!("{}\n{}\n{}", heading(&stack), revisions(&stack), events(&stack)))
+}
+
+fn heading(stack: &StackLog) -> String {
+    let created = stack.stack.iter().find_map(|(event, body)| match body {
+        StackEvent::StackCreated(created) => Some((event, created)),
+        StackEvent::RevisionAccepted(_)
+        | StackEvent::TraversalStarted(_)
+        | StackEvent::ReplacementStarted(_)
+        | StackEvent::TraversalSettled(_) => None,
+    });
+    match created {
+        Some((event, created)) => format!(
+            "Stack {} ({}) of project {}, created {} by {}\n",
+            created.name,
+            stack.id,
+            created.project_id,
+            time(event),
+            created.owner_user_name
+        ),
+        None => format!("Stack {}\n", stack.id),
+    }
+}
+
+fn revisions(stack: &StackLog) -> String {
+    let mut text = String::from("Revisions\n");
+    for (event, body) in &stack.stack {
+        let StackEvent::RevisionAccepted(accepted) = body else { continue };
+        let goes_back = accepted.origin != accepted.revision;
+        let origin = match accepted.source {
+            None => " to nothing".to_owned(),
+            Some(_) if goes_back => format!(" to revision {}", accepted.origin),
+            Some(_) => String::new(),
+        };
+        text.push_str(&format!(
+            "{:>4}  {}  {:<10}  {}{}\n",
+            accepted.revision.0,
+            time(event),
+            who(event),
+            accepted.action,
+            origin
+        ));
+    }
+    text
+}
+
+fn events(stack: &StackLog) -> String {
+    let all = stack.in_order();
+    let of = |name: Option<&ResourceName>| name.map_or("(stack)".to_owned(), |name| name.0.clone());
+    let width = all.iter().map(|(name, _)| of(*name).chars().count()).max().unwrap_or(0);
+    let mut text = String::from("Events\n");
+    for (name, event) in all {
+        text.push_str(&format!(
+            "{:>8}  {}  {:<10}  {:<width$}  {}\n",
+            event.position.0,
+            time(event),
+            who(event),
+            of(name),
+            sentence(name.is_some(), event)
+        ));
+    }
+    text
+}
+
+fn time(event: &RecordedEvent) -> String {
+    event.at.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+fn who(event: &RecordedEvent) -> &str {
+    event.meta.caller.as_ref().map_or("-", |caller| caller.user_name.as_str())
+}
+
+/// The event in a few words.
+fn sentence(of_resource: bool, event: &RecordedEvent) -> String {
+    let detail = match of_resource {
+        true => event.decode().map(resource_detail),
+        false => event.decode().map(stack_detail),
+    };
+    match detail {
+        Ok(detail) if detail.is_empty() => event.event_type.to_string(),
+        Ok(detail) => format!("{}: {detail}", event.event_type),
+        // One event that this version cannot read should not hide the others.
+        Err(error) => format!("{} ({error})", event.event_type),
+    }
+}
+
+fn stack_detail(event: StackEvent) -> String {
+    match event {
+        StackEvent::StackCreated(body) => body.name.0,
+        StackEvent::RevisionAccepted(body) => format!("{} {}", body.revision, body.action),
+        StackEvent::TraversalStarted(body) => format!(
+            "{} to revision {}, resources: {}",
+            body.action,
+            body.revision,
+            body.nodes.len()
+        ),
+        StackEvent::ReplacementStarted(body) => format!("{} by {}", body.name, body.new),
+        StackEvent::TraversalSettled(body) => {
+            format!("{} {}: {}", body.action, body.status, body.reason)
+        }
+    }
+}
+
+fn resource_detail(event: ResourceEvent) -> String {
+    match event {
+        ResourceEvent::ActionStarted(body) => format!("{} {}", body.action, body.type_name),
+        ResourceEvent::CallIntended(body) => format!("{} as {}", body.step.name, body.token),
+        ResourceEvent::CallAnswered(body) => match body.physical_id {
+            Some(id) => format!("{id}, then {}", body.next.name),
+            None => format!("then {}", body.next.name),
+        },
+        ResourceEvent::CallRetried(body) => {
+            format!("{}, attempt {}: {}", body.step, body.attempt, body.error)
+        }
+        ResourceEvent::CreateRepeated(body) => format!("attempt {}", body.attempt),
+        ResourceEvent::ReplacementRequired(body) => body.reason,
+        ResourceEvent::AttributesObserved(body) => {
+            let names: Vec<&str> = body.attributes.keys().map(String::as_str).collect();
+            names.join(", ")
+        }
+        ResourceEvent::ActionSettled(body) => {
+            format!("{} {}: {}", body.action, body.status, body.reason)
+        }
+    }
+}
+
+fn as_json(name: Option<&ResourceName>, event: &RecordedEvent) -> Value {
+    let body = serde_json::from_str(&event.body).unwrap_or_else(|_| json!(&*event.body));
+    json!({
+        "position": event.position,
+        "stream": event.stream,
+        "revision": event.revision,
+        "resource_name": name,
+        "type": &*event.event_type,
+        "version": event.version,
+        "at": time(event),
+        "meta": *event.meta,
+        "body": Vault::masked(&body),
+    })
+}

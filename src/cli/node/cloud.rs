@@ -1,0 +1,109 @@
+//! From settings to the cloud that resources are made in.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::{SANDBOX_PASSWORD, SANDBOX_REGION, StartError};
+use crate::clock::Clock;
+use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
+use crate::model::Secret;
+use crate::openstack::{self, Cloud, CloudSettings};
+use crate::sandbox::{Latencies, RunningSandbox, Sandbox, SandboxConfig};
+
+/// The service user that every sandbox has.
+const SANDBOX_SERVICE_USER: &str = "hearth";
+const SANDBOX_SERVICE_PROJECT: &str = "service";
+
+/// The sandbox in this process, where that is the cloud.
+pub(super) fn start_sandbox(
+    settings: &Settings,
+    api: SocketAddr,
+    state: std::path::PathBuf,
+) -> Result<Option<RunningSandbox>, StartError> {
+    if settings.cloud != CloudChoice::Sandbox {
+        return Ok(None);
+    }
+    let config = SandboxConfig {
+        listen: settings.sandbox_listen,
+        data: Some(state),
+        hearth_url: Some(format!("http://{api}")),
+        latencies: latencies(settings),
+        password: SANDBOX_PASSWORD.to_owned(),
+        region: SANDBOX_REGION.to_owned(),
+        ..SandboxConfig::default()
+    };
+    Ok(Some(Sandbox::start(config)?))
+}
+
+fn latencies(settings: &Settings) -> Latencies {
+    let usual = Latencies::default();
+    let delays = &settings.sandbox_delays;
+    Latencies {
+        request: delays.request.unwrap_or(usual.request),
+        server: delays.server.unwrap_or(usual.server),
+        server_delete: delays.server_delete.unwrap_or(usual.server_delete),
+        volume: delays.volume.unwrap_or(usual.volume),
+        attachment: delays.attachment.unwrap_or(usual.attachment),
+        floating_ip: delays.floating_ip.unwrap_or(usual.floating_ip),
+        ..usual
+    }
+}
+
+/// The client of the cloud, and where its Keystone is.
+pub(super) fn connect(
+    settings: &Settings,
+    sandbox: Option<&RunningSandbox>,
+    clock: Arc<dyn Clock>,
+) -> Result<(Arc<Cloud>, String), StartError> {
+    let mut cloud = match (&settings.cloud, &settings.service, sandbox) {
+        (CloudChoice::OpenStack, Some(service), _) => of_service(service),
+        (CloudChoice::SandboxAt(url), ..) => of_sandbox(url.as_str()),
+        (_, _, Some(sandbox)) => of_sandbox(&sandbox.auth_url),
+        (CloudChoice::OpenStack | CloudChoice::Sandbox, ..) => {
+            return Err(StartError::NoCredentials);
+        }
+    };
+    cloud.region.clone_from(&settings.clients.region);
+    if let Some(interface) = &settings.clients.endpoint_type {
+        cloud.interface.clone_from(interface);
+    }
+    cloud.insecure = settings.clients.insecure;
+    if let Some(path) = &settings.clients.ca_file {
+        let read = std::fs::read(path);
+        cloud.ca_file =
+            Some(read.map_err(|source| StartError::File { path: path.clone(), source })?);
+    }
+    if let Some(repeats) = settings.limits.client_retries {
+        cloud.limits.call_attempts = repeats.saturating_add(1);
+    }
+    let auth_url = cloud.auth_url.clone();
+    Ok((Arc::new(Cloud::new(cloud, clock)?), auth_url))
+}
+
+fn of_sandbox(auth_url: &str) -> CloudSettings {
+    let password = Secret::new(SANDBOX_PASSWORD.to_owned());
+    CloudSettings::new(auth_url, SANDBOX_SERVICE_USER, password, SANDBOX_SERVICE_PROJECT)
+}
+
+fn of_service(service: &ServiceCredentials) -> CloudSettings {
+    let mut cloud = CloudSettings::new(
+        service.auth_url.as_str(),
+        &service.username,
+        service.password.clone(),
+        &service.project_name,
+    );
+    if let Some(domain) = &service.user_domain {
+        cloud.user_domain = named(domain);
+    }
+    if let Some(domain) = &service.project_domain {
+        cloud.project_domain = named(domain);
+    }
+    cloud
+}
+
+fn named(domain: &config::Domain) -> openstack::Domain {
+    match domain {
+        config::Domain::Id(id) => openstack::Domain::Id(id.clone()),
+        config::Domain::Name(name) => openstack::Domain::Name(name.clone()),
+    }
+}

@@ -1,0 +1,186 @@
+//! A whole Hearth in this process: what `serve` and `up` start and stop.
+
+mod cloud;
+mod clouds_yaml;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::data::DataDir;
+use crate::actors::{Engine, EngineLimits, EngineParts};
+use crate::api::{self, ApiParts, ApiSettings, RunningApi};
+use crate::clock::{Clock, SystemClock};
+use crate::config::{CloudChoice, Settings};
+use crate::events::log::{EventLog, OpenError, SqliteLog};
+use crate::events::vault::{MasterKey, Vault, VaultError};
+use crate::openstack::CloudError;
+use crate::projections::{ViewError, Views};
+use crate::resource_types::{Registry, RegistryError};
+use crate::sandbox::{RunningSandbox, SandboxError};
+
+/// The password of every user of the sandbox.
+pub(super) const SANDBOX_PASSWORD: &str = "secret";
+const SANDBOX_REGION: &str = "RegionOne";
+
+/// Why Hearth could not start.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StartError {
+    #[error("the API cannot listen on {address}")]
+    Listen {
+        address: SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("could not use {}", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error("a real cloud is called with the credentials of [keystone_authtoken]")]
+    NoCredentials,
+    #[error("the cloud's client could not be made")]
+    Cloud(#[from] CloudError),
+    #[error(transparent)]
+    Log(#[from] OpenError),
+    #[error("the keys could not be opened")]
+    Vault(#[from] VaultError),
+    #[error("the resource types could not be read")]
+    Registry(#[from] RegistryError),
+    #[error("the views could not be opened")]
+    Views(#[from] ViewError),
+}
+
+/// A running Hearth.
+pub(super) struct Node {
+    pub(super) log: Arc<SqliteLog>,
+    /// Where the Orchestration API listens.
+    pub(super) address: SocketAddr,
+    /// The cloud's Keystone.
+    pub(super) auth_url: String,
+    /// The file for OpenStack's clients, where the cloud is a sandbox.
+    pub(super) clouds_yaml: Option<PathBuf>,
+    engine: Engine,
+    views: Views,
+    api: RunningApi,
+    sandbox: Option<RunningSandbox>,
+}
+
+impl Node {
+    /// Starts everything and takes up the work that a former process left.
+    pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
+        let data = DataDir(settings.data.clone());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        std::fs::create_dir_all(&data.0)
+            .map_err(|source| StartError::File { path: data.0.clone(), source })?;
+        // The log comes first: it is locked, so a second process touches nothing else.
+        let log = Arc::new(SqliteLog::open(&data.log())?);
+        let listener = listen(settings.listen)?;
+        let address = listener
+            .local_addr()
+            .map_err(|source| StartError::Listen { address: settings.listen, source })?;
+        let sandbox = cloud::start_sandbox(settings, address, data.sandbox())?;
+        let (cloud, auth_url) = cloud::connect(settings, sandbox.as_ref(), Arc::clone(&clock))?;
+
+        let shared_log: Arc<dyn EventLog> = log.clone();
+        let master = MasterKey::load_or_create(&data.master_key(), clock.as_ref())?;
+        let vault = Arc::new(Vault::new(Arc::clone(&shared_log), master, Arc::clone(&clock)));
+        let registry = Arc::new(registry(settings)?);
+        let views = Views::open(&data.views(), Arc::clone(&shared_log)).await?;
+        let engine = Engine::start(EngineParts {
+            log: Arc::clone(&shared_log),
+            vault: Arc::clone(&vault),
+            registry: Arc::clone(&registry),
+            cloud: Some(Arc::clone(&cloud)),
+            clock: Arc::clone(&clock),
+            limits: engine_limits(settings),
+        });
+        // Views that were behind when the process ended would hide a stack that is at work.
+        views.after(shared_log.durable_position()).await?;
+        engine.recover(views.unsettled_stacks().await?).await;
+
+        let parts = ApiParts {
+            engine: engine.clone(),
+            views: views.clone(),
+            cloud: Some(cloud),
+            vault,
+            registry,
+            clock,
+            log: shared_log,
+            settings: api_settings(settings, &auth_url),
+        };
+        let api =
+            api::serve(parts, listener).map_err(|source| StartError::Listen { address, source })?;
+        let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
+        Ok(Node { log, address, auth_url, clouds_yaml, engine, views, api, sandbox })
+    }
+
+    /// Lets requests finish, makes everything durable and stops.
+    pub(super) async fn stop(self) {
+        self.api.stop().await;
+        self.engine.shutdown().await;
+        self.views.close().await;
+        if let Some(sandbox) = self.sandbox {
+            sandbox.stop().await;
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).map_err(|source| StartError::Listen { address, source })
+}
+
+fn registry(settings: &Settings) -> Result<Registry, StartError> {
+    let mut registry = Registry::built_in()?;
+    for directory in &settings.plugin_dirs {
+        // Heat's default directories are named in many files and exist on few machines.
+        if directory.is_dir() {
+            registry.add_plugins(directory)?;
+        }
+    }
+    Ok(registry)
+}
+
+fn engine_limits(settings: &Settings) -> EngineLimits {
+    EngineLimits {
+        stack_action_timeout: settings.limits.action_timeout,
+        max_resources_per_stack: settings.limits.resources_per_stack,
+        max_stacks_per_tenant: settings.limits.stacks_per_project,
+        action_retry_limit: settings.limits.action_retries,
+        region: region(settings),
+    }
+}
+
+fn api_settings(settings: &Settings, auth_url: &str) -> ApiSettings {
+    ApiSettings {
+        json_body_size_max: settings.limits.json_body_size,
+        template_size_max: settings.limits.template_size,
+        auth_url: settings.clients.authenticate_url.clone().unwrap_or_else(|| auth_url.to_owned()),
+        build_revision: settings.build_revision.clone(),
+        host: settings.host.clone(),
+        hidden_stack_tags: settings.hidden_stack_tags.clone(),
+        region: region(settings),
+        workers: None,
+    }
+}
+
+fn region(settings: &Settings) -> String {
+    settings.clients.region.clone().unwrap_or_else(|| SANDBOX_REGION.to_owned())
+}
+
+fn write_clouds_yaml(
+    settings: &Settings,
+    data: &DataDir,
+    auth_url: &str,
+) -> Result<Option<PathBuf>, StartError> {
+    if settings.cloud == CloudChoice::OpenStack {
+        return Ok(None);
+    }
+    let path = data.clouds_yaml();
+    clouds_yaml::write(&path, auth_url)
+        .map_err(|source| StartError::File { path: path.clone(), source })?;
+    Ok(Some(path))
+}

@@ -1,0 +1,154 @@
+//! Which cloud the resources are made in, and how it is reached.
+
+use std::path::PathBuf;
+
+use url::Url;
+
+use super::{ConfigError, Layers};
+use crate::model::Secret;
+
+/// Which cloud the resources are made in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CloudChoice {
+    /// The look-alike in this process.
+    Sandbox,
+    /// A look-alike that runs elsewhere: its Keystone.
+    SandboxAt(Url),
+    /// An OpenStack: see `ServiceCredentials`.
+    OpenStack,
+}
+
+impl CloudChoice {
+    pub(super) fn from_layers(layers: &Layers) -> Result<CloudChoice, ConfigError> {
+        let elsewhere: Option<Url> = layers.parsed("hearth", "sandbox", "a URL")?;
+        let choice: Option<CloudName> = layers.parsed("hearth", "cloud", "sandbox or openstack")?;
+        Ok(match (choice.unwrap_or(CloudName::Sandbox), elsewhere) {
+            (CloudName::OpenStack, _) => CloudChoice::OpenStack,
+            (CloudName::Sandbox, Some(url)) => CloudChoice::SandboxAt(url),
+            (CloudName::Sandbox, None) => CloudChoice::Sandbox,
+        })
+    }
+}
+
+enum CloudName {
+    Sandbox,
+    OpenStack,
+}
+
+impl std::str::FromStr for CloudName {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "sandbox" => Ok(CloudName::Sandbox),
+            "openstack" => Ok(CloudName::OpenStack),
+            _ => Err(()),
+        }
+    }
+}
+
+/// A Keystone domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Domain {
+    Id(String),
+    Name(String),
+}
+
+/// The service user that checks tokens and is given trusts: `[keystone_authtoken]`, and
+/// `[trustee]` for what is missing there.
+#[derive(Clone, Debug)]
+pub struct ServiceCredentials {
+    pub auth_url: Url,
+    pub username: String,
+    pub password: Secret<String>,
+    pub project_name: String,
+    pub user_domain: Option<Domain>,
+    pub project_domain: Option<Domain>,
+}
+
+/// The groups that may hold the service user's credentials, the first that does being used.
+const CREDENTIAL_GROUPS: [&str; 2] = ["keystone_authtoken", "trustee"];
+
+impl ServiceCredentials {
+    pub(super) fn from_layers(
+        layers: &Layers,
+        cloud: &CloudChoice,
+    ) -> Result<Option<ServiceCredentials>, ConfigError> {
+        if *cloud != CloudChoice::OpenStack {
+            return Ok(None);
+        }
+        let text = |name: &str| first(|group| layers.text(group, name));
+        let needed = |name: &str| {
+            text(name).ok_or_else(|| ConfigError::Missing {
+                name: format!("[keystone_authtoken] {name}"),
+                why: "a real cloud is called with the service user's credentials",
+            })
+        };
+        let mut auth_url = None;
+        for (group, name) in [
+            ("keystone_authtoken", "auth_url"),
+            ("trustee", "auth_url"),
+            ("clients_keystone", "auth_uri"),
+        ] {
+            let given: Option<Url> = layers.parsed(group, name, "a URL")?;
+            auth_url = auth_url.or(given);
+        }
+        let Some(auth_url) = auth_url else {
+            needed("auth_url")?;
+            return Ok(None);
+        };
+        let domain = |kind: &str| {
+            let id = text(&format!("{kind}_domain_id")).map(Domain::Id);
+            let name = text(&format!("{kind}_domain_name")).map(Domain::Name);
+            id.or(name)
+        };
+        Ok(Some(ServiceCredentials {
+            auth_url,
+            username: needed("username")?,
+            password: Secret::new(needed("password")?),
+            project_name: text("project_name").unwrap_or_else(|| "service".to_owned()),
+            user_domain: domain("user"),
+            project_domain: domain("project"),
+        }))
+    }
+}
+
+fn first<T>(mut given: impl FnMut(&str) -> Option<T>) -> Option<T> {
+    // Every group is asked, so that none of them is listed as unused.
+    let mut found = None;
+    for group in CREDENTIAL_GROUPS {
+        let value = given(group);
+        found = found.or(value);
+    }
+    found
+}
+
+/// How the cloud's services are called.
+#[derive(Clone, Debug, Default)]
+pub struct ClientSettings {
+    /// The region whose endpoints are used; the catalog's only one where none is named.
+    pub region: Option<String>,
+    /// `public`, `internal` or `admin`.
+    pub endpoint_type: Option<String>,
+    /// A bundle of certificates beside the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Takes any certificate.
+    pub insecure: bool,
+    /// `www_authenticate_uri`: the Keystone that a client without a token is sent to.
+    pub authenticate_url: Option<String>,
+}
+
+impl ClientSettings {
+    pub(super) fn from_layers(layers: &Layers) -> Result<ClientSettings, ConfigError> {
+        let region = layers.text("DEFAULT", "region_name_for_services");
+        Ok(ClientSettings {
+            region: region.or_else(|| layers.text("keystone_authtoken", "region_name")),
+            endpoint_type: layers
+                .text("clients", "endpoint_type")
+                .map(|kind| kind.trim_end_matches("URL").to_owned()),
+            ca_file: layers.text("clients", "ca_file").map(PathBuf::from),
+            insecure: layers.flag("clients", "insecure")?.unwrap_or(false),
+            authenticate_url: layers.text("keystone_authtoken", "www_authenticate_uri"),
+        })
+    }
+}

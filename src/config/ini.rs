@@ -1,0 +1,110 @@
+//! Reading INI files as Heat's own reader takes them, so that an existing heat.conf can be used.
+
+use std::collections::BTreeMap;
+
+/// An option: its group and its name.
+pub(super) type Key = (String, String);
+
+/// A line that is neither a group, an option nor a continuation.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct IniError {
+    pub line: usize,
+    pub reason: &'static str,
+}
+
+/// The options of a file by group and name. The last of several values holds.
+///
+/// `name = value` or `name: value`; `#` and `;` begin a comment line; a line that starts with
+/// white space continues the value above; quotes around a whole value are dropped.
+pub(super) fn parse(text: &str) -> Result<BTreeMap<Key, String>, IniError> {
+    let mut options: BTreeMap<Key, String> = BTreeMap::new();
+    let mut group = "DEFAULT".to_owned();
+    let mut open: Option<Key> = None;
+    for (index, raw) in text.lines().enumerate() {
+        let at = |reason| IniError { line: index + 1, reason };
+        let line = raw.trim();
+        if line.is_empty() {
+            open = None;
+            continue;
+        }
+        if line.starts_with(['#', ';']) {
+            continue;
+        }
+        if raw.starts_with([' ', '\t']) {
+            let key = open.as_ref().ok_or(at("a continuation without an option above it"))?;
+            if let Some(value) = options.get_mut(key) {
+                value.push('\n');
+                value.push_str(line);
+            }
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix('[') {
+            let name = rest.strip_suffix(']').ok_or(at("a group name must end with ]"))?;
+            if name.is_empty() {
+                return Err(at("a group needs a name"));
+            }
+            group = name.to_owned();
+            open = None;
+            continue;
+        }
+        let split = line.find(['=', ':']).ok_or(at("no = between an option and its value"))?;
+        let name = line[..split].trim();
+        if name.is_empty() {
+            return Err(at("an option needs a name"));
+        }
+        let key = (group.clone(), name.to_owned());
+        options.insert(key.clone(), unquoted(line[split + 1..].trim()).to_owned());
+        open = Some(key);
+    }
+    Ok(options)
+}
+
+fn unquoted(value: &str) -> &str {
+    ['"', '\'']
+        .iter()
+        .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote))
+        .unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, &str, &str)]) {
+        let expected: BTreeMap<Key, String> = expected
+            .iter()
+            .map(|(group, name, value)| (((*group).into(), (*name).into()), (*value).into()))
+            .collect();
+        assert_eq!(parse(text), Ok(expected));
+    }
+
+    #[test]
+    fn options_belong_to_the_group_above_them() {
+        check(
+            "debug = true\n[trustee]\nusername: heat\n",
+            &[("DEFAULT", "debug", "true"), ("trustee", "username", "heat")],
+        );
+    }
+
+    #[test]
+    fn comments_and_blank_lines_are_skipped() {
+        check("# a = 1\n\n;b = 2\nc = 3 # kept\n", &[("DEFAULT", "c", "3 # kept")]);
+    }
+
+    #[test]
+    fn an_indented_line_continues_a_value() {
+        check("dirs = /a,\n  /b\n", &[("DEFAULT", "dirs", "/a,\n/b")]);
+    }
+
+    #[test]
+    fn quotes_around_a_value_are_dropped_and_the_last_value_holds() {
+        check("a = \"x = y\"\na = 'z'\n", &[("DEFAULT", "a", "z")]);
+    }
+
+    #[test]
+    fn a_line_that_says_nothing_is_an_error_with_its_number() {
+        let error = parse("[a]\nnonsense\n").unwrap_err();
+        assert_eq!(error.to_string(), "line 2: no = between an option and its value");
+    }
+}

@@ -1,0 +1,162 @@
+//! The layers that settings are read from, one over the other, and typed reading from them.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::ini::{self, IniError, Key};
+
+/// Why the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("could not read the settings in {}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("could not read the settings in {}: {source}", path.display())]
+    Malformed { path: PathBuf, source: IniError },
+    #[error("{name} (from {origin}) must be {wanted}, not {value:?}")]
+    Value { name: String, origin: Origin, wanted: &'static str, value: String },
+    #[error("{name} must be set: {why}")]
+    Missing { name: String, why: &'static str },
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    File(PathBuf),
+    Environment,
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Environment => f.write_str("the environment"),
+            Origin::Flag => f.write_str("the command line"),
+        }
+    }
+}
+
+/// All options that were given, each with the value of the topmost layer.
+#[derive(Debug, Default)]
+pub struct Layers {
+    values: BTreeMap<Key, (Origin, String)>,
+    read: RefCell<BTreeSet<Key>>,
+}
+
+impl Layers {
+    /// Puts a file on top.
+    pub fn add_file(&mut self, path: PathBuf) -> Result<(), ConfigError> {
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
+        let options = ini::parse(&text)
+            .map_err(|source| ConfigError::Malformed { path: path.clone(), source })?;
+        for (key, value) in options {
+            self.values.insert(key, (Origin::File(path.clone()), value));
+        }
+        Ok(())
+    }
+
+    /// Puts environment variables on top: `HEARTH_LISTEN` is `listen` in `[hearth]`,
+    /// `HEARTH_TRUSTEE__PASSWORD` is `password` in `[trustee]`.
+    pub fn add_environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
+        for (name, value) in variables {
+            let Some(rest) = name.strip_prefix("HEARTH_") else { continue };
+            let key = match rest.split_once("__") {
+                Some(("DEFAULT", option)) => ("DEFAULT".to_owned(), option.to_lowercase()),
+                Some((group, option)) => (group.to_lowercase(), option.to_lowercase()),
+                None => ("hearth".to_owned(), rest.to_lowercase()),
+            };
+            self.values.insert(key, (Origin::Environment, value));
+        }
+    }
+
+    /// Puts a flag on top, as an option of `[hearth]`.
+    pub fn add_flag(&mut self, name: &str, value: impl Into<String>) {
+        self.values.insert(("hearth".to_owned(), name.to_owned()), (Origin::Flag, value.into()));
+    }
+
+    /// The text of an option.
+    pub fn text(&self, group: &str, name: &str) -> Option<String> {
+        self.find(group, name).map(|(_, value)| value.clone())
+    }
+
+    /// An option of a type that has a textual form; `wanted` completes "must be …".
+    pub fn parsed<T: FromStr>(
+        &self,
+        group: &str,
+        name: &str,
+        wanted: &'static str,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some((origin, value)) = self.find(group, name) else { return Ok(None) };
+        match value.trim().parse() {
+            Ok(parsed) => Ok(Some(parsed)),
+            Err(_) => Err(self.refused(group, name, origin, wanted, value)),
+        }
+    }
+
+    /// A limit of Heat's, where a negative number takes the limit away.
+    pub fn limit(
+        &self,
+        group: &str,
+        name: &str,
+        default: usize,
+    ) -> Result<Option<usize>, ConfigError> {
+        match self.parsed::<i64>(group, name, "a whole number")? {
+            None => Ok(Some(default)),
+            Some(given) => Ok(usize::try_from(given).ok()),
+        }
+    }
+
+    /// A truth value, as Heat writes them.
+    pub fn flag(&self, group: &str, name: &str) -> Result<Option<bool>, ConfigError> {
+        let Some((origin, value)) = self.find(group, name) else { return Ok(None) };
+        match value.trim().to_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(Some(true)),
+            "false" | "0" | "no" | "off" => Ok(Some(false)),
+            _ => Err(self.refused(group, name, origin, "true or false", value)),
+        }
+    }
+
+    /// A list, parted by commas.
+    pub fn list(&self, group: &str, name: &str) -> Option<Vec<String>> {
+        let (_, value) = self.find(group, name)?;
+        let parts = value.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty());
+        Some(parts.map(str::to_owned).collect())
+    }
+
+    /// The options that nobody has asked for.
+    pub fn unread(&self) -> Vec<Key> {
+        let read = self.read.borrow();
+        self.values.keys().filter(|key| !read.contains(*key)).cloned().collect()
+    }
+
+    fn find(&self, group: &str, name: &str) -> Option<&(Origin, String)> {
+        let key = (group.to_owned(), name.to_owned());
+        let found = self.values.get(&key);
+        self.read.borrow_mut().insert(key);
+        found
+    }
+
+    fn refused(
+        &self,
+        group: &str,
+        name: &str,
+        origin: &Origin,
+        wanted: &'static str,
+        value: &str,
+    ) -> ConfigError {
+        ConfigError::Value {
+            name: format!("[{group}] {name}"),
+            origin: origin.clone(),
+            wanted,
+            value: value.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What an operator may bound, under Heat's names and with Heat's defaults.
+
+use std::time::Duration;
+
+use super::{ConfigError, Layers};
+
+/// Bounds on what is asked for and on how long it takes. `None` is no bound.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// `max_json_body_size`, in bytes.
+    pub json_body_size: usize,
+    /// `max_template_size`, in bytes.
+    pub template_size: usize,
+    /// `max_resources_per_stack`.
+    pub resources_per_stack: Option<usize>,
+    /// `max_stacks_per_tenant`.
+    pub stacks_per_project: Option<usize>,
+    /// `stack_action_timeout`: of an action that names none itself.
+    pub action_timeout: Duration,
+    /// `action_retry_limit`: how often a failed resource is created again.
+    pub action_retries: u32,
+    /// `client_retry_limit`: how often a call that may be repeated is made again, where it is said.
+    pub client_retries: Option<u32>,
+}
+
+impl Limits {
+    pub(super) fn from_layers(layers: &Layers) -> Result<Limits, ConfigError> {
+        let number = |name: &str, default: u32| {
+            layers
+                .parsed("DEFAULT", name, "a whole number")
+                .map(|given: Option<u32>| given.unwrap_or(default))
+        };
+        Ok(Limits {
+            json_body_size: number("max_json_body_size", 1_048_576)? as usize,
+            template_size: number("max_template_size", 524_288)? as usize,
+            resources_per_stack: layers.limit("DEFAULT", "max_resources_per_stack", 1000)?,
+            stacks_per_project: layers.limit("DEFAULT", "max_stacks_per_tenant", 512)?,
+            action_timeout: Duration::from_secs(number("stack_action_timeout", 3600)?.into()),
+            action_retries: number("action_retry_limit", 5)?,
+            client_retries: layers.parsed("DEFAULT", "client_retry_limit", "a whole number")?,
+        })
+    }
+}

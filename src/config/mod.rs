@@ -1,0 +1,236 @@
+//! Every setting, read once and typed: from a file with Heat's own option names, from the
+//! environment (`HEARTH_…`) and from flags, each over the one before. What Heat does not have is
+//! in the group `[hearth]`.
+
+mod cloud;
+mod heat_options;
+mod ini;
+mod layers;
+mod limits;
+mod sandbox;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use url::Url;
+
+pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials};
+pub use layers::{ConfigError, Layers, Origin};
+pub use limits::Limits;
+pub use sandbox::SandboxDelays;
+
+/// Heat's port of the Orchestration API.
+pub const API_PORT: u16 = 8004;
+/// Keystone's port, at which the sandbox stands.
+pub const SANDBOX_PORT: u16 = 5000;
+
+/// What was given on the command line, each over what a file or the environment says.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    pub config_file: Option<PathBuf>,
+    pub data: Option<PathBuf>,
+    pub listen: Option<SocketAddr>,
+    pub sandbox_listen: Option<SocketAddr>,
+    pub sandbox: Option<Url>,
+    pub cloud: Option<String>,
+}
+
+/// All settings of a process.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the log, the views, the keys and the sandbox's state are kept.
+    pub data: PathBuf,
+    /// Where the Orchestration API listens.
+    pub listen: SocketAddr,
+    /// Where the embedded sandbox listens.
+    pub sandbox_listen: SocketAddr,
+    pub sandbox_delays: SandboxDelays,
+    pub cloud: CloudChoice,
+    /// The service user and its Keystone, where the cloud is a real one.
+    pub service: Option<ServiceCredentials>,
+    pub clients: ClientSettings,
+    pub limits: Limits,
+    /// Directories with declared resource types of the operator's own.
+    pub plugin_dirs: Vec<PathBuf>,
+    /// What `GET /build_info` gives as the engine's revision.
+    pub build_revision: String,
+    /// The name of this host in `GET /services`.
+    pub host: String,
+    /// Stacks with one of these tags are left out of lists.
+    pub hidden_stack_tags: Vec<String>,
+    /// What is logged, as `RUST_LOG` writes it; each subcommand has a default of its own.
+    pub log_filter: Option<String>,
+    /// Options that were given and have no effect, for one line in the log.
+    pub unused: Unused,
+}
+
+/// Options that were given and that Hearth does not read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unused {
+    /// Heat reads them; Hearth has no need of them or does not honor them yet.
+    pub known_to_heat: Vec<String>,
+    /// Nobody reads them: likely a slip of the pen.
+    pub unknown: Vec<String>,
+}
+
+impl Settings {
+    /// Reads the file that the flags or the environment name, the environment, and the flags.
+    pub fn load(
+        flags: &Flags,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<Settings, ConfigError> {
+        let environment: Vec<_> = environment.collect();
+        let named = environment.iter().find(|(name, _)| name == "HEARTH_CONFIG_FILE");
+        let mut layers = Layers::default();
+        if let Some(path) = flags.config_file.clone().or_else(|| named.map(|(_, path)| path.into()))
+        {
+            layers.add_file(path)?;
+        }
+        layers.add_environment(environment.into_iter());
+        let as_flags = [
+            ("data", flags.data.as_ref().map(|path| path.display().to_string())),
+            ("listen", flags.listen.map(|address| address.to_string())),
+            ("sandbox_listen", flags.sandbox_listen.map(|address| address.to_string())),
+            ("sandbox", flags.sandbox.as_ref().map(Url::to_string)),
+            ("cloud", flags.cloud.clone()),
+        ];
+        for (name, value) in as_flags {
+            if let Some(value) = value {
+                layers.add_flag(name, value);
+            }
+        }
+        Settings::from_layers(&layers)
+    }
+
+    fn from_layers(layers: &Layers) -> Result<Settings, ConfigError> {
+        let cloud = CloudChoice::from_layers(layers)?;
+        layers.text("hearth", "config_file");
+        let mut settings = Settings {
+            data: layers.text("hearth", "data").unwrap_or_else(|| "hearth-data".to_owned()).into(),
+            listen: api_address(layers)?,
+            sandbox_listen: layers
+                .parsed("hearth", "sandbox_listen", "an address and a port")?
+                .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
+            sandbox_delays: SandboxDelays::from_layers(layers)?,
+            service: ServiceCredentials::from_layers(layers, &cloud)?,
+            cloud,
+            clients: ClientSettings::from_layers(layers)?,
+            limits: Limits::from_layers(layers)?,
+            plugin_dirs: layers
+                .list("DEFAULT", "plugin_dirs")
+                .unwrap_or_default()
+                .into_iter()
+                .map(PathBuf::from)
+                .collect(),
+            build_revision: layers
+                .text("revision", "heat_revision")
+                .unwrap_or_else(|| "unknown".to_owned()),
+            host: layers.text("DEFAULT", "host").unwrap_or_else(|| "localhost".to_owned()),
+            hidden_stack_tags: layers.list("DEFAULT", "hidden_stack_tags").unwrap_or_default(),
+            log_filter: layers.text("hearth", "log"),
+            unused: Unused::default(),
+        };
+        for key in layers.unread() {
+            let shown = format!("[{}] {}", key.0, key.1);
+            match heat_options::is_known_to_heat(&key) {
+                true => settings.unused.known_to_heat.push(shown),
+                false => settings.unused.unknown.push(shown),
+            }
+        }
+        Ok(settings)
+    }
+}
+
+/// `[hearth] listen`, or Heat's two halves of it.
+fn api_address(layers: &Layers) -> Result<SocketAddr, ConfigError> {
+    let host: Option<IpAddr> = layers.parsed("heat_api", "bind_host", "an IP address")?;
+    let port: Option<u16> = layers.parsed("heat_api", "bind_port", "a port")?;
+    let whole = layers.parsed("hearth", "listen", "an address and a port")?;
+    Ok(whole.unwrap_or(SocketAddr::new(
+        host.unwrap_or(Ipv4Addr::LOCALHOST.into()),
+        port.unwrap_or(API_PORT),
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(file: &str, environment: &[(&str, &str)], flags: Flags) -> Settings {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), file).unwrap();
+        let flags = Flags { config_file: Some(path.path().into()), ..flags };
+        let environment =
+            environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Settings::load(&flags, environment).unwrap()
+    }
+
+    #[test]
+    fn without_anything_given_hearth_listens_on_loopback_with_the_embedded_sandbox() {
+        let settings = Settings::load(&Flags::default(), std::iter::empty()).unwrap();
+        assert_eq!(settings.listen.to_string(), "127.0.0.1:8004");
+        assert_eq!(settings.sandbox_listen.to_string(), "127.0.0.1:5000");
+        assert_eq!(settings.cloud, CloudChoice::Sandbox);
+        assert_eq!(settings.data, PathBuf::from("hearth-data"));
+        assert_eq!(settings.unused, Unused::default());
+    }
+
+    #[test]
+    fn the_environment_is_over_the_file_and_flags_are_over_both() {
+        let file = "[hearth]\nlisten = 127.0.0.1:1\ndata = /file\nlog = debug\n";
+        let environment = [("HEARTH_LISTEN", "127.0.0.1:2"), ("HEARTH_DATA", "/environment")];
+        let flags = Flags { listen: Some(([127, 0, 0, 1], 3).into()), ..Flags::default() };
+        let settings = load(file, &environment, flags);
+        assert_eq!(settings.listen.port(), 3);
+        assert_eq!(settings.data, PathBuf::from("/environment"));
+        assert_eq!(settings.log_filter.as_deref(), Some("debug"));
+    }
+
+    #[test]
+    fn heat_options_set_what_they_set_in_heat() {
+        let file = "[DEFAULT]\nmax_resources_per_stack = -1\nstack_action_timeout = 60\n\
+                    [heat_api]\nbind_host = 0.0.0.0\nbind_port = 18504\n";
+        let settings = load(file, &[], Flags::default());
+        assert_eq!(settings.listen.to_string(), "0.0.0.0:18504");
+        assert_eq!(settings.limits.resources_per_stack, None);
+        assert_eq!(settings.limits.action_timeout.as_secs(), 60);
+    }
+
+    #[test]
+    fn options_without_effect_are_named_and_not_fatal() {
+        let file = "[DEFAULT]\nnum_engine_workers = 4\nmax_resource_per_stack = 1\n\
+                    [oslo_messaging_rabbit]\nrabbit_retry_interval = 1\n";
+        let settings = load(file, &[], Flags::default());
+        assert_eq!(
+            settings.unused.known_to_heat,
+            ["[DEFAULT] num_engine_workers", "[oslo_messaging_rabbit] rabbit_retry_interval"]
+        );
+        assert_eq!(settings.unused.unknown, ["[DEFAULT] max_resource_per_stack"]);
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_refused_with_its_name_and_origin() {
+        let environment = [("HEARTH_DEFAULT__MAX_TEMPLATE_SIZE".to_owned(), "big".to_owned())];
+        let error = Settings::load(&Flags::default(), environment.into_iter()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "[DEFAULT] max_template_size (from the environment) must be a whole number, \
+             not \"big\""
+        );
+    }
+
+    #[test]
+    fn a_real_cloud_needs_the_service_credentials_of_a_heat_conf() {
+        let flags = || Flags { cloud: Some("openstack".into()), ..Flags::default() };
+        let error = Settings::load(&flags(), std::iter::empty()).unwrap_err();
+        assert!(error.to_string().starts_with("[keystone_authtoken] auth_url must be set"));
+        let file = "[keystone_authtoken]\nauth_url = http://127.0.0.1:5000\nusername = heat\n\
+                    password = \"secret\"\nproject_name = service\n\
+                    project_domain_name = Default\n[trustee]\nuser_domain_name = Default\n";
+        let settings = load(file, &[], flags());
+        let service = settings.service.unwrap();
+        assert_eq!(service.auth_url.as_str(), "http://127.0.0.1:5000/");
+        assert_eq!(service.password.reveal(), "secret");
+        assert_eq!(service.user_domain, Some(Domain::Name("Default".into())));
+    }
+}

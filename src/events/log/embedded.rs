@@ -1,0 +1,203 @@
+//! The embedded log: the ledger in memory before a store that keeps what is durable. One
+//! implementation of `EventLog` for the memory and the SQLite store.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use sha2::{Digest, Sha256};
+use tokio::sync::{oneshot, watch};
+
+use super::heads::Tip;
+use super::ledger::{Ledger, StoredKey};
+use super::{Appended, BlobId, EventLog, Filter, Head, LogError, StreamSlice, chain, subscription};
+use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+
+/// Events found by a walk over the whole log.
+pub(super) struct Scan {
+    pub(super) events: Vec<Arc<RecordedEvent>>,
+    /// How far the walk went, past events that the filter left out.
+    pub(super) to: Position,
+}
+
+/// What keeps the durable part of an embedded log. All methods may block for a disk's time.
+pub(super) trait Store: Send + Sync + 'static {
+    /// The end of a stream.
+    fn tip(&self, stream: &StreamId) -> Result<Tip, LogError>;
+
+    /// A stream's events from a revision on.
+    fn stream(&self, stream: &StreamId, from: u64) -> Result<Vec<Arc<RecordedEvent>>, LogError>;
+
+    /// Up to `limit` events of the whole log after a position.
+    fn scan(&self, after: Position, filter: &Filter, limit: usize) -> Result<Scan, LogError>;
+
+    /// A large body.
+    fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError>;
+
+    /// A scope's key.
+    fn key(&self, scope: &str) -> Result<StoredKey, LogError>;
+
+    /// Called after something was queued, for a store without a writer thread.
+    fn queued(&self, _ledger: &Ledger) {}
+
+    /// Called once when the log goes: writes what is queued and lets go of the files.
+    fn finish(&self, ledger: &Ledger);
+}
+
+/// A log in this process. `MemoryLog` and `SqliteLog` are its two kinds.
+#[expect(private_bounds, reason = "the stores of this room are all there are")]
+pub struct Embedded<S: Store> {
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) store: Arc<S>,
+    /// Held while a key is looked up and made, so that a scope gets one key.
+    keys: Mutex<()>,
+}
+
+#[expect(private_bounds, reason = "the stores of this room are all there are")]
+impl<S: Store> Embedded<S> {
+    pub(super) fn of(ledger: Arc<Ledger>, store: Arc<S>) -> Self {
+        Self { ledger, store, keys: Mutex::new(()) }
+    }
+
+    fn stored_key(&self, scope: &str) -> Result<StoredKey, LogError> {
+        match self.ledger.key(scope) {
+            Some(key) => Ok(key),
+            None => self.store.key(scope),
+        }
+    }
+}
+
+impl<S: Store> Drop for Embedded<S> {
+    fn drop(&mut self) {
+        self.ledger.close();
+        self.store.finish(&self.ledger);
+        self.ledger.abandon();
+    }
+}
+
+#[async_trait]
+impl<S: Store> EventLog for Embedded<S> {
+    async fn append(
+        &self,
+        stream: &StreamId,
+        expected: Head,
+        events: Vec<NewEvent>,
+    ) -> Result<Appended, LogError> {
+        if let Some(position) = self.ledger.pressure() {
+            self.durable(position).await?;
+        }
+        let appended = self.ledger.admit(stream, expected, events, || self.store.tip(stream))?;
+        self.store.queued(&self.ledger);
+        Ok(appended)
+    }
+
+    async fn read(&self, stream: &StreamId, from: StreamRevision) -> Result<StreamSlice, LogError> {
+        loop {
+            let unwritten = self.ledger.unwritten(stream, from.0);
+            let whole = unwritten.events.first().is_some_and(|event| event.revision == from);
+            let mut events = if whole { Vec::new() } else { self.store.stream(stream, from.0)? };
+            let next = events.last().map_or(from.0, |event| event.revision.0 + 1);
+            events.extend(unwritten.events.into_iter().filter(|event| event.revision.0 >= next));
+            let next = match (events.last(), unwritten.next) {
+                (Some(last), _) => last.revision.0 + 1,
+                // Nothing from there on: the stream may end before.
+                (None, Some(next)) => next,
+                (None, None) if from.0 == 0 => 0,
+                (None, None) => self.store.tip(stream)?.next,
+            };
+            let generation = *self.ledger.generation().borrow();
+            // Otherwise some of it may have been lost while it was read.
+            if generation == unwritten.generation {
+                return Ok(StreamSlice { events, head: Head { next, generation } });
+            }
+        }
+    }
+
+    async fn read_all(
+        &self,
+        after: Position,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
+        Ok(self.store.scan(after, filter, limit)?.events)
+    }
+
+    fn subscribe(
+        &self,
+        after: Position,
+        filter: Filter,
+    ) -> BoxStream<'static, Result<Arc<RecordedEvent>, LogError>> {
+        subscription::follow(self.ledger.clone(), self.store.clone(), after, filter)
+    }
+
+    async fn durable(&self, position: Position) -> Result<(), LogError> {
+        match self.ledger.wait_durable(position)? {
+            None => Ok(()),
+            Some(heard) => hear(heard).await,
+        }
+    }
+
+    fn durable_position(&self) -> Position {
+        Position(*self.ledger.durable().borrow())
+    }
+
+    fn generation(&self) -> watch::Receiver<u64> {
+        self.ledger.generation()
+    }
+
+    async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError> {
+        let heard = self.ledger.tombstone(stream, || self.store.tip(stream))?;
+        self.store.queued(&self.ledger);
+        hear(heard).await
+    }
+
+    fn put_blob(&self, content: &[u8]) -> BlobId {
+        let id = BlobId(chain::hex(&Sha256::digest(content)));
+        self.ledger.put_blob(&id, content);
+        self.store.queued(&self.ledger);
+        id
+    }
+
+    async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
+        match self.ledger.blob(id) {
+            Some(content) => Ok(Some(content)),
+            None => self.store.blob(id),
+        }
+    }
+
+    fn key(&self, scope: &str, fresh: &dyn Fn() -> Vec<u8>) -> Result<Vec<u8>, LogError> {
+        let _one_at_a_time = self.keys.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match self.stored_key(scope)? {
+            StoredKey::Sealed(key) => Ok(key),
+            StoredKey::Destroyed => Err(LogError::KeyDestroyed(scope.to_owned())),
+            StoredKey::Absent => {
+                let key = fresh();
+                self.ledger.put_key(scope, key.clone())?;
+                self.store.queued(&self.ledger);
+                Ok(key)
+            }
+        }
+    }
+
+    fn find_key(&self, scope: &str) -> Result<Option<Vec<u8>>, LogError> {
+        match self.stored_key(scope)? {
+            StoredKey::Sealed(key) => Ok(Some(key)),
+            StoredKey::Destroyed => Err(LogError::KeyDestroyed(scope.to_owned())),
+            StoredKey::Absent => Ok(None),
+        }
+    }
+
+    async fn destroy_key(&self, scope: &str) -> Result<(), LogError> {
+        let heard = self.ledger.destroy_key(scope)?;
+        self.store.queued(&self.ledger);
+        hear(heard).await
+    }
+}
+
+async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogError> {
+    match heard.await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(reason)) => Err(LogError::Unavailable(reason)),
+        Err(_) => Err(LogError::Unavailable("the log was closed".to_owned())),
+    }
+}

@@ -1,0 +1,163 @@
+//! The append-only log behind one trait.
+//!
+//! Output commit: `append` returns once the events have their place, and actors go on at memory
+//! speed; only what leaves the process waits for `durable(position)`. The embedded log is totally
+//! ordered and durable by prefix. If a group cannot be written, the generation moves on, every
+//! append made with a head of the lost generation is refused, and actors are woken again from
+//! what is durable.
+
+pub mod chain;
+mod embedded;
+mod heads;
+mod ledger;
+mod memory;
+mod sqlite;
+mod subscription;
+mod tail;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+
+pub use embedded::Embedded;
+pub use memory::{MemoryLog, MemoryStore};
+pub use sqlite::{OpenError, SqliteLog, SqliteStore};
+
+use super::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+
+/// The content hash of a large body: `sha256` in hex.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BlobId(pub String);
+
+impl fmt::Debug for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Where a stream ends, as its reader or last writer knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Head {
+    /// How many events the stream has; the next one gets this revision.
+    pub next: u64,
+    /// The log's generation in which that was learned.
+    pub generation: u64,
+}
+
+/// Where appended events came to stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Of the last event appended.
+    pub position: Position,
+    pub head: Head,
+}
+
+/// A stream, or the part of it from the revision asked for.
+#[derive(Clone, Debug, Default)]
+pub struct StreamSlice {
+    pub events: Vec<Arc<RecordedEvent>>,
+    pub head: Head,
+}
+
+/// Which events a reader of the whole log wants; empty takes all.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Stream kinds: `stack`, `resource`, `project`.
+    pub kinds: Vec<&'static str>,
+}
+
+impl Filter {
+    /// Whether events of the stream are wanted.
+    pub fn takes(&self, stream: &StreamId) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&stream.kind())
+    }
+}
+
+/// Why the log did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// Somebody else has written to the stream: the writer's state is old.
+    #[error("stream {stream} is at {actual}, not at {expected}")]
+    Conflict { stream: StreamId, expected: u64, actual: u64 },
+    /// The head belongs to a generation whose last events were lost before they were durable.
+    #[error("stream {stream} was written ahead of a log that failed; read it again")]
+    Lost { stream: StreamId },
+    /// The log cannot be written now (disk full, file gone); nothing of the group was kept.
+    #[error("the log cannot be written: {0}")]
+    Unavailable(String),
+    /// What is stored is not what was written.
+    #[error("the log is damaged: {0}")]
+    Damaged(String),
+    #[error("stream {0} has been deleted")]
+    Tombstoned(StreamId),
+    /// The scope's key has been destroyed, and with it what it sealed.
+    #[error("the key of {0} has been destroyed")]
+    KeyDestroyed(String),
+}
+
+/// An append-only log of events. All methods may be called from any thread.
+#[async_trait]
+pub trait EventLog: Send + Sync + 'static {
+    /// Gives the events their place at the end of the stream, all or none. Not yet durable.
+    /// Errors: `Conflict` when `expected.next` is not the stream's length, `Lost`, `Unavailable`.
+    async fn append(
+        &self,
+        stream: &StreamId,
+        expected: Head,
+        events: Vec<NewEvent>,
+    ) -> Result<Appended, LogError>;
+
+    /// The stream from a revision on (events that have their place, durable or not), and its head.
+    /// A stream that was never written is empty.
+    async fn read(&self, stream: &StreamId, from: StreamRevision) -> Result<StreamSlice, LogError>;
+
+    /// Up to `limit` durable events of the whole log after a position, in order.
+    async fn read_all(
+        &self,
+        after: Position,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Arc<RecordedEvent>>, LogError>;
+
+    /// Durable events after a position: those stored, then those to come, without gap or repeat.
+    fn subscribe(
+        &self,
+        after: Position,
+        filter: Filter,
+    ) -> BoxStream<'static, Result<Arc<RecordedEvent>, LogError>>;
+
+    /// Returns when everything up to the position is on disk; `Lost` or `Unavailable` when it was
+    /// appended and could not be kept.
+    async fn durable(&self, position: Position) -> Result<(), LogError>;
+
+    /// The newest durable position.
+    fn durable_position(&self) -> Position;
+
+    /// The generation: moves on each time that appended events were lost. Watchers drop every
+    /// actor that went ahead.
+    fn generation(&self) -> tokio::sync::watch::Receiver<u64>;
+
+    /// Refuses further appends to the stream; its events stay until they are purged.
+    async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError>;
+
+    /// Keeps a body by its content; durable no later than any event appended afterwards.
+    fn put_blob(&self, content: &[u8]) -> BlobId;
+
+    /// A body by its id; `None` where there is none.
+    async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError>;
+
+    /// The sealed key of a scope (a stack or project); `fresh` is stored and returned where there
+    /// is none yet, durable no later than any event appended afterwards. Keys live beside the log,
+    /// not in it, so that they can be destroyed. Errors: `KeyDestroyed`, `Unavailable`.
+    fn key(&self, scope: &str, fresh: &dyn Fn() -> Vec<u8>) -> Result<Vec<u8>, LogError>;
+
+    /// The sealed key of a scope, if it has one.
+    fn find_key(&self, scope: &str) -> Result<Option<Vec<u8>>, LogError>;
+
+    /// Destroys a scope's key: what it sealed can never be read again.
+    async fn destroy_key(&self, scope: &str) -> Result<(), LogError>;
+}

@@ -1,0 +1,270 @@
+//! Reading the log file, on a few connections that are kept for the next reader.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::DateTime;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+
+use super::super::embedded::Scan;
+use super::super::heads::Tip;
+use super::super::ledger::StoredKey;
+use super::super::{BlobId, Filter, LogError};
+use crate::events::{Meta, Position, RecordedEvent, StreamId, StreamRevision};
+
+/// How many idle connections are kept.
+const READERS_KEPT_MAX: usize = 4;
+/// How much of the file each keeps in memory.
+const READER_CACHE_KIB: i64 = 1_024;
+/// How many streams and metas each remembers.
+const NAMES_KEPT_MAX: usize = 2_048;
+
+/// The columns of an event, in the order that `Reader::event` reads them.
+const COLUMNS: &str = "position, stream, revision, type, version, at, meta, hash, body";
+
+/// The pool.
+pub(super) struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Reader>>,
+}
+
+/// One connection and the names it has met.
+pub(super) struct Reader {
+    connection: Connection,
+    names: Names,
+}
+
+/// Names that are stored once and referred to by number.
+#[derive(Default)]
+struct Names {
+    streams: HashMap<i64, StreamId>,
+    types: HashMap<i64, Arc<str>>,
+    metas: HashMap<i64, Arc<Meta>>,
+}
+
+impl Readers {
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), idle: Mutex::default() }
+    }
+
+    /// Reads with an idle connection, or a new one where all are busy.
+    pub(super) fn with<T>(
+        &self,
+        read: impl FnOnce(&mut Reader) -> Result<T, LogError>,
+    ) -> Result<T, LogError> {
+        let idle = self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        let mut reader = match idle {
+            Some(reader) => reader,
+            None => Reader::open(&self.path).map_err(unreadable)?,
+        };
+        let result = read(&mut reader);
+        let mut idle = self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if idle.len() < READERS_KEPT_MAX {
+            idle.push(reader);
+        }
+        result
+    }
+
+    /// The newest position.
+    pub(super) fn end(&self) -> Result<Position, LogError> {
+        self.with(|reader| {
+            let end: Option<i64> = reader
+                .connection
+                .query_row("SELECT max(position) FROM events", [], |row| row.get(0))
+                .map_err(unreadable)?;
+            Ok(Position(end.unwrap_or(0) as u64))
+        })
+    }
+}
+
+impl Reader {
+    fn open(path: &Path) -> rusqlite::Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+        Ok(Self { connection, names: Names::default() })
+    }
+
+    pub(super) fn tip(&mut self, stream: &StreamId) -> Result<Tip, LogError> {
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT tombstoned, revision, hash FROM streams \
+                 LEFT JOIN events ON events.stream = streams.id \
+                 WHERE name = ?1 ORDER BY revision DESC LIMIT 1",
+            )
+            .and_then(|mut statement| {
+                statement
+                    .query_row([stream.as_str()], |row| {
+                        let last = match row.get::<_, Option<i64>>(1)? {
+                            Some(revision) => Some((revision as u64, row.get(2)?)),
+                            None => None,
+                        };
+                        Ok((row.get(0)?, last))
+                    })
+                    .optional()
+            })
+            .map_err(unreadable)?;
+        let mut tip = Tip::default();
+        if let Some((tombstoned, last)) = found {
+            tip.tombstoned = tombstoned;
+            if let Some((revision, hash)) = last {
+                tip.next = revision + 1;
+                tip.hash = hash;
+            }
+        }
+        Ok(tip)
+    }
+
+    pub(super) fn stream(
+        &mut self,
+        stream: &StreamId,
+        from: u64,
+    ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM events \
+             WHERE stream = (SELECT id FROM streams WHERE name = ?1) AND revision >= ?2 \
+             ORDER BY revision"
+        );
+        let Self { connection, names } = self;
+        let mut statement = connection.prepare_cached(&sql).map_err(unreadable)?;
+        let mut rows =
+            statement.query(params![stream.as_str(), from as i64]).map_err(unreadable)?;
+        let mut events = Vec::new();
+        while let Some(row) = rows.next().map_err(unreadable)? {
+            events.push(Arc::new(names.event(connection, row, stream.clone())?));
+        }
+        Ok(events)
+    }
+
+    pub(super) fn scan(
+        &mut self,
+        after: Position,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Scan, LogError> {
+        let sql = format!("SELECT {COLUMNS} FROM events WHERE position > ?1 ORDER BY position");
+        let Self { connection, names } = self;
+        let mut statement = connection.prepare_cached(&sql).map_err(unreadable)?;
+        let mut rows = statement.query([after.0 as i64]).map_err(unreadable)?;
+        let mut scan = Scan { events: Vec::new(), to: after };
+        while scan.events.len() < limit
+            && let Some(row) = rows.next().map_err(unreadable)?
+        {
+            scan.to = Position(row.get::<_, i64>(0).map_err(unreadable)? as u64);
+            let stream = names.stream(connection, row.get(1).map_err(unreadable)?)?;
+            if filter.takes(&stream) {
+                scan.events.push(Arc::new(names.event(connection, row, stream)?));
+            }
+        }
+        Ok(scan)
+    }
+
+    pub(super) fn blob(&mut self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT content FROM blobs WHERE id = ?1 ORDER BY part")
+            .map_err(unreadable)?;
+        let mut rows = statement.query([&id.0]).map_err(unreadable)?;
+        let mut content: Option<Vec<u8>> = None;
+        while let Some(row) = rows.next().map_err(unreadable)? {
+            let part = row.get_ref(0).and_then(|part| Ok(part.as_blob()?)).map_err(unreadable)?;
+            content.get_or_insert_default().extend_from_slice(part);
+        }
+        Ok(content.map(Arc::from))
+    }
+
+    pub(super) fn key(&mut self, scope: &str) -> Result<StoredKey, LogError> {
+        let row: Option<Option<Vec<u8>>> = self
+            .connection
+            .prepare_cached("SELECT sealed FROM keys WHERE scope = ?1")
+            .and_then(|mut statement| statement.query_row([scope], |row| row.get(0)).optional())
+            .map_err(unreadable)?;
+        Ok(match row {
+            None => StoredKey::Absent,
+            Some(None) => StoredKey::Destroyed,
+            Some(Some(sealed)) => StoredKey::Sealed(sealed),
+        })
+    }
+}
+
+impl Names {
+    fn event(
+        &mut self,
+        connection: &Connection,
+        row: &Row<'_>,
+        stream: StreamId,
+    ) -> Result<RecordedEvent, LogError> {
+        let event_type = self.event_type(connection, row.get(3).map_err(unreadable)?)?;
+        let meta = self.meta(connection, row.get(6).map_err(unreadable)?)?;
+        let read = || -> rusqlite::Result<RecordedEvent> {
+            Ok(RecordedEvent {
+                position: Position(row.get::<_, i64>(0)? as u64),
+                revision: StreamRevision(row.get::<_, i64>(2)? as u64),
+                version: row.get(4)?,
+                at: DateTime::from_timestamp_micros(row.get(5)?).unwrap_or_default(),
+                hash: row.get(7)?,
+                body: row.get_ref(8)?.as_str()?.into(),
+                stream,
+                event_type,
+                meta,
+            })
+        };
+        read().map_err(unreadable)
+    }
+
+    fn stream(&mut self, connection: &Connection, number: i64) -> Result<StreamId, LogError> {
+        remembered(&mut self.streams, number, || {
+            let name: String = named(connection, "SELECT name FROM streams WHERE id = ?1", number)?;
+            Ok(StreamId(name.into()))
+        })
+    }
+
+    fn event_type(&mut self, connection: &Connection, number: i64) -> Result<Arc<str>, LogError> {
+        remembered(&mut self.types, number, || {
+            let name: String = named(connection, "SELECT name FROM types WHERE id = ?1", number)?;
+            Ok(name.into())
+        })
+    }
+
+    fn meta(&mut self, connection: &Connection, number: i64) -> Result<Arc<Meta>, LogError> {
+        remembered(&mut self.metas, number, || {
+            let body: String = named(connection, "SELECT body FROM metas WHERE id = ?1", number)?;
+            let meta = serde_json::from_str(&body)
+                .map_err(|error| LogError::Damaged(format!("meta {number}: {error}")))?;
+            Ok(Arc::new(meta))
+        })
+    }
+}
+
+fn named(connection: &Connection, sql: &str, number: i64) -> Result<String, LogError> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.query_row([number], |row| row.get(0)))
+        .map_err(unreadable)
+}
+
+/// A value out of a bounded memory, or looked up and kept.
+fn remembered<K: Eq + Hash + Copy, V: Clone>(
+    memory: &mut HashMap<K, V>,
+    key: K,
+    look_up: impl FnOnce() -> Result<V, LogError>,
+) -> Result<V, LogError> {
+    if let Some(value) = memory.get(&key) {
+        return Ok(value.clone());
+    }
+    let value = look_up()?;
+    if memory.len() >= NAMES_KEPT_MAX {
+        memory.clear();
+    }
+    memory.insert(key, value.clone());
+    Ok(value)
+}
+
+fn unreadable(error: rusqlite::Error) -> LogError {
+    LogError::Damaged(format!("it cannot be read: {error}"))
+}

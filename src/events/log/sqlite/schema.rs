@@ -1,0 +1,139 @@
+//! The tables of the log file, and opening it.
+//!
+//! Names that recur (streams, event types, metas) are stored once and referred to by number.
+//! An event's body is its last column, so that a scan that does not want it need not read it.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::OpenError;
+
+/// "HRTH", by which SQLite files are told apart.
+const APPLICATION_ID: i64 = 0x4852_5448;
+/// Of the tables below.
+const FORMAT: i64 = 1;
+/// How much of the file the writer's connection keeps in memory.
+const WRITER_CACHE_KIB: i64 = 4_096;
+/// After how many pages the write-ahead log is folded back into the file.
+const CHECKPOINT_AFTER_PAGES: i64 = 4_000;
+/// What the write-ahead log is cut back to after that.
+const WAL_KEPT_BYTES: i64 = 32 << 20;
+
+const TABLES: &str = "
+    CREATE TABLE streams (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        tombstoned INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE types (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE metas (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
+    CREATE TABLE events (
+        position INTEGER PRIMARY KEY,
+        stream INTEGER NOT NULL REFERENCES streams,
+        revision INTEGER NOT NULL,
+        type INTEGER NOT NULL REFERENCES types,
+        version INTEGER NOT NULL,
+        at INTEGER NOT NULL, -- microseconds since 1970, UTC
+        meta INTEGER NOT NULL REFERENCES metas,
+        hash BLOB NOT NULL,
+        body TEXT NOT NULL
+    );
+    CREATE UNIQUE INDEX events_of_stream ON events (stream, revision);
+    CREATE TABLE blobs (
+        id TEXT NOT NULL,
+        part INTEGER NOT NULL,
+        content BLOB NOT NULL,
+        PRIMARY KEY (id, part)
+    );
+    -- A destroyed key leaves a row without one.
+    CREATE TABLE keys (scope TEXT PRIMARY KEY, sealed BLOB);
+    -- Written to find out whether a disk that was full takes pages again.
+    CREATE TABLE probe (page BLOB);
+";
+
+/// Opens the file for the writer; makes it where there is none.
+pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
+    // Made here so that only its owner may read it; SQLite gives its side files the same mode.
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|source| OpenError::File { path: path.to_owned(), source })?;
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )
+    .map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
+    prepare(&connection, path)?;
+    Ok(connection)
+}
+
+/// Checks that the file is a log that this version can read.
+pub(super) fn check(path: &Path) -> Result<(), OpenError> {
+    let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
+    let connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(sqlite)?;
+    let (application, format) = identity(&connection).map_err(sqlite)?;
+    refuse_foreign(path, application, format)
+}
+
+fn prepare(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
+    let (application, format) = identity(connection).map_err(sqlite)?;
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(sqlite)?;
+    let is_new = application == 0 && tables == 0;
+    if !is_new {
+        refuse_foreign(path, application, format)?;
+    }
+    configure(connection).map_err(sqlite)?;
+    if is_new {
+        connection
+            .execute_batch(&format!(
+                "BEGIN; {TABLES} PRAGMA application_id = {APPLICATION_ID}; \
+                 PRAGMA user_version = {FORMAT}; COMMIT;"
+            ))
+            .map_err(sqlite)?;
+    }
+    Ok(())
+}
+
+fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let format = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok((application, format))
+}
+
+fn refuse_foreign(path: &Path, application: i64, format: i64) -> Result<(), OpenError> {
+    if application != APPLICATION_ID {
+        return Err(OpenError::NotALog { path: path.to_owned() });
+    }
+    if format > FORMAT {
+        return Err(OpenError::Newer { path: path.to_owned(), found: format });
+    }
+    Ok(())
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    connection.pragma_update_and_check(
+        None,
+        "wal_autocheckpoint",
+        CHECKPOINT_AFTER_PAGES,
+        |_| Ok(()),
+    )?;
+    connection.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT_BYTES, |_| Ok(()))?;
+    // A destroyed key is overwritten, not only unlinked.
+    connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(())
+}

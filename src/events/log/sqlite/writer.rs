@@ -1,0 +1,301 @@
+//! The one thread that writes the log: takes what is queued, commits it as one transaction, and
+//! when that fails tries until the disk takes pages again.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::super::chain::meta_text;
+use super::super::ledger::{Ledger, Work};
+use crate::events::{Meta, RecordedEvent, StreamId};
+
+/// Bodies are stored in parts of this size at most.
+const BLOB_PART_MAX_BYTES: usize = 500 << 10;
+/// How many numbers of streams and metas are remembered.
+const NUMBERS_KEPT_MAX: usize = 4_096;
+/// The first pause before a disk that failed is tried again, and the longest.
+const RETRY_FIRST: Duration = Duration::from_millis(50);
+const RETRY_MAX: Duration = Duration::from_secs(2);
+/// What a trial writes: more pages than a group that follows may find free by chance.
+const PROBE_BYTES: i32 = 64 << 10;
+
+/// The size that the file may grow to; zero for none. Shared with whoever sets it.
+#[derive(Clone, Default)]
+pub(super) struct SizeLimit(Arc<AtomicU64>);
+
+impl SizeLimit {
+    pub(super) fn set(&self, bytes: Option<u64>) {
+        self.0.store(bytes.unwrap_or(0), Ordering::SeqCst);
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum WriteError {
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("{} is gone", .0.display())]
+    Gone(PathBuf),
+    #[error("an event's meta cannot be written: {0}")]
+    Meta(#[from] serde_json::Error),
+}
+
+/// The writer's connection and what it remembers of the file.
+pub(super) struct Writer {
+    connection: Connection,
+    path: PathBuf,
+    /// Device and inode of the file that was opened.
+    file: (u64, u64),
+    limit: SizeLimit,
+    limit_set: u64,
+    numbers: Numbers,
+}
+
+/// Numbers under which recurring names are stored.
+#[derive(Default)]
+struct Numbers {
+    streams: HashMap<StreamId, i64>,
+    types: HashMap<Arc<str>, i64>,
+    metas: HashMap<String, i64>,
+    /// The meta written last, found again without making its text.
+    last_meta: Option<(Arc<Meta>, i64)>,
+}
+
+impl Writer {
+    pub(super) fn new(connection: Connection, path: &Path, limit: SizeLimit) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+            file: (metadata.dev(), metadata.ino()),
+            limit,
+            limit_set: 0,
+            numbers: Numbers::default(),
+        })
+    }
+
+    /// Writes group after group until the log is closed.
+    pub(super) fn run(mut self, ledger: &Ledger) {
+        while let Some(group) = ledger.take_group() {
+            match self.commit(&group) {
+                Ok(()) => ledger.written(group),
+                Err(error) => {
+                    tracing::error!(%error, path = %self.path.display(), "the log cannot be written");
+                    self.numbers = Numbers::default();
+                    ledger.failed(group, &error.to_string());
+                    if !self.wait_until_writable(ledger) {
+                        return;
+                    }
+                    tracing::info!(path = %self.path.display(), "the log can be written again");
+                    ledger.healed();
+                }
+            }
+        }
+    }
+
+    /// Tries now and then whether the file takes pages; false when the log was closed.
+    fn wait_until_writable(&mut self, ledger: &Ledger) -> bool {
+        let mut pause = RETRY_FIRST;
+        loop {
+            if ledger.pause(pause) {
+                return false;
+            }
+            match self.probe() {
+                Ok(()) => return true,
+                Err(error) => {
+                    tracing::debug!(%error, "the log still cannot be written");
+                    ledger.refuse(&error.to_string());
+                }
+            }
+            pause = (pause * 2).min(RETRY_MAX);
+        }
+    }
+
+    fn probe(&mut self) -> Result<(), WriteError> {
+        self.check_file()?;
+        self.follow_limit()?;
+        self.connection.execute("INSERT INTO probe VALUES (zeroblob(?1))", [PROBE_BYTES])?;
+        self.connection.execute("DELETE FROM probe", [])?;
+        Ok(())
+    }
+
+    fn commit(&mut self, group: &[Work]) -> Result<(), WriteError> {
+        self.check_file()?;
+        self.follow_limit()?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for work in group {
+            match work {
+                Work::Events(events) => {
+                    for event in events {
+                        self.numbers.insert_event(&transaction, event)?;
+                    }
+                }
+                Work::Blob(id, content) => insert_blob(&transaction, &id.0, content)?,
+                Work::Key(scope, sealed) => {
+                    transaction
+                        .prepare_cached(
+                            "INSERT OR IGNORE INTO keys (scope, sealed) VALUES (?1, ?2)",
+                        )?
+                        .execute(params![scope, sealed])?;
+                }
+                Work::DestroyKey(scope, _) => {
+                    transaction
+                        .prepare_cached(
+                            "INSERT OR REPLACE INTO keys (scope, sealed) VALUES (?1, NULL)",
+                        )?
+                        .execute([scope])?;
+                }
+                Work::Tombstone(stream, _) => {
+                    transaction
+                        .prepare_cached(
+                            "INSERT INTO streams (name, tombstoned) VALUES (?1, 1) \
+                             ON CONFLICT (name) DO UPDATE SET tombstoned = 1",
+                        )?
+                        .execute([stream.as_str()])?;
+                }
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// SQLite would go on writing into a file that has been unlinked, and all of it would be lost.
+    fn check_file(&self) -> Result<(), WriteError> {
+        match fs::metadata(&self.path) {
+            Ok(metadata) if (metadata.dev(), metadata.ino()) == self.file => Ok(()),
+            _ => Err(WriteError::Gone(self.path.clone())),
+        }
+    }
+
+    fn follow_limit(&mut self) -> Result<(), WriteError> {
+        let limit = self.limit.0.load(Ordering::SeqCst);
+        if limit != self.limit_set {
+            let page: i64 =
+                self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+            let none = i64::from(u32::MAX) - 1;
+            let pages = if limit == 0 { none } else { (limit as i64 / page).max(1) };
+            self.connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+            self.limit_set = limit;
+        }
+        Ok(())
+    }
+}
+
+impl Numbers {
+    fn insert_event(
+        &mut self,
+        connection: &Connection,
+        event: &RecordedEvent,
+    ) -> Result<(), WriteError> {
+        let stream = self.stream(connection, event)?;
+        let event_type = self.event_type(connection, &event.event_type)?;
+        let meta = self.meta(connection, &event.meta)?;
+        connection
+            .prepare_cached(
+                "INSERT INTO events (position, stream, revision, type, version, at, meta, hash, body) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )?
+            .execute(params![
+                event.position.0 as i64,
+                stream,
+                event.revision.0 as i64,
+                event_type,
+                event.version,
+                event.at.timestamp_micros(),
+                meta,
+                event.hash,
+                &*event.body,
+            ])?;
+        Ok(())
+    }
+
+    fn stream(
+        &mut self,
+        connection: &Connection,
+        event: &RecordedEvent,
+    ) -> Result<i64, WriteError> {
+        if let Some(number) = self.streams.get(&event.stream) {
+            return Ok(*number);
+        }
+        let name = event.stream.as_str();
+        let number = if event.revision.0 == 0 {
+            connection.prepare_cached("INSERT INTO streams (name) VALUES (?1)")?.insert([name])?
+        } else {
+            connection
+                .prepare_cached("SELECT id FROM streams WHERE name = ?1")?
+                .query_row([name], |row| row.get(0))?
+        };
+        if self.streams.len() >= NUMBERS_KEPT_MAX {
+            self.streams.clear();
+        }
+        self.streams.insert(event.stream.clone(), number);
+        Ok(number)
+    }
+
+    fn event_type(&mut self, connection: &Connection, name: &Arc<str>) -> Result<i64, WriteError> {
+        if let Some(number) = self.types.get(name) {
+            return Ok(*number);
+        }
+        let known: Option<i64> = connection
+            .prepare_cached("SELECT id FROM types WHERE name = ?1")?
+            .query_row([&**name], |row| row.get(0))
+            .optional()?;
+        let number = match known {
+            Some(number) => number,
+            None => connection
+                .prepare_cached("INSERT INTO types (name) VALUES (?1)")?
+                .insert([&**name])?,
+        };
+        self.types.insert(name.clone(), number);
+        Ok(number)
+    }
+
+    fn meta(&mut self, connection: &Connection, meta: &Arc<Meta>) -> Result<i64, WriteError> {
+        if let Some((last, number)) = &self.last_meta
+            && Arc::ptr_eq(last, meta)
+        {
+            return Ok(*number);
+        }
+        let text = meta_text(meta)?;
+        let number = match self.metas.get(&text) {
+            Some(number) => *number,
+            None => {
+                let number = connection
+                    .prepare_cached("INSERT INTO metas (body) VALUES (?1)")?
+                    .insert([&text])?;
+                if self.metas.len() >= NUMBERS_KEPT_MAX {
+                    self.metas.clear();
+                }
+                self.metas.insert(text, number);
+                number
+            }
+        };
+        self.last_meta = Some((meta.clone(), number));
+        Ok(number)
+    }
+}
+
+fn insert_blob(connection: &Connection, id: &str, content: &[u8]) -> Result<(), WriteError> {
+    let known = connection
+        .prepare_cached("SELECT 1 FROM blobs WHERE id = ?1 AND part = 0")?
+        .exists([id])?;
+    if known {
+        return Ok(());
+    }
+    let mut statement =
+        connection.prepare_cached("INSERT INTO blobs (id, part, content) VALUES (?1, ?2, ?3)")?;
+    if content.is_empty() {
+        statement.execute(params![id, 0, content])?;
+    }
+    for (part, chunk) in (0_i64..).zip(content.chunks(BLOB_PART_MAX_BYTES)) {
+        statement.execute(params![id, part, chunk])?;
+    }
+    Ok(())
+}

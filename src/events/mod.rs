@@ -1,0 +1,41 @@
+//! The facts: one file per stream kind, their envelope and upcasting, and the log behind one trait.
+
+#[macro_use]
+mod typed;
+pub mod envelope;
+pub mod log;
+pub mod project;
+pub mod resource;
+pub mod stack;
+pub mod upcast;
+pub mod vault;
+
+pub use envelope::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+pub use project::ProjectEvent;
+pub use resource::ResourceEvent;
+pub use stack::StackEvent;
+
+/// An event that cannot be read back: an unknown type, or a body of another shape.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    #[error("{kind} has no event {event_type:?} of version {version}")]
+    UnknownType { kind: &'static str, event_type: String, version: u16 },
+    #[error("the body of {event_type} cannot be read")]
+    Body {
+        event_type: String,
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// The events of one stream kind: an enum of facts, each with its name and schema version.
+pub trait Event: Sized + Send + Sync + 'static {
+    /// The name in the log: `RevisionAccepted`.
+    fn event_type(&self) -> &'static str;
+    /// The schema version that is written today.
+    fn version(&self) -> u16;
+    /// The body as JSON text.
+    fn encode(&self) -> Result<String, serde_json::Error>;
+    /// Reads a body back; older versions pass `upcast` first.
+    fn decode(event_type: &str, version: u16, body: &str) -> Result<Self, DecodeError>;
+}

@@ -1,0 +1,155 @@
+//! What happens in a resource's stream: actions start, calls are intended and answered, actions
+//! settle. One stream is one incarnation; a replacement has its own.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::{
+    Action, JsonMap, ProjectId, ResourceName, StackId, StackName, Status, TraversalId,
+};
+
+events! {
+    /// The facts of a resource.
+    #[expect(clippy::large_enum_variant, reason = "few at a time; boxes would show in every match")]
+    ResourceEvent {
+        ActionStarted = 1,
+        CallIntended = 1,
+        CallAnswered = 1,
+        CallRetried = 1,
+        CreateRepeated = 1,
+        ReplacementRequired = 1,
+        AttributesObserved = 1,
+        ActionSettled = 1,
+    }
+}
+
+/// An action begins: from here on the resource is ACTION_IN_PROGRESS.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActionStarted {
+    pub action: Action,
+    pub traversal: TraversalId,
+    pub stack_id: StackId,
+    pub stack_name: StackName,
+    pub project_id: ProjectId,
+    pub name: ResourceName,
+    /// The type as the template says it.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The definition to be reached (none for DELETE, which keeps the former).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Definition>,
+    /// When the traversal runs out of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<DateTime<Utc>>,
+    /// Whose trust the calls use.
+    pub user_id: String,
+}
+
+/// A resource's definition with every reference resolved. Leaves that hold a secret are sealed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+pub struct Definition {
+    /// The type behind the alias, which has the driver.
+    pub driver_type: String,
+    pub properties: JsonMap,
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub metadata: JsonMap,
+    /// `Delete`, `Retain` or `Snapshot`.
+    pub deletion_policy: String,
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub update_policy: JsonMap,
+    /// The attributes that the template reads, and so are observed when the action is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<String>,
+}
+
+/// What a driver does next; its own name for the call and what it must remember until then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+pub struct Step {
+    pub name: String,
+    /// Whether the call changes the cloud: then the intent is durable before it leaves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mutates: bool,
+    /// The driver's own memory for this step.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub state: Value,
+}
+
+/// A call that changes the cloud is about to leave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallIntended {
+    pub step: Step,
+    /// What the cloud keeps of the call, by which it is found again if the answer is lost.
+    pub token: String,
+}
+
+/// What the cloud answered to the call that was intended last, or to a look at its state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallAnswered {
+    /// The id that the cloud gave, where this answer gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub physical_id: Option<String>,
+    /// Resource data set by this answer; null removes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, Value>,
+    /// What comes next.
+    pub next: Step,
+}
+
+/// A call failed in passing (connection, 429, 5xx, …) and is made again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallRetried {
+    pub step: String,
+    pub error: String,
+    /// 1 for the first failure.
+    pub attempt: u32,
+    /// When it is made again.
+    pub until: DateTime<Utc>,
+}
+
+/// A create that met a conflict or an object in error is made again, once what it made is deleted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CreateRepeated {
+    pub traversal: TraversalId,
+    /// 1 for the first repetition.
+    pub attempt: u32,
+}
+
+/// An update cannot be made in place: UPDATE COMPLETE with this reason, and a new incarnation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplacementRequired {
+    pub traversal: TraversalId,
+    pub reason: String,
+}
+
+/// Attributes that the template reads were looked up (again); the status stays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttributesObserved {
+    pub attributes: JsonMap,
+}
+
+/// The action is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActionSettled {
+    pub action: Action,
+    pub traversal: TraversalId,
+    /// COMPLETE or FAILED.
+    pub status: Status,
+    pub reason: String,
+    /// The cloud's id as it is now.
+    pub physical_id: Option<String>,
+    /// Resource data set by the last answer; null removes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, Value>,
+    /// The attributes that the template reads, as observed. Leaves that hold a secret are sealed.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub attributes: JsonMap,
+    /// A call was given up without an answer: what it did is looked up before anything else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
+    /// What a failed create made is deleted, and the create comes again after a pause.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+}

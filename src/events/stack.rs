@@ -1,0 +1,155 @@
+//! What happens in a stack's stream: revisions are accepted, traversals start and settle.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::log::BlobId;
+use crate::model::{
+    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, StackRevision,
+    Status, TraversalId,
+};
+
+events! {
+    /// The facts of a stack.
+    StackEvent {
+        StackCreated = 1,
+        RevisionAccepted = 1,
+        TraversalStarted = 1,
+        ReplacementStarted = 1,
+        TraversalSettled = 1,
+    }
+}
+
+/// The stack exists from here on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StackCreated {
+    pub stack_id: StackId,
+    pub name: StackName,
+    pub project_id: ProjectId,
+    /// Keystone's id of the user whose trust the stack works with.
+    pub owner_user_id: String,
+    pub owner_user_name: String,
+}
+
+/// A definition that the stack will be brought to: what was asked for by create, update, rollback.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RevisionAccepted {
+    pub revision: StackRevision,
+    /// The action that asked for it: CREATE, UPDATE, ROLLBACK.
+    pub action: Action,
+    /// The revision whose definition this is: itself, or, for a rollback, the one gone back to.
+    pub origin: StackRevision,
+    /// `{template, environment, files}` as canonical JSON; `None` is the empty template to which
+    /// a failed create rolls back.
+    pub source: Option<BlobId>,
+    /// The parameters that the user gave, hidden ones sealed.
+    pub parameters: JsonMap,
+    /// Every parameter as a stack's show has it: text, hidden ones `******`.
+    pub shown_parameters: JsonMap,
+    /// The template's own description.
+    pub description: String,
+    pub outputs: Vec<OutputDeclared>,
+    pub tags: Vec<String>,
+    pub timeout_mins: Option<u32>,
+    pub disable_rollback: bool,
+    /// The user whose trust the work uses, where it is not the stack's creator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
+}
+
+/// An output that a revision declares, before it has a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputDeclared {
+    pub key: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// A walk of the graph begins; a walk that ran until here is over with this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraversalStarted {
+    pub traversal: TraversalId,
+    /// CREATE, UPDATE, DELETE, ROLLBACK.
+    pub action: Action,
+    pub revision: StackRevision,
+    /// One for each resource that the revision has (none for a DELETE).
+    pub nodes: Vec<Node>,
+    /// The incarnations that exist, where that does not follow from the events before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Vec<Row>>,
+    /// When the traversal runs out of time.
+    pub deadline: Option<DateTime<Utc>>,
+}
+
+/// A resource of the revision and the incarnation that is brought to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    pub name: ResourceName,
+    pub id: ResourceId,
+    /// The type as the template says it: an alias stays an alias.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<ResourceName>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// An incarnation of a resource as the stack knows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    pub name: ResourceName,
+    pub id: ResourceId,
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The incarnations that it uses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<ResourceId>,
+    /// The origin of the revision that it was last brought to; 0 before the first.
+    #[serde(default)]
+    pub revision: StackRevision,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<ResourceId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<ResourceId>,
+}
+
+/// A resource is created anew beside its former incarnation, which goes afterwards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplacementStarted {
+    pub traversal: TraversalId,
+    pub name: ResourceName,
+    pub old: ResourceId,
+    pub new: ResourceId,
+    #[serde(rename = "type")]
+    pub type_name: String,
+}
+
+/// A traversal is over. DELETE COMPLETE ends the stack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraversalSettled {
+    pub traversal: TraversalId,
+    pub action: Action,
+    /// COMPLETE or FAILED.
+    pub status: Status,
+    pub reason: String,
+    /// The outputs of the revision as they resolve now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<OutputResolved>,
+    /// The incarnations that exist, where they are not just the traversal's nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Vec<Row>>,
+}
+
+/// An output's value, or why it has none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputResolved {
+    pub key: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Leaves that hold a secret are sealed (`vault`).
+    pub value: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}

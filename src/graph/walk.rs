@@ -1,0 +1,192 @@
+//! A traversal under way: which task may be done next.
+//!
+//! Tasks are Heat's convergence nodes: each resource of the revision is converged when what it
+//! requires is; each incarnation that existed at the start is cleaned up after its own resource is
+//! converged, after the incarnations that use it are cleaned up, and, where another replaces it,
+//! after that one is.
+
+use std::collections::HashMap;
+
+use petgraph::algo::is_cyclic_directed;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::Dependencies;
+use crate::model::{ResourceId, ResourceName, StackRevision};
+
+/// One thing that a traversal does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Task {
+    /// Bring a resource to the revision's definition.
+    Converge(ResourceName),
+    /// Delete an incarnation, unless the revision keeps it.
+    CleanUp(ResourceId),
+}
+
+/// An incarnation that exists when the traversal starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Existing {
+    pub id: ResourceId,
+    /// The resource of the revision that goes on with this incarnation.
+    pub converged_as: Option<ResourceName>,
+    pub requires: Vec<ResourceId>,
+    pub replaces: Option<ResourceId>,
+    pub revision: StackRevision,
+}
+
+/// The tasks of a traversal, and how many each still waits for.
+#[derive(Debug, Default)]
+pub struct Walk {
+    graph: DiGraph<Task, ()>,
+    index: HashMap<Task, NodeIndex>,
+    waiting: Vec<usize>,
+    ready: Vec<NodeIndex>,
+    done: Vec<bool>,
+    open: usize,
+}
+
+impl Walk {
+    /// The walk of a revision's resources over the incarnations that exist.
+    pub fn new(dependencies: &Dependencies, existing: &[Existing]) -> Self {
+        let newest = existing.iter().map(|row| row.revision).max().unwrap_or_default();
+        let graph = task_graph(dependencies, existing, |_| true);
+        // Revisions that failed half-way can leave incarnations that use one another in a circle;
+        // the uses of the newest revision alone never do.
+        let graph = if is_cyclic_directed(&graph) {
+            task_graph(dependencies, existing, |row| row.revision == newest)
+        } else {
+            graph
+        };
+        let index = graph.node_indices().map(|node| (graph[node].clone(), node)).collect();
+        let waiting: Vec<usize> = graph
+            .node_indices()
+            .map(|node| graph.neighbors_directed(node, petgraph::Incoming).count())
+            .collect();
+        let ready = graph.node_indices().filter(|node| waiting[node.index()] == 0).collect();
+        let open = graph.node_count();
+        Self { done: vec![false; open], graph, index, waiting, ready, open }
+    }
+
+    /// The tasks that may be started now and were not handed out before, in the graph's order.
+    pub fn take_ready(&mut self) -> Vec<Task> {
+        std::mem::take(&mut self.ready).into_iter().map(|node| self.graph[node].clone()).collect()
+    }
+
+    /// A task is done; what waited for it alone becomes ready.
+    pub fn done(&mut self, task: &Task) {
+        let Some(&node) = self.index.get(task) else { return };
+        if std::mem::replace(&mut self.done[node.index()], true) {
+            return;
+        }
+        self.open -= 1;
+        for next in self.graph.neighbors_directed(node, petgraph::Outgoing) {
+            let waiting = &mut self.waiting[next.index()];
+            *waiting -= 1;
+            if *waiting == 0 {
+                self.ready.push(next);
+            }
+        }
+        self.ready.sort_unstable();
+    }
+
+    /// Whether a task is done.
+    pub fn is_done(&self, task: &Task) -> bool {
+        self.index.get(task).is_some_and(|node| self.done[node.index()])
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_over(&self) -> bool {
+        self.open == 0
+    }
+}
+
+fn task_graph(
+    dependencies: &Dependencies,
+    existing: &[Existing],
+    counts: impl Fn(&Existing) -> bool,
+) -> DiGraph<Task, ()> {
+    let mut graph = DiGraph::new();
+    let converge: HashMap<&ResourceName, NodeIndex> = dependencies
+        .iter()
+        .map(|(name, _)| (name, graph.add_node(Task::Converge(name.clone()))))
+        .collect();
+    let clean_up: HashMap<ResourceId, NodeIndex> =
+        existing.iter().map(|row| (row.id, graph.add_node(Task::CleanUp(row.id)))).collect();
+    for (name, requires) in dependencies.iter() {
+        for required in requires {
+            graph.update_edge(converge[required], converge[name], ());
+        }
+    }
+    for row in existing {
+        let own = clean_up[&row.id];
+        if let Some(node) = row.converged_as.as_ref().and_then(|name| converge.get(name)) {
+            graph.update_edge(*node, own, ());
+        }
+        let uses = row.requires.iter().filter(|_| counts(row));
+        for used in uses.chain(&row.replaces).filter_map(|id| clean_up.get(id)) {
+            if *used != own {
+                graph.update_edge(own, *used, ());
+            }
+        }
+    }
+    graph
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::dependencies::graph;
+
+    fn id(n: u128) -> ResourceId {
+        ResourceId(uuid::Uuid::from_u128(n))
+    }
+
+    fn row(n: u128, converged_as: Option<&str>, requires: &[u128]) -> Existing {
+        Existing {
+            id: id(n),
+            converged_as: converged_as.map(ResourceName::from),
+            requires: requires.iter().copied().map(id).collect(),
+            replaces: None,
+            revision: StackRevision(1),
+        }
+    }
+
+    fn converge(name: &str) -> Task {
+        Task::Converge(name.into())
+    }
+
+    #[test]
+    fn a_chain_is_walked_link_by_link() {
+        let mut walk = Walk::new(&graph(&[("b", &["a"]), ("a", &[])]), &[]);
+        assert_eq!(walk.take_ready(), [converge("a")]);
+        walk.done(&converge("a"));
+        assert_eq!(walk.take_ready(), [converge("b")]);
+        walk.done(&converge("b"));
+        assert!(walk.is_over());
+    }
+
+    #[test]
+    fn deletion_goes_against_the_uses() {
+        let mut walk = Walk::new(&graph(&[]), &[row(1, None, &[]), row(2, None, &[1])]);
+        assert_eq!(walk.take_ready(), [Task::CleanUp(id(2))]);
+        walk.done(&Task::CleanUp(id(2)));
+        assert_eq!(walk.take_ready(), [Task::CleanUp(id(1))]);
+    }
+
+    #[test]
+    fn a_removed_resource_goes_after_its_former_user_is_updated() {
+        let user = row(2, Some("user"), &[1]);
+        let mut walk = Walk::new(&graph(&[("user", &[])]), &[row(1, None, &[]), user]);
+        assert_eq!(walk.take_ready(), [converge("user")]);
+        walk.done(&converge("user"));
+        walk.done(&Task::CleanUp(id(2)));
+        assert_eq!(walk.take_ready(), [Task::CleanUp(id(1)), Task::CleanUp(id(2))]);
+    }
+
+    #[test]
+    fn incarnations_that_use_one_another_are_still_cleaned_up() {
+        let mut newer = row(2, None, &[1]);
+        newer.revision = StackRevision(2);
+        let mut walk = Walk::new(&graph(&[]), &[row(1, None, &[2]), newer]);
+        assert_eq!(walk.take_ready(), [Task::CleanUp(id(2))]);
+    }
+}

@@ -1,0 +1,18 @@
+//! Plain data that every room may use: ids, actions and statuses, callers, secrets, refusals.
+
+pub mod action;
+pub mod caller;
+pub mod fault;
+pub mod id;
+pub mod physical_name;
+pub mod secret;
+
+pub use action::{Action, Status};
+pub use caller::Caller;
+pub use fault::Refusal;
+pub use id::*;
+pub use physical_name::physical_name;
+pub use secret::Secret;
+
+/// A JSON object, in the order in which it was written.
+pub type JsonMap = serde_json::Map<String, serde_json::Value>;

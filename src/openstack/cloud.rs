@@ -1,0 +1,265 @@
+//! The cloud as this process knows it: one pooled client, Hearth's own credentials, the limits,
+//! and what was learned of tokens, trusts and versions.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::catalog::{Preference, version_document};
+use super::error::CloudError;
+use super::keystone::credentials::{Credentials, Domain};
+use super::keystone::token::{Login, Token};
+use super::keystone::validate::{Fingerprint, Validations, fingerprint};
+use super::limits::{CloudLimits, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS};
+use super::microversion::MicroversionRange;
+use super::request::Method;
+use super::service::Service;
+use super::session::Session;
+use super::transport::{Call, Transport};
+use crate::clock::Clock;
+use crate::model::{ProjectId, Secret};
+
+/// What an operator says of the cloud.
+#[derive(Clone, Debug)]
+pub struct CloudSettings {
+    /// Keystone, with or without `/v3`.
+    pub auth_url: String,
+    /// Hearth's own user.
+    pub username: String,
+    pub password: Secret<String>,
+    pub project_name: String,
+    pub user_domain: Domain,
+    pub project_domain: Domain,
+    /// None takes the first region that has the service.
+    pub region: Option<String>,
+    /// `public`, `internal` or `admin`.
+    pub interface: String,
+    /// Endpoints that stand in for the catalog's.
+    pub endpoint_overrides: BTreeMap<Service, String>,
+    /// Certificates to trust besides the system's, as PEM.
+    pub ca_file: Option<Vec<u8>>,
+    /// Checks no certificate.
+    pub insecure: bool,
+    pub limits: CloudLimits,
+}
+
+impl CloudSettings {
+    /// The settings of a cloud that differ in nothing but where it is and who Hearth is there.
+    pub fn new(auth_url: &str, username: &str, password: Secret<String>, project: &str) -> Self {
+        Self {
+            auth_url: auth_url.to_owned(),
+            username: username.to_owned(),
+            password,
+            project_name: project.to_owned(),
+            user_domain: Domain::Name("Default".to_owned()),
+            project_domain: Domain::Name("Default".to_owned()),
+            region: None,
+            interface: "public".to_owned(),
+            endpoint_overrides: BTreeMap::new(),
+            ca_file: None,
+            insecure: false,
+            limits: CloudLimits::default(),
+        }
+    }
+}
+
+/// A cloud and Hearth's own way into it. Clones are the same.
+#[derive(Clone)]
+pub struct Cloud {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// Ends in `/v3/`.
+    auth_url: String,
+    preference: Preference,
+    endpoint_overrides: BTreeMap<Service, String>,
+    transport: Transport,
+    service: Arc<Login>,
+    validations: Validations,
+    trusts: Mutex<Trusts>,
+    versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// The logins of trusts, so that their tokens are got once in their lifetime.
+#[derive(Default)]
+struct Trusts {
+    logins: HashMap<Fingerprint, Arc<Login>>,
+    order: VecDeque<Fingerprint>,
+}
+
+#[derive(Clone, Copy)]
+struct Versions {
+    range: Option<MicroversionRange>,
+    until: DateTime<Utc>,
+}
+
+impl Cloud {
+    /// Prepares the client; nothing is asked of the cloud yet.
+    pub fn new(settings: CloudSettings, clock: Arc<dyn Clock>) -> Result<Cloud, CloudError> {
+        let service = Credentials::Password {
+            username: settings.username,
+            password: settings.password,
+            user_domain: settings.user_domain,
+            project_name: settings.project_name,
+            project_domain: settings.project_domain,
+        };
+        let transport = Transport::new(
+            settings.limits,
+            settings.ca_file.as_deref(),
+            settings.insecure,
+            Arc::clone(&clock),
+        )?;
+        let inner = Inner {
+            auth_url: versioned(&settings.auth_url),
+            preference: Preference { interface: settings.interface, region: settings.region },
+            endpoint_overrides: settings.endpoint_overrides,
+            transport,
+            service: Arc::new(Login::new(service)),
+            validations: Validations::default(),
+            trusts: Mutex::default(),
+            versions: Mutex::default(),
+            clock,
+        };
+        Ok(Cloud { inner: Arc::new(inner) })
+    }
+
+    /// A session with credentials of any kind.
+    pub fn session(&self, credentials: Credentials) -> Session {
+        Session::new(self.clone(), Arc::new(Login::new(credentials)))
+    }
+
+    /// A session of Hearth's own user.
+    pub fn service_session(&self) -> Session {
+        Session::new(self.clone(), Arc::clone(&self.inner.service))
+    }
+
+    /// A session with a token that somebody sent, while his request lasts.
+    pub fn session_for_token(&self, token: &Secret<String>, project: &ProjectId) -> Session {
+        let (token, project) = (token.clone(), project.clone());
+        self.session(Credentials::Token { token, project })
+    }
+
+    /// A session in a user's name by his trust. The same trust gets the same login, and so the
+    /// same token, for as long as it holds.
+    pub fn session_for_trust(&self, trust: &Secret<String>, project: &ProjectId) -> Session {
+        let key = fingerprint(trust);
+        let mut trusts = self.inner.trusts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(login) = trusts.logins.get(&key) {
+            return Session::new(self.clone(), Arc::clone(login));
+        }
+        let credentials = Credentials::Trust { trust: trust.clone(), project: project.clone() };
+        let login = Arc::new(Login::new(credentials));
+        trusts.logins.insert(key, Arc::clone(&login));
+        trusts.order.push_back(key);
+        while trusts.order.len() > TRUST_SESSIONS_MAX {
+            if let Some(oldest) = trusts.order.pop_front() {
+                trusts.logins.remove(&oldest);
+            }
+        }
+        Session::new(self.clone(), login)
+    }
+
+    /// Drops the login of a trust that is given back.
+    pub(super) fn forget_trust(&self, trust: &Secret<String>) {
+        let key = fingerprint(trust);
+        let mut trusts = self.inner.trusts.lock().unwrap_or_else(PoisonError::into_inner);
+        if trusts.logins.remove(&key).is_some() {
+            trusts.order.retain(|known| *known != key);
+        }
+    }
+
+    /// The microversions that a service has at an endpoint; `None` where it has none.
+    pub(super) async fn microversions(
+        &self,
+        token: &Token,
+        service: &Service,
+        endpoint: &str,
+    ) -> Result<Option<MicroversionRange>, CloudError> {
+        let url = version_document(endpoint, service);
+        let slot = {
+            let mut versions = self.inner.versions.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(versions.entry(url.clone()).or_default())
+        };
+        let mut known = slot.lock().await;
+        if let Some(versions) = *known
+            && self.now() < versions.until
+        {
+            return Ok(versions.range);
+        }
+        let mut call = Call::new(service.clone(), Method::Get, url);
+        // Cinder shows its versions to those alone who have a token.
+        call.header("x-auth-token", token.text.reveal())?;
+        let range = match self.transport().send(&call).await {
+            Ok(answer) => answer.json().ok().as_ref().and_then(MicroversionRange::read),
+            Err(error) if error.is_transient() => return Err(error),
+            Err(error) if error.is_unauthorized() => return Err(error),
+            // A service that shows no version document has no microversions.
+            Err(_) => None,
+        };
+        let until = self.now() + TimeDelta::seconds(VERSIONS_KEPT_SECS);
+        *known = Some(Versions { range, until });
+        Ok(range)
+    }
+
+    /// The endpoint that settings put in place of the catalog's. Keystone is where it is asked
+    /// for tokens.
+    pub(super) fn fixed_endpoint(&self, service: &Service) -> Option<&str> {
+        let set = self.inner.endpoint_overrides.get(service).map(String::as_str);
+        set.or_else(|| (*service == Service::Identity).then_some(self.inner.auth_url.as_str()))
+    }
+
+    pub(super) fn auth_url(&self, path: &str) -> String {
+        format!("{}{path}", self.inner.auth_url)
+    }
+
+    pub(super) fn preference(&self) -> &Preference {
+        &self.inner.preference
+    }
+
+    pub(super) fn transport(&self) -> &Transport {
+        &self.inner.transport
+    }
+
+    pub(super) fn validations(&self) -> &Validations {
+        &self.inner.validations
+    }
+
+    pub(super) fn service_login(&self) -> &Login {
+        &self.inner.service
+    }
+
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.inner.clock.now()
+    }
+}
+
+impl fmt::Debug for Cloud {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cloud({})", self.inner.auth_url)
+    }
+}
+
+/// Keystone's URL with its version, and a slash at the end. Settings may name version 2.0, which
+/// Keystone no longer has.
+fn versioned(auth_url: &str) -> String {
+    let url = auth_url.trim_end_matches('/');
+    let root = url.strip_suffix("/v3").or_else(|| url.strip_suffix("/v2.0")).unwrap_or(url);
+    format!("{root}/v3/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keystone_is_found_with_and_without_its_version() {
+        for url in ["http://h:5000", "http://h:5000/", "http://h:5000/v3", "http://h:5000/v2.0/"] {
+            assert_eq!(versioned(url), "http://h:5000/v3/");
+        }
+        assert_eq!(versioned("https://h/identity"), "https://h/identity/v3/");
+    }
+}

@@ -1,0 +1,136 @@
+//! Why a call to the cloud failed, in the words that a Heat client is used to.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use super::service::Service;
+
+/// An error of a call. Its text is what Heat's client library for the service prints, so that a
+/// status reason reads the same: `CLASS: resources.NAME: TEXT`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CloudError {
+    /// The service answered with an error.
+    #[error("{message}")]
+    Answered {
+        status: u16,
+        /// The exception class of Heat's client library: `BadRequest`, `OverQuotaClient`, …
+        class: Cow<'static, str>,
+        /// The service's words, as that library prints them.
+        message: String,
+        retry_after: Option<Duration>,
+    },
+    /// No connection came to stand: nothing was sent.
+    #[error("Unable to establish connection to {url}: {reason}")]
+    Unreachable { url: String, reason: String },
+    /// The call may have been sent; its answer did not come whole.
+    #[error("{reason}: no answer from {url}")]
+    Unanswered { url: String, reason: String },
+    /// The answer is not what its content type says.
+    #[error("The {service} service gave an answer that cannot be read: {reason}")]
+    Unreadable { service: Service, reason: String },
+    /// The catalog has no such service.
+    #[error("{interface} endpoint for {service} service in {region} region not found")]
+    NoEndpoint { service: Service, interface: String, region: String },
+    /// The cloud no longer has a microversion as old as the one asked for.
+    #[error("The {service} service does not support version {wanted}")]
+    NoMicroversion { service: Service, wanted: String },
+    /// The token is unknown to Keystone, expired or revoked.
+    #[error("The request you have made requires authentication. (HTTP 401)")]
+    InvalidToken,
+    /// The session reaches no cloud, or the request cannot be put on the wire.
+    #[error("{0}")]
+    Unsendable(String),
+}
+
+impl CloudError {
+    /// The class name that Heat's status reasons show.
+    pub fn class(&self) -> &str {
+        match self {
+            CloudError::Answered { class, .. } => class,
+            CloudError::Unreachable { .. } => "ConnectFailure",
+            CloudError::Unanswered { .. } => "ConnectTimeout",
+            CloudError::Unreadable { .. } => "MalformedResponseBody",
+            CloudError::NoEndpoint { .. } => "EndpointNotFound",
+            CloudError::NoMicroversion { .. } => "InvalidServiceVersion",
+            CloudError::InvalidToken => "Unauthorized",
+            CloudError::Unsendable(_) => "ClientException",
+        }
+    }
+
+    /// The HTTP status, where the service answered.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            CloudError::Answered { status, .. } => Some(*status),
+            CloudError::InvalidToken => Some(401),
+            CloudError::Unreachable { .. }
+            | CloudError::Unanswered { .. }
+            | CloudError::Unreadable { .. }
+            | CloudError::NoEndpoint { .. }
+            | CloudError::NoMicroversion { .. }
+            | CloudError::Unsendable(_) => None,
+        }
+    }
+
+    /// The object is not there.
+    pub fn is_not_found(&self) -> bool {
+        self.status() == Some(404)
+    }
+
+    /// The object's state does not allow it (now). Neutron says 409 of a spent quota too, which
+    /// Heat does not count as a conflict: waiting does not help.
+    pub fn is_conflict(&self) -> bool {
+        self.status() == Some(409) && self.class() != "OverQuotaClient"
+    }
+
+    /// The token or credentials do not hold (any longer).
+    pub fn is_unauthorized(&self) -> bool {
+        self.status() == Some(401)
+    }
+
+    /// Whether the same call may well succeed a little later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            CloudError::Unreachable { .. } | CloudError::Unanswered { .. } => true,
+            // 413 is Nova's and Cinder's old way to say that calls come too fast; there it has a
+            // Retry-After, while a body or quota that is too large has none.
+            CloudError::Answered { status: 413, retry_after, .. } => retry_after.is_some(),
+            CloudError::Answered { status, .. } => {
+                matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
+            }
+            CloudError::Unreadable { .. }
+            | CloudError::NoEndpoint { .. }
+            | CloudError::NoMicroversion { .. }
+            | CloudError::InvalidToken
+            | CloudError::Unsendable(_) => false,
+        }
+    }
+
+    /// Whether a call that changes the cloud may have been carried out nevertheless.
+    pub fn is_unanswered(&self) -> bool {
+        match self {
+            CloudError::Unanswered { .. } | CloudError::Unreadable { .. } => true,
+            // A proxy says these of a service that is still at work, and a service of itself
+            // after half of the work.
+            CloudError::Answered { status, .. } => matches!(status, 408 | 500 | 502 | 503 | 504),
+            CloudError::Unreachable { .. }
+            | CloudError::NoEndpoint { .. }
+            | CloudError::NoMicroversion { .. }
+            | CloudError::InvalidToken
+            | CloudError::Unsendable(_) => false,
+        }
+    }
+
+    /// How long the service wants to be left alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            CloudError::Answered { retry_after, .. } => *retry_after,
+            CloudError::Unreachable { .. }
+            | CloudError::Unanswered { .. }
+            | CloudError::Unreadable { .. }
+            | CloudError::NoEndpoint { .. }
+            | CloudError::NoMicroversion { .. }
+            | CloudError::InvalidToken
+            | CloudError::Unsendable(_) => None,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Whose a token is: Keystone's word on it, kept for a while, so that a busy client costs one
+//! question in five minutes.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sha2::{Digest, Sha256};
+
+use super::token::Token;
+use crate::model::{Caller, Secret};
+use crate::openstack::cloud::Cloud;
+use crate::openstack::error::CloudError;
+use crate::openstack::limits::{TOKEN_LENGTH_MAX, VALIDATION_KEPT_SECS, VALIDATIONS_MAX};
+use crate::openstack::request::Method;
+use crate::openstack::service::Service;
+use crate::openstack::transport::Call;
+
+/// Who is behind a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub caller: Arc<Caller>,
+    pub user_domain_id: String,
+    pub expires_at: DateTime<Utc>,
+    /// The trust by which the token was got; Keystone lets no such token make a further trust.
+    pub trust_id: Option<Secret<String>>,
+}
+
+/// The hash of a token or trust id: what it is known by in a cache.
+pub(in crate::openstack) type Fingerprint = [u8; 32];
+
+pub(in crate::openstack) fn fingerprint(secret: &Secret<String>) -> Fingerprint {
+    Sha256::digest(secret.reveal().as_bytes()).into()
+}
+
+/// Tokens that Keystone has vouched for, the oldest first to go. Unknown tokens are not kept: a
+/// flood of made-up ones must not push the real ones out.
+#[derive(Default)]
+pub(in crate::openstack) struct Validations {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    known: HashMap<Fingerprint, Known>,
+    order: VecDeque<Fingerprint>,
+    /// Questions on their way, so that each token is asked about once at a time.
+    asked: HashMap<Fingerprint, Weak<tokio::sync::Mutex<()>>>,
+}
+
+struct Known {
+    token: Arc<Token>,
+    until: DateTime<Utc>,
+}
+
+impl Validations {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self, key: &Fingerprint, now: DateTime<Utc>) -> Option<Arc<Token>> {
+        self.lock().known.get(key).filter(|known| now < known.until).map(|it| Arc::clone(&it.token))
+    }
+
+    fn keep(&self, key: Fingerprint, token: Arc<Token>, now: DateTime<Utc>) {
+        let until = token.expires_at.min(now + TimeDelta::seconds(VALIDATION_KEPT_SECS));
+        let mut inner = self.lock();
+        if inner.known.insert(key, Known { token, until }).is_none() {
+            inner.order.push_back(key);
+        }
+        while inner.order.len() > VALIDATIONS_MAX {
+            if let Some(oldest) = inner.order.pop_front() {
+                inner.known.remove(&oldest);
+            }
+        }
+    }
+
+    /// The turn to ask about this token: whoever holds it asks, the others then find the answer.
+    fn turn(&self, key: Fingerprint) -> Arc<tokio::sync::Mutex<()>> {
+        let mut inner = self.lock();
+        if let Some(turn) = inner.asked.get(&key).and_then(Weak::upgrade) {
+            return turn;
+        }
+        if inner.asked.len() >= VALIDATIONS_MAX {
+            inner.asked.retain(|_, turn| turn.strong_count() > 0);
+        }
+        let turn = Arc::new(tokio::sync::Mutex::new(()));
+        inner.asked.insert(key, Arc::downgrade(&turn));
+        turn
+    }
+}
+
+impl Cloud {
+    /// Whose the token is. `CloudError::InvalidToken` where it is nobody's.
+    pub async fn validate_token(&self, token: &Secret<String>) -> Result<Identity, CloudError> {
+        let token = self.look_up(token).await?;
+        Ok(Identity {
+            caller: Arc::clone(&token.caller),
+            user_domain_id: token.user_domain_id.clone(),
+            expires_at: token.expires_at,
+            trust_id: token.trust_id.clone(),
+        })
+    }
+
+    /// The token with its catalog, from the cache or from Keystone.
+    pub(in crate::openstack) async fn look_up(
+        &self,
+        token: &Secret<String>,
+    ) -> Result<Arc<Token>, CloudError> {
+        let text = token.reveal();
+        let can_be_one = !text.is_empty()
+            && text.len() <= TOKEN_LENGTH_MAX
+            && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if !can_be_one {
+            return Err(CloudError::InvalidToken);
+        }
+        let key = fingerprint(token);
+        if let Some(known) = self.validations().known(&key, self.now()) {
+            return Ok(known);
+        }
+        let turn = self.validations().turn(key);
+        let _mine = turn.lock().await;
+        if let Some(known) = self.validations().known(&key, self.now()) {
+            return Ok(known);
+        }
+        let found = Arc::new(self.ask_keystone(token).await?);
+        if found.expires_at <= self.now() {
+            return Err(CloudError::InvalidToken);
+        }
+        self.validations().keep(key, Arc::clone(&found), self.now());
+        Ok(found)
+    }
+
+    async fn ask_keystone(&self, subject: &Secret<String>) -> Result<Token, CloudError> {
+        let service = self.service_login();
+        let mut own = service.token(self).await?;
+        let mut renewed = false;
+        loop {
+            let url = self.auth_url("auth/tokens");
+            let mut call = Call::new(Service::Identity, Method::Get, url);
+            call.header("x-auth-token", own.text.reveal())?;
+            call.header("x-subject-token", subject.reveal())?;
+            match self.transport().send(&call).await {
+                Ok(answer) => {
+                    return Token::read(subject.clone(), &answer.json()?, self.preference());
+                }
+                Err(error) if error.is_not_found() => return Err(CloudError::InvalidToken),
+                Err(error) if error.is_unauthorized() && !renewed => {
+                    service.forget(&own).await;
+                    own = service.token(self).await?;
+                    renewed = true;
+                }
+                // Hearth's own credentials are wrong: not the client's fault, nor its 401.
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

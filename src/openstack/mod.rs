@@ -1,0 +1,34 @@
+//! Talking to an OpenStack: a request is a value, a session sends it.
+//!
+//! `Cloud` is one per process: the pooled client, Hearth's own credentials, the limits. A `Session`
+//! is the cloud as one user in one project sees it; it authenticates when it must, finds the
+//! endpoint and the microversion, and repeats what may be repeated: reads, and calls of which
+//! nothing was sent. What a call that changes the cloud came to when its answer is lost, nobody
+//! knows here: `CloudError::is_unanswered` says so, and the caller looks before it calls again.
+
+mod catalog;
+mod cloud;
+pub mod error;
+mod fault;
+mod keystone;
+mod limits;
+pub mod microversion;
+mod poll;
+pub mod request;
+mod service;
+mod session;
+mod transport;
+
+pub use cloud::{Cloud, CloudSettings};
+pub use error::CloudError;
+pub use keystone::credentials::{Credentials, Domain};
+pub use keystone::validate::Identity;
+pub use limits::CloudLimits;
+pub use microversion::Microversion;
+pub use poll::Collection;
+pub use request::{Body, Method, Request, Response, path_segment};
+pub use service::Service;
+pub use session::Session;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! A session: the cloud as one user in one project sees it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::catalog::join;
+use super::cloud::Cloud;
+use super::error::CloudError;
+use super::keystone::token::{Login, Token};
+use super::microversion::Microversion;
+use super::request::{Request, Response};
+use super::service::Service;
+use super::transport::Call;
+use crate::clock::{Clock, SystemClock};
+use crate::model::{Caller, ProjectId, RequestId, Secret};
+
+/// A cloud and the credentials to call it with. Clones share their token.
+#[derive(Clone)]
+pub struct Session {
+    bound: Option<Bound>,
+    request_id: Option<RequestId>,
+}
+
+#[derive(Clone)]
+pub(super) struct Bound {
+    pub(super) cloud: Cloud,
+    pub(super) login: Arc<Login>,
+}
+
+impl Session {
+    pub(super) fn new(cloud: Cloud, login: Arc<Login>) -> Self {
+        Self { bound: Some(Bound { cloud, login }), request_id: None }
+    }
+
+    /// A session that reaches nothing, for work that needs no cloud.
+    pub fn detached() -> Self {
+        Self { bound: None, request_id: None }
+    }
+
+    /// The same session on behalf of a request of ours, whose id the services log beside theirs.
+    #[must_use]
+    pub fn for_request(&self, id: RequestId) -> Self {
+        Self { bound: self.bound.clone(), request_id: Some(id) }
+    }
+
+    /// The present moment, by the cloud's clock.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.bound.as_ref().map_or_else(|| SystemClock.now(), |bound| bound.cloud.now())
+    }
+
+    /// Makes the call. A token that the service refuses is replaced once.
+    pub async fn send(&self, request: Request) -> Result<Response, CloudError> {
+        let bound = self.bound()?;
+        let token = bound.login.token(&bound.cloud).await?;
+        let refused = match self.attempt(bound, &token, request.clone()).await {
+            Err(error) if error.is_unauthorized() && bound.login.credentials.renewable() => token,
+            outcome => return outcome,
+        };
+        bound.login.forget(&refused).await;
+        let token = bound.login.token(&bound.cloud).await?;
+        self.attempt(bound, &token, request).await
+    }
+
+    /// Who the session acts as: with a trust, the one who gave it.
+    pub async fn caller(&self) -> Result<Arc<Caller>, CloudError> {
+        let bound = self.bound()?;
+        Ok(Arc::clone(&bound.login.token(&bound.cloud).await?.caller))
+    }
+
+    /// The project that the calls are made in.
+    pub async fn project_id(&self) -> Result<ProjectId, CloudError> {
+        Ok(self.caller().await?.project_id.clone())
+    }
+
+    /// A token that holds for a while, to be used elsewhere.
+    pub async fn token(&self) -> Result<Secret<String>, CloudError> {
+        let bound = self.bound()?;
+        Ok(bound.login.token(&bound.cloud).await?.text.clone())
+    }
+
+    /// Where the catalog says the service is.
+    pub async fn endpoint(&self, service: &Service) -> Result<String, CloudError> {
+        let bound = self.bound()?;
+        let token = bound.login.token(&bound.cloud).await?;
+        bound.endpoint(&token, service)
+    }
+
+    /// The microversion that a request to the service is sent with: the one wanted, or the newest
+    /// that Hearth knows, or what the cloud has if that is less.
+    pub async fn microversion(
+        &self,
+        service: &Service,
+        wanted: Option<Microversion>,
+    ) -> Result<Option<Microversion>, CloudError> {
+        let bound = self.bound()?;
+        let token = bound.login.token(&bound.cloud).await?;
+        let endpoint = bound.endpoint(&token, service)?;
+        bound.microversion(&token, service, wanted, &endpoint).await
+    }
+
+    async fn attempt(
+        &self,
+        bound: &Bound,
+        token: &Token,
+        request: Request,
+    ) -> Result<Response, CloudError> {
+        let endpoint = bound.endpoint(token, &request.service)?;
+        let project = token.caller.project_id.as_str();
+        let url = join(&endpoint, &request.service, &request.path, project);
+        let microversion =
+            bound.microversion(token, &request.service, request.microversion, &endpoint).await?;
+        let mut call = Call::new(request.service.clone(), request.method, url);
+        call.query = request.query;
+        call.time_limit = request.time_limit;
+        call.header("x-auth-token", token.text.reveal())?;
+        // Asked for JSON, Glance words its errors in a form that its own client cannot read.
+        let accept = if call.service == Service::Image { "*/*" } else { "application/json" };
+        call.header("accept", accept)?;
+        if let Some(id) = &self.request_id {
+            call.header("x-openstack-request-id", id.as_str())?;
+        }
+        if let Some(version) = microversion {
+            let name = request.service.microversion_name();
+            call.header("openstack-api-version", &format!("{name} {version}"))?;
+        }
+        for (name, value) in &request.headers {
+            call.header(name, value)?;
+        }
+        call.carry(request.body)?;
+        bound.cloud.transport().send(&call).await
+    }
+
+    pub(super) fn bound(&self) -> Result<&Bound, CloudError> {
+        self.bound.as_ref().ok_or_else(|| {
+            CloudError::Unsendable("No cloud is configured to make this call".to_owned())
+        })
+    }
+}
+
+impl Bound {
+    fn endpoint(&self, token: &Token, service: &Service) -> Result<String, CloudError> {
+        if let Some(fixed) = self.cloud.fixed_endpoint(service) {
+            return Ok(fixed.replace("%(project_id)s", token.caller.project_id.as_str()));
+        }
+        token.catalog.endpoint(service).map(str::to_owned).ok_or_else(|| {
+            let preference = self.cloud.preference();
+            CloudError::NoEndpoint {
+                service: service.clone(),
+                interface: preference.interface.clone(),
+                region: preference.region.clone().unwrap_or_else(|| "any".to_owned()),
+            }
+        })
+    }
+
+    async fn microversion(
+        &self,
+        token: &Token,
+        service: &Service,
+        wanted: Option<Microversion>,
+        endpoint: &str,
+    ) -> Result<Option<Microversion>, CloudError> {
+        let Some(wanted) = wanted.or_else(|| service.microversion()) else { return Ok(None) };
+        let Some(range) = self.cloud.microversions(token, service, endpoint).await? else {
+            return Ok(None);
+        };
+        match range.negotiate(wanted) {
+            Some(agreed) => Ok(Some(agreed)),
+            None => Err(CloudError::NoMicroversion {
+                service: service.clone(),
+                wanted: wanted.to_string(),
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.bound {
+            None => f.write_str("Session(detached)"),
+            Some(bound) => write!(f, "Session({:?}, {:?})", bound.cloud, bound.login.credentials),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Calls on the wire: one pooled client, a gate for each service, time limits, repetitions.
+//!
+//! What only reads is repeated here when it fails in passing. What changes the cloud is repeated
+//! only when no connection came to stand, so that nothing of it was sent.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use tracing::debug;
+
+use super::error::CloudError;
+use super::fault::Fault;
+use super::limits::{
+    ANSWER_SIZE_MAX_BYTES, CloudLimits, IDLE_CONNECTION_KEPT, IDLE_CONNECTIONS_MAX,
+    RETRY_AFTER_MAX, RETRY_PAUSE_FIRST, RETRY_PAUSE_MAX,
+};
+use super::request::{Body, Method, Response};
+use super::service::Service;
+use crate::clock::Clock;
+
+/// A call whose every part is known.
+pub(super) struct Call {
+    pub(super) service: Service,
+    pub(super) method: Method,
+    pub(super) url: String,
+    pub(super) query: Vec<(String, String)>,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    /// Whether the same call twice comes to the same.
+    pub(super) repeatable: bool,
+    pub(super) time_limit: Option<Duration>,
+}
+
+impl Call {
+    /// A call without headers or body.
+    pub(super) fn new(service: Service, method: Method, url: String) -> Self {
+        Self {
+            service,
+            method,
+            url,
+            query: Vec::new(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            repeatable: method.is_read(),
+            time_limit: None,
+        }
+    }
+
+    /// Adds a header; its value is kept out of every log.
+    pub(super) fn header(&mut self, name: &str, value: &str) -> Result<(), CloudError> {
+        let wrong = || CloudError::Unsendable(format!("{name} is no header that can be sent"));
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        Ok(())
+    }
+
+    /// Takes the body over.
+    pub(super) fn carry(&mut self, body: Body) -> Result<(), CloudError> {
+        match body {
+            Body::None => Ok(()),
+            Body::Json(value) => {
+                self.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                self.body = Bytes::from(value.to_string());
+                Ok(())
+            }
+            Body::Bytes { content_type, bytes } => {
+                self.body = bytes;
+                self.header(CONTENT_TYPE.as_str(), &content_type)
+            }
+        }
+    }
+}
+
+/// The pooled client and its limits.
+pub(super) struct Transport {
+    client: reqwest::Client,
+    limits: CloudLimits,
+    gates: Mutex<HashMap<Service, Arc<Semaphore>>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Transport {
+    /// `ca_file` is PEM text; `insecure` checks no certificate.
+    pub(super) fn new(
+        limits: CloudLimits,
+        ca_file: Option<&[u8]>,
+        insecure: bool,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, CloudError> {
+        let unusable = |error: reqwest::Error| CloudError::Unsendable(root_cause(&error));
+        let mut builder = reqwest::Client::builder()
+            .tcp_nodelay(true)
+            .connect_timeout(limits.connect_time)
+            .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+            .pool_idle_timeout(IDLE_CONNECTION_KEPT)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .tls_danger_accept_invalid_certs(insecure)
+            .user_agent(concat!("hearth/", env!("CARGO_PKG_VERSION")));
+        if let Some(pem) = ca_file {
+            let certificates = reqwest::Certificate::from_pem_bundle(pem).map_err(unusable)?;
+            builder = builder.tls_certs_merge(certificates);
+        }
+        let client = builder.build().map_err(unusable)?;
+        Ok(Self { client, limits, gates: Mutex::default(), clock })
+    }
+
+    /// Makes the call, again where it may be repeated. An answer of 400 or more is an error.
+    pub(super) async fn send(&self, call: &Call) -> Result<Response, CloudError> {
+        let began = Instant::now();
+        let mut attempt = 1;
+        loop {
+            let error = match self.send_once(call).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            let nothing_sent = matches!(error, CloudError::Unreachable { .. });
+            let may_repeat = error.is_transient() && (call.repeatable || nothing_sent);
+            let time_left = began.elapsed() < self.limits.call_time;
+            if !may_repeat || !time_left || attempt >= self.limits.call_attempts {
+                return Err(error);
+            }
+            let pause = match error.retry_after() {
+                Some(wish) if wish > RETRY_AFTER_MAX => return Err(error),
+                Some(wish) => wish,
+                None => self.pause(attempt),
+            };
+            debug!(service = %call.service, %error, attempt, ?pause, "cloud call is repeated");
+            tokio::time::sleep(pause).await;
+            attempt += 1;
+        }
+    }
+
+    async fn send_once(&self, call: &Call) -> Result<Response, CloudError> {
+        let gate = self.gate(&call.service);
+        // The gate is never closed.
+        let _open = gate.acquire().await;
+        let began = Instant::now();
+        let limit = call.time_limit.unwrap_or(self.limits.call_time);
+        let mut request = self
+            .client
+            .request(wire_method(call.method), &call.url)
+            .headers(call.headers.clone())
+            .timeout(limit);
+        if !call.query.is_empty() {
+            request = request.query(&call.query);
+        }
+        if !call.body.is_empty() {
+            request = request.body(call.body.clone());
+        }
+        let answered = request.send().await.map_err(|error| failure(call, &error))?;
+        let status = answered.status().as_u16();
+        let headers = answered.headers().clone();
+        let bytes = read_body(call, answered).await?;
+        debug!(
+            service = %call.service,
+            method = call.method.as_str(),
+            url = %call.url,
+            status,
+            took = ?began.elapsed(),
+            "cloud call answered"
+        );
+        if status >= 400 {
+            let fault = Fault {
+                service: &call.service,
+                method: call.method,
+                url: &call.url,
+                status,
+                headers: &headers,
+                body: &bytes,
+            };
+            return Err(fault.read());
+        }
+        Ok(Response { status, headers, bytes, service: call.service.clone() })
+    }
+
+    fn gate(&self, service: &Service) -> Arc<Semaphore> {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        let gate = gates
+            .entry(service.clone())
+            .or_insert_with(|| Arc::new(Semaphore::new(self.limits.calls_in_flight.max(1))));
+        Arc::clone(gate)
+    }
+
+    /// Anything up to the longest pause of this attempt, so that many who failed together do not
+    /// come back together.
+    fn pause(&self, attempt: u32) -> Duration {
+        let doubled = RETRY_PAUSE_FIRST.saturating_mul(1 << attempt.min(16));
+        let longest = doubled.min(RETRY_PAUSE_MAX);
+        let mut chance = [0; 4];
+        self.clock.fill(&mut chance);
+        longest.mul_f64(f64::from(u32::from_le_bytes(chance)) / f64::from(u32::MAX))
+    }
+}
+
+async fn read_body(call: &Call, mut answer: reqwest::Response) -> Result<Bytes, CloudError> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| failure(call, &error))? {
+        if body.len() + chunk.len() > ANSWER_SIZE_MAX_BYTES {
+            return Err(CloudError::Unreadable {
+                service: call.service.clone(),
+                reason: format!("more than {ANSWER_SIZE_MAX_BYTES} bytes"),
+            });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+fn failure(call: &Call, error: &reqwest::Error) -> CloudError {
+    let url = call.url.clone();
+    let reason = root_cause(error);
+    if error.is_builder() {
+        CloudError::Unsendable(format!("{url}: {reason}"))
+    } else if error.is_connect() {
+        CloudError::Unreachable { url, reason }
+    } else if error.is_timeout() {
+        CloudError::Unanswered { url, reason: "timed out".to_owned() }
+    } else {
+        CloudError::Unanswered { url, reason }
+    }
+}
+
+/// The innermost reason: the outer ones only say that a request failed.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+fn wire_method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Head => reqwest::Method::HEAD,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
+    }
+}

@@ -1,0 +1,24 @@
+//! Read models: what the log says, arranged for the questions that the API asks.
+//!
+//! A runner follows the log and writes `views.db`, a batch and its checkpoint in one transaction.
+//! The file is disposable: missing, of another schema, of another log or damaged, it is filled
+//! anew. No secret enters it: sealed leaves stay sealed.
+
+mod columns;
+mod event_list;
+mod outputs;
+mod resources;
+mod revisions;
+mod runner;
+mod stack_query;
+mod stacks;
+mod store;
+mod views;
+
+pub use event_list::{EventQuery, EventRow, EventSort, event_id};
+pub use outputs::OutputRow;
+pub use resources::ResourceRow;
+pub use revisions::RevisionRow;
+pub use stack_query::{StackField, StackQuery, StackSort, TagFilter};
+pub use stacks::{StackRow, StackShown};
+pub use views::{ViewError, Views};

@@ -1,0 +1,189 @@
+//! Follows the log and writes the views: a thread of its own, a transaction per batch.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use futures::StreamExt;
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::{oneshot, watch};
+use uuid::Uuid;
+
+use super::store::{self, Checkpoint, Place, Readers};
+use super::views::ViewError;
+use super::{resources, stacks};
+use crate::events::log::{EventLog, Filter};
+use crate::events::{Position, RecordedEvent};
+use crate::model::{ResourceId, StackId};
+
+/// The most events of one transaction: a long replay is cheap, and a live one soon visible.
+const BATCH_MAX_EVENTS: usize = 1_024;
+/// The pause before views that could not be written are tried again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// A runner at work.
+pub(super) struct Runner {
+    /// Ends the runner when dropped.
+    stop: Mutex<Option<oneshot::Sender<()>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Runner {
+    /// Whether it still follows the log.
+    pub(super) fn is_at_work(&self) -> bool {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Ends the runner and waits until its file is closed.
+    pub(super) fn end(&self) {
+        self.stop.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the views' thread panicked");
+        }
+    }
+}
+
+/// Opens the views, or makes them anew where they cannot be kept, and follows the log from there.
+pub(super) async fn start(
+    readers: Arc<Readers>,
+    log: Arc<dyn EventLog>,
+    passed: watch::Sender<Position>,
+) -> Result<Runner, ViewError> {
+    let (db, checkpoint) = open(readers.place(), log.as_ref()).await?;
+    passed.send_replace(checkpoint.position);
+    let (stop, stopped) = oneshot::channel();
+    let thread = std::thread::Builder::new()
+        .name("projections".to_owned())
+        .spawn(move || {
+            let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build()
+            {
+                Ok(runtime) => runtime,
+                Err(error) => return tracing::error!(%error, "the views have no runtime"),
+            };
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = stopped => {}
+                    () = follow(db, checkpoint, &readers, log, &passed) => {}
+                }
+            });
+        })
+        .map_err(ViewError::Thread)?;
+    Ok(Runner { stop: Mutex::new(Some(stop)), thread: Mutex::new(Some(thread)) })
+}
+
+/// Follows the log for ever. Where the views cannot be written, a full disk perhaps, they are tried
+/// again after a pause. Views that turn out damaged are made anew, once: a disk that spoils them
+/// again will not get better by another try.
+async fn follow(
+    db: Connection,
+    checkpoint: Checkpoint,
+    readers: &Readers,
+    log: Arc<dyn EventLog>,
+    passed: &watch::Sender<Position>,
+) {
+    let mut result = run(db, checkpoint, log.as_ref(), passed).await;
+    let mut made_anew = false;
+    while let Err(error) = result {
+        if !is_damage(&error) {
+            tracing::error!(%error, "the views stand still, and are tried again");
+            tokio::time::sleep(RETRY_PAUSE).await;
+        } else if made_anew {
+            return tracing::error!(%error, "the views stand still");
+        } else {
+            tracing::error!(%error, "the views are damaged and made anew from the log");
+            made_anew = true;
+            passed.send_replace(Position(0));
+            readers.place().discard();
+            readers.forget();
+        }
+        result = match open(readers.place(), log.as_ref()).await {
+            Ok((db, checkpoint)) => run(db, checkpoint, log.as_ref(), passed).await,
+            Err(error) => Err(error),
+        };
+    }
+}
+
+async fn open(place: &Place, log: &dyn EventLog) -> Result<(Connection, Checkpoint), ViewError> {
+    match keep(place, log).await {
+        Ok(Some(kept)) => return Ok(kept),
+        Ok(None) => {}
+        Err(error) if is_damage(&error) => {
+            tracing::warn!(%error, "the views are damaged and made anew from the log");
+        }
+        Err(error) => return Err(error),
+    }
+    place.discard();
+    let mut db = place.open_to_write()?;
+    store::create(&mut db)?;
+    Ok((db, Checkpoint::START))
+}
+
+/// Existing views, if they are of this schema and of this log.
+async fn keep(
+    place: &Place,
+    log: &dyn EventLog,
+) -> Result<Option<(Connection, Checkpoint)>, ViewError> {
+    let db = place.open_to_write()?;
+    let Some(checkpoint) = store::checkpoint(&db)? else { return Ok(None) };
+    if checkpoint == Checkpoint::START {
+        return Ok(Some((db, checkpoint)));
+    }
+    let before = Position(checkpoint.position.0.saturating_sub(1));
+    let last = log.read_all(before, &Filter::default(), 1).await?;
+    let is_of_this_log = last.first().is_some_and(|event| {
+        event.position == checkpoint.position && event.hash == checkpoint.hash
+    });
+    if !is_of_this_log {
+        tracing::warn!(position = %checkpoint.position, "the views are of another log and made anew");
+        return Ok(None);
+    }
+    Ok(Some((db, checkpoint)))
+}
+
+async fn run(
+    mut db: Connection,
+    from: Checkpoint,
+    log: &dyn EventLog,
+    passed: &watch::Sender<Position>,
+) -> Result<(), ViewError> {
+    let events = log.subscribe(from.position, Filter::default());
+    let mut batches = events.ready_chunks(BATCH_MAX_EVENTS);
+    while let Some(batch) = batches.next().await {
+        let batch: Vec<Arc<RecordedEvent>> = batch.into_iter().collect::<Result<_, _>>()?;
+        let Some(last) = batch.last() else { continue };
+        let transaction = db.transaction()?;
+        for event in &batch {
+            apply(&transaction, event)?;
+        }
+        let reached = Checkpoint { position: last.position, hash: last.hash };
+        store::move_checkpoint(&transaction, &reached)?;
+        transaction.commit()?;
+        passed.send_replace(reached.position);
+    }
+    Ok(())
+}
+
+/// Takes in one event. One that cannot be read is passed over: the others still count.
+fn apply(db: &Connection, event: &RecordedEvent) -> Result<(), ViewError> {
+    let Some((kind, id)) = event.stream.as_str().split_once('-') else { return Ok(()) };
+    let taken = match (kind, Uuid::try_parse(id)) {
+        ("stack", Ok(id)) => {
+            event.decode().map(|body| stacks::apply(db, StackId(id), event, &body))
+        }
+        ("resource", Ok(id)) => {
+            event.decode().map(|body| resources::apply(db, ResourceId(id), event, &body))
+        }
+        _ => return Ok(()),
+    };
+    taken.unwrap_or_else(|error| {
+        tracing::error!(position = %event.position, %error, "an event cannot be read");
+        Ok(())
+    })
+}
+
+fn is_damage(error: &ViewError) -> bool {
+    let ViewError::Sql(error) = error else { return false };
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}

@@ -1,0 +1,85 @@
+-- The read models. Disposable: a change here moves SCHEMA_VERSION, and the log fills them anew.
+CREATE TABLE meta (
+    schema   INTEGER NOT NULL,
+    position INTEGER NOT NULL, -- the last event that these views contain
+    hash     BLOB NOT NULL     -- its hash, which tells this log from another one
+);
+
+CREATE TABLE stacks (
+    number           INTEGER PRIMARY KEY, -- in the order of creation
+    id               BLOB NOT NULL UNIQUE,
+    project          TEXT NOT NULL,
+    name             TEXT NOT NULL,
+    action           TEXT NOT NULL,
+    status           TEXT NOT NULL,
+    reason           TEXT NOT NULL,
+    created_at       INTEGER NOT NULL,    -- microseconds, like every time here
+    updated_at       INTEGER,
+    deleted_at       INTEGER,
+    owner            TEXT NOT NULL,
+    revision         INTEGER NOT NULL,
+    timeout_mins     INTEGER,
+    disable_rollback INTEGER NOT NULL,
+    tags             TEXT NOT NULL        -- JSON array
+);
+CREATE INDEX stacks_alive ON stacks (project, number) WHERE deleted_at IS NULL;
+CREATE INDEX stacks_alive_anywhere ON stacks (number) WHERE deleted_at IS NULL;
+CREATE INDEX stacks_by_name ON stacks (project, name) WHERE deleted_at IS NULL;
+CREATE INDEX stacks_unsettled ON stacks (number) WHERE status = 'IN_PROGRESS';
+CREATE INDEX stacks_failed ON stacks (number) WHERE status = 'FAILED';
+
+CREATE TABLE revisions (
+    stack            INTEGER NOT NULL,
+    revision         INTEGER NOT NULL,
+    origin           INTEGER NOT NULL,
+    position         INTEGER NOT NULL,    -- of the event, which has the rest
+    at               INTEGER NOT NULL,
+    action           TEXT NOT NULL,
+    user             TEXT NOT NULL,
+    request_id       TEXT,
+    description      TEXT NOT NULL,
+    parameters       TEXT NOT NULL,       -- JSON object: all text, hidden ones masked
+    outputs          TEXT NOT NULL,       -- JSON array: key and description
+    timeout_mins     INTEGER,
+    disable_rollback INTEGER NOT NULL,
+    tags             TEXT NOT NULL,
+    PRIMARY KEY (stack, revision)
+) WITHOUT ROWID;
+
+CREATE TABLE outputs (
+    stack  INTEGER PRIMARY KEY,
+    vals   TEXT NOT NULL                  -- JSON array of key, value and error; secrets sealed
+);
+
+CREATE TABLE resources (
+    id          BLOB PRIMARY KEY,         -- of the incarnation
+    stack       INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    type        TEXT NOT NULL,
+    role        INTEGER NOT NULL,         -- see resources.rs
+    place       INTEGER NOT NULL,         -- in the template
+    action      TEXT NOT NULL,
+    status      TEXT NOT NULL,
+    reason      TEXT NOT NULL,
+    physical_id TEXT,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER,
+    definition  INTEGER,                  -- the position of the event that has it
+    description TEXT NOT NULL,
+    requires    TEXT NOT NULL             -- JSON array of names
+) WITHOUT ROWID;
+CREATE INDEX resources_of_stack ON resources (stack, role, place);
+
+CREATE TABLE event_list (
+    position    INTEGER PRIMARY KEY,
+    stack       INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    type        TEXT NOT NULL,
+    physical_id TEXT,
+    action      TEXT NOT NULL,
+    status      TEXT NOT NULL,
+    reason      TEXT NOT NULL,
+    at          INTEGER NOT NULL,
+    definition  INTEGER
+);
+CREATE INDEX event_list_of_stack ON event_list (stack, position);

@@ -1,0 +1,203 @@
+//! Stacks: one row each, from its creation on; a deleted one stays and can be asked for by id.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::columns::{action, bytes, json, micros, status, time, time_or_none, uuid};
+use super::views::ViewError;
+use super::{OutputRow, RevisionRow, event_list, outputs, resources, revisions};
+use crate::events::stack::StackCreated;
+use crate::events::{RecordedEvent, StackEvent};
+use crate::model::{Action, ProjectId, StackId, StackName, StackRevision, Status};
+
+/// A stack as a list shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackRow {
+    pub id: StackId,
+    pub project_id: ProjectId,
+    pub name: StackName,
+    pub action: Action,
+    pub status: Status,
+    pub reason: String,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: Option<DateTime<Utc>>,
+    pub deleted_at: Option<DateTime<Utc>>,
+    /// The name of the user who created it.
+    pub owner: String,
+    pub revision: StackRevision,
+    pub timeout_mins: Option<u32>,
+    pub disable_rollback: bool,
+    pub tags: Vec<String>,
+}
+
+impl StackRow {
+    /// Deleted for good; only its history is left.
+    pub fn is_deleted(&self) -> bool {
+        self.action == Action::Delete && self.status == Status::Complete
+    }
+}
+
+/// A stack with its newest definition and its outputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackShown {
+    pub stack: StackRow,
+    /// None before the first is accepted.
+    pub revision: Option<RevisionRow>,
+    pub outputs: Vec<OutputRow>,
+}
+
+pub(super) const COLUMNS: &str = "id, project, name, action, status, reason, created_at, \
+     updated_at, deleted_at, owner, revision, timeout_mins, disable_rollback, tags";
+
+pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StackRow> {
+    Ok(StackRow {
+        id: StackId(uuid(row, 0)?),
+        project_id: ProjectId(row.get(1)?),
+        name: StackName(row.get(2)?),
+        action: action(row, 3)?,
+        status: status(row, 4)?,
+        reason: row.get(5)?,
+        created_at: time(row, 6)?,
+        updated_at: time_or_none(row, 7)?,
+        deleted_at: time_or_none(row, 8)?,
+        owner: row.get(9)?,
+        revision: StackRevision(row.get(10)?),
+        timeout_mins: row.get(11)?,
+        disable_rollback: row.get(12)?,
+        tags: json(row, 13)?,
+    })
+}
+
+/// Takes in an event of a stack's stream.
+pub(super) fn apply(
+    db: &Connection,
+    id: StackId,
+    event: &RecordedEvent,
+    body: &StackEvent,
+) -> Result<(), ViewError> {
+    if let StackEvent::StackCreated(body) = body {
+        return created(db, event, body);
+    }
+    let Some((number, name)) = number_and_name(db, id)? else {
+        tracing::error!(stack.id = %id, position = %event.position, "an event of a stack that was never created");
+        return Ok(());
+    };
+    match body {
+        StackEvent::StackCreated(_) => {}
+        StackEvent::RevisionAccepted(body) => revisions::accepted(db, number, event, body)?,
+        StackEvent::TraversalStarted(body) => {
+            // Heat stamps every action but the first.
+            let updated = (body.action != Action::Create).then(|| micros(event.at));
+            let reason = format!("Stack {} started", body.action);
+            db.prepare_cached(
+                "UPDATE stacks SET action = ?2, status = 'IN_PROGRESS', reason = ?3, \
+                 updated_at = coalesce(?4, updated_at) WHERE number = ?1",
+            )?
+            .execute(params![number, body.action.as_str(), reason, updated])?;
+            let state = (body.action, Status::InProgress);
+            event_list::of_stack_itself(db, event, number, (id, &name), state, &reason)?;
+            resources::traversal_started(db, number, event, body)?;
+        }
+        StackEvent::ReplacementStarted(body) => {
+            resources::replacement_started(db, event, body)?;
+        }
+        StackEvent::TraversalSettled(body) => {
+            let gone = body.action == Action::Delete && body.status == Status::Complete;
+            db.prepare_cached(
+                "UPDATE stacks SET action = ?2, status = ?3, reason = ?4, deleted_at = ?5 \
+                 WHERE number = ?1",
+            )?
+            .execute(params![
+                number,
+                body.action.as_str(),
+                body.status.as_str(),
+                body.reason,
+                gone.then(|| micros(event.at)),
+            ])?;
+            let state = (body.action, body.status);
+            event_list::of_stack_itself(db, event, number, (id, &name), state, &body.reason)?;
+            outputs::resolved(db, number, &body.outputs)?;
+            if gone {
+                resources::all_gone(db, number)?;
+            } else {
+                resources::traversal_settled(db, number, event, body)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn created(db: &Connection, event: &RecordedEvent, body: &StackCreated) -> Result<(), ViewError> {
+    db.prepare_cached(
+        "INSERT INTO stacks (id, project, name, action, status, reason, created_at, owner, \
+         revision, disable_rollback, tags) \
+         VALUES (?1, ?2, ?3, 'CREATE', 'IN_PROGRESS', '', ?4, ?5, 0, 1, '[]')",
+    )?
+    .execute(params![
+        bytes(body.stack_id.0),
+        body.project_id.as_str(),
+        body.name.as_str(),
+        micros(event.at),
+        body.owner_user_name,
+    ])?;
+    Ok(())
+}
+
+/// The row number under which the other tables know a stack.
+pub(super) fn number(db: &Connection, id: StackId) -> rusqlite::Result<Option<i64>> {
+    Ok(number_and_name(db, id)?.map(|(number, _)| number))
+}
+
+fn number_and_name(db: &Connection, id: StackId) -> rusqlite::Result<Option<(i64, String)>> {
+    db.prepare_cached("SELECT number, name FROM stacks WHERE id = ?1")?
+        .query_row([bytes(id.0)], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}
+
+pub(super) fn by_id(db: &Connection, id: StackId) -> rusqlite::Result<Option<StackRow>> {
+    db.prepare_cached(&format!("SELECT {COLUMNS} FROM stacks WHERE id = ?1"))?
+        .query_row([bytes(id.0)], row)
+        .optional()
+}
+
+/// A living stack by its name.
+pub(super) fn by_name(
+    db: &Connection,
+    project: &ProjectId,
+    name: &str,
+) -> rusqlite::Result<Option<StackRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM stacks WHERE project = ?1 AND name = ?2 AND deleted_at IS NULL"
+    ))?
+    .query_row(params![project.as_str(), name], row)
+    .optional()
+}
+
+/// A living stack by its name, of whichever project.
+pub(super) fn by_name_anywhere(db: &Connection, name: &str) -> rusqlite::Result<Option<StackRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM stacks WHERE name = ?1 AND deleted_at IS NULL ORDER BY number LIMIT 1"
+    ))?
+    .query_row([name], row)
+    .optional()
+}
+
+pub(super) fn shown(db: &Connection, id: StackId) -> rusqlite::Result<Option<StackShown>> {
+    let Some(stack) = by_id(db, id)? else { return Ok(None) };
+    let revision = revisions::newest(db, id)?;
+    let declared = revision.as_ref().map(|revision| revision.outputs.clone()).unwrap_or_default();
+    let outputs = match number(db, id)? {
+        Some(number) => outputs::of_stack(db, number, declared)?,
+        None => Vec::new(),
+    };
+    Ok(Some(StackShown { stack, revision, outputs }))
+}
+
+/// Stacks in the middle of an action, and failed ones with a resource that is still at work: what
+/// a restart must wake.
+pub(super) fn unsettled(db: &Connection) -> rusqlite::Result<Vec<StackId>> {
+    let query = "SELECT id FROM stacks WHERE status = 'IN_PROGRESS' UNION ALL \
+         SELECT id FROM stacks WHERE status = 'FAILED' AND EXISTS (SELECT 1 FROM resources \
+         WHERE resources.stack = stacks.number AND resources.status = 'IN_PROGRESS')";
+    db.prepare_cached(query)?.query_map([], |row| Ok(StackId(uuid(row, 0)?)))?.collect()
+}

@@ -1,0 +1,187 @@
+//! The file of the views: opening it, knowing whether it can be kept, connections to it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use super::columns::{position, stored};
+use super::views::ViewError;
+use crate::events::Position;
+
+/// Moves with every change of `schema.sql` or of what the projections write.
+const SCHEMA_VERSION: i64 = 1;
+
+/// How many connections for reading are kept open.
+const READERS_MAX: usize = 4;
+
+/// Pages of the write-ahead log after which it is folded in: fewer and longer pauses.
+const WAL_PAGES: u32 = 4_000;
+
+/// What each connection may keep of the file in memory.
+const CACHE_KIB: i64 = 2_048;
+
+/// How many statements a connection keeps prepared.
+const STATEMENTS_KEPT: usize = 64;
+
+/// Where the views are kept.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    File(PathBuf),
+    /// A name of its own; gone with its last connection.
+    Memory(String),
+}
+
+impl Place {
+    /// A fresh place in memory.
+    pub(super) fn memory() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        Place::Memory(format!("/hearth-views-{}", COUNT.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn open(&self) -> rusqlite::Result<Connection> {
+        let db = match self {
+            Place::File(path) => Connection::open(path)?,
+            Place::Memory(name) => Connection::open_with_flags(
+                format!("file:{name}?vfs=memdb"),
+                OpenFlags::SQLITE_OPEN_READ_WRITE
+                    | OpenFlags::SQLITE_OPEN_CREATE
+                    | OpenFlags::SQLITE_OPEN_URI,
+            )?,
+        };
+        db.busy_timeout(Duration::from_secs(5))?;
+        db.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        Ok(db)
+    }
+
+    /// The one connection that writes. NORMAL keeps the file whole through a power cut; the last
+    /// transactions may be missing then, and the log has them.
+    pub(super) fn open_to_write(&self) -> Result<Connection, ViewError> {
+        let db = self.open()?;
+        db.pragma_update(None, "journal_mode", "WAL")?;
+        db.pragma_update(None, "synchronous", "NORMAL")?;
+        db.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
+        Ok(db)
+    }
+
+    /// Removes the file, so that the next opening starts from nothing.
+    pub(super) fn discard(&self) {
+        let Place::File(path) = self else { return };
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            if let Err(error) = std::fs::remove_file(Path::new(&name))
+                && error.kind() != std::io::ErrorKind::NotFound
+            {
+                tracing::warn!(%error, "old views could not be removed");
+            }
+        }
+    }
+}
+
+/// How far the views have come: the last event they contain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Checkpoint {
+    pub(super) position: Position,
+    pub(super) hash: [u8; 32],
+}
+
+impl Checkpoint {
+    /// Before the first event.
+    pub(super) const START: Checkpoint = Checkpoint { position: Position(0), hash: [0; 32] };
+}
+
+/// The checkpoint of views that this program can go on with; none where they must be made anew.
+pub(super) fn checkpoint(db: &Connection) -> rusqlite::Result<Option<Checkpoint>> {
+    let known: Option<i64> = db
+        .query_row("SELECT 1 FROM sqlite_schema WHERE name = 'meta'", [], |row| row.get(0))
+        .optional()?;
+    if known.is_none() {
+        return Ok(None);
+    }
+    db.query_row("SELECT position, hash FROM meta WHERE schema = ?1", [SCHEMA_VERSION], |row| {
+        Ok(Checkpoint { position: position(row, 0)?, hash: row.get(1)? })
+    })
+    .optional()
+}
+
+/// Makes the tables of empty views.
+pub(super) fn create(db: &mut Connection) -> Result<(), ViewError> {
+    let transaction = db.transaction()?;
+    transaction.execute_batch(include_str!("schema.sql"))?;
+    transaction.execute(
+        "INSERT INTO meta (schema, position, hash) VALUES (?1, 0, ?2)",
+        params![SCHEMA_VERSION, Checkpoint::START.hash],
+    )?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Moves the checkpoint, within the transaction of the batch.
+pub(super) fn move_checkpoint(db: &Connection, to: &Checkpoint) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE meta SET position = ?1, hash = ?2")?
+        .execute(params![stored(to.position), to.hash])?;
+    Ok(())
+}
+
+/// Connections for reading, opened when first needed.
+pub(super) struct Readers {
+    place: Place,
+    idle: Mutex<Idle>,
+}
+
+/// Connections that nobody uses, and how often the file was made anew before they were opened.
+#[derive(Default)]
+struct Idle {
+    connections: Vec<Connection>,
+    generation: u64,
+}
+
+impl Readers {
+    pub(super) fn new(place: Place) -> Self {
+        Self { place, idle: Mutex::default() }
+    }
+
+    /// Where they read.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Closes the connections to a file that is no more.
+    pub(super) fn forget(&self) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.connections.clear();
+        idle.generation += 1;
+    }
+
+    /// Runs a read on one of the connections.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ViewError> {
+        let (idle, generation) = {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            (idle.connections.pop(), idle.generation)
+        };
+        let mut db = match idle {
+            Some(db) => db,
+            None => {
+                let db = self.place.open()?;
+                db.pragma_update(None, "query_only", true)?;
+                db
+            }
+        };
+        // One transaction, so that everything that is read is of the same moment.
+        let transaction = db.transaction()?;
+        let found = read(&transaction)?;
+        transaction.finish()?;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.generation == generation && idle.connections.len() < READERS_MAX {
+            idle.connections.push(db);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,192 @@
+//! The handle on the views: what the other rooms ask, each answer of one moment.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use super::runner::{self, Runner};
+use super::stack_query::{self, StackQuery};
+use super::store::{Place, Readers};
+use super::{
+    EventQuery, EventRow, ResourceRow, RevisionRow, StackRow, StackShown, event_list, resources,
+    revisions, stacks,
+};
+use crate::events::log::{EventLog, LogError};
+use crate::events::{DecodeError, Position};
+use crate::model::{ProjectId, ResourceId, ResourceName, StackId};
+
+/// Why the views could not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    #[error("the views could not be read or written")]
+    Sql(#[from] rusqlite::Error),
+    #[error("the log could not be read")]
+    Log(#[from] LogError),
+    #[error("an event in the log could not be read")]
+    Event(#[from] DecodeError),
+    #[error("a view could not be written as JSON")]
+    Json(#[from] serde_json::Error),
+    #[error("the views' thread could not be started")]
+    Thread(#[source] std::io::Error),
+    /// The runner is gone: what is there stays, and nothing new comes.
+    #[error("the views no longer follow the log")]
+    Stopped,
+}
+
+/// The read models of a log. Cheap to clone; the runner ends with the last clone.
+#[derive(Clone)]
+pub struct Views {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    readers: Arc<Readers>,
+    log: Arc<dyn EventLog>,
+    passed: watch::Receiver<Position>,
+    runner: Runner,
+}
+
+impl Views {
+    /// Opens the views of a log in a file, and starts to follow the log from where they stand.
+    pub async fn open(path: &Path, log: Arc<dyn EventLog>) -> Result<Views, ViewError> {
+        Self::start(Place::File(path.to_owned()), log).await
+    }
+
+    /// Views that live in memory.
+    pub async fn in_memory(log: Arc<dyn EventLog>) -> Result<Views, ViewError> {
+        Self::start(Place::memory(), log).await
+    }
+
+    async fn start(place: Place, log: Arc<dyn EventLog>) -> Result<Views, ViewError> {
+        let (sender, passed) = watch::channel(Position(0));
+        let readers = Arc::new(Readers::new(place));
+        let runner = runner::start(Arc::clone(&readers), Arc::clone(&log), sender).await?;
+        Ok(Views { inner: Arc::new(Inner { readers, log, passed, runner }) })
+    }
+
+    /// Returns when the views contain everything up to the position.
+    pub async fn after(&self, position: Position) -> Result<(), ViewError> {
+        let mut passed = self.inner.passed.clone();
+        match passed.wait_for(|passed| *passed >= position).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(ViewError::Stopped),
+        }
+    }
+
+    /// How far the views have come.
+    pub fn position(&self) -> Position {
+        *self.inner.passed.borrow()
+    }
+
+    /// Whether the views still follow the log.
+    pub fn is_following(&self) -> bool {
+        self.inner.runner.is_at_work()
+    }
+
+    /// Stops following the log and closes the file. Other clones read what is there.
+    pub async fn close(&self) {
+        let inner = Arc::clone(&self.inner);
+        let closed = tokio::task::spawn_blocking(move || {
+            inner.runner.end();
+            inner.readers.forget();
+        });
+        if closed.await.is_err() {
+            tracing::error!("the views were not closed cleanly");
+        }
+    }
+
+    /// Reads at once, on the thread that asks: a page of a small file that is in memory costs less
+    /// than a change of threads, which on a busy machine waits for its turn.
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ViewError> {
+        self.inner.readers.read(read)
+    }
+
+    /// Stacks in the middle of an action, by all that is in the log now: views that a crash left
+    /// behind catch up first, so that no stack is missed.
+    pub async fn unsettled_stacks(&self) -> Result<Vec<StackId>, ViewError> {
+        self.after(self.inner.log.durable_position()).await?;
+        self.read(stacks::unsettled)
+    }
+
+    /// A page of stacks.
+    pub async fn stacks(&self, query: StackQuery) -> Result<Vec<StackRow>, ViewError> {
+        self.read(move |db| stack_query::page(db, &query))
+    }
+
+    /// How many stacks a query matches, whatever its page.
+    pub async fn count_stacks(&self, query: StackQuery) -> Result<u64, ViewError> {
+        self.read(move |db| stack_query::count(db, &query))
+    }
+
+    /// A stack, deleted or not.
+    pub async fn stack(&self, id: StackId) -> Result<Option<StackRow>, ViewError> {
+        self.read(move |db| stacks::by_id(db, id))
+    }
+
+    /// A stack with its newest definition and its outputs.
+    pub async fn stack_shown(&self, id: StackId) -> Result<Option<StackShown>, ViewError> {
+        self.read(move |db| stacks::shown(db, id))
+    }
+
+    /// A stack by its id (deleted ones too) or its name (living ones). Without a project, of any.
+    pub async fn find(
+        &self,
+        project: Option<ProjectId>,
+        name_or_id: String,
+    ) -> Result<Option<StackRow>, ViewError> {
+        self.read(move |db| {
+            if let Ok(id) = Uuid::try_parse(&name_or_id)
+                && let Some(stack) = stacks::by_id(db, StackId(id))?
+                && project.as_ref().is_none_or(|project| *project == stack.project_id)
+            {
+                return Ok(Some(stack));
+            }
+            match &project {
+                Some(project) => stacks::by_name(db, project, &name_or_id),
+                None => stacks::by_name_anywhere(db, &name_or_id),
+            }
+        })
+    }
+
+    /// The resources that a stack lists.
+    pub async fn resources(&self, stack: StackId) -> Result<Vec<ResourceRow>, ViewError> {
+        self.read(move |db| resources::of_stack(db, stack))
+    }
+
+    /// The stack that an incarnation of a resource belongs or belonged to, and its name there.
+    pub async fn owner_of(
+        &self,
+        resource: ResourceId,
+    ) -> Result<Option<(StackId, ResourceName)>, ViewError> {
+        self.read(move |db| resources::owner(db, resource))
+    }
+
+    /// Events of a stack.
+    pub async fn events(
+        &self,
+        stack: StackId,
+        query: EventQuery,
+    ) -> Result<Vec<EventRow>, ViewError> {
+        self.read(move |db| event_list::of_stack(db, stack, &query))
+    }
+
+    /// One event of a stack.
+    pub async fn event(&self, stack: StackId, id: Uuid) -> Result<Option<EventRow>, ViewError> {
+        self.read(move |db| event_list::by_id(db, stack, id))
+    }
+
+    /// Every accepted definition of a stack, oldest first.
+    pub async fn revisions(&self, stack: StackId) -> Result<Vec<RevisionRow>, ViewError> {
+        self.read(move |db| revisions::of_stack(db, stack))
+    }
+
+    /// The newest accepted definition of a stack.
+    pub async fn newest_revision(&self, stack: StackId) -> Result<Option<RevisionRow>, ViewError> {
+        self.read(move |db| revisions::newest(db, stack))
+    }
+}

@@ -1,0 +1,203 @@
+//! Bodies and paths of calls, made from a resource's properties as its type's file says.
+
+use serde_json::{Map, Value};
+
+use super::Declared;
+use super::format::{Declaration, PropertyCall};
+use super::special::Purpose;
+use super::translation::rename;
+use crate::model::JsonMap;
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::python;
+
+impl Declaration {
+    /// The service that is called.
+    pub(crate) fn service(&self) -> Service {
+        Service::of_type(self.service.as_deref().unwrap_or_default())
+    }
+
+    /// A request to a path of the file, its placeholders filled in.
+    pub(crate) fn request(
+        &self,
+        method: Method,
+        path: &str,
+        subject: &Subject,
+        microversion: Option<&str>,
+    ) -> Request {
+        let request = Request::new(method, self.service(), fill(path, subject));
+        match microversion.or(self.microversion.as_deref()).and_then(|text| text.parse().ok()) {
+            Some(microversion) => request.microversion(microversion),
+            None => request,
+        }
+    }
+
+    /// The object of an answer.
+    pub(crate) fn unwrapped(&self, mut body: Value) -> Value {
+        match self.wrap.as_deref().and_then(|wrap| body.get_mut(wrap)) {
+            Some(object) => object.take(),
+            None => body,
+        }
+    }
+
+    /// The physical id in an object.
+    pub(crate) fn id_of(&self, object: &Value) -> Option<String> {
+        match object.get(&self.id)? {
+            Value::String(id) => Some(id.clone()),
+            Value::Number(id) => Some(id.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// A path with `{id}`, `{name}` and `{property}` replaced.
+fn fill(path: &str, subject: &Subject) -> String {
+    let mut filled = String::with_capacity(path.len() + 36);
+    let mut rest = path;
+    while let Some((before, word, after)) = rest
+        .split_once('{')
+        .and_then(|(before, rest)| rest.split_once('}').map(|(word, after)| (before, word, after)))
+    {
+        filled.push_str(before);
+        let text = match word {
+            "id" => subject.physical_id.clone().unwrap_or_default(),
+            "name" => subject.physical_name.clone(),
+            property => subject.properties.get(property).map(python::text).unwrap_or_default(),
+        };
+        filled.push_str(&path_segment(&text));
+        rest = after;
+    }
+    filled.push_str(rest);
+    filled
+}
+
+impl Declared {
+    /// The whole body of a creation or an update with these properties.
+    pub(crate) fn body(&self, purpose: Purpose, subject: &Subject, properties: JsonMap) -> Value {
+        let declaration = self.declaration();
+        let mut beside = JsonMap::new();
+        let mut fields = self.fields(properties, &mut beside);
+        if purpose == Purpose::Create {
+            self.sign(subject, &mut fields);
+        }
+        self.special().body(purpose, subject, &mut fields);
+        match &declaration.wrap {
+            Some(wrap) => {
+                let mut body = Map::from_iter([(wrap.clone(), Value::Object(fields))]);
+                body.extend(beside);
+                Value::Object(body)
+            }
+            None => Value::Object(fields),
+        }
+    }
+
+    /// Properties under the names and in the places that bodies have for them.
+    fn fields(&self, mut properties: JsonMap, beside: &mut JsonMap) -> JsonMap {
+        let rules = &self.declaration().body;
+        let mut merged = JsonMap::new();
+        for name in &rules.merge {
+            if let Some(Value::Object(map)) = properties.shift_remove(name) {
+                merged.extend(map);
+            }
+        }
+        properties.retain(|name, value| {
+            let is_empty = match value {
+                Value::Array(list) => list.is_empty(),
+                Value::Object(map) => map.is_empty(),
+                Value::String(text) => text.is_empty(),
+                Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            };
+            let is_left_out = is_empty && rules.omit_empty.contains(name);
+            !is_left_out && !rules.omit.contains(name)
+        });
+        for name in &rules.as_text {
+            if let Some(value @ Value::Number(_)) = properties.get_mut(name) {
+                *value = python::text(value).into();
+            }
+        }
+        for (name, key) in &rules.beside {
+            if let Some(value) = properties.shift_remove(name) {
+                beside.insert(key.clone(), value);
+            }
+        }
+        for (from, to) in &rules.fields {
+            let path: Vec<&str> = from.split('.').collect();
+            if let [parents @ .., last] = path.as_slice() {
+                let target: Vec<&str> = parents.iter().copied().chain([to.as_str()]).collect();
+                move_field(&mut properties, &target, last);
+            }
+        }
+        properties.extend(merged);
+        properties
+    }
+
+    /// Puts what finds the object again into a body: its name where that is ours, else the token.
+    fn sign(&self, subject: &Subject, fields: &mut JsonMap) {
+        let declaration = self.declaration();
+        let named = declaration.name.as_ref();
+        let is_unnamed = named.is_some_and(|name| is_unset(subject.properties.get(name)));
+        if let (Some(name), true) = (named, is_unnamed) {
+            let field = declaration.body.fields.get(name).unwrap_or(name);
+            fields.insert(field.clone(), subject.physical_name.as_str().into());
+        } else if let Some(token) = &declaration.token
+            && is_unset(fields.get(token))
+        {
+            fields.insert(token.clone(), subject.physical_name.as_str().into());
+        }
+    }
+
+    /// The request of a call for one property.
+    pub(super) fn property_call(
+        &self,
+        call: &PropertyCall,
+        subject: &Subject,
+        value: Option<&Value>,
+    ) -> Result<Request, DriverError> {
+        let (method, path) = match (&call.post, &call.put) {
+            (Some(path), _) => (Method::Post, path),
+            (None, Some(path)) => (Method::Put, path),
+            (None, None) => return Err(self.incomplete("a call has no method")),
+        };
+        let value = value.filter(|value| !value.is_null()).unwrap_or(&call.unset);
+        let placeholder = format!("{{{}}}", call.for_property);
+        let body = substituted(&call.body, &placeholder, value);
+        let microversion = call.microversion.as_deref();
+        Ok(self.declaration().request(method, path, subject, microversion).json(body))
+    }
+
+    pub(super) fn incomplete(&self, what: &str) -> DriverError {
+        let type_name = &self.declaration().type_name;
+        DriverError::fatal("InvalidSchemaError", format!("{type_name}: {what}"))
+    }
+}
+
+/// Null and the empty text count as no name and no description.
+fn is_unset(value: Option<&Value>) -> bool {
+    value.is_none_or(|value| value.is_null() || value == "")
+}
+
+/// Like `rename`, but a null is moved too: it says that the field is to be unset.
+fn move_field(map: &mut JsonMap, path: &[&str], from: &str) {
+    if let [name] = path {
+        if let Some(value) = map.shift_remove(from) {
+            map.insert((*name).to_owned(), value);
+        }
+    } else {
+        rename(map, path, from);
+    }
+}
+
+fn substituted(body: &Value, placeholder: &str, with: &Value) -> Value {
+    match body {
+        Value::String(text) if text == placeholder => with.clone(),
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, inner)| (key.clone(), substituted(inner, placeholder, with)))
+            .collect::<JsonMap>()
+            .into(),
+        Value::Array(list) => {
+            list.iter().map(|inner| substituted(inner, placeholder, with)).collect()
+        }
+        other => other.clone(),
+    }
+}

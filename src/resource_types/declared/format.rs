@@ -1,0 +1,287 @@
+//! The format of a type's YAML file: what the type is, and the calls that make, change, show and
+//! remove one. `docs/adding-a-resource-type.md` explains it by example.
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::translation::Translation;
+use crate::openstack::Method;
+use crate::resource_types::schema::{AttributeSchema, Properties, Support};
+
+/// A resource type as its file declares it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    /// `OS::Neutron::Net`.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Heat's name of the class, which its messages and generated templates show: `Net`.
+    pub class: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub support: Support,
+    /// The service of the catalog that is called.
+    #[serde(default)]
+    pub service: Option<String>,
+    /// The longest physical name.
+    #[serde(default = "physical_name_limit")]
+    pub physical_name_limit: usize,
+    /// Any property is taken and none is looked at (OS::Heat::None).
+    #[serde(default)]
+    pub accepts_anything: bool,
+    #[serde(default)]
+    pub properties: Properties,
+    #[serde(default)]
+    pub attributes: IndexMap<String, AttributeSchema>,
+    /// Older names of properties, and names that stand for ids.
+    #[serde(default)]
+    pub translation: Vec<Translation>,
+    /// What several properties must or must not be together.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
+    /// The properties and attributes whose values are secrets.
+    #[serde(default)]
+    pub secrets: Vec<String>,
+    /// Resources of the stack that must exist first though nothing refers to them.
+    #[serde(default)]
+    pub after: Vec<After>,
+
+    /// The key around the object in bodies; none: the object is the body.
+    #[serde(default)]
+    pub wrap: Option<String>,
+    /// The key around a list of objects; the plural of `wrap` when left out.
+    #[serde(default)]
+    pub list: Option<String>,
+    /// The field of the object that is its physical id.
+    #[serde(default = "id")]
+    pub id: String,
+    /// The microversion whose bodies these are.
+    #[serde(default)]
+    pub microversion: Option<String>,
+    /// The property that names the object; unset, the physical name takes its place.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// A field in which the object keeps the physical name when its own name is the user's.
+    #[serde(default)]
+    pub token: Option<String>,
+    #[serde(default)]
+    pub body: BodyRules,
+    #[serde(default)]
+    pub create: Option<Create>,
+    /// How a lost creation is looked for, when not by a list at the path of `create`.
+    #[serde(default)]
+    pub find: Option<Call>,
+    #[serde(default)]
+    pub show: Option<Call>,
+    #[serde(default)]
+    pub ready: Option<Ready>,
+    #[serde(default)]
+    pub update: Option<Update>,
+    #[serde(default)]
+    pub delete: Option<Delete>,
+    /// Further calls, each for one property, after the creation and before the update.
+    #[serde(default)]
+    pub calls: Vec<PropertyCall>,
+    /// When a failed resource keeps its object instead of being replaced.
+    #[serde(default)]
+    pub failed: Option<Failed>,
+}
+
+/// A method and a path: `{ post: /v2.0/networks }`. `{id}` in it is the physical id, `{name}` the
+/// physical name, any other word a property.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    #[serde(default)]
+    pub get: Option<String>,
+    #[serde(default)]
+    pub post: Option<String>,
+    #[serde(default)]
+    pub put: Option<String>,
+    #[serde(default)]
+    pub patch: Option<String>,
+    #[serde(default)]
+    pub delete: Option<String>,
+    /// Parameters behind the path.
+    #[serde(default)]
+    pub query: IndexMap<String, String>,
+    /// Of a list: it refuses to be filtered by fields.
+    #[serde(default)]
+    pub unfiltered: bool,
+    /// Where it differs from the type's.
+    #[serde(default)]
+    pub microversion: Option<String>,
+}
+
+impl Call {
+    /// The method and the path.
+    pub(super) fn parts(&self) -> Option<(Method, &str)> {
+        let all = [
+            (Method::Get, &self.get),
+            (Method::Post, &self.post),
+            (Method::Put, &self.put),
+            (Method::Patch, &self.patch),
+            (Method::Delete, &self.delete),
+        ];
+        all.into_iter().find_map(|(method, path)| Some((method, path.as_deref()?)))
+    }
+}
+
+/// How properties become the fields of a body.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BodyRules {
+    /// Dotted path of a property, and the name of its field where it differs.
+    #[serde(default)]
+    pub fields: IndexMap<String, String>,
+    /// Properties that are no field.
+    #[serde(default)]
+    pub omit: Vec<String>,
+    /// Properties whose keys become fields.
+    #[serde(default)]
+    pub merge: Vec<String>,
+    /// Properties that are left out while they are empty.
+    #[serde(default)]
+    pub omit_empty: Vec<String>,
+    /// Properties that are sent as text though they are numbers.
+    #[serde(default)]
+    pub as_text: Vec<String>,
+    /// Properties that go beside the object, under these keys.
+    #[serde(default)]
+    pub beside: IndexMap<String, String>,
+    /// What is sent for a property that an update unsets, where that is not null.
+    #[serde(default)]
+    pub unset: IndexMap<String, Value>,
+}
+
+/// How an object is made.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    #[serde(default)]
+    pub post: Option<String>,
+    #[serde(default)]
+    pub put: Option<String>,
+    /// Properties that are sent as null while they are unset.
+    #[serde(default)]
+    pub nulls: Vec<String>,
+}
+
+/// A field of the object that tells when it can be used.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ready {
+    pub field: String,
+    pub ok: Vec<String>,
+    #[serde(default)]
+    pub fail: Vec<String>,
+    /// The values that are waited out; without them all others are.
+    #[serde(default)]
+    pub wait: Option<Vec<String>>,
+    /// The end of Heat's sentence about a value that is none of these.
+    #[serde(default)]
+    pub unknown: Option<String>,
+}
+
+/// How an object is changed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    #[serde(default)]
+    pub put: Option<String>,
+    #[serde(default)]
+    pub patch: Option<String>,
+    /// These properties are sent, changed or not; without them the changed ones are.
+    #[serde(default)]
+    pub send: Option<Vec<String>>,
+    /// Whether the object is awaited as after its creation.
+    #[serde(default)]
+    pub ready: bool,
+}
+
+/// How an object is removed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delete {
+    pub delete: String,
+    #[serde(default)]
+    pub gone: Gone,
+    /// States in which a deletion has failed.
+    #[serde(default)]
+    pub fail: Vec<String>,
+}
+
+/// How the end of a deletion is awaited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gone {
+    /// It is not.
+    #[default]
+    Assumed,
+    /// One look; while the object is there, the whole deletion is made again.
+    Again,
+    /// Looks until it is gone.
+    Polled,
+}
+
+/// A call that carries one property.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PropertyCall {
+    /// The property: the call is made when it is set, or changed.
+    pub for_property: String,
+    #[serde(default)]
+    pub post: Option<String>,
+    #[serde(default)]
+    pub put: Option<String>,
+    #[serde(default)]
+    pub microversion: Option<String>,
+    /// The body; the text `{property}` alone stands for the property's value.
+    pub body: Value,
+    /// What stands for an unset property.
+    #[serde(default)]
+    pub unset: Value,
+}
+
+/// A FAILED resource keeps its object unless that is gone or in one of these states.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failed {
+    #[serde(default)]
+    pub field: Option<String>,
+    #[serde(default)]
+    pub replaced_when: Vec<String>,
+}
+
+/// What several properties are together; the words are Heat's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Rule {
+    /// Not two of them.
+    AtMostOne { at_most_one: Vec<String> },
+    /// Not none of them.
+    AtLeastOne { at_least_one: Vec<String> },
+    /// The first needs the second.
+    Needs { needs: (String, String) },
+}
+
+/// Resources of a type whose property has the same value come first.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct After {
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Dotted paths: a property of theirs, and the one of ours that equals it.
+    pub theirs: String,
+    pub ours: String,
+}
+
+fn physical_name_limit() -> usize {
+    255
+}
+
+fn id() -> String {
+    "id".into()
+}

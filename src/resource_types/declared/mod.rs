@@ -1,0 +1,225 @@
+//! Declared types: the format of a type's YAML file and the one interpreter that runs them all.
+
+mod body;
+mod find;
+mod format;
+mod progress;
+mod special;
+mod steps;
+mod translation;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+pub use format::{After, Declaration, Rule};
+pub(crate) use progress::{Progress, done, next};
+pub(crate) use special::{Plain, Purpose, Special};
+pub(crate) use steps::{Beating, in_error, unknown_status};
+
+use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Work};
+use super::rules;
+use super::schema::{PropertySchema, filled};
+use crate::events::resource::Step;
+use crate::model::{JsonMap, Refusal};
+use crate::openstack::Session;
+
+/// The driver of a type that its file describes, and what the type does otherwise.
+pub struct Declared {
+    declaration: Declaration,
+    special: Arc<dyn Special>,
+}
+
+impl Declared {
+    /// A driver that does what the file says and nothing else.
+    pub fn new(declaration: Declaration) -> Self {
+        Self::with(declaration, Arc::new(Plain))
+    }
+
+    /// A driver that differs from the file in some ways.
+    pub(crate) fn with(declaration: Declaration, special: Arc<dyn Special>) -> Self {
+        Self { declaration, special }
+    }
+
+    /// What the file says.
+    pub fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    pub(crate) fn special(&self) -> &dyn Special {
+        self.special.as_ref()
+    }
+
+    /// The resource's properties with defaults filled in and older names replaced by newer ones.
+    pub(crate) fn properties(&self, given: &JsonMap) -> JsonMap {
+        self.declaration.translated(filled(&self.declaration.properties, given))
+    }
+
+    /// Heat's words for the resource when its class itself decides to replace it.
+    pub(crate) fn replaced_by_class(&self, subject: &Subject) -> UpdateKind {
+        let class = &self.declaration.class;
+        let (name, stack) = (shown(&subject.name), shown(&subject.stack_name));
+        let place = match (&subject.physical_id, &subject.stack_id) {
+            (Some(physical_id), Some(id)) => format!(" [{physical_id}] Stack \"{stack}\" [{id}]"),
+            _ => String::new(),
+        };
+        let reason = format!("The Resource {class} \"{name}\"{place} requires replacement.");
+        UpdateKind::Replace { reason }
+    }
+
+    /// Heat's words for a resource that its properties require to replace.
+    pub(crate) fn replaced(&self, subject: &Subject) -> UpdateKind {
+        UpdateKind::Replace {
+            reason: format!("The Resource {} requires replacement.", shown(&subject.name)),
+        }
+    }
+
+    /// Heat's default rule for a change.
+    pub(crate) fn plain_on_change(
+        &self,
+        subject: &Subject,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        let schema = &self.declaration.properties;
+        let is =
+            |name: &String, flag: fn(&PropertySchema) -> bool| schema.get(name).is_some_and(flag);
+        let immutable: Vec<&str> = changed
+            .iter()
+            .filter(|name| is(name, |property| property.immutable))
+            .map(String::as_str)
+            .collect();
+        if !immutable.is_empty() {
+            let (names, of) = (immutable.join(", "), shown(&subject.name));
+            let type_name = &self.declaration.type_name;
+            return UpdateKind::Refuse(format!(
+                "Update to properties {names} of {of} ({type_name}) is not supported."
+            ));
+        }
+        // A type without any way to update replaces, whatever its schema allows.
+        let updates = self.declaration.update.is_some();
+        if updates && changed.iter().all(|name| is(name, |property| property.update_allowed)) {
+            UpdateKind::InPlace
+        } else {
+            self.replaced(subject)
+        }
+    }
+
+    /// The physical id, or the resource's name before there is one.
+    pub(crate) fn plain_reference(&self, subject: &Subject) -> Value {
+        match &subject.physical_id {
+            Some(id) => id.as_str().into(),
+            None => shown(&subject.name).into(),
+        }
+    }
+}
+
+fn shown(name: &Option<impl std::fmt::Display>) -> String {
+    name.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+#[async_trait]
+impl Driver for Declared {
+    fn first(&self, work: &Work, subject: &Subject) -> Step {
+        self.special.first(self, work, subject)
+    }
+
+    async fn beat(
+        &self,
+        cloud: &Session,
+        work: &Work,
+        subject: &Subject,
+        step: &Step,
+        attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        if step.name == "done" {
+            return Ok(done());
+        }
+        self.special.beat(self, &Beating { cloud, work, subject, step, attempt }).await
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.special.on_change(self, subject, before, changed)
+    }
+
+    async fn replace_failed(&self, cloud: &Session, subject: &Subject) -> bool {
+        let Some(failed) = &self.declaration.failed else { return true };
+        if subject.physical_id.is_none() {
+            return true;
+        }
+        match self.look(cloud, subject).await {
+            Ok(Some(object)) => {
+                let field = failed.field.as_deref().unwrap_or("status");
+                let status = object[field].as_str().unwrap_or_default();
+                failed.replaced_when.iter().any(|bad| bad == status)
+            }
+            Ok(None) | Err(_) => true,
+        }
+    }
+
+    async fn attributes(
+        &self,
+        cloud: &Session,
+        subject: &Subject,
+        wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        let all: Vec<String>;
+        let wanted = match wanted {
+            [] => {
+                all = self.declaration.attributes.keys().cloned().chain(["show".into()]).collect();
+                &all
+            }
+            some => some,
+        };
+        let mut attributes = JsonMap::new();
+        if subject.physical_id.is_none() {
+            return Ok(attributes);
+        }
+        let object = self.show(cloud, subject).await?;
+        for name in wanted {
+            let value = match self.special.attribute(self, cloud, subject, &object, name).await? {
+                Some(value) => value,
+                None if name == "show" => object.clone(),
+                None => {
+                    let schema = self.declaration.attributes.get(name);
+                    let field = schema.and_then(|schema| schema.field.as_ref()).unwrap_or(name);
+                    object.get(field).cloned().unwrap_or_default()
+                }
+            };
+            attributes.insert(name.clone(), value);
+        }
+        Ok(attributes)
+    }
+
+    fn reference(&self, subject: &Subject) -> Value {
+        self.special.reference(self, subject)
+    }
+
+    fn validate(&self, subject: &Subject) -> Result<(), Refusal> {
+        let properties = self.properties(&subject.properties);
+        rules::check(&self.declaration.rules, &properties)?;
+        self.special.validate(&properties)
+    }
+
+    async fn validate_in_cloud(
+        &self,
+        cloud: &Session,
+        properties: &JsonMap,
+    ) -> Result<(), Refusal> {
+        self.special.validate_in_cloud(cloud, &self.properties(properties)).await
+    }
+
+    fn secret_names(&self) -> &[String] {
+        &self.declaration.secrets
+    }
+
+    fn physical_name_limit(&self) -> usize {
+        self.declaration.physical_name_limit
+    }
+}

@@ -1,0 +1,134 @@
+//! What the interpreter remembers between the beats of an action, in the state of its steps.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::events::resource::Step;
+use crate::resource_types::driver::{Beat, DriverError, Learned};
+
+/// How often a deletion or a call that met a conflict is made again. A create that fails is made
+/// again as a whole, where all can see it: by the resource's machine.
+pub(crate) const TRIES_AGAIN_MAX: u32 = 5;
+
+/// The pause before the first repetition; each further one doubles it.
+const PAUSE_FIRST: Duration = Duration::from_millis(500);
+
+/// The memory of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    /// How often the call was made again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) tries: u32,
+    /// The first failure of an action that is made again; it is the one that is told in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<Failure>,
+    /// Which of several calls of the same kind.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) index: u32,
+    /// The end of a pause, and the step behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pause: Option<Box<Pause>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Pause {
+    until: DateTime<Utc>,
+    next: Step,
+}
+
+/// A failure that may still be overcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Failure {
+    class: String,
+    message: String,
+}
+
+impl Failure {
+    fn of(error: &DriverError) -> Self {
+        Self { class: error.class.clone(), message: error.message.clone() }
+    }
+}
+
+impl Pause {
+    fn step(self) -> Step {
+        Progress { pause: Some(Box::new(self)), ..Progress::default() }.look("pause")
+    }
+}
+
+/// The pause before a repetition.
+fn pause(repetitions: u32) -> TimeDelta {
+    let pause = PAUSE_FIRST * 2_u32.pow(repetitions.min(TRIES_AGAIN_MAX));
+    TimeDelta::from_std(pause).unwrap_or_default()
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Progress {
+    /// The memory of a step; of a fresh one it is empty.
+    pub(crate) fn of(step: &Step) -> Self {
+        serde_json::from_value(step.state.clone()).unwrap_or_default()
+    }
+
+    /// The same memory in another step that looks.
+    pub(crate) fn look(self, name: &str) -> Step {
+        Step { name: name.into(), mutates: false, state: self.state() }
+    }
+
+    /// The same memory in another step that changes the cloud.
+    pub(crate) fn change(self, name: &str) -> Step {
+        Step { name: name.into(), mutates: true, state: self.state() }
+    }
+
+    fn state(self) -> serde_json::Value {
+        if self == Self::default() {
+            return serde_json::Value::Null;
+        }
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The memory of a step that follows one of the same kind.
+    pub(crate) fn at(&self, index: u32) -> Self {
+        Self { index, tries: 0, ..self.clone() }
+    }
+
+    /// Begins again with `step` after a pause, or gives up with the first failure.
+    pub(crate) fn again(
+        mut self,
+        now: DateTime<Utc>,
+        error: DriverError,
+        step: impl FnOnce(Self) -> Step,
+    ) -> Result<Beat, DriverError> {
+        let failure = self.failure.get_or_insert(Failure::of(&error)).clone();
+        if self.tries >= TRIES_AGAIN_MAX {
+            return Err(DriverError::fatal(failure.class, failure.message));
+        }
+        let until = now + pause(self.tries);
+        self.tries += 1;
+        Ok(next(Learned::default(), Pause { until, next: step(self) }.step()))
+    }
+
+    /// One look at the clock in a pause.
+    pub(crate) fn paused(self, now: DateTime<Utc>) -> Beat {
+        match self.pause {
+            Some(pause) => match (pause.until - now).to_std() {
+                Ok(left) if !left.is_zero() => Beat::Wait { after: Some(left) },
+                _ => Beat::Next { learned: Learned::default(), next: pause.next },
+            },
+            None => Beat::Done { learned: Learned::default() },
+        }
+    }
+}
+
+/// The next beat is this step.
+pub(crate) fn next(learned: Learned, next: Step) -> Beat {
+    Beat::Next { learned, next }
+}
+
+/// The action is done and nothing was learned by it.
+pub(crate) fn done() -> Beat {
+    Beat::Done { learned: Learned::default() }
+}

@@ -1,0 +1,86 @@
+//! The hatch: what a type does otherwise than its file can say. Each method inherits the
+//! interpreter's way, so that an override is about the difference alone.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::Declared;
+use super::steps::Beating;
+use crate::events::resource::Step;
+use crate::model::{JsonMap, Refusal};
+use crate::openstack::Session;
+use crate::resource_types::driver::{Beat, DriverError, Subject, UpdateKind, Work};
+
+/// What a body is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Create,
+    Update,
+}
+
+/// The differences of one type.
+#[async_trait]
+pub(crate) trait Special: Send + Sync + 'static {
+    /// The step that an action begins with.
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        declared.first_step(work, subject)
+    }
+
+    /// Makes one beat.
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        declared.plain_beat(beating).await
+    }
+
+    /// A last change to the fields of a body.
+    fn body(&self, _purpose: Purpose, _subject: &Subject, _body: &mut JsonMap) {}
+
+    /// How a change is carried out.
+    fn on_change(
+        &self,
+        declared: &Declared,
+        subject: &Subject,
+        _before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        declared.plain_on_change(subject, changed)
+    }
+
+    /// Attributes that the shown object does not have as its fields; the others are read from it.
+    /// `object` is null where the type has no call that shows one.
+    async fn attribute(
+        &self,
+        _declared: &Declared,
+        _cloud: &Session,
+        _subject: &Subject,
+        _object: &Value,
+        _name: &str,
+    ) -> Result<Option<Value>, DriverError> {
+        Ok(None)
+    }
+
+    /// What `get_resource` gives.
+    fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
+        declared.plain_reference(subject)
+    }
+
+    /// What the cloud alone can say of the properties, before anything is created.
+    async fn validate_in_cloud(
+        &self,
+        _cloud: &Session,
+        _properties: &JsonMap,
+    ) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// What the schema cannot say of the properties; they have defaults and newer names.
+    fn validate(&self, _properties: &JsonMap) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+/// A type without differences.
+pub(crate) struct Plain;
+
+impl Special for Plain {}

@@ -1,0 +1,115 @@
+//! Translation of properties before they are used: an older name gives its value to the newer one,
+//! and a name is looked up where an id is wanted.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Declaration;
+use crate::model::JsonMap;
+use crate::openstack::Session;
+use crate::resource_types::driver::DriverError;
+use crate::resource_types::finders;
+
+/// One rule. Paths are dotted and pass through lists: `fixed_ips.subnet`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Translation {
+    /// The value of the sibling `with` stands for the property at `replace`.
+    Replace { replace: String, with: String },
+    /// The value at `resolve` is a name or an id; `finder` gives the id.
+    Resolve { resolve: String, finder: String },
+}
+
+impl Declaration {
+    /// The properties with older names replaced by newer ones.
+    pub fn translated(&self, mut properties: JsonMap) -> JsonMap {
+        for rule in &self.translation {
+            if let Translation::Replace { replace, with } = rule {
+                let path: Vec<&str> = replace.split('.').collect();
+                rename(&mut properties, &path, with);
+            }
+        }
+        properties
+    }
+
+    /// The newer names of those of the properties that have one.
+    pub(crate) fn newer_names(&self, names: &[String]) -> Vec<String> {
+        let newer = |rule: &Translation| match rule {
+            Translation::Replace { replace, with } if names.contains(with) => Some(replace.clone()),
+            Translation::Replace { .. } | Translation::Resolve { .. } => None,
+        };
+        self.translation.iter().filter_map(newer).collect()
+    }
+
+    /// The same with names looked up where ids are wanted.
+    pub(crate) async fn resolved(
+        &self,
+        cloud: &Session,
+        properties: JsonMap,
+    ) -> Result<JsonMap, DriverError> {
+        let mut properties = self.translated(properties);
+        for rule in &self.translation {
+            let Translation::Resolve { resolve, finder } = rule else { continue };
+            let path: Vec<&str> = resolve.split('.').collect();
+            let mut places = Vec::new();
+            if let [name, rest @ ..] = path.as_slice()
+                && let Some(value) = properties.get_mut(*name)
+            {
+                collect(value, rest, &mut places);
+            }
+            for place in places {
+                if let Value::String(text) = place
+                    && !text.is_empty()
+                {
+                    *text = finders::find(cloud, finder, text).await?;
+                }
+            }
+        }
+        Ok(properties)
+    }
+}
+
+/// Moves the value of `from` to the end of the path, in each map that the path reaches.
+pub(super) fn rename(map: &mut JsonMap, path: &[&str], from: &str) {
+    match path {
+        [] => {}
+        [name] => {
+            if let Some(value) = map.shift_remove(from)
+                && !value.is_null()
+            {
+                map.insert((*name).to_owned(), value);
+            }
+        }
+        [step, rest @ ..] => match map.get_mut(*step) {
+            Some(Value::Object(inner)) => rename(inner, rest, from),
+            Some(Value::Array(items)) => {
+                for item in items {
+                    if let Value::Object(inner) = item {
+                        rename(inner, rest, from);
+                    }
+                }
+            }
+            _ => {}
+        },
+    }
+}
+
+/// Every value that the path reaches; at its end, the items of a list one by one.
+fn collect<'a>(value: &'a mut Value, path: &[&str], places: &mut Vec<&'a mut Value>) {
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                collect(item, path, places);
+            }
+        }
+        Value::Object(map) => {
+            if let [step, rest @ ..] = path
+                && let Some(inner) = map.get_mut(*step)
+            {
+                collect(inner, rest, places);
+            }
+        }
+        leaf if path.is_empty() => places.push(leaf),
+        _ => {}
+    }
+}

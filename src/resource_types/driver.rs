@@ -1,0 +1,220 @@
+//! The driver trait: a resource's action as short beats, each safe to repeat.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::clock::Moment;
+use crate::events::resource::Step;
+use crate::model::{JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName};
+use crate::openstack::Session;
+
+/// What a driver is told of the resource it works on. Nothing in it is sealed.
+#[derive(Clone, Debug, Default)]
+pub struct Subject {
+    pub stack_id: Option<StackId>,
+    pub stack_name: Option<StackName>,
+    pub project_id: Option<ProjectId>,
+    pub resource_id: Option<ResourceId>,
+    pub name: Option<ResourceName>,
+    /// `STACK-RESOURCE-SHORTID`, cut to the type's limit: unique to this incarnation, and so the
+    /// token by which a lost call is found again.
+    pub physical_name: String,
+    /// The resolved properties, as given: the driver's schema knows the defaults.
+    pub properties: JsonMap,
+    pub metadata: JsonMap,
+    pub physical_id: Option<String>,
+    /// What earlier beats asked to be remembered.
+    pub data: BTreeMap<String, Value>,
+    /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
+    pub taken: BTreeSet<String>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    Create,
+    /// In place. `before` are the former properties, `changed` the names that differ.
+    Update {
+        before: JsonMap,
+        changed: BTreeSet<String>,
+    },
+    Delete,
+    Check,
+}
+
+/// Whether the call may already have been made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// It was not.
+    First,
+    /// It may have been: its intent is on record and its answer is not. Look for the token in the
+    /// cloud, adopt what is there, and only then call again.
+    Unanswered,
+}
+
+/// What a beat found out and is to be remembered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Learned {
+    /// The cloud's id, where it became known.
+    pub physical_id: Option<String>,
+    /// Resource data; null removes.
+    pub data: BTreeMap<String, Value>,
+}
+
+/// What a beat came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Beat {
+    /// Something was learned; it is written down, and `next` follows at once.
+    Next { learned: Learned, next: Step },
+    /// Not yet: the same step again. `None` leaves the time to the adaptive poller.
+    Wait { after: Option<Duration> },
+    /// The action is done.
+    Done { learned: Learned },
+    /// The update cannot be made in place after all; the reason as the event shows it.
+    Replace { reason: String },
+}
+
+/// What became of an action that needs no call at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LocalOutcome {
+    pub learned: Learned,
+    pub attributes: JsonMap,
+}
+
+/// How a change of properties is to be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpdateKind {
+    /// By calls to the live object.
+    InPlace,
+    /// By a new incarnation. The reason is the event's: `The Resource a requires replacement.`, or,
+    /// where Heat's class itself decides, `The Resource CLASS "a" [phys] Stack … requires
+    /// replacement.`
+    Replace { reason: String },
+    /// Nothing is to be done.
+    Nothing,
+    /// Heat's `NotSupported`: the text.
+    Refuse(String),
+}
+
+/// Why a beat failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{class}: {message}")]
+pub struct DriverError {
+    /// Heat's or its client library's exception class, as status reasons show it: `BadRequest`,
+    /// `Conflict`, `ResourceInError`, …
+    pub class: String,
+    /// The cloud's own words.
+    pub message: String,
+    /// Passing: the beat is made again, with back-off.
+    pub transient: bool,
+    /// The call may have been carried out though no answer came: the next attempt is
+    /// `Attempt::Unanswered`.
+    pub unanswered: bool,
+    /// The cloud's own wish for the pause.
+    pub retry_after: Option<Duration>,
+    /// Another object was in the way: a create is made again as a whole.
+    pub conflict: bool,
+}
+
+impl DriverError {
+    /// An error that is final.
+    pub fn fatal(class: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            class: class.into(),
+            message: message.into(),
+            transient: false,
+            unanswered: false,
+            retry_after: None,
+            conflict: false,
+        }
+    }
+}
+
+/// Runs one resource type. Drivers hold no state of their own: all they know is in the `Subject`
+/// and the `Step`, so that any beat can be made by a process that was started after the one before.
+#[async_trait]
+pub trait Driver: Send + Sync + 'static {
+    /// The outcome of an action that needs neither a call nor time (OS::Heat::Value, …). Pure but
+    /// for the moment's chance. `None`: beats are needed.
+    fn local(
+        &self,
+        _work: &Work,
+        _subject: &Subject,
+        _moment: &Moment<'_>,
+    ) -> Option<Result<LocalOutcome, DriverError>> {
+        None
+    }
+
+    /// The step that an action begins with.
+    fn first(&self, work: &Work, subject: &Subject) -> Step;
+
+    /// Makes one beat.
+    async fn beat(
+        &self,
+        cloud: &Session,
+        work: &Work,
+        subject: &Subject,
+        step: &Step,
+        attempt: Attempt,
+    ) -> Result<Beat, DriverError>;
+
+    /// How a change is carried out; `changed` is never empty. The default rule of Heat: replace
+    /// when a changed property is not update_allowed.
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind;
+
+    /// Whether a FAILED resource is replaced by the next update (Heat's `needs_replace_failed`),
+    /// asked of the cloud where the type keeps a live object. Default: replaced.
+    async fn replace_failed(&self, _cloud: &Session, _subject: &Subject) -> bool {
+        true
+    }
+
+    /// The attributes asked for, from the cloud's present state. Empty asks for all.
+    async fn attributes(
+        &self,
+        cloud: &Session,
+        subject: &Subject,
+        wanted: &[String],
+    ) -> Result<JsonMap, DriverError>;
+
+    /// What `get_resource` gives (Heat's FnGetRefId): the physical id, unless the type says else.
+    fn reference(&self, subject: &Subject) -> Value {
+        match &subject.physical_id {
+            Some(id) => Value::String(id.clone()),
+            None => subject.name.as_ref().map_or(Value::Null, |name| name.as_str().into()),
+        }
+    }
+
+    /// What the type's schema cannot say of its properties, checked before anything is created.
+    /// Values that depend on other resources stand for them: a reference is the resource's name,
+    /// an attribute is null. The text of the refusal is final.
+    fn validate(&self, _subject: &Subject) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// What the cloud alone can say of the properties, checked before anything is created.
+    async fn validate_in_cloud(
+        &self,
+        _cloud: &Session,
+        _properties: &JsonMap,
+    ) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// The names of properties and attributes whose values are secrets (passwords, private keys).
+    fn secret_names(&self) -> &[String] {
+        &[]
+    }
+
+    /// The longest physical name that the type takes (Heat's `physical_resource_name_limit`).
+    fn physical_name_limit(&self) -> usize {
+        255
+    }
+}

@@ -1,0 +1,224 @@
+//! Looking up objects of the cloud by name or id: where a property wants an id, and where a custom
+//! constraint wants something that exists.
+
+use serde_json::Value;
+
+use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::resource_types::driver::DriverError;
+
+/// How one kind of object is found.
+struct Finder {
+    name: &'static str,
+    service: Service,
+    path: &'static str,
+    /// The key around a list, and around a single object.
+    list: &'static str,
+    one: &'static str,
+    by: By,
+    /// The word for it in Heat's messages.
+    entity: &'static str,
+}
+
+/// The ways of finding.
+enum By {
+    /// Filtered lists, by id and then by name, as Neutron's client does it.
+    Filters,
+    /// A look at the id, then a list that is searched for the name.
+    IdThenList(&'static str),
+    /// A look at the id and nothing else.
+    Id,
+    /// A list that is searched for id and name.
+    List,
+    /// What looks like an id is one; a name is looked for among the project's own.
+    Own,
+}
+
+macro_rules! finders {
+    ($($name:literal: $service:ident $path:literal $list:literal $one:literal $by:expr, $entity:literal;)*) => {
+        const FINDERS: &[Finder] = &[$(Finder {
+            name: $name,
+            service: Service::$service,
+            path: $path,
+            list: $list,
+            one: $one,
+            by: $by,
+            entity: $entity,
+        }),*];
+    };
+}
+
+finders! {
+    "cinder.backup": Volume "/backups" "backups" "backup" By::Id, "Volume backup";
+    "cinder.snapshot": Volume "/snapshots" "snapshots" "snapshot" By::Id, "VolumeSnapshot";
+    "cinder.volume": Volume "/volumes" "volumes" "volume" By::Id, "Volume";
+    "cinder.vtype": Volume "/types" "volume_types" "volume_type" By::List, "VolumeType";
+    "glance.image": Image "/v2/images" "images" "" By::IdThenList("/v2/images"), "Image";
+    "keystone.project": Identity "/v3/projects" "projects" "project"
+        By::IdThenList("/v3/projects"), "KeystoneProject";
+    "keystone.user": Identity "/v3/users" "users" "user" By::IdThenList("/v3/users"), "KeystoneUser";
+    "neutron.network": Network "/v2.0/networks" "networks" "network" By::Filters, "network";
+    "neutron.own_security_group": Network "/v2.0/security-groups" "security_groups"
+        "security_group" By::Own, "Resource";
+    "neutron.port": Network "/v2.0/ports" "ports" "port" By::Filters, "port";
+    "neutron.qos_policy": Network "/v2.0/qos/policies" "policies" "policy" By::Filters, "policy";
+    "neutron.router": Network "/v2.0/routers" "routers" "router" By::Filters, "router";
+    "neutron.security_group": Network "/v2.0/security-groups" "security_groups" "security_group"
+        By::Filters, "security_group";
+    "neutron.segment": Network "/v2.0/segments" "segments" "segment" By::Filters, "segment";
+    "neutron.subnet": Network "/v2.0/subnets" "subnets" "subnet" By::Filters, "subnet";
+    "neutron.subnetpool": Network "/v2.0/subnetpools" "subnetpools" "subnetpool"
+        By::Filters, "subnetpool";
+    "nova.flavor": Compute "/flavors" "flavors" "flavor" By::IdThenList("/flavors/detail"), "Flavor";
+    "nova.keypair": Compute "/os-keypairs" "keypairs" "keypair" By::Id, "Key";
+    "nova.server": Compute "/servers" "servers" "server" By::Id, "Server";
+}
+
+/// The id of the object that has the name or the id.
+pub(crate) async fn find(
+    cloud: &Session,
+    finder: &str,
+    wanted: &str,
+) -> Result<String, DriverError> {
+    let known = FINDERS.iter().find(|known| known.name == finder).ok_or_else(|| {
+        DriverError::fatal("InvalidSchemaError", format!("there is no finder {finder:?}"))
+    })?;
+    known.find(cloud, wanted).await
+}
+
+/// Whether there is a finder of this name.
+pub(crate) fn exists(finder: &str) -> bool {
+    FINDERS.iter().any(|known| known.name == finder)
+}
+
+impl Finder {
+    async fn find(&self, cloud: &Session, wanted: &str) -> Result<String, DriverError> {
+        match self.by {
+            By::Filters => {
+                for filter in ["id", "name"] {
+                    // A name goes to the filter of ids as well; Neutron takes any text there.
+                    let request = self.get(self.path).query(filter, wanted).query("fields", "id");
+                    let found = self.listed(cloud, request).await?;
+                    if let Some(id) = self.only(&found, wanted)? {
+                        return Ok(id);
+                    }
+                }
+                Err(self.missing(wanted))
+            }
+            By::Id => self.by_id(cloud, wanted).await?.ok_or_else(|| self.missing(wanted)),
+            By::IdThenList(path) => {
+                if let Some(id) = self.by_id(cloud, wanted).await? {
+                    return Ok(id);
+                }
+                let mut request = self.get(path);
+                if self.service == Service::Compute {
+                    // Private flavors are listed only when they are asked for.
+                    request = request.query("is_public", "None");
+                } else {
+                    request = request.query("name", wanted);
+                }
+                self.search(cloud, request, wanted).await
+            }
+            By::Own if uuid::Uuid::parse_str(wanted).is_ok() => Ok(wanted.to_owned()),
+            By::Own => {
+                let project = cloud.project_id().await?;
+                let request = self.get(self.path).query("project_id", project.as_str());
+                self.search(cloud, request, wanted).await
+            }
+            By::List => {
+                let request = self.get(self.path).query("is_public", "None");
+                self.search(cloud, request, wanted).await
+            }
+        }
+    }
+
+    fn get(&self, path: &str) -> Request {
+        Request::get(self.service.clone(), path)
+    }
+
+    async fn by_id(&self, cloud: &Session, id: &str) -> Result<Option<String>, DriverError> {
+        // Glance looks at ids only where they look like one.
+        if self.service == Service::Image && uuid::Uuid::parse_str(id).is_err() {
+            return Ok(None);
+        }
+        let request = self.get(&format!("{}/{}", self.path, path_segment(id)));
+        match cloud.send(request).await {
+            Ok(response) => {
+                let body = response.json()?;
+                let object = body.get(self.one).unwrap_or(&body);
+                Ok(Some(object["id"].as_str().unwrap_or(id).to_owned()))
+            }
+            Err(error) if error.is_not_found() || error.status() == Some(400) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn listed(&self, cloud: &Session, request: Request) -> Result<Vec<Value>, CloudError> {
+        let mut body = cloud.send(request).await?.json()?;
+        match body.get_mut(self.list).map(Value::take) {
+            Some(Value::Array(list)) => Ok(list),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    async fn search(
+        &self,
+        cloud: &Session,
+        request: Request,
+        wanted: &str,
+    ) -> Result<String, DriverError> {
+        let mut found = self.listed(cloud, request).await?;
+        found.retain(|object| object["name"] == wanted || object["id"] == wanted);
+        self.only(&found, wanted)?.ok_or_else(|| self.missing(wanted))
+    }
+
+    fn only(&self, found: &[Value], wanted: &str) -> Result<Option<String>, DriverError> {
+        match found {
+            [] => Ok(None),
+            [one] => Ok(one["id"].as_str().map(str::to_owned)),
+            _ => Err(self.ambiguous(wanted)),
+        }
+    }
+
+    fn missing(&self, wanted: &str) -> DriverError {
+        let entity = self.entity;
+        match (&self.by, &self.service) {
+            (By::Filters, _) => DriverError::fatal(
+                "NotFound",
+                format!("Unable to find {entity} with name or id '{wanted}'"),
+            ),
+            (_, Service::Image) => DriverError::fatal(
+                "EntityMatchNotFound",
+                format!("No {entity} matching {{'name': '{wanted}'}}."),
+            ),
+            (By::IdThenList(_), Service::Compute) => DriverError::fatal(
+                "NotFound",
+                format!("No {entity} matching {{'name': '{wanted}'}}. (HTTP 404)"),
+            ),
+            _ => DriverError::fatal(
+                "EntityNotFound",
+                format!("The {entity} ({wanted}) could not be found."),
+            ),
+        }
+    }
+
+    fn ambiguous(&self, wanted: &str) -> DriverError {
+        let entity = self.entity;
+        match self.by {
+            By::Filters => DriverError::fatal(
+                "NeutronClientNoUniqueMatch",
+                format!(
+                    "Multiple {entity} matches found for name '{wanted}', use an ID to be more \
+                     specific."
+                ),
+            ),
+            By::Own => DriverError::fatal(
+                "PhysicalResourceNameAmbiguity",
+                format!("Multiple physical resources were found with name ({wanted})."),
+            ),
+            By::IdThenList(_) | By::Id | By::List => DriverError::fatal(
+                "EntityUniqueMatchNotFound",
+                format!("No {entity} unique match found for {{'name': '{wanted}'}}."),
+            ),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a resource is: property and attribute schemas, and the drivers that turn its actions into
+//! cloud calls. Most types are data, run by one interpreter (`declared`).
+
+pub mod constraints;
+pub mod declared;
+pub mod driver;
+pub(crate) mod finders;
+mod implicit;
+pub(crate) mod python;
+pub mod registry;
+mod rules;
+pub mod schema;
+mod show;
+mod types;
+mod validate;
+pub mod values;
+
+pub use declared::Declaration;
+pub use driver::{
+    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
+};
+pub use registry::{Registry, RegistryError};
+pub use show::{TemplateKind, TypeFilter};

@@ -1,0 +1,183 @@
+//! The schema of a type: its properties, nested as deep as they go, and its attributes, as its
+//! YAML file declares them.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::model::JsonMap;
+use crate::template::constraints::Constraint;
+
+/// Properties or keys by name, in the order of the file.
+pub type Properties = IndexMap<String, PropertySchema>;
+
+/// The data types of Heat's properties and attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    String,
+    Integer,
+    Number,
+    Boolean,
+    List,
+    Map,
+    Any,
+}
+
+impl Kind {
+    /// The word that the API shows: `string`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::String => "string",
+            Kind::Integer => "integer",
+            Kind::Number => "number",
+            Kind::Boolean => "boolean",
+            Kind::List => "list",
+            Kind::Map => "map",
+            Kind::Any => "any",
+        }
+    }
+}
+
+/// One property, one key of a map or the items of a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PropertySchema {
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    #[serde(default)]
+    pub description: Option<String>,
+    #[serde(default)]
+    pub default: Option<Value>,
+    #[serde(default)]
+    pub required: bool,
+    #[serde(default)]
+    pub update_allowed: bool,
+    #[serde(default)]
+    pub immutable: bool,
+    #[serde(default)]
+    pub constraints: Vec<Constraint>,
+    /// What each item of a list is.
+    #[serde(default)]
+    pub items: Option<Box<PropertySchema>>,
+    /// The keys of a map that has a fixed set of them.
+    #[serde(default)]
+    pub keys: Option<Properties>,
+    #[serde(default)]
+    pub support: Support,
+}
+
+/// One attribute.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttributeSchema {
+    #[serde(rename = "type", default)]
+    pub kind: Option<Kind>,
+    #[serde(default)]
+    pub description: Option<String>,
+    #[serde(default)]
+    pub support: Support,
+    /// Where the value lies in the shown object, when not under the attribute's own name.
+    #[serde(default)]
+    pub field: Option<String>,
+}
+
+/// Since when and how well something is supported; the newest status first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Support(pub Vec<SupportStatus>);
+
+/// One status in the life of a type, property or attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SupportStatus {
+    pub status: String,
+    #[serde(default)]
+    pub version: Option<String>,
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
+impl Default for Support {
+    fn default() -> Self {
+        Self::since(None)
+    }
+}
+
+impl Support {
+    fn since(version: Option<String>) -> Self {
+        Self(vec![SupportStatus { status: "SUPPORTED".into(), version, message: None }])
+    }
+
+    /// The present status.
+    pub fn status(&self) -> &str {
+        self.0.first().map_or("SUPPORTED", |newest| &newest.status)
+    }
+
+    /// The release of the present status.
+    pub fn version(&self) -> Option<&str> {
+        self.0.first().and_then(|newest| newest.version.as_deref())
+    }
+
+    /// Hidden things still work, but no list shows them.
+    pub fn is_hidden(&self) -> bool {
+        self.status() == "HIDDEN"
+    }
+}
+
+/// A release (`"5.0.0"`), or the statuses, newest first.
+impl<'de> Deserialize<'de> for Support {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Since(String),
+            Statuses(Vec<SupportStatus>),
+        }
+        Ok(match Written::deserialize(deserializer)? {
+            Written::Since(version) => Self::since(Some(version)),
+            Written::Statuses(statuses) => Self(statuses),
+        })
+    }
+}
+
+impl PropertySchema {
+    /// A property of which nothing but its type is known.
+    pub fn of(kind: Kind) -> Self {
+        Self {
+            kind,
+            description: None,
+            default: None,
+            required: false,
+            update_allowed: false,
+            immutable: false,
+            constraints: Vec::new(),
+            items: None,
+            keys: None,
+            support: Support::default(),
+        }
+    }
+
+    /// The value with the defaults of all unset keys filled in.
+    pub fn filled(&self, value: &Value) -> Value {
+        match (value, &self.keys, &self.items) {
+            (Value::Object(map), Some(keys), _) => Value::Object(filled(keys, map)),
+            (Value::Array(list), _, Some(items)) => {
+                Value::Array(list.iter().map(|item| items.filled(item)).collect())
+            }
+            _ => value.clone(),
+        }
+    }
+}
+
+/// The given values with the defaults of all unset properties filled in, in the schema's order;
+/// what has neither stays out.
+pub fn filled(schema: &Properties, given: &JsonMap) -> JsonMap {
+    let mut all = JsonMap::new();
+    for (name, property) in schema {
+        let value = given.get(name).or(property.default.as_ref());
+        if let Some(value) = value {
+            all.insert(name.clone(), property.filled(value));
+        }
+    }
+    all
+}

@@ -1,0 +1,258 @@
+//! OS::Cinder::Volume: made from several sources, grown and retyped in place; its attributes read
+//! as texts.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{VOLUMES, text};
+use crate::events::resource::Step;
+use crate::model::{JsonMap, Refusal};
+use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{
+    Beating, Declared, Progress, Purpose, Special, done, in_error, next, unknown_status,
+};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::python;
+use crate::resource_types::rules::conflict;
+
+pub(crate) struct Volume;
+
+/// The stages of an update in their order, and the properties that ask for them.
+const STAGES: [(&str, &[&str]); 5] = [
+    ("describe", &["name", "description"]),
+    ("metadata", &["metadata"]),
+    ("retype", &["volume_type"]),
+    ("extend", &["size"]),
+    ("read_only", &["read_only"]),
+];
+
+/// What follows a stage of an update.
+fn after(stage: &str, changed: &BTreeSet<String>) -> Step {
+    let passed = STAGES.iter().position(|(name, _)| *name == stage).map_or(0, |index| index + 1);
+    let mut left = STAGES.iter().skip(passed);
+    match left.find(|(_, asks)| asks.iter().any(|name| changed.contains(*name))) {
+        Some((name, _)) => Progress::default().change(name),
+        None => Progress::default().look("done"),
+    }
+}
+
+fn request(method: Method, subject: &Subject, rest: &str) -> Request {
+    let id = path_segment(subject.physical_id.as_deref().unwrap_or_default());
+    Request::new(method, Service::Volume, format!("/volumes/{id}{rest}"))
+}
+
+async fn poll(cloud: &Session, subject: &Subject) -> Result<Value, DriverError> {
+    let id = subject.physical_id.as_deref().unwrap_or_default();
+    Ok(cloud.poll_one(&VOLUMES, id).await?)
+}
+
+#[async_trait]
+impl Special for Volume {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        match work {
+            Work::Update { changed, .. } => after("", changed),
+            Work::Create if text(&subject.properties, "backup_id").is_some() => {
+                Progress::default().change("restore")
+            }
+            Work::Create | Work::Delete | Work::Check => declared.first_step(work, subject),
+        }
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        let given = declared.properties(&subject.properties);
+        let following = |stage: &str| match work {
+            Work::Update { changed, .. } => next(Learned::default(), after(stage, changed)),
+            Work::Create | Work::Delete | Work::Check => done(),
+        };
+        match step.name.as_str() {
+            "restore" => restore(declared, beating).await,
+            "ready" => {
+                let volume = poll(cloud, subject).await?;
+                match volume["status"].as_str().unwrap_or_default() {
+                    "available" if wants_read_only(&given) && *work == Work::Create => {
+                        Ok(next(Learned::default(), Progress::default().change("read_only")))
+                    }
+                    "available" => Ok(done()),
+                    "creating" | "restoring-backup" | "downloading" => {
+                        Ok(Beat::Wait { after: None })
+                    }
+                    status if status.starts_with("error") => Err(in_error(status, "Unknown")),
+                    other => Err(unknown_status("Volume create failed", other)),
+                }
+            }
+            "describe" => {
+                let name = text(&given, "name").unwrap_or(&subject.physical_name);
+                let description = text(&given, "description").unwrap_or(&subject.physical_name);
+                let body = json!({ "volume": { "name": name, "description": description } });
+                cloud.send(request(Method::Put, subject, "").json(body)).await?;
+                Ok(match work {
+                    Work::Create => next(Learned::default(), Progress::default().look("ready")),
+                    Work::Update { .. } | Work::Delete | Work::Check => following("describe"),
+                })
+            }
+            "metadata" => {
+                let metadata = given.get("metadata").cloned().unwrap_or_else(|| json!({}));
+                let body = json!({ "metadata": metadata });
+                cloud.send(request(Method::Put, subject, "/metadata").json(body)).await?;
+                Ok(following("metadata"))
+            }
+            "retype" => {
+                let new_type = given.get("volume_type").cloned().unwrap_or_default();
+                if !(beating.is_unanswered()
+                    && poll(cloud, subject).await?["volume_type"] == new_type)
+                {
+                    let body = json!({ "os-retype": { "new_type": new_type, "migration_policy": "never" } });
+                    cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
+                }
+                Ok(following("retype"))
+            }
+            "extend" => extend(beating, &given).await,
+            "extended" => {
+                let volume = poll(cloud, subject).await?;
+                match volume["status"].as_str().unwrap_or_default() {
+                    "extending" => Ok(Beat::Wait { after: None }),
+                    "available" | "in-use" if volume["size"] != given["size"] => {
+                        Ok(Beat::Wait { after: None })
+                    }
+                    "available" | "in-use" => Ok(following("extend")),
+                    other => Err(unknown_status("Volume resize failed", other)),
+                }
+            }
+            "read_only" => {
+                let body =
+                    json!({ "os-update_readonly_flag": { "readonly": wants_read_only(&given) } });
+                cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
+                Ok(following("read_only"))
+            }
+            "delete" => match declared.look(cloud, subject).await? {
+                Some(volume) if volume["status"] == "in-use" => {
+                    Err(DriverError::fatal("Error", "Volume in use"))
+                }
+                Some(volume) if volume["status"] == "deleting" => {
+                    Ok(next(Learned::default(), beating.progress().look("gone")))
+                }
+                // A delete that overtakes the create: Cinder refuses it until the volume is whole.
+                Some(volume) if is_in_passing(&volume["status"]) => Ok(Beat::Wait { after: None }),
+                _ => declared.plain_beat(beating).await,
+            },
+            "check" => {
+                let volume = declared.show(cloud, subject).await?;
+                match volume["status"].as_str().unwrap_or_default() {
+                    "available" | "in-use" => Ok(done()),
+                    other => Err(DriverError::fatal(
+                        "Error",
+                        format!("'status': expected '['available', 'in-use']', got '{other}'"),
+                    )),
+                }
+            }
+            _ => declared.plain_beat(beating).await,
+        }
+    }
+
+    fn body(&self, purpose: Purpose, subject: &Subject, body: &mut JsonMap) {
+        if purpose == Purpose::Create && text(body, "description").is_none() {
+            body.insert("description".into(), subject.physical_name.as_str().into());
+        }
+    }
+
+    async fn attribute(
+        &self,
+        _declared: &Declared,
+        _cloud: &Session,
+        _subject: &Subject,
+        object: &Value,
+        name: &str,
+    ) -> Result<Option<Value>, DriverError> {
+        Ok(Some(match name {
+            "show" => return Ok(None),
+            "metadata_values" => object["metadata"].clone(),
+            "metadata" => object["metadata"].to_string().into(),
+            "attachments_list" => object["attachments"].clone(),
+            "display_name" => python::text(&object["name"]).into(),
+            "display_description" => python::text(&object["description"]).into(),
+            other => python::text(&object[other]).into(),
+        }))
+    }
+
+    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
+        let is_set = |name: &&str| properties.get(*name).is_some_and(|value| !value.is_null());
+        if is_set(&"backup_id") {
+            return Ok(());
+        }
+        let sources: Vec<&str> =
+            ["snapshot_id", "source_volid", "image"].into_iter().filter(is_set).collect();
+        let has_size = properties.get("size").is_some_and(|size| !size.is_null());
+        if has_size {
+            return if sources.len() > 1 { Err(conflict(&sources)) } else { Ok(()) };
+        }
+        match sources.as_slice() {
+            ["snapshot_id"] | ["source_volid"] => Ok(()),
+            [] | ["image"] => Err(Refusal::validation(
+                "If \"size\" is not provided, one of \"image\", \"imageRef\", \"source_volid\", \
+                 \"snapshot_id\" must be provided.",
+            )),
+            several => Err(conflict(several)),
+        }
+    }
+}
+
+/// Whether Cinder is at work on a volume and will come to an end of it.
+fn is_in_passing(status: &Value) -> bool {
+    const STATUSES: [&str; 8] = [
+        "creating",
+        "downloading",
+        "restoring-backup",
+        "extending",
+        "retyping",
+        "uploading",
+        "attaching",
+        "detaching",
+    ];
+    status.as_str().is_some_and(|status| STATUSES.contains(&status))
+}
+
+fn wants_read_only(properties: &JsonMap) -> bool {
+    properties.get("read_only") == Some(&Value::Bool(true))
+}
+
+/// Makes a volume of a backup; it bears the token as its name until it is described.
+async fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let unnamed = {
+        let mut unnamed = subject.clone();
+        unnamed.properties.shift_remove("name");
+        unnamed
+    };
+    let found = if beating.is_unanswered() { declared.find(cloud, &unnamed).await? } else { None };
+    let id = match found {
+        Some(volume) => volume["id"].as_str().map(str::to_owned),
+        None => {
+            let backup = path_segment(text(&subject.properties, "backup_id").unwrap_or_default());
+            let body = json!({ "restore": { "name": subject.physical_name } });
+            let request =
+                Request::post(Service::Volume, format!("/backups/{backup}/restore")).json(body);
+            let restored = cloud.send(request).await?.json()?;
+            restored["restore"]["volume_id"].as_str().map(str::to_owned)
+        }
+    };
+    let learned = Learned { physical_id: id, ..Learned::default() };
+    Ok(next(learned, Progress::default().change("describe")))
+}
+
+async fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let wanted = given.get("size").and_then(Value::as_i64).unwrap_or_default();
+    let volume = poll(cloud, subject).await?;
+    let size = volume["size"].as_i64().unwrap_or_default();
+    if wanted < size {
+        return Err(DriverError::fatal("NotSupported", "Shrinking volume is not supported."));
+    }
+    if wanted > size && volume["status"] != "extending" {
+        let body = json!({ "os-extend": { "new_size": wanted } });
+        cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
+    }
+    Ok(next(Learned::default(), Progress::default().look("extended")))
+}

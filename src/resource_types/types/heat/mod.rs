@@ -1,0 +1,16 @@
+//! OS::Heat::*: types of Heat's own, which need no cloud.
+
+pub(super) mod delay;
+pub(super) mod none;
+pub(super) mod random_string;
+pub(super) mod test_resource;
+pub(super) mod value;
+mod wait;
+
+use crate::resource_types::driver::{Learned, LocalOutcome, Subject};
+
+/// The outcome of a creation that gives the resource its physical name as its id.
+fn named(subject: &Subject) -> LocalOutcome {
+    let physical_id = Some(subject.physical_name.clone());
+    LocalOutcome { learned: Learned { physical_id, ..Learned::default() }, ..Default::default() }
+}

@@ -1,0 +1,106 @@
+//! OS::Heat::Value: an expression of the template as an attribute, read as a type of its choice.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::named;
+use crate::clock::Moment;
+use crate::events::resource::Step;
+use crate::model::{JsonMap, Refusal};
+use crate::openstack::Session;
+use crate::resource_types::declared::Declared;
+use crate::resource_types::driver::{
+    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
+};
+use crate::resource_types::schema::{Kind, PropertySchema};
+use crate::resource_types::values::{Check, Problem};
+
+pub(crate) struct StoredValue(pub(crate) Arc<Declared>);
+
+impl StoredValue {
+    /// The value as the type says.
+    fn value(&self, properties: &JsonMap) -> Result<Value, Problem> {
+        let value = properties.get("value").unwrap_or(&Value::Null);
+        let kind = match properties.get("type").and_then(Value::as_str) {
+            Some("string") => Kind::String,
+            Some("number") => Kind::Number,
+            Some("comma_delimited_list") => Kind::List,
+            Some("json") => Kind::Map,
+            Some("boolean") => Kind::Boolean,
+            _ => return Ok(value.clone()),
+        };
+        PropertySchema::of(kind).read(value, Check::All)
+    }
+
+    fn attributes_of(&self, properties: &JsonMap) -> Result<JsonMap, DriverError> {
+        let value = self
+            .value(properties)
+            .map_err(|problem| DriverError::fatal("ValueError", problem.message))?;
+        Ok(JsonMap::from_iter([("value".to_owned(), value)]))
+    }
+}
+
+#[async_trait]
+impl Driver for StoredValue {
+    fn local(
+        &self,
+        work: &Work,
+        subject: &Subject,
+        _moment: &Moment<'_>,
+    ) -> Option<Result<LocalOutcome, DriverError>> {
+        Some(match work {
+            Work::Create => self
+                .attributes_of(&subject.properties)
+                .map(|attributes| LocalOutcome { attributes, ..named(subject) }),
+            Work::Update { .. } | Work::Check => self
+                .attributes_of(&subject.properties)
+                .map(|attributes| LocalOutcome { attributes, ..LocalOutcome::default() }),
+            Work::Delete => Ok(LocalOutcome::default()),
+        })
+    }
+
+    fn first(&self, work: &Work, subject: &Subject) -> Step {
+        self.0.first(work, subject)
+    }
+
+    async fn beat(
+        &self,
+        _cloud: &Session,
+        _work: &Work,
+        _subject: &Subject,
+        _step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        Ok(Beat::Done { learned: Learned::default() })
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.0.on_change(subject, before, changed)
+    }
+
+    async fn attributes(
+        &self,
+        _cloud: &Session,
+        subject: &Subject,
+        _wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        self.attributes_of(&subject.properties)
+    }
+
+    fn validate(&self, subject: &Subject) -> Result<(), Refusal> {
+        let problem = |mut problem: Problem| {
+            problem.path.insert(0, "value".into());
+            let name = subject.name.as_ref().map_or("", |name| name.as_str());
+            problem.refusal(&["resources", name, "properties"])
+        };
+        self.value(&subject.properties).map(|_| ()).map_err(problem)
+    }
+}

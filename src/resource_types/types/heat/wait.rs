@@ -1,0 +1,50 @@
+//! A wait that outlives the process: its end is kept in the step.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::events::resource::Step;
+
+/// How soon a wait without end is looked at again.
+const ENDLESS_LOOK: Duration = Duration::from_secs(3600);
+
+/// When a wait is over; never, without a time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Wait {
+    until: Option<DateTime<Utc>>,
+}
+
+impl Wait {
+    /// The step before the wait has begun.
+    pub(super) fn step() -> Step {
+        Step { name: "wait".into(), ..Step::default() }
+    }
+
+    /// The step of a wait that begins now. No length: it never ends.
+    pub(super) fn begin(now: DateTime<Utc>, length: Option<Duration>) -> Step {
+        let length = length.and_then(|length| TimeDelta::from_std(length).ok());
+        let until = length.and_then(|length| now.checked_add_signed(length));
+        Step { state: serde_json::json!({ "until": until }), ..Self::step() }
+    }
+
+    /// The wait of a step, when it has begun.
+    pub(super) fn of(step: &Step) -> Option<Self> {
+        serde_json::from_value(step.state.clone()).ok()
+    }
+
+    /// What is left of it.
+    pub(super) fn remaining(&self, now: DateTime<Utc>) -> Option<Duration> {
+        match self.until {
+            None => Some(ENDLESS_LOOK),
+            Some(until) => (until - now).to_std().ok().filter(|left| !left.is_zero()),
+        }
+    }
+}
+
+/// A property as a number of seconds.
+pub(super) fn seconds(value: Option<&Value>) -> f64 {
+    value.and_then(Value::as_f64).unwrap_or(0.0)
+}

@@ -1,0 +1,69 @@
+//! The types that come with Hearth: one YAML file each, and a driver of its own where a type does
+//! something that no call describes.
+
+mod cinder;
+mod glance;
+mod heat;
+mod neutron;
+mod nova;
+mod swift;
+
+use std::sync::Arc;
+
+use super::declared::{Declared, Plain, Special};
+use super::driver::Driver;
+
+/// A type file, embedded, and what runs it.
+pub(super) struct BuiltIn {
+    pub(super) file: &'static str,
+    pub(super) yaml: &'static str,
+    pub(super) driver: Runs,
+}
+
+/// What runs a type.
+pub(super) enum Runs {
+    /// The interpreter, with what the type does otherwise.
+    Declared(fn() -> Arc<dyn Special>),
+    /// A driver of its own.
+    Own(fn(Arc<Declared>) -> Arc<dyn Driver>),
+}
+
+macro_rules! built_in {
+    ($($file:literal $(+ $special:path)? $(=> $driver:path)?),* $(,)?) => {
+        &[$(BuiltIn {
+            file: $file,
+            yaml: include_str!($file),
+            driver: built_in!(@ $($special)? $(=> $driver)?),
+        }),*]
+    };
+    (@) => { Runs::Declared(|| Arc::new(Plain)) };
+    (@ $special:path) => { Runs::Declared(|| Arc::new($special)) };
+    (@ => $driver:path) => { Runs::Own(|declared| Arc::new($driver(declared))) };
+}
+
+/// Every built-in type.
+pub(super) const BUILT_IN: &[BuiltIn] = built_in![
+    "heat/delay.yaml" => heat::delay::Delay,
+    "heat/none.yaml" => heat::none::Nothing,
+    "heat/random_string.yaml" => heat::random_string::RandomString,
+    "heat/test_resource.yaml" => heat::test_resource::TestResource,
+    "heat/value.yaml" => heat::value::StoredValue,
+    "cinder/volume.yaml" + cinder::volume::Volume,
+    "cinder/volume_attachment.yaml" + cinder::volume_attachment::VolumeAttachment,
+    "glance/web_image.yaml" + glance::web_image::WebImage,
+    "neutron/floating_ip.yaml",
+    "neutron/floating_ip_association.yaml"
+        + neutron::floating_ip_association::FloatingIpAssociation,
+    "neutron/net.yaml" + neutron::agents::Net,
+    "neutron/port.yaml" + neutron::port::Port,
+    "neutron/router.yaml" + neutron::agents::Router,
+    "neutron/router_interface.yaml" + neutron::router_interface::RouterInterface,
+    "neutron/security_group.yaml" + neutron::security_group::SecurityGroup,
+    "neutron/security_group_rule.yaml" + neutron::security_group_rule::SecurityGroupRule,
+    "neutron/subnet.yaml" + neutron::subnet::Subnet,
+    "nova/flavor.yaml" + nova::flavor::Flavor,
+    "nova/key_pair.yaml" + nova::key_pair::KeyPair,
+    "nova/server.yaml" + nova::server::Server,
+    "nova/server_group.yaml" + nova::server_group::ServerGroup,
+    "swift/container.yaml" + swift::container::Container,
+];

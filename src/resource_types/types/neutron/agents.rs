@@ -1,0 +1,184 @@
+//! Agents that are chosen by hand, for networks and routers alike: one is moved each beat, so that
+//! each call is on record before it leaves.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::text;
+use crate::events::resource::Step;
+use crate::model::{JsonMap, Refusal};
+use crate::openstack::{Method, Request, Session, path_segment};
+use crate::resource_types::declared::{Beating, Declared, Progress, Special, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::rules::conflict;
+
+/// How Neutron lists and moves agents of one kind.
+struct Kind {
+    /// The properties that name agents.
+    properties: &'static [&'static str],
+    /// The path of the object's agents: `…/{id}/l3-agents`.
+    list: &'static str,
+    /// The objects of an agent, as its path ends: `l3-routers`.
+    objects: &'static str,
+    /// The field of the object's id in a body.
+    field: &'static str,
+}
+
+const L3: Kind = Kind {
+    properties: &["l3_agent_ids", "l3_agent_id"],
+    list: "/v2.0/routers/{id}/l3-agents",
+    objects: "l3-routers",
+    field: "router_id",
+};
+
+const DHCP: Kind = Kind {
+    properties: &["dhcp_agent_ids"],
+    list: "/v2.0/networks/{id}/dhcp-agents",
+    objects: "dhcp-networks",
+    field: "network_id",
+};
+
+/// OS::Neutron::Router.
+pub(crate) struct Router;
+
+/// OS::Neutron::Net.
+pub(crate) struct Net;
+
+#[async_trait]
+impl Special for Router {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        L3.first(declared, work, subject)
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        L3.beat(declared, beating).await
+    }
+
+    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
+        let holds = |name| properties.get(name) == Some(&Value::Bool(true));
+        let agents = L3.wanted(properties);
+        if holds("distributed") && !agents.is_empty() {
+            return Err(conflict(&["distributed", "l3_agent_id/l3_agent_ids"]));
+        }
+        if holds("ha") && holds("distributed") {
+            return Err(conflict(&["distributed", "ha"]));
+        }
+        if !holds("ha") && agents.len() > 1 {
+            return Err(Refusal::validation("Non HA routers can only have one L3 agent."));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Special for Net {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        DHCP.first(declared, work, subject)
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        DHCP.beat(declared, beating).await
+    }
+}
+
+impl Kind {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        match work {
+            Work::Update { changed, .. }
+                if self.properties.iter().any(|name| changed.contains(*name)) =>
+            {
+                Progress::default().look("agents")
+            }
+            Work::Create | Work::Update { .. } | Work::Delete | Work::Check => {
+                declared.first_step(work, subject)
+            }
+        }
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, work, step, .. } = *beating;
+        let nothing = Learned::default;
+        match step.name.as_str() {
+            "create" => match declared.plain_beat(beating).await? {
+                // The agents come before all that would follow.
+                Beat::Next { learned, .. } | Beat::Done { learned }
+                    if learned.physical_id.is_some()
+                        && !self.wanted(&subject.properties).is_empty() =>
+                {
+                    Ok(next(learned, beating.progress().look("agents")))
+                }
+                other => Ok(other),
+            },
+            "agents" => {
+                let (surplus, missing) = self.difference(declared, cloud, subject).await?;
+                if surplus.is_some() || missing.is_some() {
+                    return Ok(next(nothing(), beating.progress().change("agent")));
+                }
+                let following = match work {
+                    Work::Create => declared.after_creation(subject),
+                    Work::Update { .. } | Work::Delete | Work::Check => {
+                        declared.first_step(work, subject)
+                    }
+                };
+                Ok(next(nothing(), following))
+            }
+            "agent" => {
+                // Removals first: a router that is not highly available has room for one.
+                let request = match self.difference(declared, cloud, subject).await? {
+                    (Some(agent), _) => Some(self.leave(declared, subject, &agent)),
+                    (None, Some(agent)) => Some(self.join(declared, subject, &agent)),
+                    (None, None) => None,
+                };
+                if let Some(request) = request {
+                    match cloud.send(request).await {
+                        Ok(_) => {}
+                        // Neutron has moved it itself.
+                        Err(error) if error.is_conflict() || error.is_not_found() => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(next(nothing(), beating.progress().look("agents")))
+            }
+            _ => declared.plain_beat(beating).await,
+        }
+    }
+
+    /// The agents that are asked for.
+    fn wanted(&self, properties: &JsonMap) -> Vec<String> {
+        let mut wanted = Vec::new();
+        for name in self.properties {
+            let listed = properties.get(*name).and_then(Value::as_array).into_iter().flatten();
+            wanted.extend(listed.filter_map(Value::as_str).map(str::to_owned));
+            wanted.extend(text(properties, name).map(str::to_owned));
+        }
+        wanted
+    }
+
+    /// An agent that has the object and should not, and one that should and has not.
+    async fn difference(
+        &self,
+        declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<(Option<String>, Option<String>), DriverError> {
+        let wanted = self.wanted(&subject.properties);
+        let request = declared.declaration().request(Method::Get, self.list, subject, None);
+        let body = cloud.send(request).await?.json()?;
+        let agents = body["agents"].as_array().into_iter().flatten();
+        let present: Vec<&str> = agents.filter_map(|agent| agent["id"].as_str()).collect();
+        let surplus = present.iter().find(|agent| !wanted.iter().any(|want| want == *agent));
+        let missing = wanted.iter().find(|agent| !present.contains(&agent.as_str()));
+        Ok((surplus.map(|agent| (*agent).to_owned()), missing.cloned()))
+    }
+
+    fn join(&self, declared: &Declared, subject: &Subject, agent: &str) -> Request {
+        let path = format!("/v2.0/agents/{}/{}", path_segment(agent), self.objects);
+        let body = json!({ self.field: subject.physical_id });
+        declared.declaration().request(Method::Post, &path, subject, None).json(body)
+    }
+
+    fn leave(&self, declared: &Declared, subject: &Subject, agent: &str) -> Request {
+        let path = format!("/v2.0/agents/{}/{}/{{id}}", path_segment(agent), self.objects);
+        declared.declaration().request(Method::Delete, &path, subject, None)
+    }
+}

@@ -1,0 +1,89 @@
+//! OS::Neutron::FloatingIPAssociation: points a floating IP at a port; the tie is a field of the
+//! floating IP, so that setting it again does no harm.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::text;
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::{Request, Service, path_segment};
+use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+
+pub(crate) struct FloatingIpAssociation;
+
+/// Sets fields of a floating IP.
+fn put(floating_ip: &str, fields: Value) -> Request {
+    let path = format!("/v2.0/floatingips/{}", path_segment(floating_ip));
+    Request::put(Service::Network, path).json(json!({ "floatingip": fields }))
+}
+
+fn associate(properties: &JsonMap, nulls: bool) -> Request {
+    let mut fields = JsonMap::new();
+    for name in ["port_id", "fixed_ip_address"] {
+        let value = properties.get(name).cloned().unwrap_or_default();
+        if nulls || !value.is_null() {
+            fields.insert(name.into(), value);
+        }
+    }
+    put(text(properties, "floatingip_id").unwrap_or_default(), fields.into())
+}
+
+#[async_trait]
+impl Special for FloatingIpAssociation {
+    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
+        let progress = Progress::default();
+        match work {
+            Work::Create => progress.change("create"),
+            Work::Update { changed, .. } if changed.contains("floatingip_id") => {
+                progress.change("release")
+            }
+            Work::Update { .. } => progress.change("update"),
+            Work::Delete => progress.change("delete"),
+            Work::Check => progress.look("check"),
+        }
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        match step.name.as_str() {
+            "create" => {
+                cloud.send(associate(&subject.properties, false)).await?;
+                let id = subject.resource_id.map(|id| id.to_string());
+                let physical_id = Some(id.unwrap_or_else(|| subject.physical_name.clone()));
+                Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
+            }
+            "release" => {
+                if let Work::Update { before, .. } = work
+                    && let Some(former) = text(before, "floatingip_id")
+                {
+                    release(beating, former).await?;
+                }
+                Ok(next(Learned::default(), Progress::default().change("update")))
+            }
+            "update" => {
+                cloud.send(associate(&subject.properties, true)).await?;
+                Ok(done())
+            }
+            "delete" => {
+                // Without a physical id the association may have been made and its answer lost.
+                if let Some(id) = text(&subject.properties, "floatingip_id") {
+                    release(beating, id).await?;
+                }
+                Ok(done())
+            }
+            "check" => Ok(done()),
+            _ => declared.plain_beat(beating).await,
+        }
+    }
+}
+
+/// Frees the floating IP; one that is gone is free.
+async fn release(beating: &Beating<'_>, floating_ip: &str) -> Result<(), DriverError> {
+    match beating.cloud.send(put(floating_ip, json!({ "port_id": null }))).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,18 @@
+//! OS::Neutron::*: what these types do otherwise than their files say.
+
+pub(super) mod agents;
+pub(super) mod floating_ip_association;
+pub(super) mod port;
+pub(super) mod router_interface;
+pub(super) mod security_group;
+pub(super) mod security_group_rule;
+pub(super) mod subnet;
+
+use serde_json::Value;
+
+use crate::model::JsonMap;
+
+/// A property's text, when it has one.
+fn text<'a>(properties: &'a JsonMap, name: &str) -> Option<&'a str> {
+    properties.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,177 @@
+//! OS::Neutron::SecurityGroup: its rules are objects of their own, kept as the property says.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::text;
+use crate::events::resource::Step;
+use crate::model::{JsonMap, Refusal};
+use crate::openstack::{Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::python;
+
+pub(crate) struct SecurityGroup;
+
+/// The fields by which a rule of the property and a live one are the same.
+const COMPARED: [&str; 7] = [
+    "direction",
+    "ethertype",
+    "protocol",
+    "port_range_min",
+    "port_range_max",
+    "remote_ip_prefix",
+    "remote_group_id",
+];
+
+#[async_trait]
+impl Special for SecurityGroup {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        let plain = declared.first_step(work, subject);
+        match work {
+            Work::Update { changed, .. } if plain.name == "done" && changed.contains("rules") => {
+                Progress::default().look("rules")
+            }
+            Work::Create | Work::Update { .. } | Work::Delete | Work::Check => plain,
+        }
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        match step.name.as_str() {
+            "create" | "update" => match declared.plain_beat(beating).await? {
+                Beat::Done { learned } if has_rules(work, subject) => {
+                    Ok(next(learned, Progress::default().look("rules")))
+                }
+                other => Ok(other),
+            },
+            "rules" => {
+                let difference = difference(declared, cloud, subject).await?;
+                Ok(match (difference.surplus.is_empty(), difference.missing.is_empty()) {
+                    (true, true) => done(),
+                    (false, _) => next(Learned::default(), Progress::default().change("drop")),
+                    (true, false) => next(Learned::default(), Progress::default().change("add")),
+                })
+            }
+            "drop" => {
+                // What is surplus is looked up anew, so that a repetition does no harm.
+                let difference = difference(declared, cloud, subject).await?;
+                for rule in difference.surplus {
+                    let path = format!("/v2.0/security-group-rules/{}", path_segment(&rule));
+                    match cloud.send(Request::delete(Service::Network, path)).await {
+                        Ok(_) => {}
+                        Err(error) if error.is_not_found() => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(next(Learned::default(), Progress::default().look("rules")))
+            }
+            "add" => {
+                let missing = difference(declared, cloud, subject).await?.missing;
+                if !missing.is_empty() {
+                    let request = Request::post(Service::Network, "/v2.0/security-group-rules")
+                        .json(json!({ "security_group_rules": missing }));
+                    cloud.send(request).await?;
+                }
+                Ok(done())
+            }
+            _ => declared.plain_beat(beating).await,
+        }
+    }
+
+    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
+        if text(properties, "name") == Some("default") {
+            return Err(Refusal::validation(
+                "Security groups cannot be assigned the name \"default\".",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn has_rules(work: &Work, subject: &Subject) -> bool {
+    match work {
+        Work::Update { changed, .. } => changed.contains("rules"),
+        Work::Create | Work::Delete | Work::Check => {
+            subject.properties.get("rules").and_then(Value::as_array).is_some_and(|r| !r.is_empty())
+        }
+    }
+}
+
+/// What the group has too much and too little of.
+struct Difference {
+    surplus: Vec<String>,
+    missing: Vec<Value>,
+}
+
+async fn difference(
+    declared: &Declared,
+    cloud: &Session,
+    subject: &Subject,
+) -> Result<Difference, DriverError> {
+    let group = declared.show(cloud, subject).await?;
+    let live = group["security_group_rules"].as_array().map_or(&[][..], Vec::as_slice);
+    let wanted = wanted(declared, subject);
+    let same = |left: &Value, right: &Value| {
+        COMPARED.iter().all(|field| comparable(&left[*field]) == comparable(&right[*field]))
+    };
+    let surplus = live.iter().filter(|rule| !wanted.iter().any(|want| same(rule, want)));
+    let missing = wanted.iter().filter(|want| !live.iter().any(|rule| same(rule, want)));
+    Ok(Difference {
+        surplus: surplus.filter_map(|rule| rule["id"].as_str().map(str::to_owned)).collect(),
+        missing: missing.cloned().collect(),
+    })
+}
+
+/// Numbers and texts compare as texts; what stands for "any" is nothing.
+fn comparable(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) if text == "0.0.0.0/0" || text == "::/0" || text.is_empty() => None,
+        other => Some(python::text(other)),
+    }
+}
+
+/// The rules as bodies. Where none is about egress, the two that every group begins with stay.
+fn wanted(declared: &Declared, subject: &Subject) -> Vec<Value> {
+    let group = subject.physical_id.as_deref().unwrap_or_default();
+    let properties = declared.properties(&subject.properties);
+    let rules = properties.get("rules").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut wanted: Vec<Value> = rules.iter().map(|rule| body(rule, group)).collect();
+    if !rules.iter().any(|rule| rule["direction"] == "egress") {
+        for version in ["IPv4", "IPv6"] {
+            wanted.push(body(&json!({ "direction": "egress", "ethertype": version }), group));
+        }
+    }
+    wanted
+}
+
+fn body(rule: &Value, group: &str) -> Value {
+    let text = |name: &str| match &rule[name] {
+        Value::Null => Value::Null,
+        Value::String(text) if text.is_empty() => Value::Null,
+        other => python::text(other).into(),
+    };
+    let by_group = rule["remote_mode"] == "remote_group_id";
+    let remote_group = match (by_group, text("remote_group_id")) {
+        (true, Value::Null) => group.into(),
+        (true, other) => other,
+        (false, _) => Value::Null,
+    };
+    let remote_prefix = if by_group { Value::Null } else { text("remote_ip_prefix") };
+    let mut body = json!({
+        "direction": rule["direction"],
+        "ethertype": rule["ethertype"],
+        "protocol": text("protocol"),
+        "port_range_min": text("port_range_min"),
+        "port_range_max": text("port_range_max"),
+        "remote_ip_prefix": remote_prefix,
+        "remote_group_id": remote_group,
+        "security_group_id": group,
+    });
+    if let (Value::Object(body), description @ Value::String(_)) = (&mut body, text("description"))
+    {
+        body.insert("description".into(), description);
+    }
+    body
+}

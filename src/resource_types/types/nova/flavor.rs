@@ -1,0 +1,125 @@
+//! OS::Nova::Flavor: extra specs and the projects with access are objects of their own.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+
+pub(crate) struct Flavor;
+
+#[async_trait]
+impl Special for Flavor {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        match work {
+            Work::Update { .. } => Progress::default().change("extra_specs"),
+            Work::Create | Work::Delete | Work::Check => declared.first_step(work, subject),
+        }
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, step, .. } = *beating;
+        match step.name.as_str() {
+            "create" => match declared.plain_beat(beating).await? {
+                Beat::Done { learned } => {
+                    Ok(next(learned, Progress::default().change("extra_specs")))
+                }
+                other => Ok(other),
+            },
+            "extra_specs" => {
+                extra_specs(cloud, subject).await?;
+                Ok(next(Learned::default(), Progress::default().change("tenants")))
+            }
+            "tenants" => {
+                let properties = declared.properties(&subject.properties);
+                let properties = declared.declaration().resolved(cloud, properties).await?;
+                if properties.get("is_public") == Some(&Value::Bool(false)) {
+                    tenants(cloud, subject, &properties).await?;
+                }
+                Ok(done())
+            }
+            _ => declared.plain_beat(beating).await,
+        }
+    }
+
+    async fn attribute(
+        &self,
+        _declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+        object: &Value,
+        name: &str,
+    ) -> Result<Option<Value>, DriverError> {
+        match name {
+            "is_public" => Ok(Some(object["os-flavor-access:is_public"].clone())),
+            "extra_specs" => Ok(Some(live_specs(cloud, subject).await?)),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn path(subject: &Subject, rest: &str) -> String {
+    format!("/flavors/{}/{rest}", path_segment(subject.physical_id.as_deref().unwrap_or_default()))
+}
+
+async fn live_specs(cloud: &Session, subject: &Subject) -> Result<Value, DriverError> {
+    let request = Request::get(Service::Compute, path(subject, "os-extra_specs"));
+    Ok(cloud.send(request).await?.json()?["extra_specs"].take())
+}
+
+/// Makes the live specs those of the property.
+async fn extra_specs(cloud: &Session, subject: &Subject) -> Result<(), DriverError> {
+    let empty = JsonMap::new();
+    let wanted = subject.properties.get("extra_specs").and_then(Value::as_object).unwrap_or(&empty);
+    let live = live_specs(cloud, subject).await?;
+    for key in live.as_object().into_iter().flat_map(JsonMap::keys) {
+        if !wanted.contains_key(key) {
+            let path = path(subject, &format!("os-extra_specs/{}", path_segment(key)));
+            cloud.send(Request::delete(Service::Compute, path)).await?;
+        }
+    }
+    if wanted.is_empty() || live.as_object() == Some(wanted) {
+        return Ok(());
+    }
+    let request = Request::post(Service::Compute, path(subject, "os-extra_specs"))
+        .json(json!({ "extra_specs": wanted }));
+    cloud.send(request).await?;
+    Ok(())
+}
+
+/// Gives access to the projects of the property, or to the stack's own.
+async fn tenants(
+    cloud: &Session,
+    subject: &Subject,
+    properties: &JsonMap,
+) -> Result<(), DriverError> {
+    let listed = properties.get("tenants").and_then(Value::as_array);
+    let mut wanted: Vec<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
+    let own = cloud.project_id().await?;
+    if wanted.is_empty() {
+        wanted.push(own.as_str());
+    }
+    let request = Request::get(Service::Compute, path(subject, "os-flavor-access"));
+    let body = cloud.send(request).await?.json()?;
+    let access = body["flavor_access"].as_array().map_or(&[][..], Vec::as_slice);
+    let live: Vec<&str> = access.iter().filter_map(|access| access["tenant_id"].as_str()).collect();
+    let surplus = live.iter().filter(|live| !wanted.contains(live));
+    let missing = wanted.iter().filter(|wanted| !live.contains(wanted));
+    let actions = surplus
+        .map(|tenant| ("removeTenantAccess", tenant))
+        .chain(missing.map(|tenant| ("addTenantAccess", tenant)));
+    for (action, tenant) in actions {
+        let request = Request::new(Method::Post, Service::Compute, path(subject, "action"))
+            .json(json!({ action: { "tenant": tenant } }));
+        match cloud.send(request).await {
+            Ok(_) => {}
+            // Nova's answer where the access is as wanted already.
+            Err(error) if error.is_conflict() || error.is_not_found() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! OS::Nova::KeyPair: found by its name; a generated private key is shown once and kept on request.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::text;
+use crate::model::{JsonMap, Refusal};
+use crate::openstack::{Method, Microversion, Service, Session};
+use crate::resource_types::declared::{Beating, Declared, Special, done};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+
+pub(crate) struct KeyPair;
+
+/// From here on Nova generates no keys.
+const PUBLIC_KEY_REQUIRED: Microversion = Microversion::new(2, 92);
+
+#[async_trait]
+impl Special for KeyPair {
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, .. } = *beating;
+        match beating.step.name.as_str() {
+            "create" => {
+                if beating.is_unanswered()
+                    && let Some(found) = adopt(declared, cloud, subject).await?
+                {
+                    return Ok(found);
+                }
+                let request = declared.create_request(cloud, subject).await?;
+                match cloud.send(request).await {
+                    Ok(response) => {
+                        let key_pair = declared.declaration().unwrapped(response.json()?);
+                        let mut learned = Learned {
+                            physical_id: declared.declaration().id_of(&key_pair),
+                            ..Learned::default()
+                        };
+                        let keeps = subject.properties.get("save_private_key");
+                        if keeps == Some(&Value::Bool(true))
+                            && let Some(key) = key_pair.get("private_key")
+                        {
+                            learned.data = BTreeMap::from([("private_key".into(), key.clone())]);
+                        }
+                        Ok(Beat::Done { learned })
+                    }
+                    Err(error) if error.is_conflict() => {
+                        // Its predecessor has the name until it is deleted, so that goes first.
+                        if is_shared(subject, &named(subject)) {
+                            remove(declared, cloud, subject).await?;
+                        }
+                        beating
+                            .progress()
+                            .again(cloud.now(), error.into(), |progress| progress.change("create"))
+                    }
+                    Err(error) => Err(error.into()),
+                }
+            }
+            // The key pair of this name is its successor's by now.
+            "delete" if subject.physical_id.as_ref().is_some_and(|id| is_shared(subject, id)) => {
+                Ok(done())
+            }
+            _ => declared.plain_beat(beating).await,
+        }
+    }
+
+    async fn attribute(
+        &self,
+        _declared: &Declared,
+        _cloud: &Session,
+        subject: &Subject,
+        _object: &Value,
+        name: &str,
+    ) -> Result<Option<Value>, DriverError> {
+        match name {
+            "private_key" => {
+                Ok(Some(subject.data.get("private_key").cloned().unwrap_or_else(|| "".into())))
+            }
+            "public_key" => Ok(text(&subject.properties, "public_key").map(Value::from)),
+            _ => Ok(None),
+        }
+    }
+
+    async fn validate_in_cloud(
+        &self,
+        cloud: &Session,
+        properties: &JsonMap,
+    ) -> Result<(), Refusal> {
+        if text(properties, "public_key").is_some() {
+            return Ok(());
+        }
+        match cloud.microversion(&Service::Compute, Some(PUBLIC_KEY_REQUIRED)).await {
+            Ok(Some(agreed)) if agreed >= PUBLIC_KEY_REQUIRED => Err(Refusal::validation(
+                "The public_key property is required by the nova API version currently used.",
+            )),
+            // An older Nova makes the key; one out of reach says so when it is called.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+}
+
+fn named(subject: &Subject) -> String {
+    text(&subject.properties, "name").unwrap_or(&subject.physical_name).to_owned()
+}
+
+/// Whether another resource of the stack has a key pair of this name: the one that this replaces,
+/// or is replaced by.
+fn is_shared(subject: &Subject, name: &str) -> bool {
+    subject.taken.contains(name)
+}
+
+async fn remove(
+    declared: &Declared,
+    cloud: &Session,
+    subject: &Subject,
+) -> Result<(), DriverError> {
+    let former = Subject { physical_id: Some(named(subject)), ..subject.clone() };
+    let request =
+        declared.declaration().request(Method::Delete, "/os-keypairs/{id}", &former, None);
+    match cloud.send(request).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The key pair of this name, if the lost call made it: the public key tells.
+async fn adopt(
+    declared: &Declared,
+    cloud: &Session,
+    subject: &Subject,
+) -> Result<Option<Beat>, DriverError> {
+    let named = Subject { physical_id: Some(named(subject)), ..subject.clone() };
+    let Some(found) = declared.look(cloud, &named).await? else { return Ok(None) };
+    match text(&subject.properties, "public_key") {
+        Some(wanted) if found["public_key"].as_str().map(str::trim) == Some(wanted.trim()) => {
+            let learned = Learned { physical_id: named.physical_id, ..Learned::default() };
+            Ok(Some(Beat::Done { learned }))
+        }
+        // Another's key of the same name: the call says so.
+        Some(_) => Ok(None),
+        // A key that Nova generated is useless without the answer that had it.
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,15 @@
+//! OS::Nova::*: what these types do otherwise than their files say.
+
+pub(super) mod flavor;
+pub(super) mod key_pair;
+pub(super) mod server;
+pub(super) mod server_group;
+
+use serde_json::Value;
+
+use crate::model::JsonMap;
+
+/// A property's text, when it has one.
+fn text<'a>(properties: &'a JsonMap, name: &str) -> Option<&'a str> {
+    properties.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}

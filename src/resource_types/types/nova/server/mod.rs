@@ -1,0 +1,293 @@
+//! OS::Nova::Server: ports and floating IPs before it, block devices, user data, tags after it,
+//! and updates that are a chain of calls.
+//!
+//! ```text
+//! create: port* ─▶ float* ─▶ create ─▶ ready ─▶ tags ─▶ done
+//! delete: delete ─▶ gone ─▶ drop_port* ─▶ done
+//! update: see `update`
+//! ```
+
+mod addresses;
+mod block_devices;
+mod networks;
+mod update;
+mod user_data;
+mod validate;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::text;
+use crate::events::resource::Step;
+use crate::model::{JsonMap, Refusal};
+use crate::openstack::{Collection, Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{
+    Beating, Declared, Progress, Special, done, in_error, next, unknown_status,
+};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateKind, Work};
+
+pub(crate) struct Server;
+
+/// States that pass, after which a server is active.
+const PASSING: [&str; 10] = [
+    "BUILD",
+    "HARD_REBOOT",
+    "PASSWORD",
+    "REBOOT",
+    "RESCUE",
+    "RESIZE",
+    "REVERT_RESIZE",
+    "SHUTOFF",
+    "SUSPENDED",
+    "VERIFY_RESIZE",
+];
+
+/// All servers, for those who wait for one.
+const SERVERS: Collection = Collection {
+    service: Service::Compute,
+    list: Cow::Borrowed("/servers/detail"),
+    items: Cow::Borrowed("/servers"),
+    member: Cow::Borrowed("server"),
+    members: Cow::Borrowed("servers"),
+};
+
+#[async_trait]
+impl Special for Server {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        match work {
+            Work::Create => Progress::default().look("prepare"),
+            Work::Update { .. } => update::first(),
+            Work::Delete | Work::Check => declared.first_step(work, subject),
+        }
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, step, .. } = *beating;
+        match step.name.as_str() {
+            "prepare" => {
+                let following = networks::next_preparation(declared, subject, 0);
+                Ok(next(Learned::default(), following))
+            }
+            "port" => networks::make_port(declared, beating).await,
+            "float" => networks::associate(declared, beating).await,
+            "create" => create(declared, beating).await,
+            "ready" => match poll(cloud, subject).await? {
+                None => Ok(Beat::Wait { after: None }),
+                Some(server) => match readiness(&server, "Server is not active") {
+                    Ok(true) if has_tags(subject) => {
+                        Ok(next(Learned::default(), Progress::default().change("tags")))
+                    }
+                    Ok(true) => Ok(done()),
+                    Ok(false) => Ok(Beat::Wait { after: None }),
+                    Err(error) => Err(error),
+                },
+            },
+            "tags" => {
+                let tags = subject.properties.get("tags").cloned().unwrap_or(json!([]));
+                cloud
+                    .send(
+                        server_request(Method::Put, subject, "/tags").json(json!({ "tags": tags })),
+                    )
+                    .await?;
+                match beating.work {
+                    Work::Update { changed, .. } => Ok(update::after("tags", changed)),
+                    Work::Create | Work::Delete | Work::Check => Ok(done()),
+                }
+            }
+            "find" => match declared.find(cloud, subject).await? {
+                Some(server) => {
+                    let physical_id = declared.declaration().id_of(&server);
+                    let learned = Learned { physical_id, ..Learned::default() };
+                    Ok(next(learned, Progress::default().change("delete")))
+                }
+                None => Ok(next(Learned::default(), Progress::default().look("lost_ports"))),
+            },
+            "lost_ports" => networks::find_lost(declared, beating).await,
+            "gone" => gone(beating).await,
+            "delete" => match declared.plain_beat(beating).await? {
+                // The server was gone already; its ports may not be.
+                Beat::Done { .. } => Ok(networks::drop_ports(subject)),
+                other => Ok(other),
+            },
+            "force_delete" => {
+                let request = action(subject, json!({ "forceDelete": null }));
+                match cloud.send(request).await {
+                    Ok(_) => {}
+                    Err(error) if error.is_not_found() || error.is_conflict() => {}
+                    Err(error) => return Err(error.into()),
+                }
+                Ok(next(Learned::default(), beating.progress().look("gone")))
+            }
+            "drop_port" => networks::drop_port(beating).await,
+            "check" => {
+                let server = declared.show(cloud, subject).await?;
+                match status(&server) {
+                    "ACTIVE" => Ok(done()),
+                    other => Err(DriverError::fatal(
+                        "Error",
+                        format!("'status': expected 'ACTIVE', got '{other}'"),
+                    )),
+                }
+            }
+            "pause" => declared.plain_beat(beating).await,
+            _ => update::beat(declared, beating).await,
+        }
+    }
+
+    fn on_change(
+        &self,
+        declared: &Declared,
+        subject: &Subject,
+        _before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        let after = declared.properties(&subject.properties);
+        let replaces = |name: &str| {
+            changed.contains(name)
+                && text(&after, &format!("{name}_update_policy")) == Some("REPLACE")
+        };
+        if ["flavor", "image", "user_data"].into_iter().any(replaces) {
+            return declared.replaced_by_class(subject);
+        }
+        declared.plain_on_change(subject, changed)
+    }
+
+    async fn attribute(
+        &self,
+        _declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+        object: &Value,
+        name: &str,
+    ) -> Result<Option<Value>, DriverError> {
+        addresses::attribute(cloud, subject, object, name).await
+    }
+
+    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
+        validate::properties(properties)
+    }
+}
+
+/// A request about the server itself.
+fn server_request(method: Method, subject: &Subject, rest: &str) -> Request {
+    let id = path_segment(subject.physical_id.as_deref().unwrap_or_default());
+    Request::new(method, Service::Compute, format!("/servers/{id}{rest}"))
+}
+
+fn action(subject: &Subject, body: Value) -> Request {
+    server_request(Method::Post, subject, "/action").json(body)
+}
+
+/// The server as it is now; none while Nova does not answer well.
+async fn poll(cloud: &Session, subject: &Subject) -> Result<Option<Value>, DriverError> {
+    let id = subject.physical_id.as_deref().unwrap_or_default();
+    match cloud.poll_one(&SERVERS, id).await {
+        Ok(server) => Ok(Some(server)),
+        // Heat rides these out where it only looks.
+        Err(error) if matches!(error.status(), Some(413 | 500 | 503)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The status without what some clouds add in brackets.
+fn status(server: &Value) -> &str {
+    let status = server["status"].as_str().unwrap_or_default();
+    status.split('(').next().unwrap_or_default()
+}
+
+/// Whether the server can be used; an error when it never will be.
+fn readiness(server: &Value, otherwise: &str) -> Result<bool, DriverError> {
+    match status(server) {
+        "ACTIVE" => Ok(true),
+        "ERROR" => {
+            let fault = &server["fault"];
+            let message = fault["message"].as_str().unwrap_or("Unknown");
+            let code = match &fault["code"] {
+                Value::Null => "Unknown".to_owned(),
+                code => code.to_string(),
+            };
+            Err(in_error("ERROR", &format!("Message: {message}, Code: {code}")))
+        }
+        passing if PASSING.contains(&passing) => Ok(false),
+        other => Err(unknown_status(otherwise, other)),
+    }
+}
+
+fn has_tags(subject: &Subject) -> bool {
+    subject.properties.get("tags").and_then(Value::as_array).is_some_and(|tags| !tags.is_empty())
+}
+
+async fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let created = |server: &Value| -> Result<Beat, DriverError> {
+        let physical_id = declared.declaration().id_of(server);
+        let learned = Learned { physical_id, ..Learned::default() };
+        Ok(next(learned, beating.progress().at(0).look("ready")))
+    };
+    if beating.is_unanswered()
+        && let Some(server) = declared.find(cloud, subject).await?
+    {
+        return created(&server);
+    }
+    let properties = declared.properties(&subject.properties);
+    let mut properties = declared.declaration().resolved(cloud, properties).await?;
+    let nics = networks::nics(cloud, subject, &properties).await?;
+    let devices = block_devices::devices(&properties);
+    let user_data = user_data::encoded(&properties, &subject.metadata);
+    properties.retain(|_, value| !value.is_null());
+    properties.insert("networks".into(), nics);
+    properties.shift_remove("block_device_mapping");
+    properties.shift_remove("block_device_mapping_v2");
+    if let Some(devices) = devices {
+        properties.insert("block_device_mapping_v2".into(), devices);
+    }
+    properties.shift_remove("user_data");
+    if let Some(user_data) = user_data {
+        properties.insert("user_data".into(), user_data.into());
+    }
+    if let Some(groups) = properties.get_mut("security_groups")
+        && let Value::Array(list) = groups
+    {
+        *groups = list.iter().map(|group| json!({ "name": group })).collect();
+    }
+    if let Some(metadata) = properties.get_mut("metadata") {
+        *metadata = update::metadata_texts(metadata);
+    }
+    properties.entry("image").or_insert("".into());
+    let body = declared.body(crate::resource_types::declared::Purpose::Create, subject, properties);
+    let request = Request::post(Service::Compute, "/servers").json(body);
+    match cloud.send(request).await {
+        Ok(response) => created(&declared.declaration().unwrapped(response.json()?)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn gone(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let id = subject.physical_id.as_deref().unwrap_or_default();
+    let progress = beating.progress();
+    let server = match cloud.poll_one(&SERVERS, id).await {
+        Ok(server) => server,
+        Err(error) if error.is_not_found() => Value::Null,
+        Err(error) if matches!(error.status(), Some(413 | 500 | 503)) => {
+            return Ok(Beat::Wait { after: None });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match status(&server) {
+        "" | "DELETED" => Ok(networks::drop_ports(subject)),
+        "SOFT_DELETED" => Ok(next(Learned::default(), progress.change("force_delete"))),
+        "ERROR" if server["OS-EXT-STS:task_state"] != "deleting" => {
+            let fault = &server["fault"];
+            let name = server["name"].as_str().unwrap_or_default();
+            let message = fault["message"].as_str().unwrap_or("Unknown");
+            let code = &fault["code"];
+            let reason = format!("Server {name} delete failed: ({code}) {message}");
+            Err(in_error("ERROR", &reason))
+        }
+        _ => Ok(Beat::Wait { after: None }),
+    }
+}

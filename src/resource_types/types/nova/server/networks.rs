@@ -1,0 +1,342 @@
+//! The networks of a server: ports that are made for it, floating IPs, and the list that Nova gets.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::server_request;
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Beating, Declared, Progress, done, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::finders;
+
+/// Resource data: the ports made for the server, by the key of their entry.
+pub(super) const PORTS: &str = "internal_ports";
+
+/// The entries of the property.
+pub(super) fn entries(properties: &JsonMap) -> &[Value] {
+    properties.get("networks").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A key's text, when it has one.
+pub(super) fn get<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
+    entry[key].as_str().filter(|text| !text.is_empty())
+}
+
+/// Whether a port is made for the entry.
+pub(super) fn wants_port(entry: &Value) -> bool {
+    get(entry, "port").is_none()
+        && (get(entry, "subnet").is_some()
+            || entry["port_extra_properties"].as_object().is_some_and(|it| !it.is_empty()))
+}
+
+/// Names an entry by its place and content, so that a changed one has another port.
+pub(super) fn key(index: usize, entry: &Value) -> String {
+    // FNV-1a: stable over versions of the program, which std's hasher is not.
+    let hash = entry.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{index}-{:08x}", hash & 0xffff_ffff)
+}
+
+/// The ports made so far.
+pub(super) fn made(subject: &Subject) -> BTreeMap<String, String> {
+    let ports = subject.data.get(PORTS).and_then(Value::as_object);
+    ports
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, id)| Some((key.clone(), id.as_str()?.to_owned())))
+        .collect()
+}
+
+/// Resource data with these ports.
+pub(super) fn remembered(ports: &BTreeMap<String, String>) -> Learned {
+    let ports = if ports.is_empty() { Value::Null } else { json!(ports) };
+    Learned { physical_id: None, data: BTreeMap::from([(PORTS.to_owned(), ports)]) }
+}
+
+/// The next port or floating IP from this entry on, or the creation.
+pub(super) fn next_preparation(declared: &Declared, subject: &Subject, from: u32) -> Step {
+    let properties = declared.properties(&subject.properties);
+    let made = made(subject);
+    for (index, entry) in entries(&properties).iter().enumerate().skip(from as usize) {
+        let at = Progress { index: index as u32, ..Progress::default() };
+        if wants_port(entry) && !made.contains_key(&key(index, entry)) {
+            return at.change("port");
+        }
+    }
+    for (index, entry) in entries(&properties).iter().enumerate() {
+        if get(entry, "floating_ip").is_some() {
+            return Progress { index: index as u32, ..Progress::default() }.change("float");
+        }
+    }
+    Progress::default().change("create")
+}
+
+/// What marks a port as made for this entry of this server.
+fn token(subject: &Subject, key: &str) -> String {
+    format!("{}-port-{key}", subject.physical_name)
+}
+
+/// Makes the port of an entry.
+pub(super) async fn make_port(
+    declared: &Declared,
+    beating: &Beating<'_>,
+) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, work, .. } = *beating;
+    let index = beating.progress().index as usize;
+    let given = declared.properties(&subject.properties);
+    let key = match entries(&given).get(index) {
+        Some(entry) => key(index, entry),
+        None => return Ok(next(Learned::default(), Progress::default().change("create"))),
+    };
+    let token = token(subject, &key);
+    let found = if beating.is_unanswered() { find_port(cloud, &token).await? } else { None };
+    let id = match found {
+        Some(id) => id,
+        None => {
+            let properties = declared.declaration().resolved(cloud, given).await?;
+            let entry = entries(&properties).get(index).cloned().unwrap_or_default();
+            let body = port_body(cloud, subject, &properties, &entry, index, &token).await?;
+            let request = Request::post(Service::Network, "/v2.0/ports").json(body);
+            let port = cloud.send(request).await?.json()?;
+            port["port"]["id"].as_str().unwrap_or_default().to_owned()
+        }
+    };
+    let mut ports = made(subject);
+    ports.insert(key, id);
+    let learned = remembered(&ports);
+    let following = match work {
+        // The port just made is not in the subject yet; the next beat sees it.
+        Work::Create => Progress::default().look("prepare"),
+        Work::Update { .. } | Work::Delete | Work::Check => Progress::default().look("networks"),
+    };
+    Ok(next(learned, following))
+}
+
+async fn find_port(cloud: &Session, token: &str) -> Result<Option<String>, DriverError> {
+    let request = Request::get(Service::Network, "/v2.0/ports").query("description", token);
+    let body = cloud.send(request).await?.json()?;
+    let mut ports = body["ports"].as_array().into_iter().flatten();
+    let port = ports.find(|port| port["description"] == token);
+    Ok(port.and_then(|port| port["id"].as_str()).map(str::to_owned))
+}
+
+async fn port_body(
+    cloud: &Session,
+    subject: &Subject,
+    properties: &JsonMap,
+    entry: &Value,
+    index: usize,
+    token: &str,
+) -> Result<Value, DriverError> {
+    let mut port = JsonMap::new();
+    if let Some(network) = network_of(cloud, entry).await? {
+        port.insert("network_id".into(), network.into());
+    }
+    let mut address = JsonMap::new();
+    if let Some(ip) = get(entry, "fixed_ip") {
+        address.insert("ip_address".into(), ip.into());
+    }
+    if let Some(subnet) = get(entry, "subnet") {
+        address.insert("subnet_id".into(), subnet.into());
+    }
+    if !address.is_empty() {
+        port.insert("fixed_ips".into(), json!([address]));
+    }
+    let groups = properties.get("security_groups").and_then(Value::as_array);
+    let mut ids = Vec::new();
+    for group in groups.into_iter().flatten().filter_map(Value::as_str) {
+        ids.push(finders::find(cloud, "neutron.own_security_group", group).await?);
+    }
+    if !ids.is_empty() {
+        port.insert("security_groups".into(), ids.into());
+    }
+    port.extend(extra_fields(&entry["port_extra_properties"]));
+    let name = subject.name.as_ref().map_or("", |name| name.as_str());
+    port.insert("name".into(), format!("{name}-port-{index}").into());
+    port.insert("description".into(), token.into());
+    Ok(json!({ "port": port }))
+}
+
+/// `port_extra_properties` as fields of a port.
+fn extra_fields(extra: &Value) -> JsonMap {
+    let mut fields = JsonMap::new();
+    for (name, value) in extra.as_object().into_iter().flatten() {
+        match (name.as_str(), value) {
+            (_, Value::Null) => {}
+            ("value_specs", Value::Object(specs)) => fields.extend(specs.clone()),
+            ("no_fixed_ips", Value::Bool(true)) => {
+                fields.insert("fixed_ips".into(), json!([]));
+            }
+            ("no_fixed_ips" | "value_specs", _) => {}
+            ("qos_policy", policy) => {
+                fields.insert("qos_policy_id".into(), policy.clone());
+            }
+            (name, value) => {
+                fields.insert(name.into(), value.clone());
+            }
+        }
+    }
+    fields
+}
+
+/// The network of an entry: its own, or that of its subnet.
+pub(super) async fn network_of(
+    cloud: &Session,
+    entry: &Value,
+) -> Result<Option<String>, DriverError> {
+    if let Some(network) = get(entry, "network") {
+        return Ok(Some(network.to_owned()));
+    }
+    let Some(subnet) = get(entry, "subnet") else { return Ok(None) };
+    let path = format!("/v2.0/subnets/{}", path_segment(subnet));
+    let body = cloud.send(Request::get(Service::Network, path)).await?.json()?;
+    Ok(body["subnet"]["network_id"].as_str().map(str::to_owned))
+}
+
+/// Points the floating IP of an entry at its port.
+pub(super) async fn associate(
+    declared: &Declared,
+    beating: &Beating<'_>,
+) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let index = beating.progress().index as usize;
+    let given = declared.properties(&subject.properties);
+    let properties = declared.declaration().resolved(cloud, given.clone()).await?;
+    if let (Some(entry), Some(written)) =
+        (entries(&properties).get(index), entries(&given).get(index))
+    {
+        let own = made(subject).get(&key(index, written)).cloned();
+        let port = get(entry, "port").map(str::to_owned).or(own);
+        if let (Some(floating_ip), Some(port)) = (get(entry, "floating_ip"), port) {
+            let mut fields = json!({ "port_id": port });
+            if let Some(ip) = get(entry, "fixed_ip") {
+                fields["fixed_ip_address"] = ip.into();
+            }
+            let path = format!("/v2.0/floatingips/{}", path_segment(floating_ip));
+            let request =
+                Request::put(Service::Network, path).json(json!({ "floatingip": fields }));
+            cloud.send(request).await?;
+        }
+    }
+    let further = entries(&given).iter().enumerate().skip(index + 1);
+    let mut further = further.filter(|(_, entry)| get(entry, "floating_ip").is_some());
+    Ok(next(
+        Learned::default(),
+        match further.next() {
+            Some((index, _)) => {
+                Progress { index: index as u32, ..Progress::default() }.change("float")
+            }
+            None => Progress::default().change("create"),
+        },
+    ))
+}
+
+/// The list that Nova gets.
+pub(super) async fn nics(
+    cloud: &Session,
+    subject: &Subject,
+    resolved: &JsonMap,
+) -> Result<Value, DriverError> {
+    let entries = entries(resolved);
+    if entries.is_empty() {
+        return Ok("auto".into());
+    }
+    if let Some(word) = entries.iter().find_map(|entry| get(entry, "allocate_network")) {
+        return Ok(word.into());
+    }
+    let ports = made(subject);
+    let mut nics = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let prefix = format!("{index}-");
+        let own = ports.iter().find(|(key, _)| key.starts_with(&prefix)).map(|(_, id)| id.as_str());
+        let mut nic = JsonMap::new();
+        match get(entry, "port").or(own.filter(|_| wants_port(entry))) {
+            Some(port) => {
+                nic.insert("port".into(), port.into());
+            }
+            None => {
+                if let Some(network) = network_of(cloud, entry).await? {
+                    nic.insert("uuid".into(), network.into());
+                }
+                if let Some(ip) = get(entry, "fixed_ip") {
+                    nic.insert("fixed_ip".into(), ip.into());
+                }
+            }
+        }
+        if let Some(tag) = get(entry, "tag") {
+            nic.insert("tag".into(), tag.into());
+        }
+        nics.push(Value::Object(nic));
+    }
+    Ok(nics.into())
+}
+
+/// Looks for ports of a server that was never made.
+pub(super) async fn find_lost(
+    declared: &Declared,
+    beating: &Beating<'_>,
+) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let properties = declared.properties(&subject.properties);
+    let mut ports = made(subject);
+    for (index, entry) in entries(&properties).iter().enumerate() {
+        let key = key(index, entry);
+        if wants_port(entry)
+            && !ports.contains_key(&key)
+            && let Some(id) = find_port(cloud, &token(subject, &key)).await?
+        {
+            ports.insert(key, id);
+        }
+    }
+    if ports.is_empty() {
+        return Ok(done());
+    }
+    Ok(next(remembered(&ports), Progress::default().change("drop_port")))
+}
+
+/// What follows when the server is gone.
+pub(super) fn drop_ports(subject: &Subject) -> Beat {
+    if made(subject).is_empty() {
+        return done();
+    }
+    next(Learned::default(), Progress::default().change("drop_port"))
+}
+
+/// Deletes one port that was made for the server.
+pub(super) async fn drop_port(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let mut ports = made(subject);
+    let Some((_, id)) = ports.pop_first() else { return Ok(done()) };
+    delete_port(cloud, &id).await?;
+    let learned = remembered(&ports);
+    Ok(match ports.is_empty() {
+        true => Beat::Done { learned },
+        false => next(learned, Progress::default().change("drop_port")),
+    })
+}
+
+pub(super) async fn delete_port(cloud: &Session, id: &str) -> Result<(), DriverError> {
+    let path = format!("/v2.0/ports/{}", path_segment(id));
+    match cloud.send(Request::delete(Service::Network, path)).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The server's interfaces as they are.
+pub(super) async fn interfaces(
+    cloud: &Session,
+    subject: &Subject,
+) -> Result<Vec<Value>, DriverError> {
+    let request = server_request(Method::Get, subject, "/os-interface");
+    let mut body = cloud.send(request).await?.json()?;
+    match body["interfaceAttachments"].take() {
+        Value::Array(list) => Ok(list),
+        _ => Ok(Vec::new()),
+    }
+}

@@ -1,0 +1,380 @@
+//! Updates of a server: each stage that a changed property asks for, one after the other.
+//!
+//! ```text
+//! metadata ─▶ tags ─▶ name ─▶ networks (detach*, port*, attach*) ─▶ resize ─▶ resized ─▶ confirm
+//!   ─▶ confirmed ─▶ rebuild ─▶ rebuilt ─▶ password ─▶ done
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::super::text;
+use super::networks::{delete_port, entries, get, interfaces, key, made, remembered, wants_port};
+use super::{action, networks, poll, server_request, status, user_data};
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Beating, Declared, Progress, done, next, unknown_status};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+
+/// The stages in Heat's order, the properties that ask for them, and whether their first beat
+/// changes the cloud.
+const STAGES: [(&str, &[&str], bool); 7] = [
+    ("metadata", &["metadata"], true),
+    ("tags", &["tags"], true),
+    ("name", &["name"], true),
+    ("networks", &["networks"], false),
+    ("resize", &["flavor"], true),
+    ("rebuild", &["image", "user_data"], true),
+    ("password", &["admin_pass"], true),
+];
+
+/// Before the first stage.
+pub(super) fn first() -> Step {
+    Progress::default().look("stages")
+}
+
+/// What follows a stage.
+pub(super) fn after(stage: &str, changed: &BTreeSet<String>) -> Beat {
+    let passed = STAGES.iter().position(|(name, ..)| *name == stage).map_or(0, |index| index + 1);
+    let asked = |asks: &[&str]| asks.iter().any(|name| changed.contains(*name));
+    for (name, asks, mutates) in STAGES.iter().skip(passed) {
+        // A rebuild with a new image sets the password as well.
+        let is_done = *name == "password" && changed.contains("image");
+        if asked(asks) && !is_done {
+            let progress = Progress::default();
+            let step = if *mutates { progress.change(name) } else { progress.look(name) };
+            return next(Learned::default(), step);
+        }
+    }
+    done()
+}
+
+/// The values of a server's metadata are texts; others become JSON.
+pub(super) fn metadata_texts(metadata: &Value) -> Value {
+    let pairs = metadata.as_object().into_iter().flatten().map(|(key, value)| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        (key.clone(), Value::from(text))
+    });
+    Value::Object(pairs.collect())
+}
+
+/// One beat of an update.
+pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, work, subject, step, .. } = *beating;
+    let Work::Update { changed, .. } = work else {
+        return declared.plain_beat(beating).await;
+    };
+    let given = declared.properties(&subject.properties);
+    let done_with = |stage: &str| after(stage, changed);
+    match step.name.as_str() {
+        "stages" => Ok(match after("", changed) {
+            // The first stage is not behind one.
+            Beat::Done { .. } => done(),
+            following => following,
+        }),
+        "metadata" => {
+            metadata(declared, beating, &given).await?;
+            Ok(done_with("metadata"))
+        }
+        "name" => {
+            let name = text(&given, "name").unwrap_or(&subject.physical_name);
+            let body = json!({ "server": { "name": name } });
+            cloud.send(server_request(Method::Put, subject, "").json(body)).await?;
+            Ok(done_with("name"))
+        }
+        "networks" => {
+            let resolved = declared.declaration().resolved(cloud, given.clone()).await?;
+            let plan = plan(cloud, subject, &given, &resolved).await?;
+            Ok(match plan {
+                Plan::Detach { .. } => {
+                    next(Learned::default(), Progress::default().change("detach"))
+                }
+                Plan::MakePort { index } => next(
+                    Learned::default(),
+                    Progress { index: index as u32, ..Progress::default() }.change("port"),
+                ),
+                Plan::Attach { .. } => {
+                    next(Learned::default(), Progress::default().change("attach"))
+                }
+                Plan::Nothing => done_with("networks"),
+            })
+        }
+        "detach" | "attach" => {
+            // The plan is made from what is live, so that a repetition does what is left to do.
+            let resolved = declared.declaration().resolved(cloud, given.clone()).await?;
+            let learned =
+                carry_out(cloud, subject, plan(cloud, subject, &given, &resolved).await?).await?;
+            Ok(next(learned, Progress::default().look("settling")))
+        }
+        // Nova detaches and attaches behind its answer; a short wait saves a wrong look.
+        "settling" => match poll(cloud, subject).await? {
+            Some(server) if server["OS-EXT-STS:task_state"].is_null() => {
+                Ok(next(Learned::default(), Progress::default().look("networks")))
+            }
+            _ => Ok(Beat::Wait { after: None }),
+        },
+        "resize" => {
+            if beating.is_unanswered() {
+                let server = declared.show(cloud, subject).await?;
+                if matches!(status(&server), "RESIZE" | "VERIFY_RESIZE") {
+                    return Ok(next(Learned::default(), Progress::default().look("resized")));
+                }
+            }
+            let resolved = declared.declaration().resolved(cloud, given).await?;
+            let body = json!({ "resize": { "flavorRef": resolved.get("flavor") } });
+            match cloud.send(action(subject, body)).await {
+                Ok(_) => {}
+                // Nova's word for a server that has the flavor by now.
+                Err(error) if beating.is_unanswered() && error.status() == Some(400) => {}
+                Err(error) => return Err(error.into()),
+            }
+            Ok(next(Learned::default(), Progress::default().look("resized")))
+        }
+        "resized" => {
+            let Some(server) = poll(cloud, subject).await? else {
+                return Ok(Beat::Wait { after: None });
+            };
+            match status(&server) {
+                "VERIFY_RESIZE" => {
+                    Ok(next(Learned::default(), Progress::default().change("confirm")))
+                }
+                "RESIZE" => Ok(Beat::Wait { after: None }),
+                // It may not have begun, or may have confirmed itself.
+                "ACTIVE" if has_flavor(declared, cloud, given.clone(), &server).await? => {
+                    Ok(done_with("resize"))
+                }
+                "ACTIVE" => Ok(Beat::Wait { after: None }),
+                other => {
+                    let flavor = text(&given, "flavor").unwrap_or_default();
+                    Err(DriverError::fatal(
+                        "Error",
+                        format!("Resizing to '{flavor}' failed, status '{other}'"),
+                    ))
+                }
+            }
+        }
+        "confirm" => {
+            match cloud.send(action(subject, json!({ "confirmResize": null }))).await {
+                Ok(_) => {}
+                Err(error)
+                    if beating.is_unanswered() && matches!(error.status(), Some(400 | 409)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            Ok(next(Learned::default(), Progress::default().look("confirmed")))
+        }
+        "confirmed" => {
+            let Some(server) = poll(cloud, subject).await? else {
+                return Ok(Beat::Wait { after: None });
+            };
+            let task = server["OS-EXT-STS:task_state"].as_str().unwrap_or_default();
+            match status(&server) {
+                "ACTIVE" => Ok(done_with("resize")),
+                "VERIFY_RESIZE" => Ok(Beat::Wait { after: None }),
+                _ if task.contains("resize") => Ok(Beat::Wait { after: None }),
+                other => {
+                    let id = subject.physical_id.as_deref().unwrap_or_default();
+                    Err(unknown_status(&format!("Confirm resize for server {id} failed"), other))
+                }
+            }
+        }
+        "rebuild" => rebuild(declared, beating, given, changed).await,
+        "rebuilt" => match poll(cloud, subject).await? {
+            None => Ok(Beat::Wait { after: None }),
+            Some(server) => match status(&server) {
+                "REBUILD" => Ok(Beat::Wait { after: None }),
+                "ERROR" => {
+                    Err(DriverError::fatal("Error", "Rebuilding server failed, status 'ERROR'"))
+                }
+                _ => Ok(done_with("rebuild")),
+            },
+        },
+        "password" => {
+            let password = given.get("admin_pass").cloned().unwrap_or("".into());
+            let body = json!({ "changePassword": { "adminPass": password } });
+            cloud.send(action(subject, body)).await?;
+            Ok(done())
+        }
+        _ => declared.plain_beat(beating).await,
+    }
+}
+
+/// Removes the keys that are no longer wanted and sets the others.
+async fn metadata(
+    declared: &Declared,
+    beating: &Beating<'_>,
+    properties: &JsonMap,
+) -> Result<(), DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let wanted = metadata_texts(properties.get("metadata").unwrap_or(&Value::Null));
+    let server = declared.show(cloud, subject).await?;
+    for key in server["metadata"].as_object().into_iter().flat_map(JsonMap::keys) {
+        if wanted.get(key).is_none() {
+            let path = format!("/metadata/{}", path_segment(key));
+            match cloud.send(server_request(Method::Delete, subject, &path)).await {
+                Ok(_) => {}
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    let body = json!({ "metadata": wanted });
+    cloud.send(server_request(Method::Post, subject, "/metadata").json(body)).await?;
+    Ok(())
+}
+
+/// Whether the server has the wanted flavor. Nova shows a flavor by its name.
+async fn has_flavor(
+    declared: &Declared,
+    cloud: &Session,
+    given: JsonMap,
+    server: &Value,
+) -> Result<bool, DriverError> {
+    let resolved = declared.declaration().resolved(cloud, given).await?;
+    let id = text(&resolved, "flavor").unwrap_or_default();
+    if server["flavor"]["id"] == id {
+        return Ok(true);
+    }
+    let request = Request::get(Service::Compute, format!("/flavors/{}", path_segment(id)));
+    let flavor = cloud.send(request).await?.json()?;
+    Ok(flavor["flavor"]["name"] == server["flavor"]["original_name"])
+}
+
+async fn rebuild(
+    declared: &Declared,
+    beating: &Beating<'_>,
+    given: JsonMap,
+    changed: &BTreeSet<String>,
+) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let renews_data =
+        changed.contains("user_data") && text(&given, "user_data_update_policy") == Some("REBUILD");
+    if !changed.contains("image") && !renews_data {
+        return Ok(after("rebuild", changed));
+    }
+    let encoded = user_data::encoded(&given, &subject.metadata);
+    let resolved = declared.declaration().resolved(cloud, given).await?;
+    let mut body = json!({ "imageRef": resolved.get("image") });
+    if changed.contains("image") {
+        let policy = text(&resolved, "image_update_policy");
+        body["preserve_ephemeral"] = (policy == Some("REBUILD_PRESERVE_EPHEMERAL")).into();
+        if let Some(password) = text(&resolved, "admin_pass") {
+            body["adminPass"] = password.into();
+        }
+        body["metadata"] = metadata_texts(resolved.get("metadata").unwrap_or(&Value::Null));
+    }
+    if renews_data {
+        body["user_data"] = encoded.map_or(Value::Null, Value::from);
+    }
+    match cloud.send(action(subject, json!({ "rebuild": body }))).await {
+        Ok(_) => {}
+        // It is at it already.
+        Err(error) if beating.is_unanswered() && error.is_conflict() => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(next(Learned::default(), Progress::default().look("rebuilt")))
+}
+
+/// The next thing to do about a server's interfaces.
+enum Plan {
+    Detach { port: String, made_for: Option<String> },
+    MakePort { index: usize },
+    Attach { body: Value },
+    Nothing,
+}
+
+/// Compares the interfaces with the wanted networks. Each wanted entry takes one interface that
+/// fits; what is left over goes, what is missing comes.
+async fn plan(
+    cloud: &Session,
+    subject: &Subject,
+    given: &JsonMap,
+    resolved: &JsonMap,
+) -> Result<Plan, DriverError> {
+    let mut live = interfaces(cloud, subject).await?;
+    let made = made(subject);
+    let entries = entries(resolved);
+    let written = networks::entries(given);
+    let mut missing = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let own = written.get(index).map(|entry| key(index, entry));
+        let own_port = own.as_ref().and_then(|key| made.get(key));
+        let network = networks::network_of(cloud, entry).await?;
+        let fits = |interface: &Value| {
+            if let Some(port) = get(entry, "port").or(own_port.map(String::as_str)) {
+                return interface["port_id"] == port;
+            }
+            let is_made = made.values().any(|id| interface["port_id"] == id.as_str());
+            let has_address = get(entry, "fixed_ip").is_none_or(|ip| {
+                let addresses = interface["fixed_ips"].as_array();
+                addresses.is_some_and(|all| all.iter().any(|it| it["ip_address"] == ip))
+            });
+            !wants_port(entry)
+                && !is_made
+                && has_address
+                && network.as_deref().is_none_or(|network| interface["net_id"] == network)
+        };
+        match live.iter().position(fits) {
+            Some(place) => {
+                live.remove(place);
+            }
+            None => missing.push((index, network, own_port.cloned())),
+        }
+    }
+    // An empty list asks for one network of the cloud's choice, which any interface is.
+    if entries.is_empty() && !live.is_empty() {
+        return Ok(Plan::Nothing);
+    }
+    if let Some(surplus) = live.first() {
+        let port = surplus["port_id"].as_str().unwrap_or_default().to_owned();
+        let made_for = made.into_iter().find(|(_, id)| *id == port).map(|(key, _)| key);
+        return Ok(Plan::Detach { port, made_for });
+    }
+    let Some((index, network, own_port)) = missing.into_iter().next() else {
+        return Ok(match entries.is_empty() {
+            true => Plan::Attach { body: json!({}) },
+            false => Plan::Nothing,
+        });
+    };
+    let entry = entries.get(index).unwrap_or(&Value::Null);
+    let port = get(entry, "port").map(str::to_owned).or(own_port);
+    Ok(match port {
+        Some(port) => Plan::Attach { body: json!({ "port_id": port }) },
+        None if wants_port(entry) => Plan::MakePort { index },
+        None => {
+            let mut body = json!({ "net_id": network });
+            if let Some(ip) = get(entry, "fixed_ip") {
+                body["fixed_ips"] = json!([{ "ip_address": ip }]);
+            }
+            Plan::Attach { body }
+        }
+    })
+}
+
+async fn carry_out(cloud: &Session, subject: &Subject, plan: Plan) -> Result<Learned, DriverError> {
+    match plan {
+        Plan::Detach { port, made_for } => {
+            let path = format!("/os-interface/{}", path_segment(&port));
+            match cloud.send(server_request(Method::Delete, subject, &path)).await {
+                Ok(_) => {}
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
+            }
+            let Some(key) = made_for else { return Ok(Learned::default()) };
+            delete_port(cloud, &port).await?;
+            let mut ports: BTreeMap<String, String> = made(subject);
+            ports.remove(&key);
+            Ok(remembered(&ports))
+        }
+        Plan::Attach { body } => {
+            let body = json!({ "interfaceAttachment": body });
+            cloud.send(server_request(Method::Post, subject, "/os-interface").json(body)).await?;
+            Ok(Learned::default())
+        }
+        Plan::MakePort { .. } | Plan::Nothing => Ok(Learned::default()),
+    }
+}

@@ -1,0 +1,123 @@
+//! What the schema of a server cannot say: something to boot from, and networks that make sense.
+
+use serde_json::Value;
+
+use super::networks::get;
+use crate::model::{JsonMap, Refusal};
+use crate::resource_types::rules::conflict;
+
+/// Refuses properties that make no server.
+pub(super) fn properties(properties: &JsonMap) -> Result<(), Refusal> {
+    if properties.get("user_data_format").and_then(Value::as_str) == Some("SOFTWARE_CONFIG") {
+        return Err(Refusal::new(
+            "NotSupported",
+            "The user_data_format SOFTWARE_CONFIG is not supported.",
+        ));
+    }
+    boot_sources(properties)?;
+    networks(properties)?;
+    if properties.get("personality").and_then(Value::as_object).is_some_and(|it| !it.is_empty()) {
+        return Err(Refusal::validation(
+            "Cannot use the personality parameter as nova no longer supports it. Use user_data \
+             instead.",
+        ));
+    }
+    Ok(())
+}
+
+fn list<'a>(properties: &'a JsonMap, name: &str) -> &'a [Value] {
+    properties.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn boot_sources(properties: &JsonMap) -> Result<(), Refusal> {
+    let old = list(properties, "block_device_mapping");
+    let new = list(properties, "block_device_mapping_v2");
+    if !old.is_empty() && !new.is_empty() {
+        return Err(conflict(&["block_device_mapping", "block_device_mapping_v2"]));
+    }
+    let has_image = properties.get("image").is_some_and(|image| !image.is_null());
+    let mut bootable = has_image;
+    for device in old {
+        bootable |= device["device_name"] == "vda";
+        match (device.get("volume_id"), device.get("snapshot_id")) {
+            (Some(_), Some(_)) => return Err(conflict(&["volume_id", "snapshot_id"])),
+            (None, None) => {
+                let name = device["device_name"].as_str().unwrap_or_default();
+                return Err(Refusal::validation(format!(
+                    "Either volume_id or snapshot_id must be specified for device mapping {name}"
+                )));
+            }
+            _ => {}
+        }
+    }
+    let mut sources = usize::from(has_image);
+    for device in new {
+        let has = |name: &str| device.get(name).is_some_and(|value| !value.is_null());
+        let ephemeral = has("ephemeral_size") || has("ephemeral_format");
+        let disks = ["volume_id", "snapshot_id", "image"].map(|name| usize::from(has(name)));
+        let disks: usize = disks.iter().sum();
+        let kinds = disks + usize::from(has("swap_size")) + usize::from(ephemeral);
+        match kinds {
+            0 => {
+                return Err(Refusal::validation(
+                    "Either volume_id, snapshot_id, image_id, swap_size, ephemeral_size or \
+                     ephemeral_format must be specified.",
+                ));
+            }
+            1 => {}
+            _ => {
+                return Err(conflict(&[
+                    "volume_id",
+                    "snapshot_id",
+                    "image",
+                    "swap_size",
+                    "ephemeral_size",
+                    "ephemeral_format",
+                ]));
+            }
+        }
+        let boots = device.get("boot_index").is_none_or(|index| index.is_null() || *index == 0);
+        if disks > 0 && boots {
+            bootable = true;
+            sources += 1;
+        }
+    }
+    if !bootable {
+        return Err(Refusal::validation(
+            "Neither image nor bootable volume is specified for instance",
+        ));
+    }
+    if !new.is_empty() && sources != 1 {
+        return Err(Refusal::validation("Multiple bootable sources for instance."));
+    }
+    Ok(())
+}
+
+fn networks(properties: &JsonMap) -> Result<(), Refusal> {
+    let networks = list(properties, "networks");
+    for entry in networks {
+        let has = |name: &str| {
+            get(entry, name).is_some() || entry[name].is_null() && entry.get(name).is_some()
+        };
+        if !["network", "port", "subnet", "allocate_network"].into_iter().any(has) {
+            return Err(Refusal::validation(
+                "One of the properties \"network\", \"port\", \"allocate_network\" or \"subnet\" \
+                 should be set for the specified network of server.",
+            ));
+        }
+        if get(entry, "port").is_some() && get(entry, "fixed_ip").is_some() {
+            return Err(conflict(&["networks/fixed_ip", "networks/port"]));
+        }
+    }
+    if networks.len() > 1 && networks.iter().any(|entry| get(entry, "allocate_network").is_some()) {
+        return Err(Refusal::validation(
+            "Property \"allocate_network\" can not be specified if multiple network interfaces set \
+             for server.",
+        ));
+    }
+    let has_port = networks.iter().any(|entry| get(entry, "port").is_some());
+    if has_port && !list(properties, "security_groups").is_empty() {
+        return Err(conflict(&["security_groups", "networks/port"]));
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! OS::Swift::Container: made and described by headers, so that making it again does no harm.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::model::JsonMap;
+use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::python;
+
+pub(crate) struct Container;
+
+fn name(subject: &Subject) -> &str {
+    let named = subject.properties.get("name").and_then(Value::as_str);
+    named.filter(|name| !name.is_empty()).unwrap_or(&subject.physical_name)
+}
+
+fn request(method: Method, container: &str) -> Request {
+    Request::new(method, Service::ObjectStore, format!("/{}", path_segment(container)))
+}
+
+/// `X-Container-Meta-KEY` for each key of the property.
+fn with_metadata(mut request: Request, properties: &JsonMap, property: &str) -> Request {
+    for (key, value) in properties.get(property).and_then(Value::as_object).into_iter().flatten() {
+        request = request.header(format!("{property}-{key}"), python::text(value));
+    }
+    request
+}
+
+/// The names of the objects in the container; none when it is gone.
+async fn objects(cloud: &Session, container: &str) -> Result<Option<Vec<String>>, DriverError> {
+    match cloud.send(request(Method::Get, container).query("format", "json")).await {
+        Ok(response) => {
+            let listed = response.json()?;
+            let names = listed.as_array().into_iter().flatten();
+            Ok(Some(names.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()))
+        }
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[async_trait]
+impl Special for Container {
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, step, .. } = *beating;
+        let given = declared.properties(&subject.properties);
+        let container = subject.physical_id.as_deref().unwrap_or_else(|| name(subject));
+        match step.name.as_str() {
+            "create" => {
+                let mut put =
+                    with_metadata(request(Method::Put, container), &given, "X-Container-Meta");
+                for header in ["X-Container-Read", "X-Container-Write"] {
+                    if let Some(value) = given.get(header).filter(|value| !value.is_null()) {
+                        put = put.header(header, python::text(value));
+                    }
+                }
+                cloud.send(put).await?;
+                let physical_id = Some(container.to_owned());
+                let learned = Learned { physical_id, ..Learned::default() };
+                let account = given.get("X-Account-Meta").and_then(Value::as_object);
+                if account.is_some_and(|account| !account.is_empty()) {
+                    return Ok(next(learned, Progress::default().change("account")));
+                }
+                Ok(Beat::Done { learned })
+            }
+            "account" => {
+                let post = Request::post(Service::ObjectStore, "");
+                cloud.send(with_metadata(post, &given, "X-Account-Meta")).await?;
+                Ok(done())
+            }
+            // The physical id is our own, so a container without one was not made, or its answer
+            // was lost; the deletion finds out.
+            "find" | "delete" => match objects(cloud, container).await? {
+                None => Ok(done()),
+                Some(names) if names.is_empty() => {
+                    Ok(next(Learned::default(), Progress::default().change("remove")))
+                }
+                Some(_) if step.name == "find" => {
+                    // Somebody else's container of the same name.
+                    Ok(done())
+                }
+                Some(_) if given.get("PurgeOnDelete") == Some(&Value::Bool(true)) => {
+                    Ok(next(Learned::default(), Progress::default().change("purge")))
+                }
+                Some(_) => Err(DriverError::fatal(
+                    "ResourceActionNotSupported",
+                    format!(
+                        "Deleting non-empty container ({container}) when PurgeOnDelete is False is \
+                         not supported for resource."
+                    ),
+                )),
+            },
+            "purge" => {
+                for object in objects(cloud, container).await?.into_iter().flatten() {
+                    // Slashes in an object's name are part of its path.
+                    let object: Vec<String> = object.split('/').map(path_segment).collect();
+                    let path = format!("/{}/{}", path_segment(container), object.join("/"));
+                    match cloud.send(Request::delete(Service::ObjectStore, path)).await {
+                        Ok(_) => {}
+                        Err(error) if error.is_not_found() => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                // A list has its limit: another look tells whether there are more.
+                Ok(next(Learned::default(), Progress::default().look("delete")))
+            }
+            "remove" => match cloud.send(request(Method::Delete, container)).await {
+                Ok(_) => Ok(done()),
+                Err(error) if error.is_not_found() => Ok(done()),
+                Err(error) if error.is_conflict() => {
+                    beating.progress().again(cloud.now(), error.into(), |p| p.look("delete"))
+                }
+                Err(error) => Err(error.into()),
+            },
+            "check" => {
+                cloud.send(request(Method::Head, container)).await?;
+                Ok(done())
+            }
+            _ => declared.plain_beat(beating).await,
+        }
+    }
+
+    async fn attribute(
+        &self,
+        _declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+        _object: &Value,
+        name: &str,
+    ) -> Result<Option<Value>, DriverError> {
+        let container = subject.physical_id.as_deref().unwrap_or_default();
+        if matches!(name, "DomainName" | "RootURL" | "WebsiteURL") {
+            let root = cloud.endpoint(&Service::ObjectStore).await?;
+            let host = url::Url::parse(&root).ok();
+            let host = host.as_ref().and_then(|root| root.host_str()).unwrap_or_default();
+            return Ok(Some(match name {
+                "RootURL" => root.as_str().into(),
+                "WebsiteURL" => format!("{}/{container}", root.trim_end_matches('/')).into(),
+                _ => host.into(),
+            }));
+        }
+        let response = cloud.send(request(Method::Head, container)).await?;
+        let header = |name: &str| Value::from(response.header(name).unwrap_or_default());
+        Ok(Some(match name {
+            "ObjectCount" => header("x-container-object-count"),
+            "BytesUsed" => header("x-container-bytes-used"),
+            _ => response
+                .headers()
+                .map(|(name, value)| (name.to_owned(), Value::from(value)))
+                .collect::<JsonMap>()
+                .into(),
+        }))
+    }
+}

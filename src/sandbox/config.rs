@@ -1,0 +1,192 @@
+//! What can be chosen about a sandbox: where it listens, what it remembers, how slow it is.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::faults::FaultRule;
+
+/// Everything a sandbox is started with.
+#[derive(Clone, Debug)]
+pub struct SandboxConfig {
+    /// Port 0 takes a free one; `RunningSandbox::address` says which.
+    pub listen: SocketAddr,
+    /// Where the state is kept; without it the cloud is forgotten with the process.
+    pub data: Option<PathBuf>,
+    pub latencies: Latencies,
+    pub quotas: Quotas,
+    /// Hearth's own address (`http://127.0.0.1:8004`), named in the catalog.
+    pub hearth_url: Option<String>,
+    /// The CFN API's address (`http://127.0.0.1:8000`), named in the catalog.
+    pub cfn_url: Option<String>,
+    /// The password of every user.
+    pub password: String,
+    pub region: String,
+    /// How long a token lives.
+    pub token_life: Duration,
+    /// Fault rules in force from the start.
+    pub faults: Vec<FaultRule>,
+    /// How many of the newest requests `/admin/requests` remembers.
+    pub requests_remembered: usize,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 5000)),
+            data: None,
+            latencies: Latencies::default(),
+            quotas: Quotas::default(),
+            hearth_url: Some("http://127.0.0.1:8004".to_owned()),
+            cfn_url: Some("http://127.0.0.1:8000".to_owned()),
+            password: "secret".to_owned(),
+            region: "RegionOne".to_owned(),
+            token_life: Duration::from_secs(3600),
+            faults: Vec::new(),
+            requests_remembered: 10_000,
+        }
+    }
+}
+
+impl SandboxConfig {
+    /// For tests: a free port, nothing kept, no waiting.
+    pub fn instant() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            latencies: Latencies::none(),
+            ..Self::default()
+        }
+    }
+}
+
+/// How long things take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latencies {
+    /// Every request, before it is carried out.
+    pub request: Duration,
+    /// A server from BUILD to ACTIVE.
+    pub server: Duration,
+    /// A server's resize, reboot, rebuild, stop, …
+    pub server_action: Duration,
+    /// A server's disappearance.
+    pub server_delete: Duration,
+    /// A volume from creating to available; also extending, retyping and deleting it.
+    pub volume: Duration,
+    /// A volume's attaching and detaching.
+    pub attachment: Duration,
+    /// A floating IP from its association to ACTIVE.
+    pub floating_ip: Duration,
+    /// An image from importing to active.
+    pub image: Duration,
+}
+
+impl Latencies {
+    /// Nothing takes time.
+    pub const fn none() -> Self {
+        Self::all(Duration::ZERO)
+    }
+
+    /// Everything but the requests themselves takes the same time.
+    pub const fn all(each: Duration) -> Self {
+        Self {
+            request: Duration::ZERO,
+            server: each,
+            server_action: each,
+            server_delete: each,
+            volume: each,
+            attachment: each,
+            floating_ip: each,
+            image: each,
+        }
+    }
+}
+
+impl Default for Latencies {
+    /// Long enough to be seen, short enough to be pleasant.
+    fn default() -> Self {
+        Self {
+            request: Duration::ZERO,
+            server: Duration::from_millis(1500),
+            server_action: Duration::from_millis(500),
+            server_delete: Duration::from_millis(300),
+            volume: Duration::from_millis(500),
+            attachment: Duration::from_millis(300),
+            floating_ip: Duration::from_millis(200),
+            image: Duration::from_millis(500),
+        }
+    }
+}
+
+/// How much each project may have; −1 is unlimited. The defaults are those of the real services.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quotas {
+    pub networks: i64,
+    pub subnets: i64,
+    pub ports: i64,
+    pub routers: i64,
+    pub floating_ips: i64,
+    pub security_groups: i64,
+    pub security_group_rules: i64,
+    pub instances: i64,
+    pub cores: i64,
+    pub ram_mib: i64,
+    pub key_pairs: i64,
+    pub server_groups: i64,
+    pub server_group_members: i64,
+    pub metadata_items: i64,
+    pub volumes: i64,
+    pub snapshots: i64,
+    pub gigabytes: i64,
+    pub per_volume_gigabytes: i64,
+}
+
+impl Quotas {
+    /// No limit on anything.
+    pub const fn unlimited() -> Self {
+        Self {
+            networks: -1,
+            subnets: -1,
+            ports: -1,
+            routers: -1,
+            floating_ips: -1,
+            security_groups: -1,
+            security_group_rules: -1,
+            instances: -1,
+            cores: -1,
+            ram_mib: -1,
+            key_pairs: -1,
+            server_groups: -1,
+            server_group_members: -1,
+            metadata_items: 128,
+            volumes: -1,
+            snapshots: -1,
+            gigabytes: -1,
+            per_volume_gigabytes: -1,
+        }
+    }
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            networks: 100,
+            subnets: 100,
+            ports: 500,
+            routers: 10,
+            floating_ips: 50,
+            security_groups: 10,
+            security_group_rules: 100,
+            instances: 10,
+            cores: 20,
+            ram_mib: 51_200,
+            key_pairs: 100,
+            server_groups: 10,
+            server_group_members: 10,
+            metadata_items: 128,
+            volumes: 10,
+            snapshots: 10,
+            gigabytes: 1000,
+            per_volume_gigabytes: -1,
+        }
+    }
+}

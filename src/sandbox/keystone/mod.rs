@@ -1,0 +1,228 @@
+//! Identity v3: tokens, trusts, the catalog, and the users and projects there are.
+
+mod catalog;
+mod directory;
+mod tokens;
+mod trusts;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::answer::{self, Answer, Reply};
+use super::ask::Ask;
+use super::cloud::Cloud;
+use super::store::{Rows, Table};
+
+pub(super) use tokens::scope;
+
+/// What Keystone holds.
+pub(super) struct Keystone {
+    pub(super) domains: Table<Domain>,
+    pub(super) projects: Table<Project>,
+    pub(super) users: Table<User>,
+    pub(super) roles: Table<Role>,
+    pub(super) grants: Table<Grant>,
+    pub(super) trusts: Table<Trust>,
+    pub(super) tokens: Table<Token>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Domain {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) description: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Project {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) domain_id: String,
+    pub(super) description: String,
+    pub(super) enabled: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct User {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) domain_id: String,
+    pub(super) password: String,
+    pub(super) email: Option<String>,
+    pub(super) description: String,
+    pub(super) default_project_id: Option<String>,
+    pub(super) enabled: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Role {
+    pub(super) id: String,
+    pub(super) name: String,
+}
+
+/// A user's role on a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Grant {
+    pub(super) user_id: String,
+    pub(super) project_id: String,
+    pub(super) role_id: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Trust {
+    pub(super) id: String,
+    pub(super) trustor_user_id: String,
+    pub(super) trustee_user_id: String,
+    pub(super) project_id: String,
+    pub(super) impersonation: bool,
+    pub(super) role_ids: Vec<String>,
+    pub(super) expires_at: Option<String>,
+    pub(super) remaining_uses: Option<u64>,
+    pub(super) allow_redelegation: bool,
+}
+
+/// A token that was given out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Token {
+    pub(super) user_id: String,
+    /// `None` is unscoped.
+    pub(super) project_id: Option<String>,
+    pub(super) role_ids: Vec<String>,
+    pub(super) methods: Vec<String>,
+    pub(super) audit_ids: Vec<String>,
+    pub(super) trust_id: Option<String>,
+    pub(super) issued_at: DateTime<Utc>,
+    pub(super) expires_at: DateTime<Utc>,
+}
+
+/// Who asks, in which project, with which rights.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    pub(super) user_id: String,
+    pub(super) project_id: String,
+    pub(super) is_admin: bool,
+}
+
+impl Scope {
+    /// Whether something of this project may be seen.
+    pub(super) fn sees(&self, project_id: &str) -> bool {
+        self.is_admin || self.project_id == project_id
+    }
+}
+
+impl Keystone {
+    pub(super) fn new() -> Self {
+        Self {
+            domains: Table::new("domains"),
+            projects: Table::new("projects"),
+            users: Table::new("users"),
+            roles: Table::new("roles"),
+            grants: Table::new("grants"),
+            trusts: Table::new("trusts"),
+            tokens: Table::new("tokens"),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.users.len() == 0
+    }
+
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 7] {
+        [
+            &mut self.domains,
+            &mut self.projects,
+            &mut self.users,
+            &mut self.roles,
+            &mut self.grants,
+            &mut self.trusts,
+            &mut self.tokens,
+        ]
+    }
+
+    /// The roles that a user has on a project.
+    fn role_ids(&self, user_id: &str, project_id: &str) -> Vec<String> {
+        let held = self
+            .grants
+            .values()
+            .filter(|grant| grant.user_id == user_id && grant.project_id == project_id)
+            .map(|grant| grant.role_id.clone())
+            .collect();
+        self.with_implied(held)
+    }
+
+    /// The roles, and those that they imply: an admin is a member, a member a reader.
+    fn with_implied(&self, mut role_ids: Vec<String>) -> Vec<String> {
+        for (role, implied) in [("admin", "member"), ("member", "reader")] {
+            let id = |name: &str| self.roles.values().find(|r| r.name == name).map(|r| &r.id);
+            if let (Some(role), Some(implied)) = (id(role), id(implied))
+                && role_ids.contains(role)
+                && !role_ids.contains(implied)
+            {
+                role_ids.push(implied.clone());
+            }
+        }
+        role_ids
+    }
+}
+
+pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
+    route(cloud, ask, path).map_err(|refusal| match refusal.status {
+        401 => refusal.header("www-authenticate", format!("Keystone uri=\"{}/v3\"", ask.base)),
+        _ => refusal,
+    })
+}
+
+fn route(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
+    match (ask.method.as_str(), path) {
+        ("GET" | "HEAD", []) => Ok(Answer::json(200, &json!({"version": version(ask)}))),
+        (_, ["auth", rest @ ..]) => tokens::answer(cloud, ask, rest),
+        (_, ["OS-TRUST", "trusts", rest @ ..]) => {
+            let scope = checked(cloud, ask)?;
+            trusts::answer(cloud, ask, &scope, rest)
+        }
+        _ => {
+            let scope = checked(cloud, ask)?;
+            directory::answer(cloud, ask, &scope, path)
+        }
+    }
+}
+
+/// The choice of versions, which is what an address without a version gives.
+pub(super) fn versions(ask: &Ask) -> Answer {
+    Answer::json(300, &json!({"versions": {"values": [version(ask)]}}))
+        .header("location", format!("{}/v3/", ask.base))
+}
+
+fn version(ask: &Ask) -> serde_json::Value {
+    json!({
+        "id": "v3.14",
+        "status": "stable",
+        "updated": "2020-04-07T00:00:00Z",
+        "links": [{"rel": "self", "href": format!("{}/v3/", ask.base)}],
+        "media-types": [{
+            "base": "application/json",
+            "type": "application/vnd.openstack.identity-v3+json",
+        }],
+    })
+}
+
+/// The scope of the token, or Keystone's own refusal.
+fn checked(cloud: &Cloud, ask: &Ask) -> Result<Scope, Answer> {
+    tokens::find_scope(cloud, ask).ok_or_else(unauthorized)
+}
+
+fn unauthorized() -> Answer {
+    answer::keystone(401, "The request you have made requires authentication.")
+}
+
+fn forbidden(action: &str) -> Answer {
+    answer::keystone(
+        403,
+        format!("You are not authorized to perform the requested action: {action}."),
+    )
+}
+
+fn not_found(kind: &str, id: &str) -> Answer {
+    answer::keystone(404, format!("Could not find {kind}: {id}."))
+}

@@ -1,0 +1,331 @@
+//! Giving out, checking and revoking tokens: by password, by token, and within a trust.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::super::answer::{self, Answer, Reply};
+use super::super::ask::Ask;
+use super::super::cloud::Cloud;
+use super::super::doc::Doc;
+use super::{Scope, Token, Trust, User, catalog, checked, forbidden, unauthorized};
+use crate::model::JsonMap;
+
+/// How many outdated tokens are kept until they are swept.
+const TOKENS_SWEPT_ABOVE: usize = 1000;
+
+pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
+    match (ask.method.as_str(), path) {
+        ("POST", ["tokens"]) => issue(cloud, ask),
+        ("GET" | "HEAD", ["tokens"]) => {
+            let scope = checked(cloud, ask)?;
+            let id = subject(ask)?;
+            let token = live(cloud, &id, ask.at)
+                .filter(|token| scope.is_admin || token.user_id == scope.user_id || own(ask, &id))
+                .ok_or_else(|| answer::keystone(404, "Could not recognize Fernet token"))?;
+            Ok(Answer::json(200, &json!({"token": view(cloud, ask, token)}))
+                .header("x-subject-token", id)
+                .header("vary", "X-Auth-Token"))
+        }
+        ("DELETE", ["tokens"]) => {
+            checked(cloud, ask)?;
+            let id = subject(ask)?;
+            match cloud.keystone.tokens.remove(&id) {
+                Some(_) => Ok(Answer::empty(204)),
+                None => Err(answer::keystone(404, "Could not find token.")),
+            }
+        }
+        ("GET", ["catalog"]) => {
+            let scope = checked(cloud, ask)?;
+            let catalog = catalog::entries(cloud, ask, &scope.project_id);
+            Ok(Answer::json(200, &json!({"catalog": catalog, "links": {"self": ask.base}})))
+        }
+        ("GET", ["projects"]) => {
+            let scope = checked(cloud, ask)?;
+            let projects: Vec<Value> = cloud
+                .keystone
+                .projects
+                .values()
+                .filter(|project| !cloud.keystone.role_ids(&scope.user_id, &project.id).is_empty())
+                .map(|project| super::directory::project_view(ask, project))
+                .collect();
+            Ok(Answer::json(200, &json!({"projects": projects, "links": {}})))
+        }
+        ("GET", ["domains" | "system"]) => {
+            checked(cloud, ask)?;
+            Ok(Answer::json(200, &json!({path[0]: [], "links": {}})))
+        }
+        _ => Err(answer::keystone(404, "The resource could not be found.")),
+    }
+}
+
+/// The scope of the request's token, or the refusal of the check in front of a service.
+pub(in crate::sandbox) fn scope(cloud: &Cloud, ask: &Ask) -> Result<Scope, Answer> {
+    find_scope(cloud, ask)
+        .filter(|scope| !scope.project_id.is_empty())
+        .ok_or_else(|| answer::no_token(&ask.base))
+}
+
+/// The scope of the request's token, also of an unscoped one.
+pub(super) fn find_scope(cloud: &Cloud, ask: &Ask) -> Option<Scope> {
+    let token = live(cloud, ask.header("x-auth-token")?, ask.at)?;
+    let is_admin = token
+        .role_ids
+        .iter()
+        .any(|role| cloud.keystone.roles.get(role).is_some_and(|role| role.name == "admin"));
+    Some(Scope {
+        user_id: token.user_id.clone(),
+        project_id: token.project_id.clone().unwrap_or_default(),
+        is_admin,
+    })
+}
+
+fn live<'a>(cloud: &'a Cloud, id: &str, now: DateTime<Utc>) -> Option<&'a Token> {
+    let token = cloud.keystone.tokens.get(id).filter(|token| token.expires_at > now)?;
+    // A trust that is deleted takes its tokens with it.
+    let trusted = token.trust_id.as_ref().is_none_or(|id| cloud.keystone.trusts.contains(id));
+    trusted.then_some(token)
+}
+
+fn subject(ask: &Ask) -> Result<String, Answer> {
+    ask.header("x-subject-token")
+        .map(str::to_owned)
+        .ok_or_else(|| answer::keystone(400, "The request has no X-Subject-Token header."))
+}
+
+fn own(ask: &Ask, id: &str) -> bool {
+    ask.header("x-auth-token") == Some(id)
+}
+
+fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
+    let auth = ask.wrapped("auth", answer::keystone)?;
+    let identity = auth
+        .object("identity")
+        .ok_or_else(|| answer::keystone(400, "'identity' is a required property"))?;
+    let empty = JsonMap::new();
+    let mut methods = Vec::new();
+    let mut former = None;
+    let mut user = None;
+    for method in identity.list("methods").iter().filter_map(Value::as_str) {
+        let given = identity.object(method).unwrap_or(&empty);
+        let found = match method {
+            "password" => by_password(cloud, given)?,
+            "token" => {
+                let token = live(cloud, given.text("id"), ask.at).ok_or_else(unauthorized)?;
+                former = Some(token.clone());
+                cloud.keystone.users.get(&token.user_id).cloned().ok_or_else(unauthorized)?
+            }
+            other => {
+                let text =
+                    format!("Attempted to authenticate with an unsupported method: {other}.");
+                return Err(answer::keystone(401, text));
+            }
+        };
+        methods.push(method.to_owned());
+        user = Some(found);
+    }
+    let user = user.ok_or_else(unauthorized)?;
+    let mut token = Token {
+        user_id: user.id.clone(),
+        project_id: None,
+        role_ids: Vec::new(),
+        methods,
+        audit_ids: vec![audit_id(cloud)],
+        trust_id: None,
+        issued_at: ask.at,
+        expires_at: ask.at + life(cloud),
+    };
+    if let Some(former) = &former {
+        // A token made from a token lives no longer, and names its whole ancestry.
+        token.expires_at = former.expires_at;
+        token.audit_ids.extend(former.audit_ids.last().cloned());
+        for method in &former.methods {
+            if !token.methods.contains(method) {
+                token.methods.push(method.clone());
+            }
+        }
+    }
+    let unscoped = auth.get("scope").is_some_and(|scope| scope == "unscoped");
+    match auth.object("scope") {
+        Some(scope) => {
+            if let Some(trust) = scope.object("OS-TRUST:trust") {
+                within_trust(cloud, &mut token, trust.text("id"))?;
+            } else if let Some(project) = scope.object("project") {
+                let id = find_project(cloud, project).ok_or_else(unauthorized)?;
+                within_project(cloud, &mut token, id)?;
+            } else {
+                return Err(answer::keystone(403, "Only projects and trusts can be a scope here."));
+            }
+        }
+        None => {
+            if let Some(project) = user.default_project_id.filter(|_| !unscoped) {
+                within_project(cloud, &mut token, project)?;
+            }
+        }
+    }
+    let id = token_id(cloud);
+    sweep(cloud, ask.at);
+    let body = json!({"token": view(cloud, ask, &token)});
+    cloud.keystone.tokens.insert(&id, token);
+    Ok(Answer::json(201, &body).header("x-subject-token", id).header("vary", "X-Auth-Token"))
+}
+
+fn by_password(cloud: &Cloud, given: &JsonMap) -> Result<User, Answer> {
+    let given = given.object("user").ok_or_else(unauthorized)?;
+    let domain = given.object("domain");
+    cloud
+        .keystone
+        .users
+        .values()
+        .find(|user| match given.get("id") {
+            Some(id) => id == user.id.as_str(),
+            None => user.name == given.text("name") && in_domain(cloud, domain, &user.domain_id),
+        })
+        .filter(|user| user.enabled && user.password == given.text("password"))
+        .cloned()
+        .ok_or_else(unauthorized)
+}
+
+fn find_project(cloud: &Cloud, asked: &JsonMap) -> Option<String> {
+    let domain = asked.object("domain");
+    cloud
+        .keystone
+        .projects
+        .values()
+        .find(|project| match asked.get("id") {
+            Some(id) => id == project.id.as_str(),
+            None => {
+                project.name == asked.text("name") && in_domain(cloud, domain, &project.domain_id)
+            }
+        })
+        .map(|project| project.id.clone())
+}
+
+fn in_domain(cloud: &Cloud, asked: Option<&JsonMap>, domain_id: &str) -> bool {
+    let Some(asked) = asked else { return false };
+    match asked.get("id") {
+        Some(id) => id == domain_id,
+        None => cloud
+            .keystone
+            .domains
+            .get(domain_id)
+            .is_some_and(|domain| domain.name == asked.text("name")),
+    }
+}
+
+fn within_project(cloud: &Cloud, token: &mut Token, project: String) -> Result<(), Answer> {
+    if token.trust_id.is_some() {
+        return Err(forbidden("a trust's token keeps its scope"));
+    }
+    token.role_ids = cloud.keystone.role_ids(&token.user_id, &project);
+    if token.role_ids.is_empty() {
+        return Err(unauthorized());
+    }
+    token.project_id = Some(project);
+    Ok(())
+}
+
+fn within_trust(cloud: &mut Cloud, token: &mut Token, id: &str) -> Result<(), Answer> {
+    let trust: Trust = cloud.keystone.trusts.get(id).cloned().ok_or_else(unauthorized)?;
+    if trust.trustee_user_id != token.user_id {
+        let text = "You are not authorized to perform the requested action.";
+        return Err(answer::keystone(403, text));
+    }
+    if trust.remaining_uses == Some(0) {
+        return Err(unauthorized());
+    }
+    if let Some(trust) = cloud.keystone.trusts.edit(id) {
+        trust.remaining_uses = trust.remaining_uses.map(|uses| uses.saturating_sub(1));
+    }
+    // What the trustor has lost since, the trustee has lost too.
+    let held = cloud.keystone.role_ids(&trust.trustor_user_id, &trust.project_id);
+    if !trust.role_ids.iter().all(|role| held.contains(role)) {
+        return Err(forbidden("the trustor no longer has the roles of the trust"));
+    }
+    if trust.impersonation {
+        token.user_id = trust.trustor_user_id;
+    }
+    token.project_id = Some(trust.project_id);
+    token.role_ids = cloud.keystone.with_implied(trust.role_ids);
+    token.trust_id = Some(trust.id);
+    Ok(())
+}
+
+fn view(cloud: &Cloud, ask: &Ask, token: &Token) -> Value {
+    let keystone = &cloud.keystone;
+    let domain = |id: &str| json!({"id": id, "name": keystone.domains.get(id).map(|domain| domain.name.as_str())});
+    let mut body = JsonMap::new();
+    body.set("methods", json!(token.methods));
+    if let Some(user) = keystone.users.get(&token.user_id) {
+        let user = json!({
+            "domain": domain(&user.domain_id),
+            "id": user.id,
+            "name": user.name,
+            "password_expires_at": null,
+        });
+        body.set("user", user);
+    }
+    body.set("audit_ids", json!(token.audit_ids));
+    body.set("expires_at", precise(token.expires_at));
+    body.set("issued_at", precise(token.issued_at));
+    if let Some(project) = token.project_id.as_ref().and_then(|id| keystone.projects.get(id)) {
+        let view = json!({
+            "domain": domain(&project.domain_id), "id": project.id, "name": project.name,
+        });
+        body.set("project", view);
+        if token.trust_id.is_none() {
+            body.set("is_domain", false);
+        }
+        let roles: Vec<Value> = token
+            .role_ids
+            .iter()
+            .filter_map(|id| keystone.roles.get(id))
+            .map(|role| json!({"id": role.id, "name": role.name}))
+            .collect();
+        body.set("roles", roles);
+        if ask.query("nocatalog").is_none() {
+            body.set("catalog", catalog::entries(cloud, ask, &project.id));
+        }
+    }
+    if let Some(trust) = token.trust_id.as_ref().and_then(|id| keystone.trusts.get(id)) {
+        let view = json!({
+            "id": trust.id,
+            "impersonation": trust.impersonation,
+            "trustee_user": {"id": trust.trustee_user_id},
+            "trustor_user": {"id": trust.trustor_user_id},
+        });
+        body.set("OS-TRUST:trust", view);
+    }
+    Value::Object(body)
+}
+
+/// Keystone writes microseconds that are always zero.
+fn precise(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%S.000000Z").to_string()
+}
+
+fn life(cloud: &Cloud) -> TimeDelta {
+    TimeDelta::from_std(cloud.config.token_life).unwrap_or(TimeDelta::hours(1))
+}
+
+/// Shaped like a Fernet token.
+fn token_id(cloud: &Cloud) -> String {
+    let mut bytes = [0; 96];
+    cloud.clock.fill(&mut bytes);
+    format!("gAAAAA{}", URL_SAFE_NO_PAD.encode(bytes))
+}
+
+fn audit_id(cloud: &Cloud) -> String {
+    URL_SAFE_NO_PAD.encode(cloud.fresh_uuid().as_bytes())
+}
+
+fn sweep(cloud: &mut Cloud, now: DateTime<Utc>) {
+    use super::Rows;
+    if cloud.keystone.tokens.len() < TOKENS_SWEPT_ABOVE {
+        return;
+    }
+    for id in cloud.keystone.tokens.ids_where(|token| token.expires_at <= now) {
+        cloud.keystone.tokens.remove(&id);
+    }
+}

@@ -1,0 +1,398 @@
+//! Networking v2.0: the collections and what is common to them. Each collection's own rules are
+//! in its file; which attributes it has is data, in `attributes`.
+
+mod addresses;
+mod attributes;
+mod extensions;
+mod floating_ips;
+mod kind;
+mod networks;
+mod ports;
+mod quotas;
+mod routers;
+mod security_groups;
+mod security_rules;
+mod subnets;
+mod tags;
+
+use serde_json::{Value, json};
+
+use super::answer::{self, Answer, Reply};
+use super::ask::Ask;
+use super::cloud::Cloud;
+use super::doc::Doc;
+use super::keystone::{self, Scope};
+use super::listing;
+use super::store::{Rows, Table};
+use crate::model::JsonMap;
+
+pub(super) use floating_ips::ends as floating_ip_ends;
+pub(super) use kind::Kind;
+pub(super) use ports::{Binding, bind, create_for_server, unbind};
+pub(super) use security_groups::find_by_name as find_security_group;
+
+/// Longest page of a list.
+const PAGE_MAX: usize = 100_000;
+
+/// What Neutron holds. A row is the object as its API shows it to an administrator.
+pub(super) struct Neutron {
+    pub(super) networks: Table<JsonMap>,
+    pub(super) subnets: Table<JsonMap>,
+    pub(super) ports: Table<JsonMap>,
+    pub(super) routers: Table<JsonMap>,
+    pub(super) floating_ips: Table<JsonMap>,
+    pub(super) security_groups: Table<JsonMap>,
+    pub(super) security_rules: Table<JsonMap>,
+    /// What an administrator has set, by project.
+    pub(super) quotas: Table<JsonMap>,
+}
+
+impl Neutron {
+    pub(super) fn new() -> Self {
+        Self {
+            networks: Table::new("networks"),
+            subnets: Table::new("subnets"),
+            ports: Table::new("ports"),
+            routers: Table::new("routers"),
+            floating_ips: Table::new("floatingips"),
+            security_groups: Table::new("security_groups"),
+            security_rules: Table::new("security_group_rules"),
+            quotas: Table::new("network_quotas"),
+        }
+    }
+
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 8] {
+        [
+            &mut self.networks,
+            &mut self.subnets,
+            &mut self.ports,
+            &mut self.routers,
+            &mut self.floating_ips,
+            &mut self.security_groups,
+            &mut self.security_rules,
+            &mut self.quotas,
+        ]
+    }
+
+    fn table(&self, kind: Kind) -> &Table<JsonMap> {
+        match kind {
+            Kind::Network => &self.networks,
+            Kind::Subnet => &self.subnets,
+            Kind::Port => &self.ports,
+            Kind::Router => &self.routers,
+            Kind::FloatingIp => &self.floating_ips,
+            Kind::SecurityGroup => &self.security_groups,
+            Kind::SecurityRule => &self.security_rules,
+        }
+    }
+
+    fn table_mut(&mut self, kind: Kind) -> &mut Table<JsonMap> {
+        match kind {
+            Kind::Network => &mut self.networks,
+            Kind::Subnet => &mut self.subnets,
+            Kind::Port => &mut self.ports,
+            Kind::Router => &mut self.routers,
+            Kind::FloatingIp => &mut self.floating_ips,
+            Kind::SecurityGroup => &mut self.security_groups,
+            Kind::SecurityRule => &mut self.security_rules,
+        }
+    }
+}
+
+pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
+    match path {
+        [] => return Ok(versions(ask)),
+        ["v2.0"] => return Ok(resources(ask)),
+        _ => {}
+    }
+    let ["v2.0", path @ ..] = path else { return Err(nowhere()) };
+    let scope = keystone::scope(cloud, ask)?;
+    // Every project has a default group from its first request on.
+    security_groups::ensure_default(cloud, &scope.project_id, ask.at);
+    let path: Vec<&str> = path.iter().map(|part| part.trim_end_matches(".json")).collect();
+    match (ask.method.as_str(), path.as_slice()) {
+        ("GET", ["extensions"]) => Ok(extensions::list()),
+        ("GET", ["extensions", alias]) => extensions::show(alias),
+        ("GET", ["availability_zones"]) => Ok(extensions::zones()),
+        (_, ["quotas", rest @ ..]) => quotas::answer(cloud, ask, &scope, rest),
+        (method, [collection, rest @ ..]) => {
+            let kind = Kind::of(collection).ok_or_else(nowhere)?;
+            match (method, rest) {
+                ("GET", []) => list(cloud, ask, &scope, kind),
+                ("POST", []) => create(cloud, ask, &scope, kind),
+                ("GET", [id]) => show(cloud, ask, &scope, kind, id),
+                ("PUT", [id]) => update(cloud, ask, &scope, kind, id),
+                ("DELETE", [id]) => {
+                    let row = find(cloud, &scope, kind, id)?.clone();
+                    owned(&scope, &row, &format!("delete_{}", kind.singular()))?;
+                    delete(cloud, ask, kind, &row)?;
+                    Ok(Answer::empty(204))
+                }
+                ("PUT", [id, "add_router_interface"]) if kind == Kind::Router => {
+                    routers::add_interface(cloud, ask, &scope, id)
+                }
+                ("PUT", [id, "remove_router_interface"]) if kind == Kind::Router => {
+                    routers::remove_interface(cloud, ask, &scope, id)
+                }
+                (_, [id, "tags", rest @ ..]) => tags::answer(cloud, ask, &scope, kind, id, rest),
+                _ => Err(nowhere()),
+            }
+        }
+        _ => Err(nowhere()),
+    }
+}
+
+fn list(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind) -> Reply {
+    let cloud = &*cloud;
+    let rows = cloud
+        .neutron
+        .table(kind)
+        .values()
+        .filter(|row| visible(cloud, scope, kind, row) && listing::fits(row, ask))
+        .filter(|row| tags::fit(row, ask))
+        .map(|row| view(cloud, scope, kind, row))
+        .collect();
+    let page = listing::page(rows, ask, PAGE_MAX).ok_or_else(|| {
+        let marker = ask.query("marker").unwrap_or_default();
+        kind.missing(marker)
+    })?;
+    let mut body = JsonMap::new();
+    if let Some(last) = page.rows.last().filter(|_| page.more) {
+        let path = format!("/{}", ask.path.join("/"));
+        let next = listing::next_link(ask, &path, last);
+        body.set(&format!("{}_links", kind.plural()), json!([{"rel": "next", "href": next}]));
+    }
+    let mut rows = page.rows;
+    for row in &mut rows {
+        listing::only_fields(row, ask);
+    }
+    body.set(&kind.plural(), rows.into_iter().map(Value::Object).collect::<Vec<_>>());
+    Ok(Answer::json(200, &Value::Object(body)))
+}
+
+fn show(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind, id: &str) -> Reply {
+    let row = find(cloud, scope, kind, id)?;
+    let mut view = view(cloud, scope, kind, row);
+    listing::only_fields(&mut view, ask);
+    Ok(Answer::json(200, &json!({kind.singular(): view})))
+}
+
+fn create(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind) -> Reply {
+    let mut body = ask.object(|code, text| answer::neutron(code, "HTTPBadRequest", text))?;
+    if let Some(Value::Array(many)) = body.remove(&kind.plural()) {
+        let mut views = Vec::new();
+        for one in many {
+            let Value::Object(given) = one else { return Err(malformed(kind)) };
+            views.push(Value::Object(create_one(cloud, ask, scope, kind, given)?));
+        }
+        return Ok(Answer::json(201, &json!({kind.plural(): views})));
+    }
+    let Some(Value::Object(given)) = body.remove(kind.singular()) else {
+        return Err(malformed(kind));
+    };
+    let view = create_one(cloud, ask, scope, kind, given)?;
+    Ok(Answer::json(201, &json!({kind.singular(): view})))
+}
+
+fn create_one(
+    cloud: &mut Cloud,
+    ask: &Ask,
+    scope: &Scope,
+    kind: Kind,
+    given: JsonMap,
+) -> Result<JsonMap, Answer> {
+    let project = attributes::project(scope, &given)?;
+    let mut row = attributes::accept_new(kind, scope, given)?;
+    quotas::allow_one_more(cloud, kind, &project)?;
+    stamp_new(cloud, ask, &mut row, &project);
+    match kind {
+        Kind::Network => networks::create(&mut row),
+        Kind::Subnet => subnets::create(cloud, scope, &mut row)?,
+        Kind::Port => ports::create(cloud, scope, &mut row)?,
+        Kind::Router => routers::create(cloud, ask, scope, &mut row)?,
+        Kind::FloatingIp => floating_ips::create(cloud, ask, scope, &mut row)?,
+        Kind::SecurityGroup => security_groups::create(cloud, ask.at, &mut row)?,
+        Kind::SecurityRule => security_rules::create(cloud, scope, &mut row)?,
+    }
+    let id = row.text("id").to_owned();
+    cloud.neutron.table_mut(kind).insert(&id, row.clone());
+    Ok(view(cloud, scope, kind, &row))
+}
+
+fn update(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind, id: &str) -> Reply {
+    let given =
+        ask.wrapped(kind.singular(), |code, text| answer::neutron(code, "HTTPBadRequest", text))?;
+    let before = find(cloud, scope, kind, id)?.clone();
+    owned(scope, &before, &format!("update_{}", kind.singular()))?;
+    let change = attributes::accept_change(kind, scope, given)?;
+    let mut row = before.clone();
+    for (key, value) in &change {
+        row.insert(key.clone(), value.clone());
+    }
+    match kind {
+        Kind::Network | Kind::SecurityRule => {}
+        Kind::Subnet => subnets::update(cloud, &before, &change, &mut row)?,
+        Kind::Port => ports::update(cloud, scope, &change, &mut row)?,
+        Kind::Router => routers::update(cloud, ask, scope, &before, &change, &mut row)?,
+        Kind::FloatingIp => floating_ips::update(cloud, ask, scope, &before, &change, &mut row)?,
+        Kind::SecurityGroup => security_groups::update(&before, &change)?,
+    }
+    let revision = row.int("revision_number").unwrap_or_default();
+    row.set("revision_number", revision + 1);
+    row.set("updated_at", ask.moment());
+    cloud.neutron.table_mut(kind).insert(id, row.clone());
+    let view = view(cloud, scope, kind, &row);
+    Ok(Answer::json(200, &json!({kind.singular(): view})))
+}
+
+fn delete(cloud: &mut Cloud, ask: &Ask, kind: Kind, row: &JsonMap) -> Result<(), Answer> {
+    match kind {
+        Kind::Network => networks::delete(cloud, row)?,
+        Kind::Subnet => subnets::delete(cloud, row)?,
+        Kind::Port => ports::delete(cloud, ask.at, row)?,
+        Kind::Router => routers::delete(cloud, row)?,
+        Kind::FloatingIp => floating_ips::delete(cloud, row),
+        Kind::SecurityGroup => security_groups::delete(cloud, row)?,
+        Kind::SecurityRule => {}
+    }
+    cloud.neutron.table_mut(kind).remove(row.text("id"));
+    Ok(())
+}
+
+/// Makes an object as an administrator of its project would; nothing if it is not acceptable.
+pub(super) fn plant(
+    cloud: &mut Cloud,
+    kind: Kind,
+    project_id: &str,
+    given: Value,
+) -> Option<JsonMap> {
+    let Value::Object(given) = given else { return None };
+    let (ask, scope) = gardener(cloud, project_id);
+    let made = create_one(cloud, &ask, &scope, kind, given);
+    if let Err(refusal) = &made {
+        tracing::error!(body = ?refusal.body, "the sandbox refuses its own seed");
+    }
+    made.ok()
+}
+
+/// Gives a router an interface on a subnet.
+pub(super) fn plant_interface(cloud: &mut Cloud, project_id: &str, router: &str, subnet: &str) {
+    let (mut ask, scope) = gardener(cloud, project_id);
+    ask.body = json!({"subnet_id": subnet}).to_string().into();
+    if let Err(refusal) = routers::add_interface(cloud, &ask, &scope, router) {
+        tracing::error!(body = ?refusal.body, "the sandbox refuses its own seed");
+    }
+}
+
+fn gardener(cloud: &Cloud, project_id: &str) -> (Ask, Scope) {
+    let ask = Ask::internal(cloud.clock.now());
+    let scope = Scope { user_id: String::new(), project_id: project_id.to_owned(), is_admin: true };
+    (ask, scope)
+}
+
+/// What every new object has: an id, an owner, times and a revision.
+fn stamp_new(cloud: &Cloud, ask: &Ask, row: &mut JsonMap, project: &str) {
+    row.set("id", cloud.fresh_id());
+    row.set("tenant_id", project);
+    row.set("project_id", project);
+    row.set("created_at", ask.moment());
+    row.set("updated_at", ask.moment());
+    row.set("revision_number", 1);
+    row.set("tags", Vec::<Value>::new());
+}
+
+/// The object of this id, if the caller may see it.
+pub(super) fn find<'a>(
+    cloud: &'a Cloud,
+    scope: &Scope,
+    kind: Kind,
+    id: &str,
+) -> Result<&'a JsonMap, Answer> {
+    cloud
+        .neutron
+        .table(kind)
+        .get(id)
+        .filter(|row| visible(cloud, scope, kind, row))
+        .ok_or_else(|| kind.missing(id))
+}
+
+fn visible(cloud: &Cloud, scope: &Scope, kind: Kind, row: &JsonMap) -> bool {
+    if scope.sees(row.text("project_id")) {
+        return true;
+    }
+    match kind {
+        Kind::Network => row.is("shared") || row.is("router:external"),
+        Kind::Subnet => cloud
+            .neutron
+            .networks
+            .get(row.text("network_id"))
+            .is_some_and(|network| network.is("shared")),
+        // A network's owner sees every port on it.
+        Kind::Port => cloud
+            .neutron
+            .networks
+            .get(row.text("network_id"))
+            .is_some_and(|network| network.text("project_id") == scope.project_id),
+        Kind::Router | Kind::FloatingIp | Kind::SecurityGroup | Kind::SecurityRule => false,
+    }
+}
+
+/// Refuses to change what is only seen.
+fn owned(scope: &Scope, row: &JsonMap, rule: &str) -> Result<(), Answer> {
+    if scope.sees(row.text("project_id")) { Ok(()) } else { Err(forbidden(rule)) }
+}
+
+fn view(cloud: &Cloud, scope: &Scope, kind: Kind, row: &JsonMap) -> JsonMap {
+    let mut view = row.clone();
+    match kind {
+        Kind::Network => networks::complete(cloud, &mut view),
+        Kind::SecurityGroup => security_groups::complete(cloud, &mut view),
+        Kind::FloatingIp => floating_ips::complete(cloud, &mut view),
+        Kind::Subnet | Kind::Port | Kind::Router | Kind::SecurityRule => {}
+    }
+    if !scope.is_admin {
+        view.retain(|key, _| !attributes::admin_only(key));
+    }
+    view
+}
+
+fn forbidden(rule: &str) -> Answer {
+    answer::neutron(403, "PolicyNotAuthorized", format!("rule:{rule} is disallowed by policy"))
+}
+
+fn bad_request(text: impl Into<String>) -> Answer {
+    answer::neutron(400, "HTTPBadRequest", text)
+}
+
+fn invalid_input(text: impl AsRef<str>) -> Answer {
+    let text = format!("Invalid input for operation: {}.", text.as_ref());
+    answer::neutron(400, "InvalidInput", text)
+}
+
+fn malformed(kind: Kind) -> Answer {
+    bad_request(format!("Unable to find '{}' in request body", kind.singular()))
+}
+
+fn nowhere() -> Answer {
+    answer::neutron(404, "HTTPNotFound", "The resource could not be found.")
+}
+
+fn versions(ask: &Ask) -> Answer {
+    let link = json!([{"rel": "self", "href": format!("{}/network/v2.0/", ask.base)}]);
+    Answer::json(200, &json!({"versions": [{"id": "v2.0", "status": "CURRENT", "links": link}]}))
+}
+
+fn resources(ask: &Ask) -> Answer {
+    let resources: Vec<Value> = ["network", "subnet", "port", "router", "floatingip"]
+        .into_iter()
+        .map(|name| {
+            let href = format!("{}/network/v2.0/{name}s", ask.base);
+            json!({
+                "name": name,
+                "collection": format!("{name}s"),
+                "links": [{"rel": "self", "href": href}],
+            })
+        })
+        .collect();
+    Answer::json(200, &json!({"resources": resources}))
+}

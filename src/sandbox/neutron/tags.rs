@@ -1,0 +1,70 @@
+//! Tags of any object.
+
+use serde_json::{Value, json};
+
+use super::super::answer::{self, Answer, Reply};
+use super::super::ask::Ask;
+use super::super::cloud::Cloud;
+use super::super::doc::Doc;
+use super::super::keystone::Scope;
+use super::{Kind, find, nowhere, owned};
+use crate::model::JsonMap;
+
+pub(super) fn answer(
+    cloud: &mut Cloud,
+    ask: &Ask,
+    scope: &Scope,
+    kind: Kind,
+    id: &str,
+    path: &[&str],
+) -> Reply {
+    let row = find(cloud, scope, kind, id)?;
+    let mut tags: Vec<Value> = row.list("tags").to_vec();
+    if ask.method != "GET" {
+        owned(scope, row, "update_tags")?;
+    }
+    let answer = match (ask.method.as_str(), path) {
+        ("GET", []) => return Ok(Answer::json(200, &json!({"tags": tags}))),
+        ("GET", [tag]) if tags.iter().any(|found| found == tag) => return Ok(Answer::empty(204)),
+        ("PUT", []) => {
+            let body = ask.object(|code, text| answer::neutron(code, "HTTPBadRequest", text))?;
+            tags = body.list("tags").to_vec();
+            Answer::json(200, &json!({"tags": tags}))
+        }
+        ("PUT", [tag]) => {
+            if !tags.iter().any(|found| found == tag) {
+                tags.push(Value::from(*tag));
+            }
+            Answer::empty(201)
+        }
+        ("DELETE", []) => {
+            tags.clear();
+            Answer::empty(204)
+        }
+        ("DELETE", [tag]) if tags.iter().any(|found| found == tag) => {
+            tags.retain(|found| found != tag);
+            Answer::empty(204)
+        }
+        ("GET" | "DELETE", [tag]) => {
+            let text = format!("Tag {tag} could not be found.");
+            return Err(answer::neutron(404, "TagNotFound", text));
+        }
+        _ => return Err(nowhere()),
+    };
+    if let Some(row) = cloud.neutron.table_mut(kind).edit(id) {
+        row.set("tags", tags);
+        row.set("updated_at", ask.moment());
+    }
+    Ok(answer)
+}
+
+/// Whether a row has the tags that the query asks for: `tags=a,b` all, `tags-any` one of them,
+/// `not-tags` not all, `not-tags-any` none.
+pub(super) fn fit(row: &JsonMap, ask: &Ask) -> bool {
+    let has = |tag: &str| row.list("tags").iter().any(|found| found == tag);
+    let asked = |key: &str| ask.query(key).map(|tags| tags.split(',').collect::<Vec<_>>());
+    asked("tags").is_none_or(|tags| tags.iter().all(|tag| has(tag)))
+        && asked("tags-any").is_none_or(|tags| tags.iter().any(|tag| has(tag)))
+        && asked("not-tags").is_none_or(|tags| !tags.iter().all(|tag| has(tag)))
+        && asked("not-tags-any").is_none_or(|tags| !tags.iter().any(|tag| has(tag)))
+}

@@ -1,0 +1,109 @@
+//! What servers come to: built, failed, resized, stopped, gone.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::super::cloud::Cloud;
+use super::super::doc::Doc;
+use super::super::later::{Later, Turn};
+use super::super::neutron;
+use super::create::build_time;
+use super::server::Server;
+use super::{attachments, groups};
+
+/// The end of something that a server does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::sandbox) enum ServerEnd {
+    /// It is in this status, and does nothing further.
+    Status(String),
+    /// It cannot be built.
+    Failed(String),
+    Gone,
+}
+
+/// Plans the end of a build.
+pub(super) fn plan_build(
+    cloud: &mut Cloud,
+    server: &Server,
+    failure: Option<String>,
+    at: DateTime<Utc>,
+) {
+    let id = &server.id;
+    let ordered = (server.metadata.text("testcloud:fail") == "spawn")
+        .then(|| format!("Failed to provision instance {id}: asked to fail by server metadata"));
+    let end = match failure.or(ordered) {
+        Some(failure) => ServerEnd::Failed(format!("Build of instance {id} aborted: {failure}")),
+        None => ServerEnd::Status("ACTIVE".to_owned()),
+    };
+    let takes = build_time(cloud, server);
+    plan(cloud, &server.id, end, at + takes);
+}
+
+/// Begins an action that ends in a status.
+pub(super) fn begin(
+    cloud: &mut Cloud,
+    id: &str,
+    status: Option<&str>,
+    task: &str,
+    end: &str,
+    at: DateTime<Utc>,
+) {
+    if let Some(server) = cloud.nova.servers.edit(id) {
+        if let Some(status) = status {
+            server.status = status.to_owned();
+        }
+        server.task = Some(task.to_owned());
+        server.updated_at = at;
+    }
+    let takes = TimeDelta::from_std(cloud.config.latencies.server_action).unwrap_or_default();
+    plan(cloud, id, ServerEnd::Status(end.to_owned()), at + takes);
+}
+
+/// Begins the end of a server; whatever else it was doing is given up.
+pub(super) fn begin_delete(cloud: &mut Cloud, id: &str, at: DateTime<Utc>) {
+    cloud.unplan(|turn| matches!(turn, Turn::Server { id: about, .. } if about == id));
+    if let Some(server) = cloud.nova.servers.edit(id) {
+        server.task = Some("deleting".to_owned());
+        server.updated_at = at;
+    }
+    let takes = TimeDelta::from_std(cloud.config.latencies.server_delete).unwrap_or_default();
+    plan(cloud, id, ServerEnd::Gone, at + takes);
+}
+
+fn plan(cloud: &mut Cloud, id: &str, end: ServerEnd, at: DateTime<Utc>) {
+    cloud.plan(Later { at, turn: Turn::Server { id: id.to_owned(), end } });
+}
+
+/// Lets the end happen.
+pub(in crate::sandbox) fn ends(cloud: &mut Cloud, id: &str, end: &ServerEnd, at: DateTime<Utc>) {
+    if *end == ServerEnd::Gone {
+        return remove(cloud, id, at);
+    }
+    let Some(server) = cloud.nova.servers.edit(id) else { return };
+    server.task = None;
+    server.updated_at = at;
+    match end {
+        ServerEnd::Status(status) => {
+            status.clone_into(&mut server.status);
+            server.launched_at.get_or_insert(at);
+        }
+        ServerEnd::Failed(fault) => {
+            "ERROR".clone_into(&mut server.status);
+            server.fault = Some(fault.clone());
+        }
+        ServerEnd::Gone => {}
+    }
+}
+
+/// Frees all that the server held.
+fn remove(cloud: &mut Cloud, id: &str, at: DateTime<Utc>) {
+    let Some(server) = cloud.nova.servers.remove(id) else { return };
+    for nic in &server.ports {
+        neutron::unbind(cloud, &nic.port_id, nic.ours, at);
+    }
+    for disk in &server.volumes {
+        attachments::release(cloud, id, disk, at);
+    }
+    groups::leave(cloud, &server);
+}

@@ -1,0 +1,179 @@
+//! What a new cloud holds: the users, projects, roles, networks, flavors and images that
+//! templates and clients find on an OpenStack made for trying things out.
+
+use serde_json::json;
+
+use super::cloud::Cloud;
+use super::doc::Doc;
+use super::keystone::{Domain, Grant, Project, Role, User};
+use super::{cinder, glance, neutron, nova};
+use crate::model::JsonMap;
+
+const ROLES: [&str; 6] =
+    ["admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user"];
+
+/// User, home project, and the roles there.
+const USERS: [(&str, &str, &[&str]); 5] = [
+    ("admin", "admin", &["admin", "member", "reader", "heat_stack_owner"]),
+    ("demo", "demo", &["member", "reader", "heat_stack_owner"]),
+    ("alt_demo", "alt_demo", &["member", "reader", "heat_stack_owner"]),
+    ("hearth", "service", &["admin", "service"]),
+    ("heat", "service", &["admin", "service"]),
+];
+
+/// Name, id, MiB of memory, GiB of disk, processors.
+const FLAVORS: [(&str, &str, i64, i64, i64); 9] = [
+    ("m1.tiny", "1", 512, 1, 1),
+    ("m1.small", "2", 2048, 20, 1),
+    ("m1.medium", "3", 4096, 40, 2),
+    ("m1.large", "4", 8192, 80, 4),
+    ("m1.xlarge", "5", 16_384, 160, 8),
+    ("m1.nano", "42", 128, 1, 1),
+    ("m1.micro", "84", 192, 1, 1),
+    ("m1.heat_int", "451", 512, 4, 1),
+    ("m1.heat_micro", "452", 128, 1, 1),
+];
+
+const IMAGES: [(&str, &str); 3] = [
+    ("cirros", "cirros"),
+    ("cirros-0.5.2-x86_64-disk", "cirros"),
+    ("Fedora-Cloud-Base", "fedora-coreos"),
+];
+
+/// Fills an empty cloud.
+pub(super) fn plant(cloud: &mut Cloud) {
+    people(cloud);
+    networks(cloud);
+    for (name, id, ram, disk, vcpus) in FLAVORS {
+        nova::plant_flavor(cloud, id, name, ram, disk, vcpus);
+    }
+    if let Some(admin) = project_id(cloud, "admin") {
+        for (name, distro) in IMAGES {
+            glance::plant(cloud, &admin, name, distro);
+        }
+    }
+    cinder::plant_type(cloud, "__DEFAULT__", json!({}));
+    cinder::plant_type(cloud, "file", json!({"volume_backend_name": "file"}));
+    let specs = json!({"volume_backend_name": "file", "multiattach": "<is> True"});
+    cinder::plant_type(cloud, "multi", specs);
+}
+
+fn people(cloud: &mut Cloud) {
+    let domain = Domain {
+        id: "default".to_owned(),
+        name: "Default".to_owned(),
+        description: "The default domain".to_owned(),
+    };
+    cloud.keystone.domains.insert("default", domain);
+    for name in ROLES {
+        let role = Role { id: cloud.fresh_hex(), name: name.to_owned() };
+        cloud.keystone.roles.insert(&role.id.clone(), role);
+    }
+    for name in ["admin", "demo", "alt_demo", "service"] {
+        let project = Project {
+            id: cloud.fresh_hex(),
+            name: name.to_owned(),
+            domain_id: "default".to_owned(),
+            description: String::new(),
+            enabled: true,
+        };
+        cloud.keystone.projects.insert(&project.id.clone(), project);
+    }
+    for (name, project, roles) in USERS {
+        let user = User {
+            id: cloud.fresh_hex(),
+            name: name.to_owned(),
+            domain_id: "default".to_owned(),
+            password: cloud.config.password.clone(),
+            email: Some(format!("{name}@sandbox.test")),
+            description: String::new(),
+            default_project_id: None,
+            enabled: true,
+        };
+        let id = user.id.clone();
+        cloud.keystone.users.insert(&id, user);
+        for role in roles {
+            grant(cloud, &id, project, role);
+        }
+        if name == "admin" {
+            // The administrator works in every project.
+            for project in ["demo", "alt_demo", "service"] {
+                grant(cloud, &id, project, "admin");
+            }
+        }
+    }
+}
+
+fn grant(cloud: &mut Cloud, user_id: &str, project: &str, role: &str) {
+    let Some(project_id) = project_id(cloud, project) else { return };
+    let Some(role) = cloud.keystone.roles.values().find(|known| known.name == role) else { return };
+    let role_id = role.id.clone();
+    let id = format!("{user_id} {project_id} {role_id}");
+    let grant = Grant { user_id: user_id.to_owned(), project_id, role_id };
+    cloud.keystone.grants.insert(&id, grant);
+}
+
+fn project_id(cloud: &Cloud, name: &str) -> Option<String> {
+    let project = cloud.keystone.projects.values().find(|project| project.name == name)?;
+    Some(project.id.clone())
+}
+
+/// `public` is the way out; demo has a network behind a router on it.
+fn networks(cloud: &mut Cloud) {
+    let Some(admin) = project_id(cloud, "admin") else { return };
+    let Some(demo) = project_id(cloud, "demo") else { return };
+    let public = neutron::plant(
+        cloud,
+        neutron::Kind::Network,
+        &admin,
+        json!({
+            "name": "public",
+            "router:external": true,
+            "is_default": true,
+            "mtu": 1500,
+            "provider:network_type": "flat",
+            "provider:physical_network": "public",
+        }),
+    );
+    neutron::plant(
+        cloud,
+        neutron::Kind::Subnet,
+        &admin,
+        json!({
+            "name": "public-subnet",
+            "network_id": text(&public, "id"),
+            "ip_version": 4,
+            "cidr": "172.24.4.0/22",
+            "gateway_ip": "172.24.4.1",
+            "enable_dhcp": false,
+            "allocation_pools": [{"start": "172.24.4.2", "end": "172.24.7.254"}],
+        }),
+    );
+    let private = neutron::plant(cloud, neutron::Kind::Network, &demo, json!({"name": "private"}));
+    let subnet = neutron::plant(
+        cloud,
+        neutron::Kind::Subnet,
+        &demo,
+        json!({
+            "name": "private-subnet",
+            "network_id": text(&private, "id"),
+            "ip_version": 4,
+            "cidr": "10.0.0.0/22",
+            "gateway_ip": "10.0.0.1",
+        }),
+    );
+    let router = neutron::plant(
+        cloud,
+        neutron::Kind::Router,
+        &demo,
+        json!({
+            "name": "router1",
+            "external_gateway_info": {"network_id": text(&public, "id")},
+        }),
+    );
+    neutron::plant_interface(cloud, &demo, text(&router, "id"), text(&subnet, "id"));
+}
+
+fn text<'a>(row: &'a Option<JsonMap>, key: &str) -> &'a str {
+    row.as_ref().map(|row| row.text(key)).unwrap_or_default()
+}

@@ -1,0 +1,371 @@
+//! The HTTP server around the cloud: reads requests, keeps to the faults, remembers what it saw.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use actix_web::dev::{Extensions, ServerHandle};
+use actix_web::http::StatusCode;
+use actix_web::rt::System;
+use actix_web::rt::net::TcpStream as AsyncTcpStream;
+use actix_web::rt::time::sleep;
+use actix_web::web::{self, Bytes, PayloadConfig};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::admin;
+use super::answer::{self, Answer};
+use super::ask::Ask;
+use super::cloud::Cloud;
+use super::config::SandboxConfig;
+use super::faults::{Fault, FaultRule, Faults};
+use crate::clock::{Clock, SystemClock};
+
+/// Objects and images are held in memory, so they have to be modest.
+const BODY_MAX_BYTES: usize = 256 * 1024 * 1024;
+/// How long requests in flight get when the sandbox stops.
+const STOP_WITHIN_SECS: u64 = 2;
+
+/// Starts sandboxes.
+pub struct Sandbox;
+
+/// A sandbox that answers. It stops when it is dropped.
+pub struct RunningSandbox {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The address of its Keystone: `http://127.0.0.1:5000/v3`.
+    pub auth_url: String,
+    shared: Arc<Shared>,
+    server: ServerHandle,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+/// Why a sandbox did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error("the sandbox could not listen on {address}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("the sandbox could not read its state from {path}")]
+    State { path: String, source: io::Error },
+    #[error("the sandbox's fault rules are wrong: {0}")]
+    Faults(String),
+    #[error("the sandbox could not be started")]
+    Start(#[source] io::Error),
+}
+
+/// A request that the sandbox was sent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RequestSeen {
+    /// Counts from 1 on.
+    pub number: u64,
+    pub method: String,
+    /// With its query.
+    pub path: String,
+    /// What was answered; 0 where the connection was closed instead.
+    pub status: u16,
+    /// Whether it was carried out, be it to a refusal.
+    pub carried_out: bool,
+}
+
+/// What the server's workers and the handle share.
+pub(super) struct Shared {
+    cloud: Mutex<Cloud>,
+    faults: Mutex<Faults>,
+    seen: Mutex<Seen>,
+    clock: Arc<dyn Clock>,
+    request_latency: Duration,
+    base: String,
+}
+
+#[derive(Default)]
+struct Seen {
+    requests: VecDeque<RequestSeen>,
+    remembered: usize,
+    count: u64,
+}
+
+/// A second handle on the connection, to close it under a request.
+struct Connection(TcpStream);
+
+impl Sandbox {
+    /// Starts on the machine's own clock.
+    pub fn start(config: SandboxConfig) -> Result<RunningSandbox, SandboxError> {
+        Self::start_with_clock(config, Arc::new(SystemClock))
+    }
+
+    /// Starts on a clock that the caller moves.
+    pub fn start_with_clock(
+        config: SandboxConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<RunningSandbox, SandboxError> {
+        let address = config.listen;
+        let listener = TcpListener::bind(address)
+            .map_err(|source| SandboxError::Listen { address, source })?;
+        let address =
+            listener.local_addr().map_err(|source| SandboxError::Listen { address, source })?;
+        let mut faults = Faults::default();
+        faults.set(config.faults.clone()).map_err(SandboxError::Faults)?;
+        let path = config.data.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
+        let remembered = config.requests_remembered;
+        let request_latency = config.latencies.request;
+        let cloud = Cloud::open(Arc::new(config), Arc::clone(&clock))
+            .map_err(|source| SandboxError::State { path, source })?;
+        let shared = Arc::new(Shared {
+            cloud: Mutex::new(cloud),
+            faults: Mutex::new(faults),
+            seen: Mutex::new(Seen { remembered, ..Seen::default() }),
+            clock,
+            request_latency,
+            base: format!("http://{address}"),
+        });
+        let (server, thread) = serve(listener, Arc::clone(&shared)).map_err(SandboxError::Start)?;
+        let auth_url = format!("http://{address}/v3");
+        Ok(RunningSandbox { address, auth_url, shared, server, thread: Some(thread) })
+    }
+}
+
+impl RunningSandbox {
+    /// Answers the requests in flight and stops.
+    pub async fn stop(mut self) {
+        self.server.stop(true).await;
+        self.thread.take();
+    }
+
+    /// Replaces the fault rules; an empty list ends all faults.
+    pub fn set_faults(&self, rules: Vec<FaultRule>) -> Result<(), SandboxError> {
+        self.shared.faults().set(rules).map_err(SandboxError::Faults)
+    }
+
+    /// The newest requests, oldest first.
+    pub fn requests(&self) -> Vec<RequestSeen> {
+        self.shared.seen()
+    }
+
+    /// Forgets the requests seen so far; their count goes on.
+    pub fn forget_requests(&self) {
+        self.shared.forget();
+    }
+
+    /// Everything that the cloud holds, by kind: what `GET /admin/state` shows.
+    pub fn state(&self) -> Value {
+        admin::state(&mut self.shared.cloud(), self.shared.clock.now(), None)
+    }
+}
+
+impl Drop for RunningSandbox {
+    fn drop(&mut self) {
+        // The stop command is sent when it is called; nobody needs to wait for it.
+        drop(self.server.stop(false));
+    }
+}
+
+impl Shared {
+    pub(super) fn cloud(&self) -> MutexGuard<'_, Cloud> {
+        self.cloud.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn faults(&self) -> MutexGuard<'_, Faults> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn now(&self) -> chrono::DateTime<chrono::Utc> {
+        self.clock.now()
+    }
+
+    pub(super) fn seen(&self) -> Vec<RequestSeen> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.requests.iter().cloned().collect()
+    }
+
+    pub(super) fn forget(&self) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).requests.clear();
+    }
+
+    fn remember(&self, request: &HttpRequest, status: u16, carried_out: bool) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.count += 1;
+        if seen.remembered == 0 {
+            return;
+        }
+        if seen.requests.len() >= seen.remembered {
+            seen.requests.pop_front();
+        }
+        let record = RequestSeen {
+            number: seen.count,
+            method: request.method().to_string(),
+            path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
+            status,
+            carried_out,
+        };
+        seen.requests.push_back(record);
+    }
+}
+
+/// Runs the server on a thread and an actix system of its own, so that it serves whatever
+/// runtime, or none, the caller is on.
+fn serve(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+) -> io::Result<(ServerHandle, std::thread::JoinHandle<()>)> {
+    let (send, receive) = std::sync::mpsc::channel();
+    let thread = std::thread::Builder::new().name("sandbox".to_owned()).spawn(move || {
+        System::new().block_on(async move {
+            let app = move || {
+                App::new()
+                    .app_data(web::Data::from(Arc::clone(&shared)))
+                    .app_data(PayloadConfig::new(BODY_MAX_BYTES))
+                    .default_service(web::to(handle))
+            };
+            let server = HttpServer::new(app)
+                .workers(1)
+                .disable_signals()
+                .shutdown_timeout(STOP_WITHIN_SECS)
+                .on_connect(keep_connection)
+                .listen(listener);
+            match server {
+                Ok(server) => {
+                    let server = server.run();
+                    let _ = send.send(Ok(server.handle()));
+                    if let Err(error) = server.await {
+                        tracing::error!(%error, "the sandbox's server has failed");
+                    }
+                }
+                Err(error) => {
+                    let _ = send.send(Err(error));
+                }
+            }
+        });
+    })?;
+    let handle =
+        receive.recv().unwrap_or_else(|_| Err(io::Error::other("its thread has ended")))?;
+    Ok((handle, thread))
+}
+
+fn keep_connection(connection: &dyn Any, extensions: &mut Extensions) {
+    if let Some(stream) = connection.downcast_ref::<AsyncTcpStream>()
+        && let Ok(second) = stream.as_fd().try_clone_to_owned()
+    {
+        extensions.insert(Connection(TcpStream::from(second)));
+    }
+}
+
+async fn handle(request: HttpRequest, body: Bytes, shared: web::Data<Shared>) -> HttpResponse {
+    let path = request.path();
+    if path.starts_with("/admin/") {
+        return respond(admin::answer(&shared, &request, &body));
+    }
+    let met = shared.faults().meet(request.method().as_str(), path, shared.clock.as_ref());
+    let (late, fault) = met.unwrap_or_default();
+    let latency = shared.request_latency + late;
+    if !latency.is_zero() {
+        sleep(latency).await;
+    }
+    match fault {
+        Fault::DropRequest => {
+            shared.remember(&request, 0, false);
+            return hang_up(&request);
+        }
+        Fault::Status { code, retry_after } => {
+            shared.remember(&request, code, false);
+            return respond(ordered(path, code, retry_after));
+        }
+        Fault::None | Fault::DropReply => {}
+    }
+    let Some(ask) = read(&request, body, &shared) else {
+        return respond(answer::keystone(400, "The path cannot be read."));
+    };
+    let answer = shared.cloud().answer(&ask);
+    if fault == Fault::DropReply {
+        shared.remember(&request, 0, true);
+        return hang_up(&request);
+    }
+    shared.remember(&request, answer.status, true);
+    let id = format!("req-{}", shared.clock.fresh_id());
+    let answer = match ask.path.first().map(String::as_str) {
+        Some("compute") => answer.header("x-compute-request-id", id.clone()),
+        Some("object-store") => answer.header("x-trans-id", id.clone()),
+        _ => answer,
+    };
+    respond(answer.header("x-openstack-request-id", id))
+}
+
+/// Closes the connection; what is returned can no longer be written to it.
+fn hang_up(request: &HttpRequest) -> HttpResponse {
+    if let Some(Connection(stream)) = request.conn_data::<Connection>() {
+        // An error means that the client was faster.
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+    HttpResponse::InternalServerError().force_close().finish()
+}
+
+/// An error that a fault rule orders, in the shape of the service that it stands for.
+fn ordered(path: &str, code: u16, retry_after: Option<u64>) -> Answer {
+    let text = "This fault was ordered.";
+    let answer = match path.split('/').nth(1) {
+        Some("network") => answer::neutron(code, "HTTPFault", text),
+        Some("compute" | "volume") => answer::nova(code, text),
+        Some("image") => answer::glance(code, text),
+        Some("object-store") => answer::swift(code),
+        _ => answer::keystone(code, text),
+    };
+    match retry_after {
+        Some(seconds) => answer.header("retry-after", seconds.to_string()),
+        None => answer,
+    }
+}
+
+fn read(request: &HttpRequest, body: Bytes, shared: &Shared) -> Option<Ask> {
+    let mut path = Vec::new();
+    // Parts are decoded one by one: an encoded slash belongs to the name of an object.
+    for part in request.uri().path().split('/').skip(1) {
+        path.push(percent_decoded(part)?);
+    }
+    while path.last().is_some_and(String::is_empty) {
+        path.pop();
+    }
+    let query = url::form_urlencoded::parse(request.query_string().as_bytes())
+        .map(|(key, value)| (key.into_owned(), value.into_owned()))
+        .collect();
+    Some(Ask {
+        method: request.method().as_str().to_owned(),
+        path,
+        query,
+        headers: request.headers().clone(),
+        body,
+        at: shared.clock.now(),
+        base: shared.base.clone(),
+    })
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        if *first == b'%' && after.len() >= 2 {
+            let code = std::str::from_utf8(&after[..2]).ok()?;
+            bytes.push(u8::from_str_radix(code, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn respond(answer: Answer) -> HttpResponse {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = HttpResponse::build(status);
+    for header in answer.headers {
+        response.append_header(header);
+    }
+    response.body(answer.body)
+}

@@ -1,0 +1,134 @@
+//! Objects.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, Utc};
+use md5::{Digest, Md5};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::super::answer::{self, Answer, Reply};
+use super::super::ask::{Ask, stamp_micros};
+use super::super::cloud::Cloud;
+use super::{Headers, containers, keep_headers};
+
+/// Headers that are kept beside the metadata.
+const KEPT: [&str; 5] = [
+    "content-encoding",
+    "content-disposition",
+    "x-delete-at",
+    "x-object-manifest",
+    "x-delete-after",
+];
+
+/// An object.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Object {
+    pub(super) project_id: String,
+    pub(super) container: String,
+    pub(super) name: String,
+    pub(super) content_type: String,
+    pub(super) etag: String,
+    pub(super) bytes: u64,
+    /// In base64.
+    pub(super) data: String,
+    pub(super) headers: Headers,
+    pub(super) modified_at: DateTime<Utc>,
+}
+
+pub(super) fn answer(
+    cloud: &mut Cloud,
+    ask: &Ask,
+    project: &str,
+    container: &str,
+    name: &str,
+) -> Reply {
+    if !containers::exists(cloud, project, container) {
+        return Err(answer::swift(404));
+    }
+    let key = format!("{project}/{container}/{name}");
+    let known = cloud.swift.objects.get(&key).cloned();
+    match (ask.method.as_str(), known) {
+        ("PUT", _) => {
+            let etag = hex(&Md5::digest(&ask.body));
+            let asked = ask.header("etag").map(|etag| etag.trim_matches('"'));
+            if asked.is_some_and(|asked| !asked.eq_ignore_ascii_case(&etag)) {
+                return Err(answer::swift(422));
+            }
+            let mut object = Object {
+                project_id: project.to_owned(),
+                container: container.to_owned(),
+                name: name.to_owned(),
+                content_type: content_type(ask),
+                etag: etag.clone(),
+                bytes: ask.body.len() as u64,
+                data: STANDARD.encode(&ask.body),
+                headers: Headers::new(),
+                modified_at: ask.at,
+            };
+            keep_headers(&mut object.headers, ask, &["x-object-meta-"], &KEPT);
+            cloud.swift.objects.insert(&key, object);
+            Ok(Answer::empty(201).header("etag", etag).header("last-modified", http_date(ask.at)))
+        }
+        (_, None) => Err(answer::swift(404)),
+        ("POST", Some(mut object)) => {
+            // The new metadata takes the place of the old, all of it.
+            object.headers.clear();
+            keep_headers(&mut object.headers, ask, &["x-object-meta-"], &KEPT);
+            object.modified_at = ask.at;
+            cloud.swift.objects.insert(&key, object);
+            Ok(Answer::empty(202))
+        }
+        ("DELETE", Some(_)) => {
+            cloud.swift.objects.remove(&key);
+            Ok(Answer::empty(204))
+        }
+        ("GET" | "HEAD", Some(object)) => {
+            let bytes = STANDARD.decode(&object.data).unwrap_or_default();
+            let mut answer = Answer::text(200, &object.content_type, bytes);
+            answer.headers.extend(object.headers.clone());
+            Ok(answer
+                .header("etag", object.etag)
+                .header("accept-ranges", "bytes")
+                .header("last-modified", http_date(object.modified_at)))
+        }
+        _ => Err(answer::swift(405)),
+    }
+}
+
+/// The objects of a container.
+pub(super) fn of<'a>(
+    cloud: &'a Cloud,
+    project: &'a str,
+    container: &'a str,
+) -> impl Iterator<Item = &'a Object> {
+    cloud
+        .swift
+        .objects
+        .values()
+        .filter(move |object| object.project_id == project && object.container == container)
+}
+
+/// The object in its container's list.
+pub(super) fn entry(object: &Object) -> Value {
+    json!({
+        "name": object.name,
+        "bytes": object.bytes,
+        "hash": object.etag,
+        "content_type": object.content_type,
+        "last_modified": stamp_micros(object.modified_at),
+    })
+}
+
+/// `Thu, 01 Jan 2026 00:00:00 GMT`.
+pub(super) fn http_date(at: DateTime<Utc>) -> String {
+    at.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
+fn content_type(ask: &Ask) -> String {
+    ask.header("content-type").unwrap_or("application/octet-stream").to_owned()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

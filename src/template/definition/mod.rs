@@ -1,0 +1,400 @@
+//! A stack's definition: template, environment and files read, parameters joined, conditions
+//! applied, references checked. What other rooms know of a template, they know from here.
+
+mod load;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use crate::model::{JsonMap, Refusal, ResourceName, Secret};
+use crate::template::conditions::Conditions;
+use crate::template::environment::Environment;
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::functions::Scope;
+use crate::template::node::Node;
+use crate::template::parameters::{Parameters, shown};
+use crate::template::resources::{self, ResourceTypes};
+use crate::template::value::{Datum, to_json_map};
+use crate::template::version::Version;
+use crate::template::{
+    AttributeRead, CustomConstraintAsked, OutputDeclared, OutputValue, ResourceDeclared,
+    ResourceResolved, ResourceValues, TypeLookup, outputs, python, walk,
+};
+pub(crate) use load::{Reading, Values};
+
+/// Heat's `max_resources_per_stack`.
+pub const RESOURCES_MAX: usize = 1000;
+
+/// A template with its parameters, ready to be acted on.
+#[derive(Debug)]
+pub struct StackDefinition {
+    pub(super) template: Value,
+    description: String,
+    parameter_groups: Option<Value>,
+    version: &'static Version,
+    values: Values,
+    files: BTreeMap<String, String>,
+    environment: Environment,
+    pub(super) parameters: Parameters,
+    pub(super) conditions: Conditions,
+    types: ResourceTypes,
+    pub(super) definitions: IndexMap<String, resources::Definition>,
+    pub(super) outputs: IndexMap<String, outputs::Definition>,
+    pub(super) declared: IndexMap<ResourceName, ResourceDeclared>,
+    reads: BTreeSet<AttributeRead>,
+}
+
+/// Before anything exists: no reference but the name, no attribute.
+struct NothingYet;
+
+impl ResourceValues for NothingYet {
+    fn reference(&self, _name: &ResourceName) -> Option<Value> {
+        None
+    }
+
+    fn attribute(&self, _name: &ResourceName, _attribute: &str) -> Result<Option<Value>, Refusal> {
+        Ok(None)
+    }
+}
+
+/// Where only values are asked for, any type will do.
+pub(super) struct AnyType;
+
+impl TypeLookup for AnyType {
+    fn exists(&self, _type_name: &str) -> bool {
+        true
+    }
+}
+
+impl StackDefinition {
+    fn scope<'a>(&'a self, types: &'a dyn TypeLookup) -> Scope<'a> {
+        self.scope_with(&NothingYet, types)
+    }
+
+    pub(super) fn scope_with<'a>(
+        &'a self,
+        values: &'a dyn ResourceValues,
+        types: &'a dyn TypeLookup,
+    ) -> Scope<'a> {
+        Scope {
+            version: self.version,
+            parameters: &self.parameters,
+            conditions: &self.conditions,
+            files: &self.files,
+            resources: &self.types,
+            values,
+            types,
+        }
+    }
+
+    /// Whether an error is only that a declared parameter has no value, where none is asked for.
+    fn is_open(&self, error: &TemplateError) -> bool {
+        let is_missing =
+            |name: &str| error.message == TemplateError::parameter_missing(name).message;
+        match self.values {
+            Values::Required => false,
+            Values::IfGiven => self.parameters.declared().any(|(name, _)| is_missing(name)),
+            Values::Unchecked => true,
+        }
+    }
+
+    /// The resources whose condition holds.
+    pub fn resources(&self) -> &IndexMap<ResourceName, ResourceDeclared> {
+        &self.declared
+    }
+
+    /// The attributes that active resources and outputs read; `*` stands for all of a resource.
+    pub fn attributes_read(&self) -> BTreeSet<AttributeRead> {
+        self.reads.clone()
+    }
+
+    /// A resource's definition with every function resolved.
+    pub fn resolve(
+        &self,
+        name: &ResourceName,
+        values: &dyn ResourceValues,
+    ) -> Result<ResourceResolved, Refusal> {
+        let Some(definition) = self.definitions.get(name.as_str()) else {
+            return Err(Refusal::not_found("Resource", name));
+        };
+        let scope = self.scope_with(values, &AnyType);
+        Ok(ResourceResolved {
+            properties: resolved_map(&definition.properties, "properties", &scope)?,
+            metadata: resolved_map(&definition.metadata, "metadata", &scope)?,
+            update_policy: resolved_map(&definition.update_policy, "update_policy", &scope)?,
+        })
+    }
+
+    /// A resource's properties before any other resource has values: references are names,
+    /// attributes null. `unknown` are the properties whose values depend on resources.
+    pub fn resolve_early(&self, name: &ResourceName) -> Result<EarlyProperties, Refusal> {
+        let Some(definition) = self.definitions.get(name.as_str()) else {
+            return Err(Refusal::not_found("Resource", name));
+        };
+        let scope = self.scope(&AnyType);
+        let Some(written) = definition.properties.as_map() else {
+            let properties = resolved_map(&definition.properties, "properties", &scope)?;
+            return Ok(EarlyProperties { properties, unknown: BTreeSet::new() });
+        };
+        let mut properties = JsonMap::new();
+        let mut unknown = BTreeSet::new();
+        for (key, node) in written {
+            let mut is_read = false;
+            let _ = walk::reads(node, &mut String::new(), &scope, &mut |_| is_read = true);
+            let value = match walk::resolve_nullable(node, &scope) {
+                Ok(None) => continue,
+                Ok(Some(value)) => value.to_json(),
+                Err(error) if self.is_open(&error) => {
+                    is_read = true;
+                    Value::Null
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if is_read {
+                unknown.insert(key.clone());
+            }
+            properties.insert(key.clone(), value);
+        }
+        Ok(EarlyProperties { properties, unknown })
+    }
+
+    /// The outputs, without values.
+    pub fn outputs(&self) -> Vec<OutputDeclared> {
+        self.outputs
+            .iter()
+            .map(|(key, output)| OutputDeclared {
+                key: key.clone(),
+                description: output.description.clone(),
+            })
+            .collect()
+    }
+
+    /// The outputs with values; one that cannot be resolved is null and says why.
+    pub fn resolve_outputs(&self, values: &dyn ResourceValues) -> Vec<OutputValue> {
+        let scope = self.scope_with(values, &AnyType);
+        self.outputs
+            .iter()
+            .map(|(key, output)| {
+                let resolved = walk::resolve(&output.value, &scope);
+                let error = resolved.as_ref().err().map(TemplateError::text);
+                OutputValue {
+                    key: key.clone(),
+                    description: output.description.clone(),
+                    value: resolved.map_or(Value::Null, |value| value.to_json()),
+                    error,
+                }
+            })
+            .collect()
+    }
+
+    /// The template as an object.
+    pub fn template(&self) -> &Value {
+        &self.template
+    }
+
+    /// The template's own description.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Every parameter as text, pseudo parameters included, hidden ones `******`.
+    pub fn shown_parameters(&self) -> JsonMap {
+        shown::values(&self.parameters)
+    }
+
+    /// The names of hidden parameters.
+    pub fn hidden_parameters(&self) -> BTreeSet<String> {
+        let hidden = self.parameters.declared().filter(|(_, parameter)| parameter.schema.hidden);
+        hidden.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// The texts that hidden parameters hold, which must not be seen anywhere.
+    pub fn hidden_values(&self) -> Vec<Secret<String>> {
+        let mut texts = BTreeSet::new();
+        for (_, parameter) in self.parameters.declared().filter(|(_, p)| p.schema.hidden) {
+            collect_texts(parameter.value().unwrap_or(&Datum::Null), &mut texts);
+            collect_texts(parameter.given.as_ref().unwrap_or(&Datum::Null), &mut texts);
+        }
+        texts.into_iter().map(Secret::new).collect()
+    }
+
+    /// The values of parameters that custom constraints are to be asked about.
+    pub fn custom_constraints(&self) -> Vec<CustomConstraintAsked> {
+        self.parameters.custom_constraints()
+    }
+
+    /// The environment as `stack environment show` prints it, hidden values masked.
+    pub fn environment(&self) -> Value {
+        self.environment.shown(&self.parameters)
+    }
+
+    /// The body of a template's validation.
+    pub fn validation_body(&self) -> Value {
+        let mut body = json!({
+            "Description": self.description,
+            "Parameters": shown::schemas(&self.parameters),
+        });
+        if let Some(groups) = self.parameter_groups.as_ref().filter(|groups| !is_empty(groups)) {
+            body["ParameterGroups"] = groups.clone();
+        }
+        body["Environment"] = self.environment.as_given();
+        body
+    }
+
+    /// Refuses a change of immutable parameters. As in Heat a value as given is compared with the
+    /// old one in its type, so that `"5"` for 5 is a change.
+    pub fn check_immutable(&self, old: &StackDefinition) -> Result<(), Refusal> {
+        let before = old.parameters.values();
+        let mut changed = Vec::new();
+        for (name, parameter) in self.parameters.declared().filter(|(_, p)| p.schema.immutable) {
+            let Some(old_value) = before.get(name) else { continue };
+            let new_value = parameter.given.as_ref().or(parameter.value().ok());
+            if new_value.is_some_and(|new| new != *old_value) {
+                changed.push(name);
+            }
+        }
+        if changed.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            "ImmutableParameterModified",
+            format!(
+                "The following parameters are immutable and may not be updated: {}",
+                changed.join(", ")
+            ),
+        ))
+    }
+}
+
+/// A resource's properties before any other resource has values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EarlyProperties {
+    pub properties: JsonMap,
+    /// The properties that read resources, whose values are not known yet.
+    pub unknown: BTreeSet<String>,
+}
+
+fn resolved_map(node: &Node, section: &str, scope: &Scope<'_>) -> Outcome<JsonMap> {
+    match walk::resolve(node, scope)? {
+        Datum::Map(map) => Ok(to_json_map(&map)),
+        other if !other.is_truthy() => Ok(JsonMap::new()),
+        other => {
+            let kind = python::type_name(&other);
+            Err(TemplateError::validation(format!("The {section} must be a map, not a {kind}.")))
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+/// The texts within a value, numbers as text; what is too short to tell apart is left out.
+fn collect_texts(value: &Datum, into: &mut BTreeSet<String>) {
+    match value {
+        Datum::Text(text) if !text.is_empty() => {
+            into.insert(text.clone());
+        }
+        Datum::Int(_) | Datum::Float(_) => {
+            into.insert(python::text_of(value));
+        }
+        Datum::List(items) => items.iter().for_each(|item| collect_texts(item, into)),
+        Datum::Map(map) => map.values().for_each(|item| collect_texts(item, into)),
+        Datum::Null | Datum::Bool(_) | Datum::Text(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::{PseudoParameters, StackSource};
+
+    fn load(template: &str, parameters: Value) -> StackDefinition {
+        let source = StackSource {
+            template: template.into(),
+            parameters: parameters.as_object().unwrap().clone(),
+            ..StackSource::default()
+        };
+        StackDefinition::load(&source, &PseudoParameters::default(), &AnyType).unwrap()
+    }
+
+    const TEMPLATE: &str = "
+heat_template_version: 2018-08-31
+parameters:
+  secret: {type: string, hidden: true, description: not for all}
+  fixed: {type: number, default: 5, immutable: true, constraints: [{range: {max: 9}}]}
+resources:
+  net: {type: Some::Net}
+  port:
+    type: Some::Port
+    properties: {net: {get_resource: net}, text: {get_param: secret}}
+    metadata: {of: {get_attr: [net, name, 0]}}
+outputs:
+  all: {value: {get_attr: [port]}}
+";
+
+    #[test]
+    fn a_definition_can_be_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<StackDefinition>();
+    }
+
+    #[test]
+    fn references_are_requirements_and_attributes_are_known_beforehand() {
+        let definition = load(TEMPLATE, json!({"secret": "geheim"}));
+        let port = &definition.resources()[&ResourceName::from("port")];
+        assert_eq!(port.requires, BTreeSet::from(["net".into()]));
+        let reads = [("net".into(), "name".to_owned()), ("port".into(), "*".to_owned())];
+        assert_eq!(definition.attributes_read(), BTreeSet::from(reads));
+        let early = definition.resolve_early(&"port".into()).unwrap();
+        assert_eq!(early.unknown, BTreeSet::from(["net".to_owned()]));
+        assert_eq!(early.properties["text"], "geheim");
+    }
+
+    #[test]
+    fn hidden_values_are_masked_wherever_they_are_shown() {
+        let definition = load(TEMPLATE, json!({"secret": "geheim"}));
+        assert_eq!(definition.shown_parameters()["secret"], "******");
+        assert_eq!(definition.shown_parameters()["fixed"], "5");
+        assert_eq!(definition.environment()["parameters"]["secret"], "******");
+        assert_eq!(definition.hidden_values()[0].reveal(), "geheim");
+        assert!(!format!("{:?}", definition.shown_parameters()).contains("geheim"));
+    }
+
+    #[test]
+    fn a_change_of_an_immutable_parameter_is_refused() {
+        let old = load(TEMPLATE, json!({"secret": "a"}));
+        let same = load(TEMPLATE, json!({"secret": "b"}));
+        assert!(same.check_immutable(&old).is_ok());
+        // As in Heat, the text of the same number is a change.
+        for changed in [json!(6), json!("5")] {
+            let new = load(TEMPLATE, json!({"secret": "a", "fixed": changed}));
+            let refusal = new.check_immutable(&old).unwrap_err();
+            assert_eq!(refusal.class, "ImmutableParameterModified");
+        }
+    }
+
+    #[test]
+    fn a_validation_describes_parameters() {
+        let source = StackSource { template: TEMPLATE.into(), ..StackSource::default() };
+        let pseudo = PseudoParameters::default();
+        let definition = StackDefinition::load_without_values(&source, &pseudo, &AnyType).unwrap();
+        let body = definition.validation_body();
+        assert_eq!(body["Description"], "No description");
+        assert_eq!(
+            body["Parameters"]["secret"],
+            json!({
+                "Type": "String", "Description": "not for all", "NoEcho": "true",
+                "Label": "secret",
+            })
+        );
+        assert_eq!(body["Parameters"]["fixed"]["MaxValue"], 9);
+        assert_eq!(body["Environment"]["resource_registry"], json!({"resources": {}}));
+    }
+}

@@ -1,0 +1,142 @@
+//! A definition laid open: everything in it resolved as far as it goes without a cloud, with
+//! placeholders for what only live resources know. `hearth resolve` prints it.
+
+use serde_json::Value;
+
+use super::definition::{AnyType, StackDefinition};
+use super::environment::HIDDEN;
+use super::error::{Outcome, TemplateError};
+use super::functions::Scope;
+use super::node::{Form, Node};
+use super::value::{Datum, DatumMap};
+use super::{ALL_ATTRIBUTES, ResourceValues, python, walk};
+use crate::model::{Refusal, ResourceName};
+
+/// Stands for resources that are there: `{resource:r}`, `{attribute:r.a.b.0}`.
+struct Placeholders;
+
+impl ResourceValues for Placeholders {
+    fn reference(&self, name: &ResourceName) -> Option<Value> {
+        Some(format!("{{resource:{name}}}").into())
+    }
+
+    fn attribute(&self, name: &ResourceName, attribute: &str) -> Result<Option<Value>, Refusal> {
+        self.attribute_at(name, attribute, &[])
+    }
+
+    fn attribute_at(
+        &self,
+        name: &ResourceName,
+        attribute: &str,
+        path: &[Value],
+    ) -> Result<Option<Value>, Refusal> {
+        let mut parts = vec![name.to_string()];
+        if attribute != ALL_ATTRIBUTES {
+            parts.push(attribute.to_owned());
+        }
+        parts.extend(path.iter().map(|part| python::text_of(&Datum::from(part))));
+        Ok(Some(format!("{{attribute:{}}}", parts.join(".")).into()))
+    }
+}
+
+impl StackDefinition {
+    /// Parameters, conditions, resources and outputs, resolved with placeholders, as JSON. What
+    /// cannot be resolved is `{"!error", "text"}` in the smallest place that it spoils.
+    pub fn describe(&self) -> String {
+        let scope = self.scope_with(&Placeholders, &AnyType);
+        let parameters = self.parameters.declared().map(|(name, parameter)| {
+            let value = match parameter.schema.hidden {
+                true => HIDDEN.into(),
+                false => guarded(parameter.value().cloned()),
+            };
+            (name, value)
+        });
+        let conditions = self.conditions.names().map(|name| {
+            let holds = self.conditions.is_enabled(&name.into(), &scope);
+            (name, guarded(holds.map(Datum::Bool)))
+        });
+        let resources = self.definitions.iter().map(|(name, definition)| {
+            let declared = self.declared.get(&ResourceName(name.clone()));
+            let requires = declared.into_iter().flat_map(|declared| &declared.requires);
+            let requires = requires.map(|required| required.as_str().into()).collect();
+            let fields = [
+                ("type", definition.declared_type.as_str().into()),
+                ("properties", described_map(&definition.properties, &scope)),
+                ("metadata", described_map(&definition.metadata, &scope)),
+                ("requires", Datum::List(requires)),
+                ("deletion_policy", definition.deletion_policy.as_str().into()),
+                ("update_policy", described_map(&definition.update_policy, &scope)),
+                ("external_id", guarded(walk::resolve(&definition.external_id, &scope))),
+            ];
+            (name.as_str(), map(fields))
+        });
+        let outputs = self.outputs.iter().map(|(name, output)| {
+            let fields = [
+                ("value", guarded(walk::resolve(&output.value, &scope))),
+                ("description", output.description.as_str().into()),
+            ];
+            (name.as_str(), map(fields))
+        });
+        let described = map([
+            ("ok", Datum::Bool(true)),
+            ("parameters", map(parameters)),
+            ("conditions", map(conditions)),
+            ("resources", map(resources)),
+            ("outputs", map(outputs)),
+        ]);
+        // Not through JSON values, which have no integers beyond 64 bits.
+        python::json_text(&described, false)
+    }
+}
+
+fn map<'n>(entries: impl IntoIterator<Item = (&'n str, Datum)>) -> Datum {
+    Datum::Map(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// A map key by key, so that one error spoils one key.
+fn described_map(node: &Node, scope: &Scope<'_>) -> Datum {
+    match &node.form {
+        Form::Null => Datum::Map(DatumMap::new()),
+        Form::Map(entries) => {
+            let mut described = DatumMap::new();
+            for (key, item) in entries {
+                let value = match walk::resolve_nullable(item, scope) {
+                    Ok(None) => continue,
+                    Ok(Some(value)) => plain(value),
+                    Err(error) => spoilt(&error),
+                };
+                described.insert(key.clone(), value);
+            }
+            Datum::Map(described)
+        }
+        _ => match walk::resolve(node, scope) {
+            Ok(value) if !value.is_truthy() => Datum::Map(DatumMap::new()),
+            other => guarded(other),
+        },
+    }
+}
+
+fn guarded(value: Outcome<Datum>) -> Datum {
+    match value {
+        Ok(value) => plain(value),
+        Err(error) => spoilt(&error),
+    }
+}
+
+fn spoilt(error: &TemplateError) -> Datum {
+    map([("!error", error.class.as_ref().into()), ("text", error.text().as_str().into())])
+}
+
+/// As JSON can say it, which has no NaN and no infinities.
+fn plain(value: Datum) -> Datum {
+    match value {
+        Datum::Float(number) if !number.is_finite() => {
+            map([("!float", python::float_text(number).as_str().into())])
+        }
+        Datum::List(items) => Datum::List(items.into_iter().map(plain).collect()),
+        Datum::Map(entries) => {
+            Datum::Map(entries.into_iter().map(|(key, value)| (key, plain(value))).collect())
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,159 @@
+//! Templates and environments as documents: their text is bounded and read, JSON before YAML for
+//! templates, and what is no map is refused. What a template must say to be one is in `version`.
+
+use serde_json::Value;
+
+use super::error::{Outcome, TemplateError};
+use super::node::{Form, Node};
+use super::{json, yaml};
+
+/// Heat's `max_template_size`.
+pub const TEMPLATE_SIZE_MAX_BYTES: usize = 512 * 1024;
+
+const SECTION_NAMES: [&str; 3] =
+    ["HeatTemplateFormatVersion", "heat_template_version", "AWSTemplateFormatVersion"];
+
+/// Reads a template as it came in a request: an object, or text.
+pub(super) fn template(source: &Value) -> Outcome<Node> {
+    match source {
+        Value::String(text) => {
+            template_text(text).map_err(|error| bad_request("Template not in valid format", error))
+        }
+        Value::Object(_) => {
+            check_size(json_size(source))?;
+            Ok(Node::from(source))
+        }
+        Value::Null => Err(TemplateError::new("HTTPBadRequest", "No template specified")),
+        _ => {
+            let error = TemplateError::value("The template is not a JSON object or YAML mapping.");
+            Err(bad_request("Template not in valid format", error))
+        }
+    }
+}
+
+/// Reads the text of a template; what is wrong with the text is a `ValueError`.
+pub(super) fn template_text(text: &str) -> Outcome<Node> {
+    // Heat counts characters here, for all that its message says.
+    check_size(text.chars().count())?;
+    let node = match json::read(text) {
+        Some(node) => node,
+        None => yaml::read(text)
+            .map_err(|error| {
+                let message = error.message(text);
+                let message = format!("Error parsing template [root stack] {message}");
+                placed(TemplateError::value(message), &error)
+            })?
+            .filter(|node| !node.is_null())
+            .unwrap_or_else(empty_map),
+    };
+    let Some(map) = node.as_map() else {
+        let error = TemplateError::value("The template is not a JSON object or YAML mapping.");
+        return Err(error.placed(node.place));
+    };
+    if !SECTION_NAMES.iter().any(|name| map.contains_key(*name)) {
+        return Err(TemplateError::value("Template format version not found.").placed(node.place));
+    }
+    Ok(node)
+}
+
+/// Reads the text of an environment; what is wrong with it is a `ValueError`.
+pub(super) fn environment_text(text: &str) -> Outcome<Node> {
+    check_size(text.chars().count())?;
+    let node = yaml::read(text)
+        .map_err(|error| placed(TemplateError::value(error.message(text)), &error))?
+        .filter(|node| !node.is_null())
+        .unwrap_or_else(empty_map);
+    if node.as_map().is_none() {
+        let message = "The environment is not a valid YAML mapping data type.";
+        return Err(TemplateError::value(message).placed(node.place));
+    }
+    Ok(node)
+}
+
+/// The files that a template or environment names with `get_file`.
+pub fn files_named(text: &str) -> Vec<String> {
+    let node = json::read(text)
+        .map(Ok)
+        .unwrap_or_else(|| yaml::read(text).map(|node| node.unwrap_or_default()));
+    let mut names = Vec::new();
+    if let Ok(node) = node {
+        collect_files(&node, &mut names);
+    }
+    names
+}
+
+fn collect_files(node: &Node, names: &mut Vec<String>) {
+    for (key, value) in node.as_map().into_iter().flatten() {
+        if key == "get_file" {
+            names.extend(value.as_text().map(str::to_owned));
+        }
+        collect_files(value, names);
+    }
+    for item in node.as_list().into_iter().flatten() {
+        collect_files(item, names);
+    }
+}
+
+/// The error that the API makes of one in a document.
+pub(super) fn bad_request(what: &str, error: TemplateError) -> TemplateError {
+    if error.class != "ValueError" {
+        return error;
+    }
+    let place = error.place.unwrap_or_default();
+    TemplateError::new("HTTPBadRequest", format!("{what}: {}", error.message)).placed(place)
+}
+
+fn placed(error: TemplateError, yaml: &yaml::YamlError) -> TemplateError {
+    error.placed(yaml.place.or(yaml.context_place).unwrap_or_default())
+}
+
+fn empty_map() -> Node {
+    Node { form: Form::Map(Default::default()), ..Node::default() }
+}
+
+fn check_size(size: usize) -> Outcome<()> {
+    if size <= TEMPLATE_SIZE_MAX_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "Request limit exceeded: Template size ({size} bytes) exceeds maximum allowed size \
+         ({TEMPLATE_SIZE_MAX_BYTES} bytes)."
+    );
+    Err(TemplateError::new("RequestLimitExceeded", message))
+}
+
+/// The size of a template sent as an object, without writing it out.
+fn json_size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(number) => number.to_string().len(),
+        Value::String(text) => text.chars().count() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| json_size(item) + 2).sum::<usize>(),
+        Value::Object(map) => {
+            2 + map.iter().map(|(key, item)| key.len() + 6 + json_size(item)).sum::<usize>()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        template(&Value::from(text)).unwrap_err().text()
+    }
+
+    #[test]
+    fn what_is_no_template_is_refused_as_heats_api_does() {
+        assert_eq!(
+            refused("- a"),
+            "Template not in valid format: The template is not a JSON object or YAML mapping."
+        );
+        assert_eq!(
+            refused("a: b"),
+            "Template not in valid format: Template format version not found."
+        );
+        assert!(refused(&" ".repeat(600_000)).starts_with("Request limit exceeded: Template size"));
+        assert!(refused("a: [").contains("Error parsing template [root stack]"));
+    }
+}

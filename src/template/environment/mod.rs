@@ -1,0 +1,169 @@
+//! Environments: values and defaults for parameters, and what resource types stand for.
+
+pub(crate) mod merge;
+pub(crate) mod registry;
+pub(crate) mod sent;
+
+use serde_json::{Value, json};
+
+use super::document;
+use super::error::{Outcome, TemplateError};
+use super::node::Node;
+use super::parameters::Parameters;
+use super::python;
+use super::value::{Datum, DatumMap, to_json_map};
+use crate::model::JsonMap;
+use registry::Registry;
+
+/// The sections of an environment.
+const SECTIONS: [&str; 6] = [
+    "parameters",
+    "resource_registry",
+    "parameter_defaults",
+    "encrypted_param_names",
+    "event_sinks",
+    "parameter_merge_strategies",
+];
+
+/// What stands for a hidden value wherever it would be seen.
+pub(crate) const HIDDEN: &str = "******";
+
+/// An environment as the engine uses it.
+#[derive(Clone, Debug)]
+pub(crate) struct Environment {
+    pub(crate) parameters: DatumMap,
+    pub(crate) parameter_defaults: DatumMap,
+    pub(crate) registry: Registry,
+    /// As it was written, for `environment show`.
+    written_registry: Node,
+    event_sinks: Vec<Datum>,
+    encrypted_param_names: Datum,
+}
+
+/// Reads an environment as the API gets it: an object or text.
+pub(crate) fn read(source: &Value) -> Outcome<Node> {
+    let node = match source {
+        Value::Null => return Ok(Node::from(&json!({}))),
+        Value::String(text) => document::environment_text(text),
+        other => Ok(Node::from(other)),
+    };
+    node.and_then(|node| check_sections(&node).map(|()| node))
+        .map_err(|error| document::bad_request("Environment not in valid format", error))
+}
+
+/// Refuses unknown and empty sections.
+pub(crate) fn check_sections(environment: &Node) -> Outcome<()> {
+    let Some(map) = environment.as_map() else {
+        let message = "The environment is not a valid YAML mapping data type.";
+        return Err(TemplateError::value(message).placed(environment.place));
+    };
+    for (section, node) in map {
+        let problem = match (SECTIONS.contains(&section.as_str()), node.is_null()) {
+            (false, _) => "wrong",
+            (true, true) => "empty",
+            (true, false) => continue,
+        };
+        let message = format!("environment has {problem} section \"{section}\"");
+        return Err(TemplateError::value(message).placed(node.key_place));
+    }
+    Ok(())
+}
+
+impl Environment {
+    /// Takes an environment apart; `parameters` given beside it win.
+    pub(crate) fn new(environment: &Node, parameters: &JsonMap) -> Outcome<Self> {
+        let mut given = map_section(environment, "parameters")?;
+        given.extend(parameters.iter().map(|(name, value)| (name.clone(), Datum::from(value))));
+        let registry = environment.get("resource_registry").cloned().unwrap_or_default();
+        Ok(Self {
+            parameters: given,
+            parameter_defaults: map_section(environment, "parameter_defaults")?,
+            registry: Registry::new(&registry)?,
+            written_registry: registry,
+            event_sinks: event_sinks(environment)?,
+            encrypted_param_names: environment
+                .get("encrypted_param_names")
+                .map_or(Datum::List(Vec::new()), Node::to_datum),
+        })
+    }
+
+    /// As `stack environment show` prints it, hidden values masked.
+    pub(crate) fn shown(&self, parameters: &Parameters) -> Value {
+        let masked = |values: &DatumMap| {
+            let mut shown = to_json_map(values);
+            for (name, value) in &mut shown {
+                let is_hidden = parameters.get(name).is_some_and(|p| p.schema.hidden);
+                if is_hidden {
+                    *value = HIDDEN.into();
+                }
+            }
+            Value::Object(shown)
+        };
+        json!({
+            "parameters": masked(&self.parameters),
+            "parameter_defaults": masked(&self.parameter_defaults),
+            "resource_registry": self.shown_registry(),
+            "encrypted_param_names": self.encrypted_param_names.to_json(),
+            "event_sinks": Datum::List(self.event_sinks.clone()).to_json(),
+        })
+    }
+
+    /// As the body of a validation has it: nothing masked, nothing internal.
+    pub(crate) fn as_given(&self) -> Value {
+        json!({
+            "resource_registry": self.shown_registry(),
+            "parameters": Value::Object(to_json_map(&self.parameters)),
+            "parameter_defaults": Value::Object(to_json_map(&self.parameter_defaults)),
+            "event_sinks": Datum::List(self.event_sinks.clone()).to_json(),
+        })
+    }
+
+    /// The registry always has its `resources`.
+    fn shown_registry(&self) -> Value {
+        let mut shown = JsonMap::new();
+        shown.insert("resources".to_owned(), json!({}));
+        if let Value::Object(written) = self.written_registry.to_json() {
+            shown.extend(written.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        Value::Object(shown)
+    }
+}
+
+fn map_section(environment: &Node, name: &str) -> Outcome<DatumMap> {
+    match environment.get(name).map(Node::to_datum) {
+        None => Ok(DatumMap::new()),
+        Some(Datum::Map(map)) => Ok(map),
+        Some(_) => Err(wrong_section(environment, name, "map")),
+    }
+}
+
+/// The sinks, whose types must be known: events can go to a Zaqar queue.
+fn event_sinks(environment: &Node) -> Outcome<Vec<Datum>> {
+    let sinks = list_section(environment, "event_sinks")?;
+    for sink in &sinks {
+        let kind = match sink {
+            Datum::Map(map) => map.get("type").map(python::text_of),
+            _ => None,
+        };
+        if kind.as_deref() != Some("zaqar-queue") {
+            let kind = kind.unwrap_or_else(|| "type".to_owned());
+            let place = environment.get("event_sinks").map(|node| node.place).unwrap_or_default();
+            return Err(TemplateError::key(&kind).placed(place));
+        }
+    }
+    Ok(sinks)
+}
+
+fn list_section(environment: &Node, name: &str) -> Outcome<Vec<Datum>> {
+    match environment.get(name).map(Node::to_datum) {
+        None => Ok(Vec::new()),
+        Some(Datum::List(items)) => Ok(items),
+        Some(_) => Err(wrong_section(environment, name, "list")),
+    }
+}
+
+fn wrong_section(environment: &Node, name: &str, kind: &str) -> TemplateError {
+    let place = environment.get(name).map(|node| node.place).unwrap_or_default();
+    TemplateError::value(format!("The environment section \"{name}\" must be a {kind}."))
+        .placed(place)
+}

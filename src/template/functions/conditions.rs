@@ -1,0 +1,78 @@
+//! `not`, `and`, `or`: conditions made of conditions. `and` and `or` stop at the item that
+//! decides, so that what follows is never looked at.
+
+use std::sync::Arc;
+
+use super::{Call, Function, Scope};
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::node::Form;
+use crate::template::value::Datum;
+
+#[derive(Debug)]
+struct Not(Call);
+
+/// `and` ends at the first item that is false, `or` at the first that is true.
+#[derive(Debug)]
+struct Chain {
+    call: Call,
+    ends_at: bool,
+}
+
+/// Parses `not: condition`.
+pub(super) fn parse_not(call: Call) -> Outcome<Arc<dyn Function>> {
+    if call.args.is_null() {
+        let message = format!("Argument to \"{}\" must be a condition", call.name);
+        return Err(TemplateError::value(message));
+    }
+    Ok(Arc::new(Not(call)))
+}
+
+/// Parses `and: [condition, condition, …]`.
+pub(super) fn parse_and(call: Call) -> Outcome<Arc<dyn Function>> {
+    chain(call, false)
+}
+
+/// Parses `or: [condition, condition, …]`.
+pub(super) fn parse_or(call: Call) -> Outcome<Arc<dyn Function>> {
+    chain(call, true)
+}
+
+fn chain(call: Call, ends_at: bool) -> Outcome<Arc<dyn Function>> {
+    let name = &call.name;
+    let Form::List(items) = &call.args.form else {
+        let message = format!("Arguments to \"{name}\" must be a list of conditions");
+        return Err(TemplateError::value(message));
+    };
+    if items.len() < 2 {
+        let message = format!("The minimum number of condition arguments to \"{name}\" is 2.");
+        return Err(TemplateError::value(message));
+    }
+    Ok(Arc::new(Chain { call, ends_at }))
+}
+
+impl Function for Not {
+    fn call(&self) -> &Call {
+        &self.0
+    }
+
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+        let condition = scope.args(self)?;
+        Ok(Some(Datum::Bool(!scope.holds(&condition)?)))
+    }
+}
+
+impl Function for Chain {
+    fn call(&self) -> &Call {
+        &self.call
+    }
+
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+        let Datum::List(conditions) = scope.args(self)? else { return Ok(Some(Datum::Null)) };
+        for condition in &conditions {
+            if scope.holds(condition)? == self.ends_at {
+                return Ok(Some(Datum::Bool(self.ends_at)));
+            }
+        }
+        Ok(Some(Datum::Bool(!self.ends_at)))
+    }
+}

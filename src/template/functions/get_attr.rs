@@ -1,0 +1,133 @@
+//! `get_attr`: an attribute of a resource, or what a path leads to within it; since 2015-10-15
+//! also all attributes.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Call, Function, Read, Scope};
+use crate::model::ResourceName;
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::node::{Form, Node};
+use crate::template::value::Datum;
+use crate::template::{ALL_ATTRIBUTES, python, walk};
+
+#[derive(Debug)]
+struct GetAttr(Call);
+
+/// Parses `[resource, attribute, path…]`.
+pub(super) fn parse(call: Call) -> Outcome<Arc<dyn Function>> {
+    let name = &call.name;
+    let Some(args) = call.args.as_list() else {
+        return Err(TemplateError::kind(format!("Argument to \"{name}\" must be a list")));
+    };
+    if args.len() < 2 {
+        let message = format!(
+            "Arguments to \"{name}\" must be of the form [resource_name, attribute, (path), ...]"
+        );
+        return Err(TemplateError::value(message));
+    }
+    Ok(Arc::new(GetAttr(call)))
+}
+
+/// Parses the same, or `[resource]`, which reads all attributes.
+pub(super) fn parse_all(call: Call) -> Outcome<Arc<dyn Function>> {
+    let name = &call.name;
+    if !call.args.is_truthy() {
+        let message = format!(
+            "Arguments to \"{name}\" can be of the next forms: [resource_name] or \
+             [resource_name, attribute, (path), ...]"
+        );
+        return Err(TemplateError::value(message));
+    }
+    let is_one = match &call.args.form {
+        Form::List(items) => items.len() == 1,
+        // Python takes a text of one character for a list of it.
+        Form::Text(text) => text.chars().count() == 1,
+        _ => false,
+    };
+    if is_one { Ok(Arc::new(GetAttr(call))) } else { parse(call) }
+}
+
+impl GetAttr {
+    fn parts(&self) -> (&Node, Option<&Node>, &[Node]) {
+        match self.args().as_list() {
+            Some([resource, attribute, path @ ..]) => (resource, Some(attribute), path),
+            Some([resource]) => (resource, None, &[]),
+            _ => (self.args(), None, &[]),
+        }
+    }
+
+    fn resource(&self, scope: &Scope<'_>) -> Outcome<String> {
+        Ok(python::text_of(&walk::resolve(self.parts().0, scope)?))
+    }
+
+    fn attribute(&self, scope: &Scope<'_>) -> Outcome<Option<String>> {
+        // An attribute written as null reads all, as one that is not there.
+        let Some(attribute) = self.parts().1.filter(|node| !node.is_null()) else {
+            return Ok(None);
+        };
+        Ok(Some(python::text_of(&walk::resolve(attribute, scope)?)))
+    }
+}
+
+impl Function for GetAttr {
+    fn call(&self) -> &Call {
+        &self.0
+    }
+
+    fn check(&self, scope: &Scope<'_>) -> Outcome<()> {
+        walk::check(self.args(), &mut Vec::new(), scope)?;
+        let resource = self.resource(scope)?;
+        let Some(type_name) = scope.resources.get(&resource) else {
+            return Err(TemplateError::reference(&resource, "unknown"));
+        };
+        let Some(attribute) = self.attribute(scope)? else { return Ok(()) };
+        let any = scope.types.takes_anything(type_name);
+        if any || scope.types.has_attribute(type_name, &attribute) {
+            return Ok(());
+        }
+        let message = format!("The Referenced Attribute ({resource} {attribute}) is incorrect.");
+        Err(TemplateError::new("InvalidTemplateAttribute", message))
+    }
+
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+        let resource = self.resource(scope)?;
+        if !scope.resources.contains_key(&resource) {
+            return Err(TemplateError::reference(&resource, "unknown"));
+        }
+        let attribute = self.attribute(scope)?;
+        let mut path = Vec::new();
+        for component in self.parts().2 {
+            path.push(walk::resolve(component, scope)?.to_json());
+        }
+        let resource = ResourceName(resource);
+        let attribute = attribute.as_deref().unwrap_or(ALL_ATTRIBUTES);
+        let value = scope.values.attribute_at(&resource, attribute, &path).map_err(|refusal| {
+            TemplateError { class: refusal.class, ..TemplateError::validation(refusal.message) }
+        })?;
+        Ok(Some(value.as_ref().map_or(Datum::Null, Datum::from)))
+    }
+
+    fn reads(&self, scope: &Scope<'_>) -> Outcome<Option<Read>> {
+        let attribute = self.attribute(scope)?.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
+        Ok(Some(Read { resource: self.resource(scope)?, attribute: Some(attribute) }))
+    }
+}
+
+/// Follows a path within an attribute; one that leads nowhere gives nothing.
+pub(crate) fn select(value: &Value, path: &[Value]) -> Option<Value> {
+    let Some((key, rest)) = path.split_first() else { return Some(value.clone()) };
+    match (value, key) {
+        (Value::Object(map), Value::String(key)) => select(map.get(key)?, rest),
+        (Value::Array(items), Value::Number(position)) => {
+            let at = super::index(items.len(), position.as_i64()?.into())?;
+            select(&items[at], rest)
+        }
+        (Value::String(text), Value::Number(position)) => {
+            let at = super::index(text.chars().count(), position.as_i64()?.into())?;
+            select(&Value::from(text.chars().nth(at)?.to_string()), rest)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,41 @@
+//! `get_resource`: what stands for a resource, most often its physical id.
+
+use std::sync::Arc;
+
+use super::{Call, Function, Read, Scope};
+use crate::model::ResourceName;
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::python;
+use crate::template::value::Datum;
+
+#[derive(Debug)]
+struct GetResource(Call);
+
+/// Parses a call.
+pub(super) fn parse(call: Call) -> Outcome<Arc<dyn Function>> {
+    Ok(Arc::new(GetResource(call)))
+}
+
+impl Function for GetResource {
+    fn call(&self) -> &Call {
+        &self.0
+    }
+
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+        let name = python::text_of(&scope.args(self)?);
+        if !scope.resources.contains_key(&name) {
+            return Err(TemplateError::reference(&name, "unknown"));
+        }
+        let resource = ResourceName(name);
+        let reference = scope.values.reference(&resource);
+        Ok(Some(match reference {
+            Some(value) => Datum::from(&value),
+            None => Datum::Text(resource.0),
+        }))
+    }
+
+    fn reads(&self, scope: &Scope<'_>) -> Outcome<Option<Read>> {
+        let resource = python::text_of(&scope.args(self)?);
+        Ok(Some(Read { resource, attribute: None }))
+    }
+}

@@ -1,0 +1,52 @@
+//! `if`: one of two values, by a condition. The one not taken is never parsed, so it may hold
+//! anything, and it makes no dependencies.
+
+use std::sync::Arc;
+
+use super::table::Position;
+use super::{Call, Function, Scope};
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::node::{Form, Node};
+use crate::template::value::Datum;
+use crate::template::{parse, walk};
+
+/// A call whose choice is made: its arguments are what was chosen.
+#[derive(Debug)]
+struct If(Call);
+
+/// Chooses and parses. `nullable`: the third argument may be missing.
+pub(crate) fn parse(
+    name: &str,
+    args: &Node,
+    nullable: bool,
+    scope: &Scope<'_>,
+    path: &mut String,
+) -> Outcome<Arc<dyn Function>> {
+    let omitted = Node::at(args, Form::Omitted);
+    let (condition, then, otherwise) = match args.as_list() {
+        Some([condition, then, otherwise]) => (condition, then, otherwise),
+        Some([condition, then]) if nullable => (condition, then, &omitted),
+        _ => {
+            let message = format!(
+                "Arguments to \"{name}\" must be of the form: [condition_name, value_if_true, \
+                 value_if_false]"
+            );
+            return Err(TemplateError::value(message));
+        }
+    };
+    let condition = parse::parse(condition, Position::Condition, scope, &mut name.to_owned())?;
+    let holds = scope.holds(&walk::resolve(&condition, scope)?)?;
+    let chosen = if holds { then } else { otherwise };
+    let args = parse::parse(chosen, Position::Value, scope, path)?;
+    Ok(Arc::new(If(Call { name: name.to_owned(), args })))
+}
+
+impl Function for If {
+    fn call(&self) -> &Call {
+        &self.0
+    }
+
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+        walk::resolve_nullable(self.args(), scope)
+    }
+}

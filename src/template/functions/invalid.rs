@@ -1,0 +1,53 @@
+//! Names that a version knows but does not let be called: those removed from the language, those
+//! that have no place where they stand, and those that Hearth does not know yet.
+
+use std::sync::Arc;
+
+use super::{Call, Function, Scope};
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::value::Datum;
+
+/// A function that former versions had. It is refused when it is checked, not before.
+#[derive(Debug)]
+struct Removed(Call);
+
+/// Parses a call of a function that is gone from this version.
+pub(super) fn removed(call: Call) -> Outcome<Arc<dyn Function>> {
+    Ok(Arc::new(Removed(call)))
+}
+
+/// Refuses a call where only condition functions may stand.
+pub(super) fn misplaced(call: Call) -> Outcome<Arc<dyn Function>> {
+    let message = format!("The function \"{}\" is invalid in this context", call.name);
+    Err(TemplateError::value(message))
+}
+
+/// Refuses a call of a function that Hearth cannot carry out, rather than take it for data.
+pub(super) fn unsupported(call: Call) -> Outcome<Arc<dyn Function>> {
+    let message = format!("The function \"{}\" is not supported.", call.name);
+    Err(TemplateError::new("NotSupported", message))
+}
+
+impl Removed {
+    fn refusal(&self) -> TemplateError {
+        TemplateError::version(format_args!(
+            "The function {} is not supported in this version of HOT.",
+            self.0.name
+        ))
+    }
+}
+
+impl Function for Removed {
+    fn call(&self) -> &Call {
+        &self.0
+    }
+
+    fn check(&self, _scope: &Scope<'_>) -> Outcome<()> {
+        Err(self.refusal())
+    }
+
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+        let written = (self.0.name.clone(), scope.args(self)?);
+        Ok(Some(Datum::Map([written].into_iter().collect())))
+    }
+}

@@ -1,0 +1,157 @@
+//! The functions of the language, one file each, and what they have in common: a call knows its
+//! arguments, can be checked before any value is there, and resolves within a scope.
+
+mod conditions;
+mod contains;
+mod digest;
+mod equals;
+mod filter;
+mod get_attr;
+mod get_file;
+mod get_param;
+mod get_resource;
+pub(crate) mod if_;
+mod invalid;
+mod list_concat;
+mod list_join;
+mod make_url;
+mod map_merge;
+mod map_replace;
+mod repeat;
+mod str_replace;
+mod str_split;
+pub(crate) mod table;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::conditions::Conditions;
+use super::error::{Outcome, TemplateError};
+use super::node::{Form, Node};
+use super::parameters::Parameters;
+use super::resources::ResourceTypes;
+use super::value::Datum;
+use super::version::Version;
+use super::walk;
+use super::{ResourceValues, TypeLookup};
+
+pub(crate) use get_attr::select;
+
+/// A call of a function: its name as written and its arguments, calls within them parsed.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) args: Node,
+}
+
+/// Makes a call of its arguments, or says what is wrong with them.
+pub(crate) type Parse = fn(Call) -> Outcome<Arc<dyn Function>>;
+
+/// How a function takes its arguments.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// Parsed before it sees them.
+    Plain(Parse),
+    /// `if`: it chooses what is parsed. Whether the third argument may be missing.
+    If { nullable: bool },
+}
+
+/// What every function does.
+pub(crate) trait Function: fmt::Debug + Send + Sync {
+    /// The call.
+    fn call(&self) -> &Call;
+
+    /// What it gives. `None` is nothing at all: the entry around it vanishes.
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>>;
+
+    /// Checks what can be checked before values are there.
+    fn check(&self, scope: &Scope<'_>) -> Outcome<()> {
+        walk::check(self.args(), &mut Vec::new(), scope)
+    }
+
+    /// The resource that this very call reads, not those that its arguments read.
+    fn reads(&self, _scope: &Scope<'_>) -> Outcome<Option<Read>> {
+        Ok(None)
+    }
+
+    /// The name as written.
+    fn name(&self) -> &str {
+        &self.call().name
+    }
+
+    /// The parsed arguments.
+    fn args(&self) -> &Node {
+        &self.call().args
+    }
+}
+
+/// That a call reads a resource.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Read {
+    pub(crate) resource: String,
+    /// The attribute; none reads the reference alone.
+    pub(crate) attribute: Option<String>,
+}
+
+/// What a call may look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    pub(crate) version: &'static Version,
+    pub(crate) parameters: &'a Parameters,
+    pub(crate) conditions: &'a Conditions,
+    pub(crate) files: &'a BTreeMap<String, String>,
+    /// The resources whose condition holds, with their types.
+    pub(crate) resources: &'a ResourceTypes,
+    pub(crate) values: &'a dyn ResourceValues,
+    pub(crate) types: &'a dyn TypeLookup,
+}
+
+impl Scope<'_> {
+    /// The arguments of a call, resolved.
+    fn args(&self, function: &dyn Function) -> Outcome<Datum> {
+        walk::resolve(function.args(), self)
+    }
+
+    /// Whether an argument of a condition function holds: a boolean, or a condition's name.
+    fn holds(&self, condition: &Datum) -> Outcome<bool> {
+        self.conditions.is_enabled(condition, self)
+    }
+}
+
+/// Whether a node may turn out to be text: it is, or it is a call.
+fn is_text_or_call(node: &Node) -> bool {
+    matches!(node.form, Form::Text(_) | Form::Call(_))
+}
+
+/// An error for arguments of the wrong shape, with an example of the right one.
+fn misuse(name: &str, example: &str) -> String {
+    format!("Incorrect arguments to \"{name}\" should be: {example}")
+}
+
+/// The characters of a text from the start, at most that many (Python's `[:limit]`).
+fn cut(text: &str, limit: usize) -> String {
+    text.chars().take(limit).collect()
+}
+
+/// Python's list index, which counts from the end where it is negative.
+pub(crate) fn index(length: usize, at: i128) -> Option<usize> {
+    let length = length as i128;
+    let from_start = if at < 0 { at + length } else { at };
+    (0..length).contains(&from_start).then_some(from_start as usize)
+}
+
+/// Whether a value is among others, which Python's `in` also asks of text and maps.
+fn is_in(value: &Datum, collection: &Datum) -> Outcome<bool> {
+    match (collection, value) {
+        (Datum::List(items), value) => Ok(items.contains(value)),
+        (Datum::Map(map), Datum::Text(key)) => Ok(map.contains_key(key)),
+        (Datum::Text(text), Datum::Text(part)) => Ok(text.contains(part.as_str())),
+        (Datum::Text(_), other) => {
+            let kind = super::python::type_name(other);
+            let message = format!("'in <string>' requires string as left operand, not {kind}");
+            Err(TemplateError::kind(message))
+        }
+        _ => Ok(false),
+    }
+}

@@ -1,0 +1,161 @@
+//! `str_replace` and its strict kin: placeholders in a text replaced by values. Longer
+//! placeholders come first, and what was put in is not looked at again.
+
+use std::sync::Arc;
+
+use super::{Call, Function, Scope};
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::node::{Form, Node};
+use crate::template::value::{Datum, DatumMap};
+use crate::template::{python, walk};
+
+#[derive(Debug)]
+struct StrReplace {
+    call: Call,
+    /// Maps and lists go in as JSON.
+    json: bool,
+    /// Every placeholder must be in the text.
+    strict: bool,
+    /// A value may be null or empty.
+    empty: bool,
+}
+
+/// Parses the first form, which takes no maps or lists as values.
+pub(super) fn parse(call: Call) -> Outcome<Arc<dyn Function>> {
+    new(call, false, false, true)
+}
+
+/// Parses `str_replace` since 2015-10-15.
+pub(super) fn parse_json(call: Call) -> Outcome<Arc<dyn Function>> {
+    new(call, true, false, true)
+}
+
+/// Parses `str_replace_strict`.
+pub(super) fn parse_strict(call: Call) -> Outcome<Arc<dyn Function>> {
+    new(call, true, true, true)
+}
+
+/// Parses `str_replace_vstrict`.
+pub(super) fn parse_very_strict(call: Call) -> Outcome<Arc<dyn Function>> {
+    new(call, true, true, false)
+}
+
+fn new(call: Call, json: bool, strict: bool, empty: bool) -> Outcome<Arc<dyn Function>> {
+    let name = &call.name;
+    let Some(args) = call.args.as_map() else {
+        return Err(TemplateError::kind(format!("Arguments to \"{name}\" must be a map")));
+    };
+    let (Some(params), Some(_)) = (args.get("params"), args.get("template")) else {
+        let example = format!(
+            "{name}:\n              template: This is var1 template var2\n              params:\n\
+             {0}  var1: a\n{0}  var2: string",
+            " ".repeat(14)
+        );
+        return Err(TemplateError::key(&format!("\"{name}\" syntax should be {example}")));
+    };
+    if !matches!(params.form, Form::Map(_) | Form::Call(_)) {
+        let message = format!("\"{name}\" parameters must be a mapping");
+        return Err(TemplateError::kind(message));
+    }
+    Ok(Arc::new(StrReplace { call, json, strict, empty }))
+}
+
+impl StrReplace {
+    fn part(&self, key: &str) -> &Node {
+        self.args().get(key).unwrap_or(self.args())
+    }
+
+    /// A value as the text that goes in.
+    fn text(&self, value: &Datum, placeholder: &str) -> Outcome<String> {
+        let name = self.name();
+        let text = match value {
+            Datum::Null => String::new(),
+            Datum::List(_) | Datum::Map(_) if self.json && !value.is_truthy() && !self.empty => {
+                String::new()
+            }
+            Datum::List(_) | Datum::Map(_) if self.json => python::json_text(value, true),
+            Datum::List(_) | Datum::Map(_) => {
+                return Err(TemplateError::kind(format!(
+                    "\"{name}\" params must be strings or numbers, param {placeholder} is not valid"
+                )));
+            }
+            other => python::text_of(other),
+        };
+        if text.is_empty() && !self.empty {
+            return Err(TemplateError::value(format!(
+                "{name} has an undefined or empty value for param {placeholder}, must be a defined \
+                 non-empty value"
+            )));
+        }
+        Ok(text)
+    }
+
+    fn replace(&self, template: &str, mapping: &DatumMap) -> Outcome<String> {
+        let mut placeholders: Vec<&String> = mapping.keys().collect();
+        placeholders.sort_by_key(|key| (std::cmp::Reverse(key.chars().count()), *key));
+        let mut unreplaced = placeholders.clone();
+        // The text falls into pieces that are still open and values that are settled.
+        let mut pieces = vec![Piece::Open(template.to_owned())];
+        for placeholder in placeholders {
+            let value = self.text(&mapping[placeholder], placeholder)?;
+            if placeholder.is_empty() {
+                return Err(TemplateError::value("empty separator"));
+            }
+            let mut next = Vec::with_capacity(pieces.len());
+            for piece in pieces {
+                let Piece::Open(text) = piece else {
+                    next.push(piece);
+                    continue;
+                };
+                for (index, part) in text.split(placeholder.as_str()).enumerate() {
+                    if index > 0 {
+                        next.push(Piece::Settled(value.clone()));
+                        unreplaced.retain(|other| *other != placeholder);
+                    }
+                    next.push(Piece::Open(part.to_owned()));
+                }
+            }
+            pieces = next;
+        }
+        if self.strict && !unreplaced.is_empty() {
+            let names: Vec<&str> = unreplaced.into_iter().map(String::as_str).collect();
+            return Err(TemplateError::value(format!(
+                "The following params were not found in the template: {}",
+                names.join(",")
+            )));
+        }
+        Ok(pieces.into_iter().map(Piece::into_text).collect())
+    }
+}
+
+enum Piece {
+    Open(String),
+    Settled(String),
+}
+
+impl Piece {
+    fn into_text(self) -> String {
+        match self {
+            Piece::Open(text) | Piece::Settled(text) => text,
+        }
+    }
+}
+
+impl Function for StrReplace {
+    fn call(&self) -> &Call {
+        &self.call
+    }
+
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+        let name = self.name();
+        let template = walk::resolve(self.part("template"), scope)?;
+        let mapping = walk::resolve(self.part("params"), scope)?;
+        let Datum::Text(template) = template else {
+            return Err(TemplateError::kind(format!("\"{name}\" template must be a string")));
+        };
+        let Datum::Map(mapping) = mapping else {
+            return Err(TemplateError::kind(format!("\"{name}\" params must be a map")));
+        };
+        self.replace(&template, &mapping).map(|text| Some(Datum::Text(text)))
+    }
+}

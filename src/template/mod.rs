@@ -1,0 +1,192 @@
+//! Reading templates: HOT documents, parameters, environments, conditions, functions, outputs.
+//! Pure: it asks no cloud, and knows of resource types only what `TypeLookup` tells.
+
+mod conditions;
+pub mod constraints;
+mod definition;
+mod describe;
+mod diagnose;
+mod document;
+mod environment;
+mod error;
+mod functions;
+mod json;
+mod listing;
+mod node;
+mod outputs;
+mod parameters;
+mod parse;
+mod pattern;
+mod python;
+mod resources;
+mod suggest;
+mod value;
+mod version;
+mod walk;
+mod yaml;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::model::{JsonMap, Refusal, ResourceName};
+pub use definition::{EarlyProperties, RESOURCES_MAX, StackDefinition};
+pub use diagnose::{Diagnosis, Documents, Finding, diagnose};
+pub use document::{TEMPLATE_SIZE_MAX_BYTES, files_named};
+pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
+pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
+
+/// The names of the parameters that a template declares; none where it cannot be read.
+pub fn parameter_names(template: &Value) -> BTreeSet<String> {
+    let root = document::template(template).ok();
+    let declared = root.as_ref().and_then(|root| root.get("parameters"));
+    match declared.map(|parameters| &parameters.form) {
+        Some(node::Form::Map(parameters)) => parameters.keys().cloned().collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+/// What a client sends to make or change a stack, before anything of it is read.
+#[derive(Clone, Debug, Default)]
+pub struct StackSource {
+    /// The template as sent: an object, or text in YAML or JSON.
+    pub template: Value,
+    /// The environment, merged from all that were sent: an object (possibly empty).
+    pub environment: JsonMap,
+    /// `get_file` contents and the environment files, by their name or URL.
+    pub files: BTreeMap<String, String>,
+    /// Parameters given beside the environment.
+    pub parameters: JsonMap,
+}
+
+/// The values of the pseudo parameters.
+#[derive(Clone, Debug, Default)]
+pub struct PseudoParameters {
+    /// `OS::stack_name`, `AWS::StackName`.
+    pub stack_name: String,
+    /// `OS::stack_id`: the ARN in Heat's form is made by the caller where one is wanted.
+    pub stack_id: String,
+    /// `OS::project_id`.
+    pub project_id: String,
+    /// `AWS::Region`.
+    pub region: String,
+}
+
+/// What the template must know of resource types.
+pub trait TypeLookup: Send + Sync {
+    /// Whether a type of this exact name can be created.
+    fn exists(&self, type_name: &str) -> bool;
+
+    /// Whether the type takes any definition whatever, wrong calls and all (OS::Heat::None).
+    fn takes_anything(&self, _type_name: &str) -> bool {
+        false
+    }
+
+    /// The names of all types, for suggestions.
+    fn type_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of a type's properties, for suggestions.
+    fn property_names(&self, _type_name: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The names of a type's attributes, for suggestions.
+    fn attribute_names(&self, _type_name: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the type has an attribute of this name.
+    fn has_attribute(&self, _type_name: &str, _attribute: &str) -> bool {
+        true
+    }
+}
+
+/// Where the values of other resources come from while a definition is resolved.
+pub trait ResourceValues {
+    /// What `get_resource` gives; `None` while the resource has none.
+    fn reference(&self, name: &ResourceName) -> Option<Value>;
+
+    /// What `get_attr` gives for the attribute, before any further path is walked;
+    /// `None` while it has none.
+    /// [`ALL_ATTRIBUTES`] asks for all of them, but `show`, in a map.
+    fn attribute(&self, name: &ResourceName, attribute: &str) -> Result<Option<Value>, Refusal>;
+
+    /// What a path leads to within an attribute; null where it leads nowhere.
+    fn attribute_at(
+        &self,
+        name: &ResourceName,
+        attribute: &str,
+        path: &[Value],
+    ) -> Result<Option<Value>, Refusal> {
+        let value = self.attribute(name, attribute)?;
+        Ok(value.and_then(|value| functions::select(&value, path)))
+    }
+}
+
+/// A resource as its template declares it: what is known without other resources' values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResourceDeclared {
+    pub name: String,
+    /// As written: an alias stays an alias.
+    pub declared_type: String,
+    /// What the alias stands for in the environment's registry.
+    pub type_name: String,
+    pub description: String,
+    /// `depends_on`, and what properties and metadata refer to.
+    pub requires: BTreeSet<ResourceName>,
+    /// `Delete`, `Retain` or `Snapshot`.
+    pub deletion_policy: String,
+    pub external_id: Option<String>,
+}
+
+/// A resource with every function resolved.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResourceResolved {
+    pub properties: JsonMap,
+    pub metadata: JsonMap,
+    pub update_policy: JsonMap,
+}
+
+/// An attribute that the template reads: `(resource, attribute)`.
+pub type AttributeRead = (ResourceName, String);
+
+/// In the place of an attribute's name: all attributes of the resource.
+pub const ALL_ATTRIBUTES: &str = "*";
+
+/// An output as its template declares it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OutputDeclared {
+    pub key: String,
+    pub description: String,
+}
+
+/// An output with its value, or why it has none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputValue {
+    pub key: String,
+    pub description: String,
+    pub value: Value,
+    pub error: Option<String>,
+}
+
+/// A parameter's value that a custom constraint is to be asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomConstraintAsked {
+    pub parameter: String,
+    /// `nova.flavor`, `ip_addr`, …
+    pub constraint: String,
+    pub value: Value,
+    /// The author's text for the case that it fails.
+    pub description: Option<String>,
+}
+
+impl CustomConstraintAsked {
+    /// The refusal for a value that the constraint does not accept; the author's text comes before
+    /// the constraint's.
+    pub fn refused(&self, reason: &str) -> Refusal {
+        let reason = self.description.as_deref().filter(|text| !text.is_empty()).unwrap_or(reason);
+        Refusal::validation(format!("Parameter '{}' is invalid: {reason}", self.parameter))
+    }
+}

@@ -1,0 +1,147 @@
+//! A tree as it was read: every node knows where it stands in its text, so that an error can
+//! point there. After parsing, calls of functions stand in it as well.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::functions::Function;
+use super::value::Datum;
+
+/// A place in a text, counted from 1; 0 where there is no text (a template sent as an object).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// A value in a document, with its place and the place of the key that leads to it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) place: Place,
+    pub(crate) key_place: Place,
+    pub(crate) form: Form,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Form {
+    #[default]
+    Null,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(String),
+    List(Vec<Node>),
+    Map(NodeMap),
+    /// A call, parsed.
+    Call(Arc<dyn Function>),
+    /// What `if` leaves of an absent third argument: the entry around it vanishes.
+    Omitted,
+}
+
+/// The entries of a map in their order.
+pub(crate) type NodeMap = IndexMap<String, Node>;
+
+impl Node {
+    /// A node of this form where another one stood.
+    pub(crate) fn at(like: &Node, form: Form) -> Self {
+        Self { place: like.place, key_place: like.key_place, form }
+    }
+
+    /// The map, if it is one.
+    pub(crate) fn as_map(&self) -> Option<&NodeMap> {
+        match &self.form {
+            Form::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The list, if it is one.
+    pub(crate) fn as_list(&self) -> Option<&[Node]> {
+        match &self.form {
+            Form::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match &self.form {
+            Form::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// An entry of a map.
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.as_map()?.get(key)
+    }
+
+    /// Whether it is null.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.form, Form::Null)
+    }
+
+    /// Python's truth of the node as it was read. A call is always true.
+    pub(crate) fn is_truthy(&self) -> bool {
+        match &self.form {
+            Form::Null => false,
+            Form::Bool(truth) => *truth,
+            Form::Int(number) => *number != 0,
+            Form::Float(number) => *number != 0.0,
+            Form::Text(text) => !text.is_empty(),
+            Form::List(items) => !items.is_empty(),
+            Form::Map(map) => !map.is_empty(),
+            Form::Call(_) | Form::Omitted => true,
+        }
+    }
+
+    /// The plain value; a call is shown as it was written.
+    pub(crate) fn to_datum(&self) -> Datum {
+        match &self.form {
+            Form::Null | Form::Omitted => Datum::Null,
+            Form::Bool(truth) => Datum::Bool(*truth),
+            Form::Int(number) => Datum::Int(*number),
+            Form::Float(number) => Datum::Float(*number),
+            Form::Text(text) => Datum::Text(text.clone()),
+            Form::List(items) => Datum::List(items.iter().map(Node::to_datum).collect()),
+            Form::Map(map) => {
+                Datum::Map(map.iter().map(|(key, node)| (key.clone(), node.to_datum())).collect())
+            }
+            Form::Call(call) => {
+                let written = (call.name().to_owned(), call.args().to_datum());
+                Datum::Map([written].into_iter().collect())
+            }
+        }
+    }
+
+    /// As JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        self.to_datum().to_json()
+    }
+}
+
+impl From<&Value> for Node {
+    fn from(value: &Value) -> Self {
+        Self::from(Datum::from(value))
+    }
+}
+
+impl From<Datum> for Node {
+    fn from(datum: Datum) -> Self {
+        let form = match datum {
+            Datum::Null => Form::Null,
+            Datum::Bool(truth) => Form::Bool(truth),
+            Datum::Int(number) => Form::Int(number),
+            Datum::Float(number) => Form::Float(number),
+            Datum::Text(text) => Form::Text(text),
+            Datum::List(items) => Form::List(items.into_iter().map(Node::from).collect()),
+            Datum::Map(map) => {
+                Form::Map(map.into_iter().map(|(key, item)| (key, Node::from(item))).collect())
+            }
+        };
+        Self { form, ..Self::default() }
+    }
+}

@@ -1,0 +1,89 @@
+//! The outputs of a template: parsed, checked, resolved one by one, so that one that cannot be
+//! resolved spoils no other.
+
+use indexmap::IndexMap;
+
+use super::error::{Outcome, TemplateError};
+use super::functions::Scope;
+use super::functions::table::Position;
+use super::node::{Node, Place};
+use super::value::Datum;
+use super::{parse, python, walk};
+
+/// An output as parsed. One whose condition does not hold stays, with null for its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub(crate) value: Node,
+    pub(crate) description: String,
+    pub(crate) place: Place,
+}
+
+/// Parses the section.
+pub(crate) fn parse_all(
+    section: Option<&Node>,
+    scope: &Scope<'_>,
+) -> Outcome<IndexMap<String, Definition>> {
+    let mut definitions = IndexMap::new();
+    let Some(section) = section.filter(|node| node.is_truthy()) else { return Ok(definitions) };
+    let Some(outputs) = section.as_map() else {
+        let kind = parse::type_name(section);
+        let message = format!("'{kind}' object has no attribute 'items'");
+        return Err(TemplateError::new("AttributeError", message).placed(section.place));
+    };
+    for (name, node) in outputs {
+        let definition = parse_one(name, node, scope);
+        definitions.insert(name.clone(), definition.map_err(|error| error.placed(node.key_place))?);
+    }
+    Ok(definitions)
+}
+
+fn parse_one(name: &str, node: &Node, scope: &Scope<'_>) -> Outcome<Definition> {
+    let invalid = |message: String| {
+        TemplateError::validation(message)
+            .headed("Output validation error")
+            .in_path(["outputs", name])
+    };
+    let Some(map) = node.as_map() else {
+        let kind = parse::type_name(node);
+        return Err(invalid(format!("Output definitions must be a map. Found a {kind} instead")));
+    };
+    let Some(value) = map.get("value") else {
+        return Err(invalid("Each output definition must contain a value key.".to_owned()));
+    };
+    let description = match map.get("description").map(Node::to_datum) {
+        None | Some(Datum::Null) => "No description given".to_owned(),
+        Some(description) => python::text_of(&description),
+    };
+    let place = node.key_place;
+    if scope.version.has_conditions() && !is_enabled(name, map.get("condition"), scope)? {
+        return Ok(Definition { value: Node::default(), description, place });
+    }
+    let mut path = format!("outputs.{name}.value");
+    let value = parse::parse(value, Position::Value, scope, &mut path)?;
+    Ok(Definition { value, description, place })
+}
+
+fn is_enabled(name: &str, condition: Option<&Node>, scope: &Scope<'_>) -> Outcome<bool> {
+    let Some(node) = condition else { return Ok(true) };
+    let mut path = format!("outputs.{name}.condition");
+    let parsed = parse::parse(node, Position::Condition, scope, &mut path)?;
+    let resolved = walk::resolve(&parsed, scope);
+    let enabled = resolved.and_then(|value| scope.conditions.is_enabled(&value, scope));
+    enabled.map_err(|error| {
+        match error.class.as_ref() {
+            "ValueError" => {
+                TemplateError::validation(error.text()).in_path(["outputs", name, "condition"])
+            }
+            _ => error,
+        }
+        .placed(node.place)
+    })
+}
+
+impl Definition {
+    /// Checks the calls in the value.
+    pub(crate) fn check(&self, name: &str, scope: &Scope<'_>) -> Outcome<()> {
+        let mut path = vec!["outputs".to_owned(), name.to_owned(), "value".to_owned()];
+        walk::check(&self.value, &mut path, scope).map_err(|error| error.placed(self.place))
+    }
+}

@@ -1,0 +1,388 @@
+//! The schema of a parameter: read from its declaration, checked, and asked about values.
+
+use indexmap::IndexMap;
+use serde_json::{Number, Value};
+
+use super::convert;
+use crate::template::constraints::{self, Broken, Constraint, Rule, ValueType};
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::node::{Form, Node, NodeMap, Place};
+use crate::template::value::Datum;
+use crate::template::version::Version;
+use crate::template::{pattern, python};
+
+/// The types of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParameterType {
+    String,
+    Number,
+    CommaDelimitedList,
+    Json,
+    Boolean,
+}
+
+/// What a template declares of a parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Schema {
+    pub(crate) kind: ParameterType,
+    pub(crate) description: Datum,
+    pub(crate) default: Option<Datum>,
+    pub(crate) constraints: Vec<Constraint>,
+    pub(crate) hidden: bool,
+    pub(crate) label: Datum,
+    pub(crate) immutable: bool,
+    pub(crate) tags: Vec<Datum>,
+    pub(crate) place: Place,
+}
+
+impl ParameterType {
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "string" => Self::String,
+            "number" => Self::Number,
+            "comma_delimited_list" => Self::CommaDelimitedList,
+            "json" => Self::Json,
+            "boolean" => Self::Boolean,
+            _ => return None,
+        })
+    }
+
+    /// The type as HOT writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::CommaDelimitedList => "comma_delimited_list",
+            Self::Json => "json",
+            Self::Boolean => "boolean",
+        }
+    }
+
+    /// The type as the API writes it.
+    pub(crate) fn api_name(self) -> &'static str {
+        match self {
+            Self::String => "String",
+            Self::Number => "Number",
+            Self::CommaDelimitedList => "CommaDelimitedList",
+            Self::Json => "Json",
+            Self::Boolean => "Boolean",
+        }
+    }
+
+    fn value_type(self) -> ValueType {
+        match self {
+            Self::String => ValueType::String,
+            Self::Number => ValueType::Number,
+            Self::CommaDelimitedList => ValueType::List,
+            Self::Json => ValueType::Map,
+            Self::Boolean => ValueType::Boolean,
+        }
+    }
+
+    /// Whether a constraint of this kind makes sense for the type.
+    fn allows(self, rule: &Rule) -> bool {
+        match rule {
+            Rule::Length { .. } => {
+                matches!(self, Self::String | Self::CommaDelimitedList | Self::Json)
+            }
+            Rule::Range { .. } | Rule::Modulo { .. } => self == Self::Number,
+            Rule::AllowedValues(_) | Rule::CustomConstraint(_) => self != Self::Json,
+            Rule::AllowedPattern(_) => self == Self::String,
+        }
+    }
+}
+
+/// Reads the schemas of a template's parameters.
+pub(crate) fn read_all(
+    parameters: Option<&Node>,
+    version: &Version,
+) -> Outcome<IndexMap<String, Schema>> {
+    let Some(section) = parameters.filter(|node| node.is_truthy()) else {
+        return Ok(IndexMap::new());
+    };
+    let Some(declared) = section.as_map() else {
+        let kind = python::type_name(&section.to_datum());
+        let message = format!("'{kind}' object has no attribute 'items'");
+        return Err(TemplateError::new("AttributeError", message).placed(section.place));
+    };
+    declared
+        .iter()
+        .map(|(name, node)| {
+            let schema = Schema::read(name, node, version);
+            Ok((name.clone(), schema.map_err(|error| error.placed(node.key_place))?))
+        })
+        .collect()
+}
+
+impl Schema {
+    /// A text parameter with a default: a pseudo parameter.
+    pub(super) fn text(default: &str) -> Self {
+        Self {
+            kind: ParameterType::String,
+            description: Datum::Null,
+            default: Some(default.into()),
+            constraints: Vec::new(),
+            hidden: false,
+            label: Datum::Null,
+            immutable: false,
+            tags: Vec::new(),
+            place: Place::default(),
+        }
+    }
+
+    fn read(name: &str, node: &Node, version: &Version) -> Outcome<Self> {
+        let entity = format!("parameter ({name})");
+        let declared = checked_map(node, &entity, |key| version.has_parameter_key(key))?;
+        let Some(type_node) = declared.get("type") else {
+            let message = format!("Missing parameter type for parameter: {name}");
+            return Err(TemplateError::schema(message));
+        };
+        let tags = match declared.get("tags").map(|node| &node.form) {
+            None => Vec::new(),
+            Some(Form::List(items)) => items.iter().map(Node::to_datum).collect(),
+            Some(_) => {
+                let message = format!("Tags property should be a list for parameter: {name}");
+                return Err(TemplateError::schema(message));
+            }
+        };
+        let constraints = read_constraints(name, declared.get("constraints"), version)?;
+        let datum = |key: &str| declared.get(key).map_or(Datum::Null, Node::to_datum);
+        let kind = type_node.as_text().and_then(ParameterType::of).ok_or_else(|| {
+            let shown = python::text_of(&type_node.to_datum());
+            TemplateError::schema(format!("Invalid type ({shown})")).placed(type_node.place)
+        })?;
+        // Any schema, even an empty one, is out of place with a type that has no items.
+        let has_items = matches!(kind, ParameterType::CommaDelimitedList | ParameterType::Json);
+        if !matches!(datum("schema"), Datum::Null) && !has_items {
+            let message =
+                format!("Schema valid only for comma_delimited_list or json, not {}", kind.name());
+            return Err(TemplateError::schema(message));
+        }
+        Ok(Self {
+            kind,
+            description: datum("description"),
+            default: Some(datum("default")).filter(|value| !matches!(value, Datum::Null)),
+            constraints,
+            hidden: datum("hidden").is_truthy(),
+            label: datum("label"),
+            immutable: datum("immutable").is_truthy(),
+            tags,
+            place: node.key_place,
+        })
+    }
+
+    /// Checks that the constraints fit the type, and the default the constraints.
+    pub(super) fn check(&self) -> Outcome<()> {
+        for constraint in &self.constraints {
+            if !self.kind.allows(&constraint.rule) {
+                let (class, kind) = (constraint.class_name(), self.kind.name());
+                let message = format!("{class} constraint invalid for {kind}");
+                return Err(TemplateError::schema(message));
+            }
+        }
+        let Some(default) = &self.default else { return Ok(()) };
+        let value = match (self.kind, default) {
+            (ParameterType::CommaDelimitedList, Datum::Text(text)) => {
+                Datum::List(text.split(',').map(Datum::from).collect())
+            }
+            (ParameterType::CommaDelimitedList, Datum::List(items)) => {
+                Datum::List(items.iter().map(python::text_of).map(Datum::Text).collect())
+            }
+            (ParameterType::CommaDelimitedList, other) => {
+                let kind = python::type_name(other);
+                return Err(TemplateError::schema(format!(
+                    "Default must be a comma-delimited list string: '{kind}' object has no \
+                     attribute 'split'"
+                )));
+            }
+            (_, other) => other.clone(),
+        };
+        self.check_constraints(&value).map_err(|error| {
+            let default = python::text_of(default);
+            TemplateError::schema(format!("Invalid default {default} ({})", error.text()))
+        })
+    }
+
+    /// Checks a value, given or default, by the type and the constraints.
+    pub(super) fn check_value(&self, raw: &Datum) -> Outcome<()> {
+        let invalid = |error: TemplateError| match error.class.as_ref() {
+            "ValueError" => TemplateError::validation(error.message),
+            _ => error,
+        };
+        match self.kind {
+            ParameterType::String => self.check_constraints(raw),
+            ParameterType::Number => {
+                let numeric = constraints::number(raw);
+                numeric.map_err(|broken| match broken {
+                    Broken::Rule(text) | Broken::Kind(text) => TemplateError::validation(text),
+                })?;
+                self.check_constraints(raw)
+            }
+            ParameterType::Boolean => {
+                convert::boolean(raw).map_err(invalid)?;
+                self.check_constraints(raw)
+            }
+            ParameterType::CommaDelimitedList => {
+                self.check_constraints(&convert::list(raw).map_err(invalid)?)
+            }
+            ParameterType::Json => {
+                self.check_constraints(&convert::parsed_json(raw).map_err(invalid)?)
+            }
+        }
+    }
+
+    fn check_constraints(&self, value: &Datum) -> Outcome<()> {
+        for constraint in &self.constraints {
+            constraint.check_datum(value, self.kind.value_type()).map_err(
+                |broken| match broken {
+                    Broken::Rule(message) => TemplateError::validation(message),
+                    Broken::Kind(message) => TemplateError::kind(message),
+                },
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A map with none but allowed keys.
+fn checked_map<'n>(
+    node: &'n Node,
+    entity: &str,
+    is_allowed: impl Fn(&str) -> bool,
+) -> Outcome<&'n NodeMap> {
+    let Some(map) = node.as_map() else {
+        let message = format!("Invalid {entity}, expected a mapping");
+        return Err(TemplateError::schema(message).placed(node.place));
+    };
+    for (key, value) in map {
+        if !is_allowed(key) {
+            let message = format!("Invalid key '{key}' for {entity}");
+            return Err(TemplateError::schema(message).placed(value.key_place));
+        }
+    }
+    Ok(map)
+}
+
+fn read_constraints(
+    name: &str,
+    constraints: Option<&Node>,
+    version: &Version,
+) -> Outcome<Vec<Constraint>> {
+    match constraints.map(|node| &node.form) {
+        None | Some(Form::Null) => Ok(Vec::new()),
+        Some(Form::List(items)) => items
+            .iter()
+            .map(|item| read_constraint(item, version).map_err(|error| error.placed(item.place)))
+            .collect(),
+        Some(_) => Err(TemplateError::schema(format!(
+            "Invalid parameter constraints for parameter {name}, expected a list"
+        ))),
+    }
+}
+
+/// The kinds in the order in which Heat looks for them; of several in one item the first counts.
+const CONSTRAINT_KEYS: [&str; 7] = [
+    "description",
+    "modulo",
+    "range",
+    "length",
+    "allowed_values",
+    "allowed_pattern",
+    "custom_constraint",
+];
+
+fn read_constraint(node: &Node, version: &Version) -> Outcome<Constraint> {
+    let map = checked_map(node, "parameter constraints", |key| CONSTRAINT_KEYS.contains(&key))?;
+    let description = map.get("description").filter(|node| !node.is_null());
+    let description = description.map(|node| python::text_of(&node.to_datum()));
+    let kind = CONSTRAINT_KEYS[1..]
+        .iter()
+        .filter(|kind| **kind != "modulo" || version.has_modulo())
+        .find_map(|kind| Some((*kind, map.get(*kind)?)));
+    let rule = match kind {
+        Some(("modulo", node)) => modulo(node)?,
+        Some(("range", node)) => {
+            let (min, max) = bounds(node, "range")?;
+            if min.is_none() && max.is_none() {
+                return Err(TemplateError::schema(
+                    "A range constraint must have a min value and/or a max value specified.",
+                ));
+            }
+            Rule::Range { min, max }
+        }
+        Some(("length", node)) => {
+            let (min, max) = bounds(node, "length")?;
+            if min.is_none() && max.is_none() {
+                return Err(TemplateError::schema(
+                    "A length constraint must have a min value and/or a max value specified.",
+                ));
+            }
+            if [&min, &max].into_iter().flatten().any(Number::is_f64) {
+                return Err(TemplateError::schema("min/max length must be integral"));
+            }
+            Rule::Length { min, max }
+        }
+        Some(("allowed_values", node)) => match node.to_json() {
+            Value::Array(allowed) => Rule::AllowedValues(allowed),
+            _ => return Err(TemplateError::schema("AllowedValues must be a list")),
+        },
+        Some(("allowed_pattern", node)) => {
+            let Some(text) = node.as_text() else {
+                return Err(TemplateError::schema("AllowedPattern must be a string"));
+            };
+            pattern::compile(text).map_err(|error| TemplateError::new("RemoteError", error))?;
+            Rule::AllowedPattern(text.to_owned())
+        }
+        Some((_, node)) => Rule::CustomConstraint(python::text_of(&node.to_datum())),
+        None => return Err(TemplateError::schema("No constraint expressed")),
+    };
+    Ok(Constraint { rule, description })
+}
+
+fn bounds(node: &Node, kind: &str) -> Outcome<(Option<Number>, Option<Number>)> {
+    let entity = format!("{kind} constraint");
+    let map = checked_map(node, &entity, |key| matches!(key, "min" | "max"))?;
+    Ok((bound(map, "min")?, bound(map, "max")?))
+}
+
+fn bound(map: &NodeMap, key: &str) -> Outcome<Option<Number>> {
+    let Some(node) = map.get(key).filter(|node| !node.is_null()) else { return Ok(None) };
+    let number = constraints::number(&node.to_datum()).map_err(|broken| match broken {
+        Broken::Rule(message) => TemplateError::value(message),
+        Broken::Kind(message) => TemplateError::kind(message),
+    })?;
+    Ok(match number {
+        Datum::Bool(truth) => Some(Number::from(u8::from(truth))),
+        other => match other.to_json() {
+            Value::Number(number) => Some(number),
+            // An infinite bound bounds nothing.
+            _ => None,
+        },
+    })
+}
+
+fn modulo(node: &Node) -> Outcome<Rule> {
+    let map = checked_map(node, "modulo constraint", |key| matches!(key, "step" | "offset"))?;
+    let (Some(step), Some(offset)) = (bound(map, "step")?, bound(map, "offset")?) else {
+        return Err(TemplateError::schema(
+            "A modulo constraint must have a step value and an offset value specified.",
+        ));
+    };
+    let (step_value, offset_value) =
+        (step.as_f64().unwrap_or_default(), offset.as_f64().unwrap_or_default());
+    let problem = if step_value.fract() != 0.0 || offset_value.fract() != 0.0 {
+        Some("step/offset must be integer")
+    } else if step_value == 0.0 {
+        Some("step cannot be 0.")
+    } else if offset_value.abs() >= step_value.abs() {
+        Some("offset must be smaller (by absolute value) than step.")
+    } else if step_value * offset_value < 0.0 {
+        Some("step and offset must be both positive or both negative.")
+    } else {
+        None
+    };
+    match problem {
+        Some(problem) => Err(TemplateError::schema(problem)),
+        None => Ok(Rule::Modulo { step, offset }),
+    }
+}

@@ -1,0 +1,293 @@
+//! Python's ways with values that users see through Heat: `str`, `repr`, `json.dumps`, `int`,
+//! `float`. Texts that functions print and errors quote are made of them.
+
+use std::fmt::Write;
+
+use super::value::Datum;
+
+/// `str(value)`: text as it is, everything else as `repr`.
+pub(crate) fn text_of(value: &Datum) -> String {
+    match value {
+        Datum::Text(text) => text.clone(),
+        other => repr(other),
+    }
+}
+
+/// `repr(value)`.
+pub(crate) fn repr(value: &Datum) -> String {
+    let mut out = String::new();
+    write_repr(&mut out, value);
+    out
+}
+
+fn write_repr(out: &mut String, value: &Datum) {
+    match value {
+        Datum::Null => out.push_str("None"),
+        Datum::Bool(true) => out.push_str("True"),
+        Datum::Bool(false) => out.push_str("False"),
+        Datum::Int(number) => out.push_str(&number.to_string()),
+        Datum::Float(number) => out.push_str(&float_text(*number)),
+        Datum::Text(text) => out.push_str(&quoted(text)),
+        Datum::List(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write_repr(out, item);
+            }
+            out.push(']');
+        }
+        Datum::Map(map) => {
+            out.push('{');
+            for (index, (key, item)) in map.iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                out.push_str(&quoted(key));
+                out.push_str(": ");
+                write_repr(out, item);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// `repr` of a string: single quotes, unless only those are inside.
+pub(crate) fn quoted(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push(quote);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if is_printable(c) => out.push(c),
+            c => escape(&mut out, c),
+        }
+    }
+    out.push(quote);
+    out
+}
+
+fn escape(out: &mut String, c: char) {
+    let code = u32::from(c);
+    // Writing to a String cannot fail.
+    let _ = match code {
+        0..=0xff => write!(out, "\\x{code:02x}"),
+        0x100..=0xffff => write!(out, "\\u{code:04x}"),
+        _ => write!(out, "\\U{code:08x}"),
+    };
+}
+
+/// What Python leaves as it is in `repr`: not controls, and of spaces only the plain one.
+fn is_printable(c: char) -> bool {
+    let separator = c.is_whitespace() && c != ' ';
+    let hidden = matches!(u32::from(c), 0xad | 0x200b..=0x200f | 0x2028..=0x202e
+        | 0x2060..=0x206f | 0xd800..=0xf8ff | 0xfeff | 0xfff0..=0xfffb | 0xffff
+        | 0xe0000..=0x10ffff);
+    !c.is_control() && !separator && !hidden
+}
+
+/// `repr` of a float: the shortest digits, with an exponent from 1e16 up and below 1e-4.
+pub(crate) fn float_text(number: f64) -> String {
+    if number.is_nan() {
+        return "nan".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let magnitude = number.abs();
+    if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
+        let scientific = format!("{number:e}");
+        let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+        let (sign, exponent) = match exponent.strip_prefix('-') {
+            Some(rest) => ('-', rest),
+            None => ('+', exponent),
+        };
+        return format!("{digits}e{sign}{exponent:0>2}");
+    }
+    let plain = format!("{number}");
+    if plain.contains('.') { plain } else { plain + ".0" }
+}
+
+/// `json.dumps(value, sort_keys=…)`: `", "` and `": "`, `\u` escapes for all that is not ASCII.
+pub(crate) fn json_text(value: &Datum, sorted: bool) -> String {
+    let mut out = String::new();
+    write_json(&mut out, value, sorted);
+    out
+}
+
+fn write_json(out: &mut String, value: &Datum, sorted: bool) {
+    match value {
+        Datum::Null => out.push_str("null"),
+        Datum::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
+        Datum::Int(number) => out.push_str(&number.to_string()),
+        Datum::Float(number) if number.is_nan() => out.push_str("NaN"),
+        Datum::Float(number) if number.is_infinite() => {
+            out.push_str(if *number > 0.0 { "Infinity" } else { "-Infinity" });
+        }
+        Datum::Float(number) => out.push_str(&float_text(*number)),
+        Datum::Text(text) => write_json_text(out, text),
+        Datum::List(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write_json(out, item, sorted);
+            }
+            out.push(']');
+        }
+        Datum::Map(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            if sorted {
+                entries.sort_by(|left, right| left.0.cmp(right.0));
+            }
+            out.push('{');
+            for (index, (key, item)) in entries.into_iter().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write_json_text(out, key);
+                out.push_str(": ");
+                write_json(out, item, sorted);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn write_json_text(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            ' '..='~' => out.push(c),
+            other => {
+                for unit in other.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    out.push('"');
+}
+
+/// `type(value).__name__`.
+pub(crate) fn type_name(value: &Datum) -> &'static str {
+    match value {
+        Datum::Null => "NoneType",
+        Datum::Bool(_) => "bool",
+        Datum::Int(_) => "int",
+        Datum::Float(_) => "float",
+        Datum::Text(_) => "str",
+        Datum::List(_) => "list",
+        Datum::Map(_) => "dict",
+    }
+}
+
+/// `int(text)`: spaces around, a sign, underscores between digits, digits of any script.
+pub(crate) fn int_of(text: &str) -> Option<i128> {
+    ascii_number(text)?.parse().ok()
+}
+
+/// `float(text)`, which also takes `nan`, `inf` and `infinity`.
+pub(crate) fn float_of(text: &str) -> Option<f64> {
+    let ascii = ascii_number(text)?;
+    let unsigned = ascii.trim_start_matches(['+', '-']);
+    let word = unsigned.to_ascii_lowercase();
+    let named = matches!(word.as_str(), "nan" | "inf" | "infinity");
+    if !named && !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    ascii.parse().ok()
+}
+
+/// A number's text without surrounding space and separating underscores, in ASCII digits.
+fn ascii_number(text: &str) -> Option<String> {
+    let trimmed = text.trim_matches(|c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c));
+    let mut out = String::with_capacity(trimmed.len());
+    let chars: Vec<char> = trimmed.chars().collect();
+    for (index, &c) in chars.iter().enumerate() {
+        if c == '_' {
+            let digit_at = |at: Option<&char>| at.copied().and_then(digit_value).is_some();
+            let before = index.checked_sub(1).and_then(|at| chars.get(at));
+            if !(digit_at(before) && digit_at(chars.get(index + 1))) {
+                return None;
+            }
+        } else if let Some(value) = digit_value(c) {
+            out.push(char::from_digit(value, 10)?);
+        } else if c.is_ascii() {
+            out.push(c);
+        } else {
+            return None;
+        }
+    }
+    Some(out)
+}
+
+/// The value of a decimal digit in the scripts that Unicode lays out in tens.
+fn digit_value(c: char) -> Option<u32> {
+    const ZEROS: [u32; 24] = [
+        0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66,
+        0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0xff10,
+    ];
+    let code = u32::from(c);
+    ZEROS.iter().find(|&&zero| (zero..zero + 10).contains(&code)).map(|zero| code - zero)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_print_as_python_prints_them() {
+        let cases = [
+            (1.0, "1.0"),
+            (1e16, "1e+16"),
+            (1e-5, "1e-05"),
+            (0.1, "0.1"),
+            (1e22, "1e+22"),
+            (123456789.125, "123456789.125"),
+            (0.0001, "0.0001"),
+            (-0.0, "-0.0"),
+            (1.5e300, "1.5e+300"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(float_text(number), text);
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_python_reads_them() {
+        assert_eq!(int_of("1_000"), Some(1000));
+        assert_eq!(int_of(" 7 "), Some(7));
+        assert_eq!(int_of("٣"), Some(3));
+        assert_eq!(int_of("1__0"), None);
+        assert_eq!(int_of("1.0"), None);
+        assert_eq!(float_of("1e3"), Some(1000.0));
+        assert!(float_of("nan").is_some_and(f64::is_nan));
+        assert_eq!(float_of("e3"), None);
+        assert_eq!(float_of(""), None);
+    }
+
+    #[test]
+    fn text_is_quoted_as_python_quotes_it() {
+        assert_eq!(quoted("a'b"), "\"a'b\"");
+        assert_eq!(quoted("a'\"b"), "'a\\'\"b'");
+        assert_eq!(quoted("é\n\u{1}"), "'é\\n\\x01'");
+    }
+}

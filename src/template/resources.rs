@@ -1,0 +1,352 @@
+//! The resources of a template: their definitions parsed, those whose condition does not hold left
+//! out, and what each requires.
+
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
+
+use super::error::{Outcome, TemplateError};
+use super::functions::Scope;
+use super::functions::table::Position;
+use super::node::{Form, Node, NodeMap, Place};
+use super::value::Datum;
+use super::version::Version;
+use super::{parse, walk};
+
+/// The resources whose condition holds, with the type that each has behind its alias.
+pub(crate) type ResourceTypes = IndexMap<String, String>;
+
+/// A resource as parsed.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub(crate) declared_type: String,
+    pub(crate) properties: Node,
+    pub(crate) metadata: Node,
+    pub(crate) update_policy: Node,
+    pub(crate) depends_on: Vec<String>,
+    pub(crate) deletion_policy: String,
+    pub(crate) description: String,
+    pub(crate) external_id: Node,
+    pub(crate) place: Place,
+    pub(crate) type_place: Place,
+    depends_place: Place,
+}
+
+/// Checks the shape of the section, as Heat does first of all.
+pub(crate) fn check_section(section: Option<&Node>) -> Outcome<()> {
+    const KEYS: [&str; 9] = [
+        "type",
+        "properties",
+        "metadata",
+        "depends_on",
+        "deletion_policy",
+        "update_policy",
+        "description",
+        "external_id",
+        "condition",
+    ];
+    let keys = |key: &str| KEYS.contains(&key);
+    let Some(resources) = check_entries(section, "resources", "type", keys)? else {
+        return Ok(());
+    };
+    for resource in resources.values() {
+        if resource.get("type").is_none_or(|node| !node.is_truthy()) {
+            let message = "Each Resource must contain a Type key.";
+            return Err(TemplateError::validation(message).placed(resource.key_place));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a section is a map of maps with none but these keys, this one among them.
+pub(crate) fn check_entries<'n>(
+    section: Option<&'n Node>,
+    section_name: &str,
+    required: &str,
+    is_key: impl Fn(&str) -> bool,
+) -> Outcome<Option<&'n NodeMap>> {
+    let Some(section) = section.filter(|node| node.is_truthy()) else { return Ok(None) };
+    let object = section_name.trim_end_matches('s');
+    let Some(entries) = section.as_map() else {
+        let kind = parse::type_name(section);
+        let message = format!("'{kind}' object has no attribute 'items'");
+        return Err(TemplateError::new("AttributeError", message).placed(section.place));
+    };
+    let missing =
+        || TemplateError::validation(format!("Each {object} must contain a {required} key."));
+    let mut sorted: Vec<_> = entries.values().zip(entries.keys()).collect();
+    sorted.sort_by_key(|(_, name)| *name);
+    for (entry, _) in sorted {
+        if !entry.is_truthy() {
+            return Err(missing().placed(entry.key_place));
+        }
+        let Some(map) = entry.as_map() else {
+            let kind = parse::type_name(entry);
+            let message = format!(
+                "\"{section_name}\" must contain a map of {object} maps. Found a [<class \
+                 '{kind}'>] instead"
+            );
+            return Err(TemplateError::validation(message).placed(entry.place));
+        };
+        if let Some((key, node)) = map.iter().find(|(key, _)| !is_key(key)) {
+            let message = format!("\"{key}\" is not a valid keyword inside a {object} definition");
+            return Err(TemplateError::validation(message).placed(node.key_place));
+        }
+        if !map.contains_key(required) {
+            return Err(missing().placed(entry.key_place));
+        }
+    }
+    Ok(Some(entries))
+}
+
+/// Parses the definitions and leaves out those whose condition does not hold.
+pub(crate) fn parse_all(
+    section: Option<&Node>,
+    scope: &Scope<'_>,
+) -> Outcome<IndexMap<String, Definition>> {
+    let mut definitions = IndexMap::new();
+    for (name, node) in section.and_then(Node::as_map).into_iter().flatten() {
+        let parser = Parser { name, node, scope };
+        let (definition, condition) = parser
+            .definition()
+            .map_err(|error| match error.is_pythons() {
+                true => {
+                    TemplateError { place: error.place, ..TemplateError::validation(error.text()) }
+                }
+                false => error,
+            })
+            .map_err(|error| error.placed(node.key_place))?;
+        let condition = walk::resolve(&condition, scope)?;
+        let holds = scope.conditions.is_enabled(&condition, scope).map_err(|error| {
+            let place = node.get("condition").map(|node| node.place).unwrap_or_default();
+            match error.class.as_ref() {
+                "ValueError" => TemplateError::validation(error.text()).in_path([
+                    "resources",
+                    name,
+                    "condition",
+                ]),
+                _ => error,
+            }
+            .placed(place)
+        })?;
+        if holds {
+            definitions.insert(name.clone(), definition);
+        }
+    }
+    Ok(definitions)
+}
+
+struct Parser<'a> {
+    name: &'a str,
+    node: &'a Node,
+    scope: &'a Scope<'a>,
+}
+
+impl Parser<'_> {
+    /// The definition and the condition, which is null where there is none.
+    fn definition(&self) -> Outcome<(Definition, Node)> {
+        self.check_keys(self.scope.version)?;
+        let is_text_or_call = |node: &Node| matches!(node.form, Form::Text(_) | Form::Call(_));
+        let type_node = self.field("type", "string", Some(Position::Value), |node| {
+            matches!(node.form, Form::Text(_))
+        })?;
+        let properties = self.map_field("properties")?;
+        let metadata = self.map_field("metadata")?;
+        let depends_on = self.depends_on()?;
+        let policy =
+            self.field("deletion_policy", "string", Some(Position::Value), is_text_or_call)?;
+        let deletion_policy = self.deletion_policy(&policy)?;
+        let update_policy = self.map_field("update_policy")?;
+        let description =
+            self.field("description", "string", None, |node| node.as_text().is_some())?;
+        let mut external_id = Node::default();
+        let mut condition = Node::default();
+        if self.scope.version.has_conditions() {
+            external_id =
+                self.field("external_id", "string", Some(Position::Value), is_text_or_call)?;
+            let kind = "string_or_boolean";
+            condition = self.field("condition", kind, Some(Position::Condition), |node| {
+                matches!(node.form, Form::Text(_) | Form::Bool(_) | Form::Call(_))
+            })?;
+        }
+        let definition = Definition {
+            declared_type: type_node.as_text().unwrap_or_default().to_owned(),
+            properties,
+            metadata,
+            update_policy,
+            depends_on,
+            deletion_policy: match external_id.is_null() {
+                // What Hearth did not make it does not delete.
+                false => "Retain".to_owned(),
+                true => deletion_policy.to_owned(),
+            },
+            description: description.as_text().unwrap_or_default().to_owned(),
+            external_id,
+            place: self.node.key_place,
+            type_place: type_node.place,
+            depends_place: self.node.get("depends_on").map(|node| node.place).unwrap_or_default(),
+        };
+        Ok((definition, condition))
+    }
+
+    fn check_keys(&self, version: &Version) -> Outcome<()> {
+        let keys = self.node.as_map().into_iter().flatten();
+        let unknown: Vec<(&String, &Node)> =
+            keys.filter(|(key, _)| !version.has_resource_key(key)).collect();
+        let Some((_, first)) = unknown.first() else { return Ok(()) };
+        let place = first.key_place;
+        let names: Vec<&str> = unknown.iter().map(|(key, _)| key.as_str()).collect();
+        Err(TemplateError::value(format!(
+            "Invalid keyword(s) inside a resource definition: {}",
+            names.join(", ")
+        ))
+        .placed(place))
+    }
+
+    /// A field parsed (or as it is) and of the right kind; null where it is not there.
+    fn field(
+        &self,
+        key: &str,
+        kind: &str,
+        position: Option<Position>,
+        is_kind: impl Fn(&Node) -> bool,
+    ) -> Outcome<Node> {
+        let Some(node) = self.node.get(key) else { return Ok(Node::default()) };
+        let parsed = match position {
+            Some(position) => {
+                let mut path = format!("resources.{}.{key}", self.name);
+                parse::parse(node, position, self.scope, &mut path)?
+            }
+            None => node.clone(),
+        };
+        if is_kind(&parsed) {
+            return Ok(parsed);
+        }
+        let message = format!("Resource {} {key} type must be {kind}", self.name);
+        Err(TemplateError::kind(message).placed(node.place))
+    }
+
+    fn map_field(&self, key: &str) -> Outcome<Node> {
+        self.field(key, "object", Some(Position::Value), parse::is_map_or_call)
+    }
+
+    fn depends_on(&self) -> Outcome<Vec<String>> {
+        let node = self.field("depends_on", "list or string", None, |node| {
+            matches!(node.form, Form::Text(_) | Form::List(_))
+        })?;
+        match &node.form {
+            Form::Text(name) => Ok(vec![name.clone()]),
+            Form::List(items) => items
+                .iter()
+                .map(|item| {
+                    item.as_text().map(str::to_owned).ok_or_else(|| {
+                        let name = self.name;
+                        let message =
+                            format!("Resource {name} depends_on must be a list of strings");
+                        TemplateError::validation(message).placed(item.place)
+                    })
+                })
+                .collect(),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn deletion_policy(&self, node: &Node) -> Outcome<&'static str> {
+        let policy = walk::resolve(node, self.scope)?;
+        let known = match &policy {
+            Datum::Null => return Ok("Delete"),
+            Datum::Text(word) => self.scope.version.deletion_policy(word),
+            _ => None,
+        };
+        known.ok_or_else(|| {
+            let shown = super::python::text_of(&policy);
+            TemplateError::validation(format!("Invalid deletion policy \"{shown}\""))
+                .placed(node.place)
+        })
+    }
+}
+
+impl Definition {
+    /// Checks the calls in the definition. Paths begin at the resource.
+    pub(crate) fn check(&self, name: &str, scope: &Scope<'_>) -> Outcome<()> {
+        for (section, node) in [
+            ("properties", &self.properties),
+            ("metadata", &self.metadata),
+            ("update_policy", &self.update_policy),
+            ("external_id", &self.external_id),
+        ] {
+            let mut path = vec!["resources".to_owned(), name.to_owned(), section.to_owned()];
+            walk::check(node, &mut path, scope)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that each property resolves while no resource has values yet.
+    /// `is_open` are errors that may go away once all parameters have values.
+    pub(crate) fn check_properties(
+        &self,
+        name: &str,
+        scope: &Scope<'_>,
+        is_open: &dyn Fn(&TemplateError) -> bool,
+    ) -> Outcome<()> {
+        let error = |error: TemplateError, key: Option<&String>, node: &Node| {
+            let place = error.place.unwrap_or(node.place);
+            let path = ["resources", name, "properties"].map(str::to_owned).into_iter();
+            TemplateError::validation(error.text())
+                .headed("Property error")
+                .in_path(path.chain(key.cloned()))
+                .placed(place)
+        };
+        let Some(map) = self.properties.as_map() else {
+            let resolved = walk::resolve(&self.properties, scope);
+            return resolved.map(drop).map_err(|e| error(e, None, &self.properties));
+        };
+        for (key, node) in map {
+            match walk::resolve(node, scope) {
+                Err(problem) if !is_open(&problem) => return Err(error(problem, Some(key), node)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of what exists already and is only taken into the stack.
+    pub(crate) fn external_id(&self, scope: &Scope<'_>) -> Outcome<Option<String>> {
+        Ok(match walk::resolve(&self.external_id, scope)? {
+            Datum::Null => None,
+            id => Some(super::python::text_of(&id)),
+        })
+    }
+
+    /// The names of the resources that it requires. `all` are those of the template, also of
+    /// resources whose condition does not hold: to depend on such a one is allowed, and idle.
+    pub(crate) fn requires(
+        &self,
+        name: &str,
+        all: Option<&NodeMap>,
+        scope: &Scope<'_>,
+    ) -> Outcome<BTreeSet<String>> {
+        let mut required = BTreeSet::new();
+        let mut found = |read: super::functions::Read| {
+            required.insert(read.resource);
+        };
+        walk::reads(&self.properties, &mut format!("{name}.Properties"), scope, &mut found)?;
+        walk::reads(&self.metadata, &mut format!("{name}.Metadata"), scope, &mut found)?;
+        if let Some(id) = self.external_id(scope)?.filter(|id| !id.is_empty()) {
+            if self.depends_on.is_empty() {
+                return Ok(BTreeSet::new());
+            }
+            let kind = &self.declared_type;
+            let message = format!("Invalid dependency with external {kind} resource: {id}");
+            return Err(TemplateError::new("InvalidExternalResourceDependency", message));
+        }
+        for other in &self.depends_on {
+            if scope.resources.contains_key(other) {
+                required.insert(other.clone());
+            } else if !all.is_some_and(|all| all.contains_key(other)) {
+                return Err(TemplateError::reference(other, name).placed(self.depends_place));
+            }
+        }
+        Ok(required)
+    }
+}

@@ -1,0 +1,149 @@
+//! Values of the template language, with the meaning that Python gives them: `1`, `1.0` and true
+//! are equal, integers are wide, and floats may be infinite.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::model::JsonMap;
+
+/// A value that no longer depends on anything.
+#[derive(Clone, Debug)]
+pub(crate) enum Datum {
+    Null,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(String),
+    List(Vec<Datum>),
+    Map(DatumMap),
+}
+
+/// A map in the order of its template. Keys that are no strings became strings on their way in.
+pub(crate) type DatumMap = IndexMap<String, Datum>;
+
+impl Datum {
+    /// The text, if it is one.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Datum::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Python's truth: empty and zero are false.
+    pub(crate) fn is_truthy(&self) -> bool {
+        match self {
+            Datum::Null => false,
+            Datum::Bool(truth) => *truth,
+            Datum::Int(number) => *number != 0,
+            Datum::Float(number) => *number != 0.0,
+            Datum::Text(text) => !text.is_empty(),
+            Datum::List(items) => !items.is_empty(),
+            Datum::Map(map) => !map.is_empty(),
+        }
+    }
+
+    /// As JSON. What JSON cannot say (NaN, infinities) is null there, and an integer beyond 64
+    /// bits is a float.
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
+            Datum::Null => Value::Null,
+            Datum::Bool(truth) => Value::Bool(*truth),
+            Datum::Int(number) => json_integer(*number),
+            Datum::Float(number) => Value::from(*number),
+            Datum::Text(text) => Value::String(text.clone()),
+            Datum::List(items) => Value::Array(items.iter().map(Datum::to_json).collect()),
+            Datum::Map(map) => Value::Object(to_json_map(map)),
+        }
+    }
+}
+
+/// A map as JSON.
+pub(crate) fn to_json_map(map: &DatumMap) -> JsonMap {
+    map.iter().map(|(key, value)| (key.clone(), value.to_json())).collect()
+}
+
+fn json_integer(number: i128) -> Value {
+    if let Ok(small) = i64::try_from(number) {
+        Value::from(small)
+    } else if let Ok(large) = u64::try_from(number) {
+        Value::from(large)
+    } else {
+        Value::from(number as f64)
+    }
+}
+
+impl From<&Value> for Datum {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Null => Datum::Null,
+            Value::Bool(truth) => Datum::Bool(*truth),
+            Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+                (Some(small), _) => Datum::Int(small.into()),
+                (None, Some(large)) => Datum::Int(large.into()),
+                (None, None) => Datum::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Value::String(text) => Datum::Text(text.clone()),
+            Value::Array(items) => Datum::List(items.iter().map(Datum::from).collect()),
+            Value::Object(map) => {
+                Datum::Map(map.iter().map(|(key, value)| (key.clone(), value.into())).collect())
+            }
+        }
+    }
+}
+
+impl From<&str> for Datum {
+    fn from(text: &str) -> Self {
+        Datum::Text(text.to_owned())
+    }
+}
+
+/// Python's equality: booleans are numbers, and an integer equals the float of its value.
+impl PartialEq for Datum {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Datum::Null, Datum::Null) => true,
+            (Datum::Text(left), Datum::Text(right)) => left == right,
+            (Datum::List(left), Datum::List(right)) => left == right,
+            (Datum::Map(left), Datum::Map(right)) => left == right,
+            (Datum::Float(left), Datum::Float(right)) => left == right,
+            (Datum::Float(float), other) | (other, Datum::Float(float)) => {
+                other.as_whole().is_some_and(|whole| whole_equals(whole, *float))
+            }
+            (left, right) => match (left.as_whole(), right.as_whole()) {
+                (Some(left), Some(right)) => left == right,
+                _ => false,
+            },
+        }
+    }
+}
+
+impl Datum {
+    /// The number that an integer or a boolean is.
+    fn as_whole(&self) -> Option<i128> {
+        match self {
+            Datum::Int(number) => Some(*number),
+            Datum::Bool(truth) => Some(i128::from(*truth)),
+            _ => None,
+        }
+    }
+}
+
+fn whole_equals(whole: i128, float: f64) -> bool {
+    float.is_finite() && float.fract() == 0.0 && float.abs() < 1e38 && float as i128 == whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equality_is_pythons() {
+        assert_eq!(Datum::Int(1), Datum::Bool(true));
+        assert_eq!(Datum::Float(1.0), Datum::Bool(true));
+        assert_eq!(Datum::List(vec![Datum::Int(0)]), Datum::List(vec![Datum::Bool(false)]));
+        assert_ne!(Datum::from("1"), Datum::Int(1));
+        assert_ne!(Datum::Float(f64::NAN), Datum::Float(f64::NAN));
+        assert_ne!(Datum::Null, Datum::Bool(false));
+    }
+}

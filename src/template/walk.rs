@@ -1,0 +1,139 @@
+//! Walks over parsed nodes: resolving them, checking their calls, finding what they read.
+
+use super::error::{Outcome, TemplateError};
+use super::functions::{Function, Read, Scope};
+use super::node::{Form, Node, Place};
+use super::value::{Datum, DatumMap};
+
+/// The value of a node; what vanishes is null here.
+pub(crate) fn resolve(node: &Node, scope: &Scope<'_>) -> Outcome<Datum> {
+    Ok(resolve_nullable(node, scope)?.unwrap_or(Datum::Null))
+}
+
+/// The value of a node, or nothing where `if` says that the entry vanishes.
+pub(crate) fn resolve_nullable(node: &Node, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+    Ok(Some(match &node.form {
+        Form::Omitted => return Ok(None),
+        Form::Call(call) => {
+            return call
+                .resolve(scope)
+                .map_err(|error| error.placed(place_of(call.as_ref(), node)));
+        }
+        Form::List(items) => {
+            let mut resolved = Vec::with_capacity(items.len());
+            for item in items {
+                resolved.extend(resolve_nullable(item, scope)?);
+            }
+            Datum::List(resolved)
+        }
+        Form::Map(map) => {
+            let mut resolved = DatumMap::with_capacity(map.len());
+            for (key, item) in map {
+                if let Some(value) = resolve_nullable(item, scope)? {
+                    resolved.insert(key.clone(), value);
+                }
+            }
+            Datum::Map(resolved)
+        }
+        Form::Null => Datum::Null,
+        Form::Bool(truth) => Datum::Bool(*truth),
+        Form::Int(number) => Datum::Int(*number),
+        Form::Float(number) => Datum::Float(*number),
+        Form::Text(text) => Datum::Text(text.clone()),
+    }))
+}
+
+/// Where a call is pointed at: its arguments, if they have a place.
+fn place_of(call: &dyn Function, node: &Node) -> Place {
+    match call.args().place {
+        Place { line: 0, .. } => node.place,
+        place => place,
+    }
+}
+
+/// Checks every call below a node; an error has the path to the outermost call that failed.
+pub(crate) fn check(node: &Node, path: &mut Vec<String>, scope: &Scope<'_>) -> Outcome<()> {
+    match &node.form {
+        Form::Call(call) => call.check(scope).map_err(|error| {
+            let place = error.place.unwrap_or(place_of(call.as_ref(), node));
+            let path = path.iter().cloned().chain([call.name().to_owned()]);
+            TemplateError::validation(error.text()).in_path(path).placed(place)
+        }),
+        Form::Map(map) => {
+            for (key, item) in map {
+                path.push(key.clone());
+                check(item, path, scope)?;
+                path.pop();
+            }
+            Ok(())
+        }
+        Form::List(items) => {
+            let parent = path.pop();
+            for (index, item) in items.iter().enumerate() {
+                path.push(format!("{}[{index}]", parent.as_deref().unwrap_or_default()));
+                check(item, path, scope)?;
+                path.pop();
+            }
+            path.extend(parent);
+            Ok(())
+        }
+        Form::Null
+        | Form::Bool(_)
+        | Form::Int(_)
+        | Form::Float(_)
+        | Form::Text(_)
+        | Form::Omitted => Ok(()),
+    }
+}
+
+/// Finds the resources that the calls below a node read. A name that is no resource is an error
+/// with its path.
+pub(crate) fn reads(
+    node: &Node,
+    path: &mut String,
+    scope: &Scope<'_>,
+    found: &mut dyn FnMut(Read),
+) -> Outcome<()> {
+    match &node.form {
+        Form::Call(call) => {
+            let place = place_of(call.as_ref(), node);
+            let length = path.len();
+            path.push('.');
+            path.push_str(call.name());
+            reads(call.args(), path, scope, found)?;
+            path.truncate(length);
+            if let Some(read) = call.reads(scope).map_err(|error| error.placed(place))? {
+                if !scope.resources.contains_key(&read.resource) {
+                    return Err(TemplateError::reference(&read.resource, path).placed(place));
+                }
+                found(read);
+            }
+            Ok(())
+        }
+        Form::Map(map) => {
+            for (key, item) in map {
+                let length = path.len();
+                path.push('.');
+                path.push_str(key);
+                reads(item, path, scope, found)?;
+                path.truncate(length);
+            }
+            Ok(())
+        }
+        Form::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                let length = path.len();
+                path.push_str(&format!("[{index}]"));
+                reads(item, path, scope, found)?;
+                path.truncate(length);
+            }
+            Ok(())
+        }
+        Form::Null
+        | Form::Bool(_)
+        | Form::Int(_)
+        | Form::Float(_)
+        | Form::Text(_)
+        | Form::Omitted => Ok(()),
+    }
+}

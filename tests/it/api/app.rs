@@ -1,0 +1,190 @@
+//! A whole Hearth in the test's process: sandbox cloud, memory log, engine, views, API.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+
+use hearth::actors::{Engine, EngineLimits, EngineParts};
+use hearth::api::{ApiParts, ApiSettings, RunningApi, serve};
+use hearth::clock::{Clock, SystemClock};
+use hearth::events::log::{EventLog, MemoryLog};
+use hearth::events::vault::{MasterKey, Vault};
+use hearth::model::Secret;
+use hearth::openstack::{Cloud, CloudSettings};
+use hearth::projections::Views;
+use hearth::resource_types::Registry;
+use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
+use serde_json::{Value, json};
+
+/// The whole, and a client that follows no redirects.
+pub(crate) struct App {
+    pub(crate) log: Arc<dyn EventLog>,
+    pub(crate) views: Views,
+    pub(crate) url: String,
+    pub(crate) project: String,
+    pub(crate) token: String,
+    pub(crate) client: reqwest::Client,
+    keystone: String,
+    running: RunningApi,
+    _sandbox: RunningSandbox,
+}
+
+/// What came back.
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answered {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {}", self.text))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+impl App {
+    pub(crate) async fn start() -> Self {
+        Self::over(Arc::new(MemoryLog::new())).await
+    }
+
+    /// The same over a log that has events already.
+    pub(crate) async fn over(log: Arc<dyn EventLog>) -> Self {
+        let sandbox = Sandbox::start(SandboxConfig::instant()).unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let password = Secret::new("secret".to_owned());
+        let settings = CloudSettings::new(&sandbox.auth_url, "hearth", password, "service");
+        let cloud = Arc::new(Cloud::new(settings, Arc::clone(&clock)).unwrap());
+        let master = MasterKey::fresh(clock.as_ref());
+        let vault = Arc::new(Vault::new(Arc::clone(&log), master, Arc::clone(&clock)));
+        let registry = Arc::new(Registry::built_in().unwrap());
+        let views = Views::in_memory(Arc::clone(&log)).await.unwrap();
+        views.after(log.durable_position()).await.unwrap();
+        let engine = Engine::start(EngineParts {
+            log: Arc::clone(&log),
+            vault: Arc::clone(&vault),
+            registry: Arc::clone(&registry),
+            cloud: Some(Arc::clone(&cloud)),
+            clock: Arc::clone(&clock),
+            limits: EngineLimits::default(),
+        });
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let parts = ApiParts {
+            engine,
+            views: views.clone(),
+            cloud: Some(cloud),
+            vault,
+            registry,
+            clock,
+            log: Arc::clone(&log),
+            settings: ApiSettings {
+                json_body_size_max: 1_048_576,
+                template_size_max: 524_288,
+                auth_url: sandbox.auth_url.clone(),
+                build_revision: "unknown".into(),
+                host: "here".into(),
+                hidden_stack_tags: vec!["hidden".into()],
+                region: "RegionOne".into(),
+                workers: Some(1),
+            },
+        };
+        let running = serve(parts, listener).unwrap();
+        let client =
+            reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let keystone = sandbox.auth_url.clone();
+        let (token, project) = login(&client, &keystone, "demo", "demo").await;
+        let url = format!("http://{}", running.address);
+        Self { log, views, url, project, token, client, keystone, running, _sandbox: sandbox }
+    }
+
+    /// A token of a user for the project of the same name, and the project's id.
+    pub(crate) async fn login(&self, user: &str, project: &str) -> (String, String) {
+        login(&self.client, &self.keystone, user, project).await
+    }
+
+    /// A request below the project's own URL, with the token of `demo`.
+    pub(crate) async fn ask(&self, verb: &str, path: &str, body: Option<Value>) -> Answered {
+        let path = format!("/v1/{}{path}", self.project);
+        let body = body.map(|body| body.to_string());
+        self.send(verb, &path, &[("x-auth-token", &self.token)], body).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answered {
+        self.ask("GET", path, None).await
+    }
+
+    /// Any request at all.
+    pub(crate) async fn send(
+        &self,
+        verb: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<String>,
+    ) -> Answered {
+        let url = if path.starts_with('/') { format!("{}{path}", self.url) } else { path.into() };
+        let mut request = self.client.request(verb.parse().unwrap(), url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(body) = body {
+            if !headers.iter().any(|(name, _)| *name == "content-type") {
+                request = request.header("content-type", "application/json");
+            }
+            request = request.body(body);
+        }
+        let response = request.send().await.unwrap();
+        Answered {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            text: response.text().await.unwrap(),
+        }
+    }
+
+    /// Creates a stack and waits until it is settled.
+    pub(crate) async fn create(&self, name: &str, template: Value) -> Value {
+        let body = json!({ "stack_name": name, "template": template });
+        let created = self.ask("POST", "/stacks", Some(body)).await;
+        assert_eq!(created.status, 201, "{}", created.text);
+        self.settled(name).await
+    }
+
+    /// Waits until a stack is settled, and shows it.
+    pub(crate) async fn settled(&self, name: &str) -> Value {
+        loop {
+            let moved = self.get(&format!("/stacks/{name}")).await;
+            assert_eq!(moved.status, 302, "{}", moved.text);
+            let headers = [("x-auth-token", self.token.as_str())];
+            let shown = self.send("GET", moved.header("location"), &headers, None).await.json();
+            let stack = &shown["stack"];
+            if !stack["stack_status"].as_str().unwrap().ends_with("IN_PROGRESS") {
+                return stack.clone();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.running.stop().await;
+    }
+}
+
+async fn login(
+    client: &reqwest::Client,
+    keystone: &str,
+    user: &str,
+    project: &str,
+) -> (String, String) {
+    let body = json!({ "auth": {
+        "identity": { "methods": ["password"], "password": { "user": {
+            "name": user, "domain": { "name": "Default" }, "password": "secret",
+        } } },
+        "scope": { "project": { "name": project, "domain": { "name": "Default" } } },
+    } });
+    let url = format!("{}/auth/tokens", keystone.trim_end_matches('/'));
+    let answer = client.post(url).json(&body).send().await.unwrap();
+    let token = answer.headers()["x-subject-token"].to_str().unwrap().to_owned();
+    let body: Value = answer.json().await.unwrap();
+    (token, body["token"]["project"]["id"].as_str().unwrap().to_owned())
+}

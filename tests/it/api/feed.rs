@@ -1,0 +1,124 @@
+//! The feed: every event once, in order, from anywhere, and only one's own.
+
+use hearth::model::{Action, Status};
+use serde_json::Value;
+
+use super::app::App;
+use super::story::Story;
+
+/// A frame as a client reads it.
+struct Frame {
+    id: u64,
+    event: String,
+    data: Value,
+}
+
+/// Reads frames until there are as many as wanted.
+async fn frames(app: &App, query: &str, last: Option<u64>, wanted: usize) -> Vec<Frame> {
+    let url = format!("{}/v1/{}/feed{query}", app.url, app.project);
+    let mut request = app.client.get(url).header("x-auth-token", &app.token);
+    if let Some(last) = last {
+        request = request.header("last-event-id", last.to_string());
+    }
+    let mut response = request.send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let (mut text, mut frames) = (String::new(), Vec::new());
+    while frames.len() < wanted {
+        let chunk = response.chunk().await.unwrap().unwrap();
+        text.push_str(std::str::from_utf8(&chunk).unwrap());
+        while let Some((frame, rest)) = text.split_once("\n\n") {
+            let field = |name: &str| {
+                let line = frame.lines().find_map(|line| line.strip_prefix(name));
+                line.map(|value| value.trim().to_owned())
+            };
+            if let (Some(id), Some(event), Some(data)) =
+                (field("id:"), field("event:"), field("data:"))
+            {
+                let data = serde_json::from_str(&data).unwrap();
+                frames.push(Frame { id: id.parse().unwrap(), event, data });
+            }
+            text = rest.to_owned();
+        }
+    }
+    frames
+}
+
+#[actix::test]
+async fn a_client_that_comes_back_misses_and_repeats_nothing() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 21);
+    let (mut stack, ids) = story.created("web", &["net"]).await;
+    let first = frames(&app, "", None, 3).await;
+    assert_eq!(first[0].event, "StackCreated");
+    assert_eq!(first[0].data["body"]["name"], "web");
+    assert_eq!(first[0].data["caller"]["user_name"], "alice");
+    assert_eq!(first[0].data["request_id"], "req-1");
+    // More happens while it is away, and while it listens again.
+    story.walk(&mut stack, Action::Delete, &[]).await;
+    let last = first[2].id;
+    let (rest, ()) = futures::join!(frames(&app, "", Some(last), 7), async {
+        story.act(&stack, "net", ids[0], Action::Delete).await;
+        story.walked(&stack, Action::Delete, Status::Complete).await;
+    });
+    let ids: Vec<u64> = first[..3].iter().chain(&rest).map(|frame| frame.id).collect();
+    assert_eq!(ids, (1..=10).collect::<Vec<u64>>()[..ids.len()]);
+    let asked: Vec<u64> = frames(&app, "?after=8", None, 1).await.iter().map(|f| f.id).collect();
+    assert_eq!(asked, [9]);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_feed_carries_ones_own_stacks_and_no_secret() {
+    let app = App::start().await;
+    let other = Story::of(app.log.clone(), "another", 22);
+    other.created("secret-web", &["net"]).await;
+    let story = Story::of(app.log.clone(), &app.project, 23);
+    let (stack, _) = story.created("web", &["net"]).await;
+    let seen = frames(&app, "", None, 5).await;
+    assert!(seen.iter().all(|frame| frame.id > 6));
+    assert_eq!(seen[0].data["stream"], format!("stack-{}", stack.id));
+    assert_eq!(seen[1].data["body"]["parameters"]["password"], "******");
+    assert_eq!(seen[3].event, "ActionStarted");
+    assert_eq!(seen[3].data["body"]["definition"]["properties"]["secret"], "******");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn filters_narrow_the_feed() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 24);
+    story.created("one", &["net", "port"]).await;
+    story.created("two", &["net"]).await;
+    let events = async |query: &str, wanted| {
+        let seen = frames(&app, query, None, wanted).await;
+        seen.iter().map(|frame| format!("{} {}", frame.id, frame.event)).collect::<Vec<_>>()
+    };
+    assert_eq!(events("?stack=two", 1).await, ["9 StackCreated"]);
+    assert_eq!(events("?resource=port", 2).await, ["6 ActionStarted", "7 ActionSettled"]);
+    assert_eq!(
+        events("?type=TraversalSettled", 2).await,
+        ["8 TraversalSettled", "14 TraversalSettled"]
+    );
+    assert_eq!(
+        events("?stack=two&status=CREATE_COMPLETE", 2).await,
+        ["13 ActionSettled", "14 TraversalSettled"]
+    );
+    let path = format!("/v1/{}/feed?stack=nothing", app.project);
+    let headers = [("x-auth-token", app.token.as_str())];
+    assert_eq!(app.send("GET", &path, &headers, None).await.status, 404);
+    let path = format!("/v1/{}/feed?all_projects=true", app.project);
+    assert_eq!(app.send("GET", &path, &headers, None).await.status, 403);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn an_open_feed_does_not_hold_up_a_stop() {
+    let app = App::start().await;
+    let url = format!("{}/v1/{}/feed", app.url, app.project);
+    let feed = app.client.get(url).header("x-auth-token", &app.token).send().await.unwrap();
+    let started = std::time::Instant::now();
+    app.stop().await;
+    assert!(started.elapsed() < std::time::Duration::from_secs(5));
+    drop(feed);
+}

@@ -1,0 +1,9 @@
+//! The read models and the API over them.
+
+mod app;
+mod bad_input;
+mod commands;
+mod feed;
+mod reads;
+mod story;
+mod views;

@@ -1,0 +1,145 @@
+//! Documents say what the code does: every event and resource type is named, and every command
+//! that is shown is one that the command line takes.
+
+use std::path::{Path, PathBuf};
+
+use hearth::events::{ProjectEvent, ResourceEvent, StackEvent};
+use hearth::resource_types::Registry;
+
+#[test]
+fn every_event_is_explained_with_its_version() {
+    let page = include_str!("../../docs/events.md");
+    let kinds = [ProjectEvent::TYPES, StackEvent::TYPES, ResourceEvent::TYPES];
+    for (name, version) in kinds.into_iter().flatten() {
+        let row = format!("| `{name}` | {version} |");
+        assert!(page.contains(&row), "docs/events.md has no row that begins with {row}");
+    }
+}
+
+#[test]
+fn every_resource_type_is_in_the_page_on_compatibility() {
+    let page = include_str!("../../docs/compatibility.md");
+    let registry = Registry::built_in().unwrap();
+    for declaration in registry.declarations() {
+        let row = format!("| `{}` |", declaration.type_name);
+        assert!(page.contains(&row), "docs/compatibility.md has no row that begins with {row}");
+    }
+}
+
+#[test]
+fn every_command_in_the_documents_is_taken_by_the_command_line() {
+    let mut seen = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for shown in commands_shown(&text) {
+            seen += 1;
+            let words: Vec<&str> = shown.split_whitespace().collect();
+            if let Err(reason) = is_taken(&words) {
+                panic!("{}: `{shown}`: {reason}", page.display());
+            }
+        }
+    }
+    assert!(seen > 0, "no command was found");
+}
+
+#[test]
+fn every_path_in_the_documents_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut missing = Vec::new();
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for path in paths_shown(&text) {
+            if !root.join(path).exists() {
+                missing.push(format!("{}: {path}", page.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn what_is_shown_is_found_in_blocks_and_in_sentences() {
+    let text = "Use `hearth serve --data DIR`.\n```console\n$ cargo run --release -- up a.yaml\n\
+                $ hearth history web & # in words\n$ ls\n```\n`hearth/src` is no command.\n";
+    assert_eq!(
+        commands_shown(text),
+        ["hearth serve --data DIR", "hearth up a.yaml", "hearth history web"]
+    );
+}
+
+/// The README and all pages under `docs/`.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md"]
+            .map(|name| root.join(name))
+            .into();
+    for folder in ["docs", "docs/decisions"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages
+}
+
+/// Paths of this repository between backticks; `NAME` and `*` stand for something else.
+fn paths_shown(text: &str) -> Vec<&str> {
+    const ROOTS: [&str; 5] = ["src/", "tests/", "docs/", "examples/", ".ci/"];
+    text.lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .filter(|code| ROOTS.iter().any(|root| code.starts_with(root)))
+        .filter(|path| {
+            let plain =
+                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "/._-".contains(c);
+            path.chars().all(plain)
+        })
+        .collect()
+}
+
+/// `hearth …` as it stands in console blocks and between backticks.
+fn commands_shown(text: &str) -> Vec<String> {
+    let mut shown = Vec::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            in_block = !in_block;
+        } else if in_block {
+            shown.extend(line.strip_prefix("$ ").and_then(hearth_command));
+        } else {
+            let code = line.split('`').skip(1).step_by(2);
+            shown.extend(code.filter_map(hearth_command));
+        }
+    }
+    shown
+}
+
+fn hearth_command(code: &str) -> Option<String> {
+    let code = code.split([';', '|', '#', '>']).next()?.trim().trim_end_matches('&').trim();
+    let arguments =
+        code.strip_prefix("hearth ").or_else(|| code.strip_prefix("cargo run --release -- "))?;
+    Some(format!("hearth {arguments}"))
+}
+
+/// Whether the subcommand is there and has every flag; values may be missing in a sentence.
+fn is_taken(words: &[&str]) -> Result<(), String> {
+    let command = hearth::cli::command();
+    let name = words.get(1).ok_or("no subcommand")?;
+    let subcommand = command.find_subcommand(name).ok_or("no such subcommand")?;
+    for word in &words[2..] {
+        let flag = word.trim_matches(['[', ']', '…']).split('=').next().unwrap_or_default();
+        let known = match flag.strip_prefix("--") {
+            Some(long) => subcommand.get_arguments().any(|a| a.get_long() == Some(long)),
+            None => match flag.strip_prefix('-').and_then(|short| short.chars().next()) {
+                Some(short) => subcommand.get_arguments().any(|a| a.get_short() == Some(short)),
+                None => true,
+            },
+        };
+        if !known && flag != "--help" {
+            return Err(format!("no flag {flag}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! The real server is killed with SIGKILL at random moments over creates, updates in place and by
+//! replacement, rollbacks and deletes, and started again. Nobody asks again for anything: every
+//! command that was acknowledged is carried to its end all the same, and the cloud holds exactly
+//! what the stacks say.
+//!
+//! `CRASH_SEED` repeats a run's choices; `CRASH_KILLS` makes it longer.
+
+mod chance;
+mod client;
+mod cloud;
+mod process;
+mod story;
+mod version;
+
+use std::time::{Duration, Instant};
+
+use chance::Chance;
+use client::Api;
+use cloud::CloudSeen;
+use hearth::sandbox::{Fault, FaultRule, Latencies, Quotas, Sandbox, SandboxConfig};
+use process::Server;
+use story::Story;
+
+/// How often the server is killed, unless the environment says more.
+const KILLS: u32 = 100;
+/// How many stacks live side by side.
+const STACKS: usize = 5;
+/// How long all stacks may take to come to rest after the last restart.
+const REST: Duration = Duration::from_secs(40);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_at_any_moment_the_server_finishes_what_it_acknowledged() {
+    let number = |name: &str| std::env::var_os(name)?.to_str()?.parse::<u64>().ok();
+    let seed = number("CRASH_SEED").unwrap_or_else(chance::any_seed);
+    let wanted = number("CRASH_KILLS").unwrap_or(KILLS.into()) as u32;
+    println!("seed {seed}");
+    let mut chance = Chance::new(seed);
+
+    let sandbox = Sandbox::start(SandboxConfig {
+        latencies: Latencies {
+            request: Duration::from_millis(4),
+            ..Latencies::all(Duration::from_millis(40))
+        },
+        quotas: Quotas::unlimited(),
+        faults: vec![lost_replies()],
+        ..SandboxConfig::instant()
+    })
+    .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::new(folder.path(), &sandbox.auth_url);
+    server.start();
+    let api = Api::log_in(&sandbox.auth_url, server.port).await;
+    server.ready().await;
+    let before = CloudSeen::of(&sandbox);
+    let mut stories: Vec<Story> =
+        (0..STACKS).map(|number| Story::new(format!("s{number}"))).collect();
+
+    let started = Instant::now();
+    let mut rounds = 0;
+    while server.kills < wanted {
+        rounds += 1;
+        let asking: Vec<_> = stories
+            .drain(..)
+            .map(|story| tokio::spawn(story.ask(api.clone(), chance.fork())))
+            .collect();
+        server.kill_after(chance.millis(0..900)).await;
+        while server.kills < wanted && chance.one_in(2) {
+            // Also in the middle of waking up.
+            server.start();
+            server.kill_after(chance.millis(0..600)).await;
+        }
+        server.start();
+        for story in asking {
+            stories.push(story.await.unwrap());
+        }
+        server.ready().await;
+        at_rest(&api, &mut server).await;
+        let mut ids = before.clone();
+        for story in &mut stories {
+            story.check(&api, &sandbox, &mut ids).await;
+        }
+        ids.assert_all_of(&CloudSeen::of(&sandbox), &stories);
+    }
+    let kills = server.kills;
+    println!("{kills} kills in {rounds} rounds, {:.0} s", started.elapsed().as_secs_f64());
+
+    for story in &mut stories {
+        story.end(&api).await;
+    }
+    at_rest(&api, &mut server).await;
+    before.assert_all_of(&CloudSeen::of(&sandbox), &stories);
+    server.stop();
+    server.verify_log();
+    assert!(kills >= wanted);
+}
+
+/// A cloud that carries out what it is asked, and whose answer is now and then lost.
+fn lost_replies() -> FaultRule {
+    FaultRule {
+        method: None,
+        path: Some("^/(network|compute|volume)/".to_owned()),
+        skip: 0,
+        count: None,
+        probability: Some(0.02),
+        fault: Fault::DropReply,
+        latency_ms: 0,
+    }
+}
+
+/// Waits until no stack is in the middle of anything.
+async fn at_rest(api: &Api, server: &mut Server) {
+    let deadline = Instant::now() + REST;
+    loop {
+        let stacks = api.stacks().await;
+        let busy: Vec<&String> = stacks
+            .iter()
+            .filter(|(_, status)| status.ends_with("IN_PROGRESS"))
+            .map(|(name, _)| name)
+            .collect();
+        if busy.is_empty() {
+            return;
+        }
+        server.still_runs();
+        assert!(Instant::now() < deadline, "still at work: {busy:?}");
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+}

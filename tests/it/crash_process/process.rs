@@ -1,0 +1,119 @@
+//! The server as a process of its own, started and killed.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a start may take on a machine that is busy with other tests.
+const READY: Duration = Duration::from_secs(20);
+
+/// `hearth serve` on a data directory; killed when dropped.
+pub(super) struct Server {
+    pub(super) port: u16,
+    pub(super) kills: u32,
+    data: PathBuf,
+    cloud: String,
+    child: Option<Child>,
+}
+
+impl Server {
+    pub(super) fn new(data: &Path, auth_url: &str) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self { port, kills: 0, data: data.to_owned(), cloud: auth_url.to_owned(), child: None }
+    }
+
+    pub(super) fn start(&mut self) {
+        assert!(self.child.is_none());
+        let child = Command::new(env!("CARGO_BIN_EXE_hearth"))
+            .arg("serve")
+            .arg("--data")
+            .arg(&self.data)
+            .args(["--listen", &format!("127.0.0.1:{}", self.port), "--sandbox", &self.cloud])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(self.output())
+            .spawn()
+            .unwrap();
+        self.child = Some(child);
+    }
+
+    /// Returns when it takes requests.
+    pub(super) async fn ready(&mut self) {
+        let deadline = Instant::now() + READY;
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            self.still_runs();
+            assert!(Instant::now() < deadline, "the server does not start: {}", self.said());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Kills it with SIGKILL after a while.
+    pub(super) async fn kill_after(&mut self, time: Duration) {
+        tokio::time::sleep(time).await;
+        self.still_runs();
+        let mut child = self.child.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        self.kills += 1;
+    }
+
+    /// A server that ends by itself has failed.
+    pub(super) fn still_runs(&mut self) {
+        let child = self.child.as_mut().unwrap();
+        if let Some(status) = child.try_wait().unwrap() {
+            panic!("the server ended with {status}: {}", self.said());
+        }
+    }
+
+    /// Ends it for good.
+    pub(super) fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    /// After so many crashes, every chain of the log still holds.
+    pub(super) fn verify_log(&self) {
+        let output = Command::new(env!("CARGO_BIN_EXE_hearth"))
+            .args(["verify", "--data"])
+            .arg(&self.data)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    fn output(&self) -> File {
+        let path = self.data.join("output.txt");
+        OpenOptions::new().create(true).append(true).open(path).unwrap()
+    }
+
+    /// The last of what it printed.
+    fn said(&self) -> String {
+        let mut text = Vec::new();
+        let mut file = File::open(self.data.join("output.txt")).unwrap();
+        let end = file.metadata().unwrap().len();
+        file.seek(SeekFrom::Start(end.saturating_sub(4_000))).unwrap();
+        file.read_to_end(&mut text).unwrap();
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        if std::thread::panicking() {
+            eprintln!("the server said last:\n{}", self.said());
+            let kept = self.data.with_extension("kept");
+            if std::fs::rename(&self.data, &kept).is_ok() {
+                eprintln!("its log is kept for `hearth history`: --data {}", kept.display());
+            }
+        }
+    }
+}

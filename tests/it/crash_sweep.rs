@@ -1,0 +1,121 @@
+//! A journey's log is cut after every single append; the next engine reaches the same end, and
+//! the cloud holds exactly what the last template says.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::support::cut_log::CutLog;
+use crate::support::world::{Ground, World, hot, test_resource};
+
+/// More appends than the journey makes; the sweep ends where the log was not cut any more.
+const APPENDS_MAX: i64 = 400;
+
+fn first_template() -> Value {
+    hot(json!({
+        "net": { "type": "OS::Neutron::Net", "properties": { "name": "own-name" } },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+        "port": { "type": "OS::Neutron::Port",
+                  "properties": { "network": { "get_resource": "net" } } },
+        "value": test_resource(json!({ "value": "one", "update_replace": true })),
+    }))
+}
+
+fn second_template() -> Value {
+    hot(json!({
+        "net": { "type": "OS::Neutron::Net", "properties": { "name": "other-name" } },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.8.0.0/24" } },
+        "router": { "type": "OS::Neutron::Router" },
+        "value": test_resource(json!({ "value": "two", "update_replace": true })),
+    }))
+}
+
+#[actix::test]
+async fn every_cut_of_a_journey_heals() {
+    for (healed, appends) in (1..APPENDS_MAX).enumerate() {
+        let ground = Ground::new().await;
+        let empty = ground.counts();
+        let log = Arc::new(CutLog::new(ground.log.clone(), appends));
+        let world = ground.start_on(log.clone()).await;
+        let whole = live(&world, &log).await == Ok(true);
+        log.cut();
+        world.engine.shutdown().await;
+        drop(world);
+        heal(&ground, &empty, appends).await;
+        if whole {
+            println!("{healed} cuts healed");
+            assert!(healed > 40, "the journey is shorter than it was: {healed}");
+            return;
+        }
+    }
+    panic!("the journey makes more than {APPENDS_MAX} appends");
+}
+
+/// Create, update, delete; stops where the log does. Whether the end was reached.
+async fn live(world: &World, log: &CutLog) -> Result<bool, ()> {
+    let web = world.create("web", first_template()).await.map_err(|_| ())?;
+    if !reached(world, log, &web, "CREATE_COMPLETE").await {
+        return Ok(false);
+    }
+    let updated = world.update(web.stack, second_template()).await.map_err(|_| ())?;
+    if !reached(world, log, &updated, "UPDATE_COMPLETE").await {
+        return Ok(false);
+    }
+    let deleted = world.delete(web.stack).await.map_err(|_| ())?;
+    Ok(reached(world, log, &deleted, "DELETE_COMPLETE").await)
+}
+
+/// Waits for a state, or for the log to be cut.
+async fn reached(
+    world: &World,
+    log: &CutLog,
+    accepted: &hearth::actors::Accepted,
+    end: &str,
+) -> bool {
+    loop {
+        let stack = world.views.stack(accepted.stack).await.unwrap();
+        let state = stack.map(|stack| format!("{}_{}", stack.action, stack.status));
+        if state.as_deref() == Some(end) {
+            return true;
+        }
+        if log.is_cut() {
+            return false;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+/// A new engine on what is left: the stack settles by itself, and the cloud is as it says.
+async fn heal(ground: &Ground, empty: &Value, appends: i64) {
+    let world = ground.start().await;
+    let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else {
+        assert_eq!(&ground.counts(), empty, "cut after {appends}: no stack, and yet something");
+        return;
+    };
+    let end = world.at_rest(stack.id).await;
+    assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}");
+    let listed = world.views.resources(stack.id).await.unwrap();
+    let made = |kind: &str| {
+        listed.iter().filter(|row| row.type_name == format!("OS::Neutron::{kind}")).count() as u64
+    };
+    let count = |counts: &Value, kind: &str| counts[kind].as_u64().unwrap_or_default();
+    let now = ground.counts();
+    for (kind, type_name) in
+        [("networks", "Net"), ("subnets", "Subnet"), ("ports", "Port"), ("routers", "Router")]
+    {
+        assert_eq!(
+            count(&now, kind) - count(empty, kind),
+            made(type_name),
+            "cut after {appends}: {kind}, {listed:#?}",
+        );
+    }
+    if end == "DELETE_COMPLETE" {
+        assert_eq!(&now, empty, "cut after {appends}: something is left behind");
+        return;
+    }
+    let deleted = world.delete(stack.id).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "cut after {appends}");
+    assert_eq!(&ground.counts(), empty, "cut after {appends}: something is left behind");
+}

@@ -1,0 +1,88 @@
+//! Every call to the cloud fails in turn, in each way that a call can: the end is right,
+//! and the cloud holds no duplicate and no orphan.
+
+use hearth::sandbox::{Fault, FaultRule};
+use serde_json::{Value, json};
+
+use crate::support::world::{Ground, World, hot};
+
+fn template(cidr: &str) -> Value {
+    hot(json!({
+        "net": { "type": "OS::Neutron::Net", "properties": { "name": "own-name" } },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": cidr } },
+        "group": { "type": "OS::Neutron::SecurityGroup",
+                   "properties": { "rules": [{ "protocol": "tcp", "port_range_min": 22,
+                                               "port_range_max": 22 }] } },
+        "router": { "type": "OS::Neutron::Router" },
+        "interface": { "type": "OS::Neutron::RouterInterface", "properties": {
+            "router": { "get_resource": "router" }, "subnet": { "get_resource": "subnet" } } },
+    }))
+}
+
+#[actix::test]
+async fn a_lost_reply_is_found_again() {
+    sweep(Fault::DropReply).await;
+}
+
+#[actix::test]
+async fn a_lost_request_is_sent_again() {
+    sweep(Fault::DropRequest).await;
+}
+
+#[actix::test]
+async fn a_passing_error_is_tried_again() {
+    sweep(Fault::Status { code: 503, retry_after: None }).await;
+}
+
+/// The journey with the fault at each call in turn.
+async fn sweep(fault: Fault) {
+    let calls = {
+        let ground = Ground::new().await;
+        let world = ground.start().await;
+        journey(&ground, &world, "none").await;
+        calls_made(&ground)
+    };
+    assert!(calls > 12, "the journey makes only {calls} calls");
+    for skip in 0..calls {
+        let ground = Ground::new().await;
+        ground.sandbox.set_faults(vec![rule(skip as u64, fault.clone())]).unwrap();
+        let world = ground.start().await;
+        journey(&ground, &world, &format!("call {skip} meets {fault:?}")).await;
+    }
+}
+
+fn rule(skip: u64, fault: Fault) -> FaultRule {
+    FaultRule {
+        method: None,
+        path: Some("/network/".to_owned()),
+        skip,
+        count: Some(1),
+        probability: None,
+        fault,
+        latency_ms: 0,
+    }
+}
+
+fn calls_made(ground: &Ground) -> usize {
+    let seen = ground.sandbox.requests();
+    seen.iter().filter(|request| request.path.contains("/network/")).count()
+}
+
+async fn journey(ground: &Ground, world: &World, what: &str) {
+    let empty = ground.counts();
+    let web = world.create("web", template("10.9.0.0/24")).await.unwrap();
+    let end = world.settled(&web).await;
+    assert_eq!(end, "CREATE_COMPLETE", "{what}: {}", world.reason(web.stack).await);
+    let full = ground.counts();
+    let grown = |kind: &str| full[kind].as_u64().unwrap_or(0) - empty[kind].as_u64().unwrap_or(0);
+    assert_eq!((grown("networks"), grown("subnets"), grown("routers")), (1, 1, 1), "{what}");
+    let updated = world.update(web.stack, template("10.8.0.0/24")).await.unwrap();
+    let end = world.settled(&updated).await;
+    assert_eq!(end, "UPDATE_COMPLETE", "{what}: {}", world.reason(web.stack).await);
+    assert_eq!(ground.counts(), full, "{what}: after the update");
+    let deleted = world.delete(web.stack).await.unwrap();
+    let end = world.settled(&deleted).await;
+    assert_eq!(end, "DELETE_COMPLETE", "{what}: {}", world.reason(web.stack).await);
+    assert_eq!(ground.counts(), empty, "{what}: something is left behind");
+}

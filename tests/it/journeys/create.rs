@@ -1,0 +1,93 @@
+//! Creating stacks.
+
+use serde_json::json;
+
+use crate::support::world::{Ground, hot, test_resource};
+
+#[actix::test]
+async fn a_stack_is_created_in_the_order_of_its_references() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({
+        "b": test_resource(json!({ "value": { "get_attr": ["a", "output"] } })),
+        "a": test_resource(json!({ "value": "one" })),
+    }));
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    assert_eq!(
+        world.events(web.stack).await,
+        [
+            "web CREATE_IN_PROGRESS",
+            "a CREATE_IN_PROGRESS",
+            "a CREATE_COMPLETE",
+            "b CREATE_IN_PROGRESS",
+            "b CREATE_COMPLETE",
+            "web CREATE_COMPLETE",
+        ]
+    );
+}
+
+#[actix::test]
+async fn a_failed_create_leaves_what_is_behind_it_untouched() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({
+        "a": test_resource(json!({ "fail": true })),
+        "b": { "type": "OS::Heat::TestResource", "depends_on": "a" },
+    }));
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    assert_eq!(
+        world.reason(web.stack).await,
+        "Resource CREATE failed: ValueError: resources.a: Test Resource failed a"
+    );
+    assert_eq!(world.resources(web.stack).await, ["a CREATE_FAILED", "b INIT_COMPLETE"]);
+}
+
+#[actix::test]
+async fn a_name_in_use_is_refused_and_free_again_after_deletion() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({ "a": test_resource(json!({})) }));
+    let web = world.create("web", template.clone()).await.unwrap();
+    let refusal = world.create("web", template.clone()).await.unwrap_err();
+    assert_eq!(refusal.class, "StackExists");
+    assert_eq!(refusal.message, "The Stack (web) already exists.");
+    world.settled(&web).await;
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    let again = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&again).await, "CREATE_COMPLETE");
+}
+
+#[actix::test]
+async fn a_command_sent_again_gets_the_first_receipt() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({ "a": test_resource(json!({ "value": "x" })) }));
+    let web = world.create("web", template.clone()).await.unwrap();
+    world.settled(&web).await;
+    let requester = world.requester();
+    let ask = hearth::actors::UpdateStack { template: Some(template), ..Default::default() };
+    let first = world.engine.update_stack(&requester, web.stack, ask.clone()).await.unwrap();
+    world.settled(&first).await;
+    let second = world.engine.update_stack(&requester, web.stack, ask).await.unwrap();
+    assert_eq!(first, second);
+}
+
+#[actix::test]
+async fn a_network_and_its_subnet_come_to_be_in_the_cloud() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let before = ground.counts();
+    let template = hot(json!({
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+        "net": { "type": "OS::Neutron::Net" },
+    }));
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert_eq!(ground.counts(), before);
+}

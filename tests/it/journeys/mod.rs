@@ -1,0 +1,9 @@
+//! Whole lives of stacks, over the engine, the views and a sandbox. The behavior is what was
+//! observed on a running Heat.
+
+mod create;
+mod delete;
+mod meeting;
+mod rollback;
+mod secrets;
+mod update;

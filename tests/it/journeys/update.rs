@@ -1,0 +1,103 @@
+//! Updating stacks: in place, by replacement, by removal.
+
+use serde_json::json;
+
+use crate::support::world::{Ground, hot, test_resource};
+
+#[actix::test]
+async fn a_template_that_changes_nothing_touches_no_resource() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({ "a": test_resource(json!({ "value": "one" })) }));
+    let web = world.create("web", template.clone()).await.unwrap();
+    world.settled(&web).await;
+    let updated = world.update(web.stack, template).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(
+        world.events(web.stack).await[4..],
+        ["web UPDATE_IN_PROGRESS", "web UPDATE_COMPLETE"]
+    );
+    assert_eq!(world.resources(web.stack).await, ["a CREATE_COMPLETE"]);
+}
+
+#[actix::test]
+async fn a_changed_value_is_updated_in_place_and_reaches_its_users() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |value: &str| {
+        hot(json!({
+            "a": test_resource(json!({ "value": value })),
+            "b": test_resource(json!({ "value": { "get_attr": ["a", "output"] } })),
+        }))
+    };
+    let web = world.create("web", with("one")).await.unwrap();
+    world.settled(&web).await;
+    let before = world.physical_id(web.stack, "a").await;
+    let updated = world.update(web.stack, with("two")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(world.resources(web.stack).await, ["a UPDATE_COMPLETE", "b UPDATE_COMPLETE"]);
+    assert_eq!(world.physical_id(web.stack, "a").await, before);
+}
+
+#[actix::test]
+async fn a_replacement_is_created_before_the_old_one_goes() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |value: &str| {
+        hot(json!({
+            "a": test_resource(json!({ "value": value, "update_replace": true })),
+            "b": test_resource(json!({ "value": { "get_attr": ["a", "output"] } })),
+        }))
+    };
+    let web = world.create("web", with("one")).await.unwrap();
+    world.settled(&web).await;
+    let updated = world.update(web.stack, with("two")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(
+        world.events(web.stack).await[6..],
+        [
+            "web UPDATE_IN_PROGRESS",
+            "a UPDATE_IN_PROGRESS",
+            "a UPDATE_COMPLETE",
+            "a CREATE_IN_PROGRESS",
+            "a CREATE_COMPLETE",
+            "b UPDATE_IN_PROGRESS",
+            "b UPDATE_COMPLETE",
+            "a DELETE_IN_PROGRESS",
+            "a DELETE_COMPLETE",
+            "web UPDATE_COMPLETE",
+        ]
+    );
+    assert_eq!(world.resources(web.stack).await, ["a CREATE_COMPLETE", "b UPDATE_COMPLETE"]);
+}
+
+#[actix::test]
+async fn a_resource_left_out_is_deleted_and_a_new_one_created() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world
+        .create("web", hot(json!({ "a": test_resource(json!({})), "b": test_resource(json!({})) })))
+        .await
+        .unwrap();
+    world.settled(&web).await;
+    let template = hot(json!({ "a": test_resource(json!({})), "c": test_resource(json!({})) }));
+    let updated = world.update(web.stack, template).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(world.resources(web.stack).await, ["a CREATE_COMPLETE", "c CREATE_COMPLETE"]);
+}
+
+#[actix::test]
+async fn a_failed_stack_is_mended_by_updating_it() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |fail: bool| hot(json!({ "a": test_resource(json!({ "fail": fail })) }));
+    let web = world.create("web", with(true)).await.unwrap();
+    world.settled(&web).await;
+    for _ in 0..2 {
+        let failed = world.update(web.stack, with(true)).await.unwrap();
+        assert_eq!(world.settled(&failed).await, "UPDATE_FAILED");
+    }
+    let mended = world.update(web.stack, with(false)).await.unwrap();
+    assert_eq!(world.settled(&mended).await, "UPDATE_COMPLETE");
+    assert_eq!(world.resources(web.stack).await, ["a CREATE_COMPLETE"]);
+}

@@ -1,0 +1,149 @@
+//! Rooms import one way: the table here is the one of `ARCHITECTURE.md`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What any room may use.
+const COMMON: [&str; 2] = ["model", "clock"];
+
+/// A room and what else it may import.
+const MAY_IMPORT: [(&str, &[&str]); 13] = [
+    ("model", &[]),
+    ("clock", &[]),
+    ("config", &[]),
+    ("template", &[]),
+    ("graph", &["template"]),
+    ("events", &[]),
+    ("openstack", &[]),
+    // A driver's step is kept in an event, whose shape the log gives.
+    ("resource_types", &["template", "graph", "openstack", "events"]),
+    ("actors", &["template", "graph", "events", "openstack", "resource_types"]),
+    ("projections", &["events"]),
+    ("sandbox", &[]),
+    ("policy", &[]),
+    (
+        "api",
+        &["policy", "projections", "actors", "template", "resource_types", "openstack", "events"],
+    ),
+];
+
+#[test]
+fn rooms_import_only_what_the_table_allows() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for file in rust_files(&source) {
+        let path = file.strip_prefix(&source).unwrap();
+        let room = room_of(path);
+        if matches!(room.as_str(), "cli" | "lib" | "main") {
+            continue;
+        }
+        let Some((_, allowed)) = MAY_IMPORT.iter().find(|(name, _)| *name == room) else {
+            wrong.push(format!("{}: the room {room} is not in the table", path.display()));
+            continue;
+        };
+        for used in rooms_used(&std::fs::read_to_string(&file).unwrap()) {
+            let fine =
+                used == room || COMMON.contains(&used.as_str()) || allowed.contains(&used.as_str());
+            if !fine {
+                wrong.push(format!("{}: {room} may not import {used}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_table_of_the_architecture_says_the_same() {
+    let page = include_str!("../../ARCHITECTURE.md");
+    for (room, allowed) in MAY_IMPORT {
+        let row = page
+            .lines()
+            .find(|line| {
+                line.starts_with(&format!("| `{room}/`"))
+                    || line.starts_with(&format!("| `{room}.rs`"))
+            })
+            .unwrap_or_else(|| panic!("ARCHITECTURE.md has no row for {room}"));
+        let last = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        let written: BTreeSet<&str> =
+            last.split(',').map(|name| name.trim().trim_matches('`')).collect();
+        let table: BTreeSet<&str> = if allowed.is_empty() {
+            BTreeSet::from(["—"])
+        } else {
+            allowed.iter().copied().collect()
+        };
+        assert_eq!(written, table, "the row of {room} in ARCHITECTURE.md");
+    }
+}
+
+#[test]
+fn names_of_rooms_are_found_in_every_form_of_import() {
+    let text = "use crate::events::{self, Log};\nuse crate::{model::Id, openstack::Session};\n\
+                // crate::api is only spoken of\nlet x = crate::config::Settings::default();\n";
+    let found: Vec<String> = rooms_used(text).into_iter().collect();
+    assert_eq!(found, ["config", "events", "model", "openstack"]);
+}
+
+fn room_of(path: &Path) -> String {
+    let first = path.components().next().unwrap().as_os_str().to_string_lossy();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// The rooms that a file names after `crate::`, in code alone.
+fn rooms_used(text: &str) -> BTreeSet<String> {
+    // Unit tests stand at the foot of a file and may reach further.
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code: Vec<&str> =
+        text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let code = code.join("\n");
+    let mut rooms = BTreeSet::new();
+    for after in code.split("crate::").skip(1) {
+        match after.strip_prefix('{') {
+            None => rooms.extend(identifier(after)),
+            Some(group) => rooms.extend(heads_of_group(group)),
+        }
+    }
+    // `$crate::` in a macro names the same rooms; `use crate::*` would name none and is not used.
+    rooms
+}
+
+/// The first names of the parts of `{a::b, c::{d, e}}`.
+fn heads_of_group(group: &str) -> Vec<String> {
+    let mut depth = 1;
+    let mut heads = Vec::new();
+    let mut at_head = true;
+    for (index, letter) in group.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 1 => at_head = true,
+            _ if depth == 1 && at_head && !letter.is_whitespace() => {
+                heads.extend(identifier(&group[index..]));
+                at_head = false;
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    heads
+}
+
+fn identifier(text: &str) -> Option<String> {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    (end > 0).then(|| text[..end].to_owned())
+}
+
+fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}

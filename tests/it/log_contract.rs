@@ -1,0 +1,642 @@
+//! What every event log must do, run on each backend. A new backend implements `Backend` and adds
+//! one line at the foot of `contract!`.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::DateTime;
+use futures::StreamExt;
+use hearth::clock::{Clock, SystemClock};
+use hearth::events::log::chain::Verifier;
+use hearth::events::log::{
+    Appended, EventLog, Filter, Head, LogError, MemoryLog, OpenError, SqliteLog,
+};
+use hearth::events::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+use hearth::model::{CommandId, RequestId};
+
+/// A log to be tested, and the ways to close it and to take its disk away.
+trait Backend: Sized {
+    fn fresh() -> Self;
+    fn log(&self) -> Arc<dyn EventLog>;
+    /// Closes the log and opens it again.
+    fn reopen(&mut self);
+    /// From now on what is appended cannot be kept.
+    fn break_writes(&self);
+    /// Called after something was appended that cannot be kept.
+    fn give_up_on_writes(&self);
+    fn heal(&self);
+}
+
+struct Memory(Arc<MemoryLog>);
+
+impl Backend for Memory {
+    fn fresh() -> Self {
+        Self(Arc::new(MemoryLog::new()))
+    }
+
+    fn log(&self) -> Arc<dyn EventLog> {
+        self.0.clone()
+    }
+
+    fn reopen(&mut self) {
+        self.0 = Arc::new(self.0.cut_after(self.0.durable_position()));
+    }
+
+    fn break_writes(&self) {
+        self.0.hold();
+    }
+
+    fn give_up_on_writes(&self) {
+        self.0.lose("no space left");
+    }
+
+    fn heal(&self) {}
+}
+
+struct Sqlite {
+    folder: tempfile::TempDir,
+    log: Option<Arc<SqliteLog>>,
+}
+
+impl Sqlite {
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("log.db")
+    }
+
+    fn open(&self) -> &SqliteLog {
+        self.log.as_deref().unwrap()
+    }
+}
+
+impl Backend for Sqlite {
+    fn fresh() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let log = SqliteLog::open(&folder.path().join("log.db")).unwrap();
+        Self { folder, log: Some(Arc::new(log)) }
+    }
+
+    fn log(&self) -> Arc<dyn EventLog> {
+        self.log.clone().unwrap()
+    }
+
+    fn reopen(&mut self) {
+        let log = self.log.take().unwrap();
+        assert_eq!(Arc::strong_count(&log), 1, "the test still holds the log");
+        drop(log);
+        self.log = Some(Arc::new(SqliteLog::open(&self.path()).unwrap()));
+    }
+
+    fn break_writes(&self) {
+        self.open().limit_size(Some(1));
+    }
+
+    fn give_up_on_writes(&self) {}
+
+    fn heal(&self) {
+        self.open().limit_size(None);
+    }
+}
+
+macro_rules! contract {
+    ($backend:ident, $module:ident: $($case:ident),* $(,)?) => {
+        mod $module {
+            use super::*;
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    super::$case($backend::fresh()).await;
+                }
+            )*
+        }
+    };
+    ($(($backend:ident, $module:ident)),* => $cases:tt) => {
+        $( contract!(@ $backend, $module, $cases); )*
+    };
+    (@ $backend:ident, $module:ident, [$($case:ident),* $(,)?]) => {
+        contract!($backend, $module: $($case),*);
+    };
+}
+
+contract! {
+    (Memory, memory), (Sqlite, sqlite) => [
+        appended_events_come_back_as_they_were,
+        a_wrong_expected_revision_is_a_conflict,
+        an_append_of_nothing_is_an_append,
+        events_can_be_read_before_they_are_durable,
+        the_whole_log_is_read_in_order_and_by_kind,
+        concurrent_writers_of_one_stream_never_overwrite_each_other,
+        a_follower_misses_and_repeats_nothing_while_others_write,
+        a_follower_of_one_kind_hears_of_no_other,
+        a_slow_follower_gets_everything_in_the_end,
+        a_tombstoned_stream_takes_no_more_events,
+        blobs_are_kept_by_content,
+        keys_are_made_once_and_can_be_destroyed,
+        the_hash_chain_holds_over_all_streams,
+        everything_durable_is_there_after_a_restart,
+        lost_events_are_gone_and_their_writers_are_told,
+        many_streams_can_be_written_again_after_they_were_forgotten,
+    ]
+}
+
+fn stream(name: impl std::fmt::Display) -> StreamId {
+    StreamId(format!("stack-{name}").into())
+}
+
+fn event(body: impl Into<String>) -> NewEvent {
+    NewEvent {
+        event_type: "StackCreated",
+        version: 1,
+        at: DateTime::from_timestamp_micros(1_790_000_000_123_456).unwrap(),
+        meta: Arc::default(),
+        body: body.into(),
+    }
+}
+
+fn number(number: u64) -> NewEvent {
+    event(number.to_string())
+}
+
+async fn append(log: &dyn EventLog, stream: &StreamId, head: Head, event: NewEvent) -> Appended {
+    log.append(stream, head, vec![event]).await.unwrap()
+}
+
+async fn bodies(log: &dyn EventLog, stream: &StreamId) -> Vec<String> {
+    let slice = log.read(stream, StreamRevision(0)).await.unwrap();
+    slice.events.iter().map(|event| event.body.to_string()).collect()
+}
+
+async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(Duration::from_secs(30), future).await {
+        Ok(done) => done,
+        Err(_) => panic!("{what} takes too long"),
+    }
+}
+
+async fn appended_events_come_back_as_they_were(backend: impl Backend) {
+    let log = backend.log();
+    let meta = Meta {
+        request_id: Some(RequestId::from("req-1")),
+        cause: Some(Cause::Command(CommandId(SystemClock.fresh_id()))),
+        ..Meta::default()
+    };
+    let mut first = event("{\"name\":\"grüße 🎈\"}");
+    first.meta = Arc::new(meta.clone());
+    let appended = log
+        .append(&stream("a"), Head::default(), vec![first.clone(), number(2), number(3)])
+        .await
+        .unwrap();
+    assert_eq!(appended.head, Head { next: 3, generation: 0 });
+    log.durable(appended.position).await.unwrap();
+    assert_eq!(log.durable_position(), appended.position);
+
+    for _ in 0..2 {
+        let slice = log.read(&stream("a"), StreamRevision(0)).await.unwrap();
+        assert_eq!(slice.head, appended.head);
+        let event = &slice.events[0];
+        assert_eq!((event.position, event.revision), (Position(1), StreamRevision(0)));
+        assert_eq!((&*event.event_type, event.version), ("StackCreated", 1));
+        assert_eq!((event.at, &*event.meta, &*event.body), (first.at, &meta, &*first.body));
+        assert_eq!(slice.events.len(), 3);
+    }
+    let rest = log.read(&stream("a"), StreamRevision(2)).await.unwrap();
+    assert_eq!((rest.events.len(), rest.head.next), (1, 3));
+    let past = log.read(&stream("a"), StreamRevision(9)).await.unwrap();
+    assert_eq!((past.events.len(), past.head.next), (0, 3));
+    let never = log.read(&stream("never"), StreamRevision(0)).await.unwrap();
+    assert_eq!((never.events.len(), never.head), (0, Head::default()));
+}
+
+async fn a_wrong_expected_revision_is_a_conflict(backend: impl Backend) {
+    let log = backend.log();
+    let first = append(&*log, &stream("a"), Head::default(), number(1)).await;
+    for wrong in [0, 2, 7] {
+        let head = Head { next: wrong, generation: 0 };
+        let refused = log.append(&stream("a"), head, vec![number(2)]).await;
+        match refused {
+            Err(LogError::Conflict { expected, actual, .. }) => {
+                assert_eq!((expected, actual), (wrong, 1));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    append(&*log, &stream("a"), first.head, number(2)).await;
+    assert_eq!(bodies(&*log, &stream("a")).await, ["1", "2"]);
+}
+
+async fn an_append_of_nothing_is_an_append(backend: impl Backend) {
+    let log = backend.log();
+    let first = append(&*log, &stream("a"), Head::default(), number(1)).await;
+    let nothing = log.append(&stream("a"), first.head, Vec::new()).await.unwrap();
+    assert_eq!(nothing.head, first.head);
+    within("durable", log.durable(nothing.position)).await.unwrap();
+    within("durable", log.durable(Position(0))).await.unwrap();
+}
+
+async fn events_can_be_read_before_they_are_durable(backend: impl Backend) {
+    let log = backend.log();
+    let mut head = Head::default();
+    for count in 1..=200 {
+        head = append(&*log, &stream("a"), head, number(count)).await.head;
+        let slice = log.read(&stream("a"), StreamRevision(count / 2)).await.unwrap();
+        assert_eq!(slice.head, head);
+        let revisions: Vec<u64> = slice.events.iter().map(|event| event.revision.0).collect();
+        assert_eq!(revisions, (count / 2..count).collect::<Vec<_>>());
+    }
+}
+
+async fn the_whole_log_is_read_in_order_and_by_kind(backend: impl Backend) {
+    let log = backend.log();
+    let mut last = Position(0);
+    for count in 0..60 {
+        let kind = ["stack", "resource", "project"][count % 3];
+        let stream = StreamId(format!("{kind}-{count}").into());
+        last = append(&*log, &stream, Head::default(), number(count as u64)).await.position;
+    }
+    log.durable(last).await.unwrap();
+    let all = log.read_all(Position(0), &Filter::default(), 1_000).await.unwrap();
+    let positions: Vec<u64> = all.iter().map(|event| event.position.0).collect();
+    assert_eq!(positions, (1..=60).collect::<Vec<_>>());
+    let page = log.read_all(Position(10), &Filter::default(), 5).await.unwrap();
+    assert_eq!((page.len(), page[0].position), (5, Position(11)));
+    let filter = Filter { kinds: vec!["stack", "project"] };
+    let some = log.read_all(Position(30), &filter, 1_000).await.unwrap();
+    assert_eq!(some.len(), 20);
+    assert!(some.iter().all(|event| event.stream.kind() != "resource"));
+}
+
+async fn concurrent_writers_of_one_stream_never_overwrite_each_other(backend: impl Backend) {
+    let log = backend.log();
+    let writers: Vec<_> = (0..8_u64)
+        .map(|writer| {
+            let log = log.clone();
+            tokio::spawn(async move {
+                let mut written = 0;
+                while written < 50 {
+                    let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
+                    let body = format!("{writer}-{written}");
+                    match log.append(&stream("a"), head, vec![event(body)]).await {
+                        Ok(_) => written += 1,
+                        Err(LogError::Conflict { .. }) => tokio::task::yield_now().await,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        within("a writer", writer).await.unwrap();
+    }
+    let bodies = bodies(&*log, &stream("a")).await;
+    assert_eq!(bodies.len(), 400);
+    assert_eq!(bodies.iter().collect::<HashSet<_>>().len(), 400);
+}
+
+async fn a_follower_misses_and_repeats_nothing_while_others_write(backend: impl Backend) {
+    const STREAMS: u64 = 20;
+    const EVENTS: u64 = 150;
+    let log = backend.log();
+    let writers: Vec<_> = (0..STREAMS)
+        .map(|name| {
+            let log = log.clone();
+            tokio::spawn(async move {
+                let mut head = Head::default();
+                for count in 0..EVENTS {
+                    head = append(&*log, &stream(name), head, number(count)).await.head;
+                    if count % 10 == 0 {
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    }
+                }
+            })
+        })
+        .collect();
+    let followers: Vec<_> = [0, 1, 777, 2_000]
+        .map(|after| {
+            let log = log.clone();
+            tokio::spawn(async move {
+                let mut events = log.subscribe(Position(after), Filter::default());
+                let mut last = after;
+                while last < STREAMS * EVENTS {
+                    let event = events.next().await.unwrap().unwrap();
+                    assert_eq!(event.position.0, last + 1);
+                    last = event.position.0;
+                }
+            })
+        })
+        .into_iter()
+        .collect();
+    for task in writers.into_iter().chain(followers) {
+        within("writing and following", task).await.unwrap();
+    }
+}
+
+async fn a_follower_of_one_kind_hears_of_no_other(backend: impl Backend) {
+    let log = backend.log();
+    let filter = Filter { kinds: vec!["project"] };
+    let mut events = log.subscribe(Position(0), filter);
+    for count in 0..700 {
+        let kind = if count % 100 == 99 { "project" } else { "resource" };
+        let stream = StreamId(format!("{kind}-{count}").into());
+        append(&*log, &stream, Head::default(), number(count)).await;
+    }
+    for expected in (99..700).step_by(100) {
+        let event = within("an event", events.next()).await.unwrap().unwrap();
+        assert_eq!(&*event.body, expected.to_string());
+    }
+}
+
+async fn a_slow_follower_gets_everything_in_the_end(backend: impl Backend) {
+    let log = backend.log();
+    let mut events = log.subscribe(Position(0), Filter::default());
+    let mut head = append(&*log, &stream("a"), Head::default(), number(0)).await.head;
+    within("the first event", events.next()).await.unwrap().unwrap();
+    // More than the log's memory of recent events holds.
+    let mut last = Position(0);
+    for batch in 0..60 {
+        let more = (0..100).map(|count| number(batch * 100 + count)).collect();
+        let appended = log.append(&stream("a"), head, more).await.unwrap();
+        (head, last) = (appended.head, appended.position);
+    }
+    log.durable(last).await.unwrap();
+    for position in 2..=last.0 {
+        let event = within("an event", events.next()).await.unwrap().unwrap();
+        assert_eq!(event.position.0, position);
+    }
+}
+
+async fn a_tombstoned_stream_takes_no_more_events(mut backend: impl Backend) {
+    let log = backend.log();
+    let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
+    within("the tombstone", log.tombstone(&stream("a"))).await.unwrap();
+    within("the tombstone", log.tombstone(&stream("never"))).await.unwrap();
+    let refused = log.append(&stream("a"), appended.head, vec![number(2)]).await;
+    assert!(matches!(refused, Err(LogError::Tombstoned(_))));
+    drop(log);
+    backend.reopen();
+    let log = backend.log();
+    for (name, next) in [("a", 1), ("never", 0)] {
+        let head = Head { next, generation: 0 };
+        let refused = log.append(&stream(name), head, vec![number(2)]).await;
+        assert!(matches!(refused, Err(LogError::Tombstoned(_))));
+    }
+    assert_eq!(bodies(&*log, &stream("a")).await, ["1"]);
+}
+
+async fn blobs_are_kept_by_content(mut backend: impl Backend) {
+    let log = backend.log();
+    let large: Vec<u8> = (0..1_300_000_u32).map(|count| (count % 251) as u8).collect();
+    let id = log.put_blob(&large);
+    assert_eq!(log.put_blob(&large), id);
+    let empty = log.put_blob(b"");
+    assert_eq!(empty.0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_eq!(log.blob(&id).await.unwrap().as_deref(), Some(&*large));
+    // Durable with any event appended afterwards.
+    let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
+    log.durable(appended.position).await.unwrap();
+    drop(log);
+    backend.reopen();
+    let log = backend.log();
+    assert_eq!(log.blob(&id).await.unwrap().as_deref(), Some(&*large));
+    assert_eq!(log.blob(&empty).await.unwrap().as_deref(), Some(&b""[..]));
+    assert_eq!(log.put_blob(&large), id);
+    let unknown = hearth::events::log::BlobId("00".to_owned());
+    assert_eq!(log.blob(&unknown).await.unwrap(), None);
+}
+
+async fn keys_are_made_once_and_can_be_destroyed(mut backend: impl Backend) {
+    let log = backend.log();
+    assert_eq!(log.find_key("stack-a").unwrap(), None);
+    assert_eq!(log.key("stack-a", &|| vec![1]).unwrap(), [1]);
+    assert_eq!(log.key("stack-a", &|| vec![2]).unwrap(), [1]);
+    assert_eq!(log.key("stack-b", &|| vec![3]).unwrap(), [3]);
+    within("the destruction", log.destroy_key("stack-b")).await.unwrap();
+    drop(log);
+    backend.reopen();
+    let log = backend.log();
+    assert_eq!(log.find_key("stack-a").unwrap(), Some(vec![1]));
+    assert_eq!(log.key("stack-a", &|| vec![4]).unwrap(), [1]);
+    assert!(matches!(log.find_key("stack-b"), Err(LogError::KeyDestroyed(_))));
+    assert!(matches!(log.key("stack-b", &|| vec![5]), Err(LogError::KeyDestroyed(_))));
+}
+
+async fn the_hash_chain_holds_over_all_streams(mut backend: impl Backend) {
+    let log = backend.log();
+    let mut heads: HashMap<u64, Head> = HashMap::new();
+    for count in 0..300 {
+        let head = heads.entry(count % 7).or_default();
+        *head = append(&*log, &stream(count % 7), *head, number(count)).await.head;
+    }
+    drop(log);
+    backend.reopen();
+    let log = backend.log();
+    append(&*log, &stream(0), heads[&0], number(300)).await;
+    log.durable(Position(301)).await.unwrap();
+    let mut verifier = Verifier::default();
+    for event in log.read_all(Position(0), &Filter::default(), 1_000).await.unwrap() {
+        verifier.check(&event).unwrap();
+    }
+    assert_eq!((verifier.events(), verifier.streams()), (301, 7));
+}
+
+async fn everything_durable_is_there_after_a_restart(mut backend: impl Backend) {
+    let mut written: Vec<Arc<RecordedEvent>> = Vec::new();
+    let mut head = Head::default();
+    for round in 0..4 {
+        let log = backend.log();
+        assert_eq!(log.durable_position(), Position(written.len() as u64));
+        for count in 0..50 {
+            head = append(&*log, &stream("a"), head, number(round * 50 + count)).await.head;
+        }
+        log.durable(Position(50 * (round + 1))).await.unwrap();
+        written = log.read(&stream("a"), StreamRevision(0)).await.unwrap().events;
+        drop(log);
+        backend.reopen();
+        let log = backend.log();
+        assert_eq!(log.read(&stream("a"), StreamRevision(0)).await.unwrap().events, written);
+        let all = log.read_all(Position(0), &Filter::default(), 1_000).await.unwrap();
+        assert_eq!(all, written);
+    }
+}
+
+async fn lost_events_are_gone_and_their_writers_are_told(mut backend: impl Backend) {
+    let log = backend.log();
+    let mut generation = log.generation();
+    let kept = append(&*log, &stream("a"), Head::default(), number(1)).await;
+    log.durable(kept.position).await.unwrap();
+    let mut followed = log.subscribe(Position(0), Filter::default());
+
+    backend.break_writes();
+    let large = event(format!("\"{}\"", "x".repeat(300_000)));
+    let lost = append(&*log, &stream("a"), kept.head, large.clone()).await;
+    let waiting = tokio::spawn({
+        let log = log.clone();
+        async move { log.durable(lost.position).await }
+    });
+    tokio::task::yield_now().await;
+    backend.give_up_on_writes();
+    let told = within("the writer to be told", waiting).await.unwrap();
+    assert!(matches!(told, Err(LogError::Unavailable(_))), "{told:?}");
+    within("the generation", generation.changed()).await.unwrap();
+    // Also who asks late, and reads go on.
+    assert!(log.durable(lost.position).await.is_err());
+    assert_eq!(bodies(&*log, &stream("a")).await, ["1"]);
+
+    backend.heal();
+    let stale = log.append(&stream("b"), lost.head, vec![number(2)]).await;
+    assert!(matches!(stale, Err(LogError::Lost { .. } | LogError::Unavailable(_))), "{stale:?}");
+    let again = within("healing", async {
+        loop {
+            let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
+            match log.append(&stream("a"), head, vec![number(2)]).await {
+                Ok(appended) if log.durable(appended.position).await.is_ok() => break appended,
+                Ok(_) | Err(LogError::Unavailable(_) | LogError::Lost { .. }) => {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    })
+    .await;
+    assert!(again.position > lost.position, "a position is given once");
+    assert!(log.durable(lost.position).await.is_err());
+    let refused = log.append(&stream("a"), lost.head, vec![number(3)]).await;
+    assert!(matches!(refused, Err(LogError::Lost { .. })), "{refused:?}");
+    for expected in ["1", "2"] {
+        let event = within("an event", followed.next()).await.unwrap().unwrap();
+        assert_eq!(&*event.body, expected);
+    }
+    drop((log, followed));
+    backend.reopen();
+    assert_eq!(bodies(&*backend.log(), &stream("a")).await, ["1", "2"]);
+}
+
+async fn many_streams_can_be_written_again_after_they_were_forgotten(backend: impl Backend) {
+    const STREAMS: u64 = 12_000;
+    let log = backend.log();
+    let head = Head { next: 1, generation: 0 };
+    for round in 0..2 {
+        for name in 0..STREAMS {
+            let head = if round == 0 { Head::default() } else { head };
+            append(&*log, &stream(name), head, number(round)).await;
+        }
+    }
+    log.durable(Position(2 * STREAMS)).await.unwrap();
+    for name in (0..STREAMS).step_by(997) {
+        assert_eq!(bodies(&*log, &stream(name)).await, ["0", "1"]);
+    }
+}
+
+/// What a killed process leaves: a copy of the files as they are at this moment.
+fn copy_of(path: &Path, to: &Path) -> PathBuf {
+    let copy = to.join("log.db");
+    for suffix in ["", "-wal"] {
+        let from = PathBuf::from(format!("{}{suffix}", path.display()));
+        if from.exists() {
+            fs::copy(from, format!("{}{suffix}", copy.display())).unwrap();
+        }
+    }
+    copy
+}
+
+#[tokio::test]
+async fn a_torn_file_keeps_whole_appends_from_its_start() {
+    let backend = Sqlite::fresh();
+    let log = backend.log();
+    let mut head = Head::default();
+    for count in 0..40 {
+        let three = (0..3).map(|part| number(count * 3 + part)).collect();
+        let appended = log.append(&stream("a"), head, three).await.unwrap();
+        head = appended.head;
+        log.durable(appended.position).await.unwrap();
+    }
+    let whole = fs::metadata(backend.folder.path().join("log.db-wal")).unwrap().len();
+    let mut lengths = HashSet::new();
+    for cut in 0..25 {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = copy_of(&backend.path(), folder.path());
+        let wal =
+            fs::OpenOptions::new().write(true).open(folder.path().join("log.db-wal")).unwrap();
+        wal.set_len(whole - whole * cut / 30 - cut).unwrap();
+        drop(wal);
+        let torn = SqliteLog::open(&copy).unwrap();
+        let slice = torn.read(&stream("a"), StreamRevision(0)).await.unwrap();
+        assert_eq!(slice.events.len() % 3, 0, "an append is whole or not there");
+        let mut verifier = Verifier::default();
+        for event in &slice.events {
+            verifier.check(event).unwrap();
+        }
+        lengths.insert(slice.events.len());
+        let appended = append(&torn, &stream("a"), slice.head, number(7)).await;
+        torn.durable(appended.position).await.unwrap();
+    }
+    assert!(lengths.contains(&120) && lengths.len() > 5, "{lengths:?}");
+}
+
+#[tokio::test]
+async fn a_second_process_is_refused_and_a_reader_is_not() {
+    let backend = Sqlite::fresh();
+    let log = backend.log();
+    let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
+    log.durable(appended.position).await.unwrap();
+    assert!(matches!(SqliteLog::open(&backend.path()), Err(OpenError::InUse { .. })));
+    let reader = SqliteLog::open_read_only(&backend.path()).unwrap();
+    assert_eq!(bodies(&reader, &stream("a")).await, ["1"]);
+    let refused = reader.append(&stream("a"), appended.head, vec![number(2)]).await;
+    assert!(matches!(refused, Err(LogError::Unavailable(_))));
+}
+
+#[test]
+fn a_file_of_somebody_else_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE theirs (x)").unwrap();
+    assert!(matches!(SqliteLog::open(&path), Err(OpenError::NotALog { .. })));
+    assert!(matches!(SqliteLog::open_read_only(&path), Err(OpenError::NotALog { .. })));
+    let missing = folder.path().join("missing.db");
+    assert!(matches!(SqliteLog::open_read_only(&missing), Err(OpenError::Sqlite { .. })));
+    assert!(!missing.exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_gone_is_noticed_and_taken_up_again_when_it_is_back() {
+    let backend = Sqlite::fresh();
+    let log = backend.log();
+    let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
+    log.durable(appended.position).await.unwrap();
+    let away = backend.folder.path().join("away.db");
+    fs::rename(backend.path(), &away).unwrap();
+    let lost = append(&*log, &stream("a"), appended.head, number(2)).await;
+    let told = within("the writer to be told", log.durable(lost.position)).await;
+    assert!(matches!(told, Err(LogError::Unavailable(reason)) if reason.ends_with("is gone")));
+    assert_eq!(bodies(&*log, &stream("a")).await, ["1"]);
+    fs::rename(&away, backend.path()).unwrap();
+    within("healing", async {
+        loop {
+            let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
+            match log.append(&stream("a"), head, vec![number(3)]).await {
+                Ok(appended) => break log.durable(appended.position).await.unwrap(),
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    })
+    .await;
+    assert_eq!(bodies(&*log, &stream("a")).await, ["1", "3"]);
+}
+
+#[tokio::test]
+async fn a_cut_log_is_what_a_crash_leaves() {
+    let log = MemoryLog::new();
+    let blob = log.put_blob(b"template");
+    let first = append(&log, &stream("a"), Head::default(), number(1)).await;
+    append(&log, &stream("b"), Head::default(), number(2)).await;
+    append(&log, &stream("a"), first.head, number(3)).await;
+    let cut = log.cut_after(Position(2));
+    assert_eq!(cut.durable_position(), Position(2));
+    assert_eq!(bodies(&cut, &stream("a")).await, ["1"]);
+    assert_eq!(bodies(&cut, &stream("b")).await, ["2"]);
+    assert!(cut.blob(&blob).await.unwrap().is_some());
+    assert_eq!(bodies(&log, &stream("a")).await, ["1", "3"]);
+}

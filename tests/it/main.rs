@@ -1,0 +1,20 @@
+//! One binary for everything that looks at Hearth from outside a room, so that it links once.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+mod api;
+mod coverage;
+mod crash_process;
+mod crash_sweep;
+mod drivers;
+mod fault_sweep;
+mod journeys;
+mod layers;
+mod log_commands;
+mod log_contract;
+mod plugins;
+mod sandbox;
+mod support;
+mod template_cases;
+mod type_rules;
+mod type_schemas;

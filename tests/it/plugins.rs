@@ -1,0 +1,87 @@
+//! A resource type that is a file and nothing else: put into a plugin directory, it is created,
+//! updated, replaced, adopted and deleted.
+
+use std::collections::BTreeSet;
+
+use hearth::resource_types::{Registry, Subject, UpdateKind};
+use serde_json::json;
+
+use crate::drivers::{Ground, Replies};
+
+/// Nothing in Hearth knows of this type.
+const GROUP: &str = r#"
+type: Example::Network::Group
+class: Group
+description: A security group by another name.
+service: network
+properties:
+  title: { type: string, update_allowed: true }
+  about: { type: string, update_allowed: true }
+  kind: { type: string, default: plain, constraints: [{ allowed_values: [plain, other] }] }
+attributes:
+  project_id: { type: string }
+  rules: { type: list, field: security_group_rules }
+
+wrap: security_group
+name: title
+token: description
+body:
+  fields: { title: name, about: description }
+  omit: [kind]
+create: { post: /v2.0/security-groups }
+show: { get: "/v2.0/security-groups/{id}" }
+update: { put: "/v2.0/security-groups/{id}" }
+delete: { delete: "/v2.0/security-groups/{id}", gone: again }
+"#;
+
+fn registry(file: &str) -> Result<Registry, hearth::resource_types::RegistryError> {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("group.yaml"), file).unwrap();
+    let mut registry = Registry::built_in()?;
+    registry.add_plugins(directory.path())?;
+    Ok(registry)
+}
+
+#[tokio::test]
+async fn a_type_is_a_file_and_nothing_else() {
+    for replies in [Replies::Arrive, Replies::AreLost] {
+        let ground = Ground::of("demo").await;
+        let before = ground.counts();
+        let mut run = ground.runner(replies);
+        run.registry = registry(GROUP).unwrap();
+        let mut group = run.create("Example::Network::Group", "group", json!({})).await;
+        let named = json!({"title": "named"});
+        let named = run.create("Example::Network::Group", "named", named).await;
+        let seen = run.attributes(&group).await;
+        assert_eq!(seen["show"]["name"], json!(group.subject.physical_name));
+        assert_eq!(seen["rules"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            run.attributes(&named).await["show"]["description"],
+            json!(named.subject.physical_name)
+        );
+        run.update(&mut group, json!({"title": "other", "about": "words"})).await;
+        assert_eq!(run.attributes(&group).await["show"]["name"], "other");
+        run.check(&mut group).await;
+        run.delete(group).await;
+        run.delete(named).await;
+        assert_eq!(ground.counts(), before);
+    }
+}
+
+#[test]
+fn a_property_that_cannot_be_updated_replaces() {
+    let registry = registry(GROUP).unwrap();
+    let driver = registry.driver("Example::Network::Group").unwrap();
+    let subject = Subject { name: Some("a".into()), ..Subject::default() };
+    let changed = BTreeSet::from(["kind".to_owned()]);
+    assert_eq!(
+        driver.on_change(&subject, &serde_json::Map::new(), &changed),
+        UpdateKind::Replace { reason: "The Resource a requires replacement.".into() }
+    );
+}
+
+#[test]
+fn a_word_that_the_format_does_not_have_is_refused() {
+    let error = registry("type: A::B\nclass: B\ncreat: { post: /x }\n").err().unwrap();
+    assert!(error.to_string().contains("group.yaml"), "{error}");
+}

@@ -1,0 +1,42 @@
+//! What was acknowledged is there after a restart, however the process ended.
+
+use std::io::Write;
+
+use hearth::sandbox::{Sandbox, SandboxConfig};
+use serde_json::json;
+
+use super::User;
+
+#[tokio::test]
+async fn a_restart_finds_the_same_cloud() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = |directory: &std::path::Path| SandboxConfig {
+        data: Some(directory.to_owned()),
+        ..SandboxConfig::instant()
+    };
+    let sandbox = Sandbox::start(config(directory.path())).unwrap();
+    let demo = User::of(&sandbox, "demo").await;
+    let (network, _) = demo.network("10.7.0.0/24").await;
+    let port = demo.make("ports", "port", json!({"network_id": network})).await;
+    demo.delete(&format!("/network/v2.0/ports/{port}")).await.ok();
+    demo.make("ports", "port", json!({"network_id": network, "name": "kept"})).await;
+    let before = sandbox.state();
+
+    // What lies on the disk now is what a killed process leaves, in mid-write.
+    let left = tempfile::tempdir().unwrap();
+    let journal = left.path().join("sandbox.journal");
+    std::fs::copy(directory.path().join("sandbox.journal"), &journal).unwrap();
+    let mut file = std::fs::OpenOptions::new().append(true).open(&journal).unwrap();
+    file.write_all(b"[[\"networks\",99,\"half").unwrap();
+    sandbox.stop().await;
+
+    let again = Sandbox::start(config(left.path())).unwrap();
+    assert_eq!(again.state(), before);
+    // The token still counts, and what is written now follows what was there.
+    let same = User { base: format!("http://{}", again.address), ..demo };
+    same.make("networks", "network", json!({"name": "later"})).await;
+    let before = again.state();
+    again.stop().await;
+    let third = Sandbox::start(config(left.path())).unwrap();
+    assert_eq!(third.state(), before);
+}

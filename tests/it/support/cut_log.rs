@@ -1,0 +1,109 @@
+//! A log that takes so many appends and then no more: a process that dies at that moment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use hearth::events::log::{
+    Appended, BlobId, EventLog, Filter, Head, LogError, MemoryLog, StreamSlice,
+};
+use hearth::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+
+pub(crate) struct CutLog {
+    inner: Arc<MemoryLog>,
+    /// Appends that still pass.
+    left: AtomicI64,
+}
+
+impl CutLog {
+    pub(crate) fn new(inner: Arc<MemoryLog>, appends: i64) -> Self {
+        Self { inner, left: AtomicI64::new(appends) }
+    }
+
+    /// Whether the log has broken off.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.left.load(Ordering::SeqCst) < 0
+    }
+
+    /// Breaks off now.
+    pub(crate) fn cut(&self) {
+        self.left.store(-1, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl EventLog for CutLog {
+    async fn append(
+        &self,
+        stream: &StreamId,
+        expected: Head,
+        events: Vec<NewEvent>,
+    ) -> Result<Appended, LogError> {
+        if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
+            self.left.store(-1, Ordering::SeqCst);
+            return Err(LogError::Unavailable("cut".to_owned()));
+        }
+        self.inner.append(stream, expected, events).await
+    }
+
+    async fn read(&self, stream: &StreamId, from: StreamRevision) -> Result<StreamSlice, LogError> {
+        self.inner.read(stream, from).await
+    }
+
+    async fn read_all(
+        &self,
+        after: Position,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
+        self.inner.read_all(after, filter, limit).await
+    }
+
+    fn subscribe(
+        &self,
+        after: Position,
+        filter: Filter,
+    ) -> BoxStream<'static, Result<Arc<RecordedEvent>, LogError>> {
+        self.inner.subscribe(after, filter)
+    }
+
+    async fn durable(&self, position: Position) -> Result<(), LogError> {
+        if self.is_cut() {
+            return Err(LogError::Unavailable("cut".to_owned()));
+        }
+        self.inner.durable(position).await
+    }
+
+    fn durable_position(&self) -> Position {
+        self.inner.durable_position()
+    }
+
+    fn generation(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.inner.generation()
+    }
+
+    async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError> {
+        self.inner.tombstone(stream).await
+    }
+
+    fn put_blob(&self, content: &[u8]) -> BlobId {
+        self.inner.put_blob(content)
+    }
+
+    async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
+        self.inner.blob(id).await
+    }
+
+    fn key(&self, scope: &str, fresh: &dyn Fn() -> Vec<u8>) -> Result<Vec<u8>, LogError> {
+        self.inner.key(scope, fresh)
+    }
+
+    fn find_key(&self, scope: &str) -> Result<Option<Vec<u8>>, LogError> {
+        self.inner.find_key(scope)
+    }
+
+    async fn destroy_key(&self, scope: &str) -> Result<(), LogError> {
+        self.inner.destroy_key(scope).await
+    }
+}

@@ -1,0 +1,261 @@
+//! The engine over a log, the views and a sandbox, driven as the API drives it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hearth::actors::{
+    Accepted, CreateStack, Engine, EngineLimits, EngineParts, Requester, UpdateStack,
+};
+use hearth::clock::{Clock, SystemClock};
+use hearth::events::log::{EventLog, MemoryLog};
+use hearth::events::vault::{MasterKey, Vault};
+use hearth::model::{Caller, CommandId, Refusal, RequestId, Secret, StackId, Status};
+use hearth::openstack::{Cloud, CloudSettings};
+use hearth::projections::{EventQuery, Views};
+use hearth::resource_types::Registry;
+use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
+use hearth::template::StackSource;
+use serde_json::{Value, json};
+
+/// How long a test waits for what must come.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// A sandbox that outlives engines, and who asks.
+pub(crate) struct Ground {
+    pub(crate) sandbox: RunningSandbox,
+    pub(crate) log: Arc<MemoryLog>,
+    master: MasterKey,
+    requester: Requester,
+}
+
+/// An engine on a ground.
+pub(crate) struct World {
+    pub(crate) engine: Engine,
+    pub(crate) views: Views,
+    requester: Requester,
+}
+
+impl Ground {
+    pub(crate) async fn new() -> Ground {
+        Ground::with(SandboxConfig {
+            listen: ([127, 0, 0, 1], 0).into(),
+            ..SandboxConfig::instant()
+        })
+        .await
+    }
+
+    pub(crate) async fn with(config: SandboxConfig) -> Ground {
+        let sandbox = Sandbox::start(config).unwrap();
+        let requester = log_in(&sandbox.auth_url).await;
+        sandbox.forget_requests();
+        Ground {
+            sandbox,
+            log: Arc::new(MemoryLog::new()),
+            master: MasterKey::fresh(&SystemClock),
+            requester,
+        }
+    }
+
+    /// Starts an engine on the ground's log, and lets it recover.
+    pub(crate) async fn start(&self) -> World {
+        self.start_on(self.log.clone()).await
+    }
+
+    /// Starts an engine on another door to the ground's log.
+    pub(crate) async fn start_on(&self, log: Arc<dyn EventLog>) -> World {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let settings = CloudSettings::new(
+            &self.sandbox.auth_url,
+            "hearth",
+            Secret::new("secret".to_owned()),
+            "service",
+        );
+        let views = Views::in_memory(log.clone()).await.unwrap();
+        let engine = Engine::start(EngineParts {
+            vault: Arc::new(Vault::new(log.clone(), self.master.clone(), clock.clone())),
+            log: log.clone(),
+            registry: Arc::new(Registry::built_in().unwrap()),
+            cloud: Some(Arc::new(Cloud::new(settings, clock.clone()).unwrap())),
+            clock,
+            limits: EngineLimits::default(),
+        });
+        views.after(log.durable_position()).await.unwrap();
+        engine.recover(views.unsettled_stacks().await.unwrap()).await;
+        World { engine, views, requester: self.requester.clone() }
+    }
+
+    /// How many objects the cloud holds, by kind.
+    pub(crate) fn counts(&self) -> Value {
+        let state = self.sandbox.state();
+        let mut counts = serde_json::Map::new();
+        for (kind, table) in state.as_object().unwrap() {
+            // A trust stays for its user's next stack.
+            if kind != "trusts" {
+                counts.insert(kind.clone(), table["count"].clone());
+            }
+        }
+        Value::Object(counts)
+    }
+}
+
+impl World {
+    pub(crate) fn requester(&self) -> Requester {
+        Requester { command_id: CommandId(SystemClock.fresh_id()), ..self.requester.clone() }
+    }
+
+    pub(crate) async fn create(&self, name: &str, template: Value) -> Result<Accepted, Refusal> {
+        self.create_with(name, template, true).await
+    }
+
+    pub(crate) async fn create_with(
+        &self,
+        name: &str,
+        template: Value,
+        disable_rollback: bool,
+    ) -> Result<Accepted, Refusal> {
+        let ask = CreateStack {
+            name: name.into(),
+            source: StackSource { template, ..StackSource::default() },
+            timeout_mins: None,
+            disable_rollback,
+            tags: Vec::new(),
+        };
+        self.engine.create_stack(&self.requester(), ask).await
+    }
+
+    pub(crate) async fn update(
+        &self,
+        stack: StackId,
+        template: Value,
+    ) -> Result<Accepted, Refusal> {
+        let ask = UpdateStack { template: Some(template), ..UpdateStack::default() };
+        self.engine.update_stack(&self.requester(), stack, ask).await
+    }
+
+    pub(crate) async fn delete(&self, stack: StackId) -> Result<Accepted, Refusal> {
+        self.engine.delete_stack(&self.requester(), stack).await
+    }
+
+    /// Waits until neither the stack nor a resource of it is at work, and gives its state.
+    pub(crate) async fn settled(&self, accepted: &Accepted) -> String {
+        self.views.after(accepted.position).await.unwrap();
+        self.at_rest(accepted.stack).await
+    }
+
+    pub(crate) async fn at_rest(&self, id: StackId) -> String {
+        let started = Instant::now();
+        loop {
+            let stack = self.views.stack(id).await.unwrap().unwrap();
+            let resources = self.views.resources(id).await.unwrap();
+            let busy = stack.status == Status::InProgress
+                || resources.iter().any(|resource| resource.status == Status::InProgress);
+            if !busy {
+                return format!("{}_{}", stack.action, stack.status);
+            }
+            assert!(
+                started.elapsed() < WAIT_MAX,
+                "{} is stuck in {}_{}: {:?}\n{:#?}",
+                stack.name,
+                stack.action,
+                stack.status,
+                resources
+                    .iter()
+                    .map(|r| format!("{} {}_{} {}", r.name, r.action, r.status, r.reason))
+                    .collect::<Vec<_>>(),
+                self.events(id).await,
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Waits until a resource is at work.
+    pub(crate) async fn at_work(&self, accepted: &Accepted, name: &str) {
+        let wanted = format!("{name} ");
+        let started = Instant::now();
+        while !self
+            .resources(accepted.stack)
+            .await
+            .iter()
+            .any(|row| row.starts_with(&wanted) && row.ends_with("_IN_PROGRESS"))
+        {
+            assert!(started.elapsed() < WAIT_MAX, "{name} never starts");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    pub(crate) async fn reason(&self, id: StackId) -> String {
+        self.views.stack(id).await.unwrap().unwrap().reason
+    }
+
+    /// The event list, oldest first: `NAME ACTION_STATUS`.
+    pub(crate) async fn events(&self, id: StackId) -> Vec<String> {
+        let query = EventQuery { descending: Some(false), ..EventQuery::default() };
+        let events = self.views.events(id, query).await.unwrap();
+        events
+            .iter()
+            .map(|event| format!("{} {}_{}", event.name, event.action, event.status))
+            .collect()
+    }
+
+    /// The resources that the stack lists: `NAME ACTION_STATUS`.
+    pub(crate) async fn resources(&self, id: StackId) -> Vec<String> {
+        let mut listed: Vec<String> = self
+            .views
+            .resources(id)
+            .await
+            .unwrap()
+            .iter()
+            .map(|resource| format!("{} {}_{}", resource.name, resource.action, resource.status))
+            .collect();
+        listed.sort();
+        listed
+    }
+
+    pub(crate) async fn physical_id(&self, id: StackId, name: &str) -> Option<String> {
+        let resources = self.views.resources(id).await.unwrap();
+        let found = resources.into_iter().find(|resource| resource.name.as_str() == name);
+        found.and_then(|resource| resource.physical_id)
+    }
+}
+
+/// A HOT template of the given resources.
+pub(crate) fn hot(resources: Value) -> Value {
+    json!({ "heat_template_version": "2021-04-16", "resources": resources })
+}
+
+/// A test resource with properties.
+pub(crate) fn test_resource(properties: Value) -> Value {
+    json!({ "type": "OS::Heat::TestResource", "properties": properties })
+}
+
+/// A token of demo, from the sandbox's Keystone.
+async fn log_in(auth_url: &str) -> Requester {
+    let body = json!({ "auth": {
+        "identity": { "methods": ["password"], "password": { "user": {
+            "name": "demo", "domain": { "name": "Default" }, "password": "secret" } } },
+        "scope": { "project": { "name": "demo", "domain": { "name": "Default" } } },
+    } });
+    let url = format!("{auth_url}/auth/tokens");
+    let reply = reqwest::Client::new().post(url).json(&body).send().await.unwrap();
+    let token = reply.headers()["x-subject-token"].to_str().unwrap().to_owned();
+    // Neutron makes a project's default security group when it is first asked for.
+    let base = auth_url.trim_end_matches("/v3");
+    let groups = reqwest::Client::new().get(format!("{base}/network/v2.0/security-groups"));
+    assert!(groups.header("x-auth-token", &token).send().await.unwrap().status().is_success());
+    let token_body: Value = reply.json().await.unwrap();
+    let told = &token_body["token"];
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let caller = Caller {
+        user_id: text(&told["user"]["id"]),
+        user_name: text(&told["user"]["name"]),
+        project_id: text(&told["project"]["id"]).into(),
+        project_name: text(&told["project"]["name"]),
+        roles: told["roles"].as_array().unwrap().iter().map(|role| text(&role["name"])).collect(),
+    };
+    Requester {
+        caller: Arc::new(caller),
+        token: Secret::new(token),
+        request_id: RequestId::from("req-test"),
+        command_id: CommandId::default(),
+    }
+}

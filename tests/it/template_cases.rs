@@ -1,0 +1,182 @@
+//! The template language by cases: a template (and its environment) beside what it comes to, or
+//! why it is refused. `UPDATE_GOLDEN=1` rewrites what is expected; review the difference.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hearth::graph::build;
+use hearth::graph::steps::{Declared, RejectCycles};
+use hearth::model::{JsonMap, Refusal};
+use hearth::resource_types::Registry;
+use hearth::template::{
+    Documents, EnvironmentSent, PseudoParameters, StackDefinition, StackSource, diagnose,
+};
+use serde_json::{Value, json};
+
+#[test]
+fn templates_come_to_what_is_written_beside_them() {
+    let registry = Registry::built_in().unwrap();
+    let mut wrong = Vec::new();
+    for path in templates("resolve") {
+        let template = std::fs::read_to_string(&path).unwrap();
+        let environment = std::fs::read_to_string(path.with_extension("env.yaml")).ok();
+        let answer = match resolve(&registry, &template, environment) {
+            Ok(definition) => serde_json::from_str(&definition.describe()).unwrap(),
+            Err(refusal) => json!({ "type": refusal.class, "error": refusal.message }),
+        };
+        let text = serde_json::to_string_pretty(&answer).unwrap() + "\n";
+        compare(&path.with_extension("json"), &text, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_wrong_is_found_where_it_stands() {
+    let registry = Registry::built_in().unwrap();
+    let mut wrong = Vec::new();
+    for path in templates("diagnose") {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let documents = Documents {
+            template: (name, std::fs::read_to_string(&path).unwrap()),
+            environments: Vec::new(),
+            parameters: JsonMap::new(),
+            files: BTreeMap::new(),
+        };
+        let diagnosis =
+            diagnose(&documents, &pseudo(), &registry, &|definition| registry.validate(definition));
+        let lines = diagnosis.findings.iter().map(|finding| {
+            let (line, column) = finding.place.unwrap_or_default();
+            let meant = finding.suggestion.as_ref().map(|name| format!(" ({name}?)"));
+            let message = finding.message.replace('\n', "\n    ");
+            format!("{line}:{column}: {message}{}\n", meant.unwrap_or_default())
+        });
+        compare(&path.with_extension("txt"), &lines.collect::<String>(), &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_text_makes_the_reader_panic() {
+    let registry = Registry::built_in().unwrap();
+    let seeds: Vec<String> = templates("resolve")
+        .into_iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let pieces = [
+        "{", "}", "[", "]", ": ", "- ", "&a ", "*a", "!!set ", "\"", "'", "\n", "<<", "? ", "é",
+        "\u{0}", "|", "if", "~",
+    ];
+    let mut chance = 0x2545_f491_4f6c_dd1d_u64;
+    let mut below = |limit: usize| {
+        chance ^= chance << 13;
+        chance ^= chance >> 7;
+        chance ^= chance << 17;
+        (chance % limit.max(1) as u64) as usize
+    };
+    for round in 0..1_500 {
+        let mut chars: Vec<char> = seeds[round % seeds.len()].chars().collect();
+        for _ in 0..1 + below(4) {
+            let at = below(chars.len());
+            let end = (at + below(8)).min(chars.len());
+            let piece: Vec<char> = pieces[below(pieces.len())].chars().collect();
+            chars.splice(at..end, piece);
+        }
+        let text: String = chars.into_iter().collect();
+        if let Ok(definition) = resolve(&registry, &text, Some(text.clone())) {
+            definition.describe();
+        }
+        if let Ok(definition) = resolve(&registry, &text, None) {
+            definition.describe();
+        }
+    }
+}
+
+#[test]
+fn a_template_of_a_thousand_resources_is_taken_and_one_more_is_not() {
+    let registry = Registry::built_in().unwrap();
+    let load = |count: usize| {
+        let mut text = "heat_template_version: 2018-08-31\nresources:\n".to_owned();
+        for number in 0..count {
+            let before = number.saturating_sub(1);
+            let value = if number == 0 {
+                "x".to_owned()
+            } else {
+                format!("{{get_attr: [r{before}, value]}}")
+            };
+            text += &format!(
+                "  r{number}:\n    type: OS::Heat::Value\n    properties: {{value: {value}}}\n"
+            );
+        }
+        let source = StackSource { template: text.into(), ..StackSource::default() };
+        StackDefinition::load(&source, &pseudo(), &registry)
+    };
+    assert_eq!(load(1_000).unwrap().resources().len(), 1_000);
+    let refusal = load(1_001).unwrap_err();
+    assert_eq!(refusal.class, "RequestLimitExceeded");
+    assert_eq!(refusal.message, "Request limit exceeded: Maximum resources per stack exceeded.");
+}
+
+fn pseudo() -> PseudoParameters {
+    PseudoParameters {
+        stack_name: "exam".into(),
+        stack_id: uuid::Uuid::nil().to_string(),
+        project_id: "exam-project".into(),
+        region: "RegionOne".into(),
+    }
+}
+
+fn resolve(
+    registry: &Registry,
+    template: &str,
+    environment: Option<String>,
+) -> Result<StackDefinition, Refusal> {
+    let template = Value::from(template);
+    let names: Vec<String> = environment.iter().map(|_| "env-0.yaml".to_owned()).collect();
+    let files: BTreeMap<String, String> = names.iter().cloned().zip(environment).collect();
+    let sent = EnvironmentSent {
+        template: &template,
+        environment: &Value::Null,
+        environment_files: &names,
+        files: &files,
+        parameters: &JsonMap::new(),
+    };
+    let merged = sent.merge()?;
+    let source = StackSource {
+        template,
+        environment: merged.environment,
+        files,
+        parameters: merged.parameters,
+    };
+    let definition = StackDefinition::load_unbounded(&source, &pseudo(), registry)?;
+    let steps: [&dyn hearth::graph::GraphStep; 2] = [&Declared(&definition), &RejectCycles];
+    build(definition.resources().keys().cloned(), &steps)?;
+    registry.validate(&definition)?;
+    Ok(definition)
+}
+
+/// The templates of a folder; environments and what is expected stand beside them.
+fn templates(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/template").join(folder);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let name = path.to_string_lossy();
+            name.ends_with(".yaml") && !name.ends_with(".env.yaml")
+        })
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one switch of golden tests")]
+fn compare(path: &Path, found: &str, wrong: &mut Vec<String>) {
+    if std::env::var("UPDATE_GOLDEN").is_ok() {
+        std::fs::write(path, found).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    if expected != found {
+        wrong.push(format!("{}:\n--- expected\n{expected}\n--- found\n{found}", path.display()));
+    }
+}

@@ -1,0 +1,12 @@
+//! Against a real OpenStack: what the unit tests and the sandbox take for granted is asked of the
+//! real services. `tests/cloud/up` starts one; where none answers, every test says so and passes.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+mod drivers;
+mod inventory;
+mod openstack;
+mod real_cloud;
+mod runner;
+mod served;
+mod story;

@@ -1,0 +1,190 @@
+//! Runs a driver's actions beat by beat on the real cloud, as actors would.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hearth::clock::{Clock, SystemClock};
+use hearth::model::JsonMap;
+use hearth::openstack::Session;
+use hearth::resource_types::registry::Registry;
+use hearth::resource_types::{
+    Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
+};
+use serde_json::Value;
+
+/// How long an action may take.
+const ACTION_TIME_MAX: Duration = Duration::from_secs(120);
+const POLL_PAUSE: Duration = Duration::from_millis(200);
+
+/// Whether answers to calls that change the cloud arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Replies {
+    Arrive,
+    /// Each is lost once: the beat is made, what it came to is dropped, and it is made again as
+    /// one that may have been carried out.
+    AreLost,
+}
+
+/// The resources of a make-believe stack.
+pub(crate) struct Runner {
+    pub(crate) session: Session,
+    pub(crate) registry: Registry,
+    replies: Replies,
+    suffix: String,
+    pub(crate) taken: BTreeSet<String>,
+}
+
+/// A resource that was created.
+#[derive(Clone)]
+pub(crate) struct Made {
+    pub(crate) type_name: &'static str,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) subject: Subject,
+}
+
+impl Made {
+    pub(crate) fn id(&self) -> &str {
+        self.subject.physical_id.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn reference(&self) -> Value {
+        self.driver.reference(&self.subject)
+    }
+}
+
+impl Runner {
+    pub(crate) fn new(session: Session, replies: Replies) -> Self {
+        let registry = Registry::built_in().unwrap();
+        // A physical name finds a lost call again, so no two runs may share one.
+        let suffix = SystemClock.fresh_id().simple().to_string()[..12].to_owned();
+        Self { session, registry, replies, suffix, taken: BTreeSet::new() }
+    }
+
+    /// Creates a resource.
+    pub(crate) async fn create(
+        &mut self,
+        type_name: &'static str,
+        name: &str,
+        properties: Value,
+    ) -> Made {
+        let driver = self.registry.driver(type_name).unwrap_or_else(|| panic!("no {type_name}"));
+        let subject = Subject {
+            stack_name: Some("hearth-live".into()),
+            project_id: Some(self.session.project_id().await.unwrap()),
+            name: Some(name.into()),
+            physical_name: format!("hearth-live-{name}-{}", self.suffix),
+            properties: self.registry.accept(&"a".into(), type_name, map(properties)).unwrap(),
+            taken: self.taken.clone(),
+            ..Subject::default()
+        };
+        let mut made = Made { type_name, driver, subject };
+        let began = Instant::now();
+        let replaced = self.run(&mut made, &Work::Create).await.unwrap();
+        assert!(!replaced, "{type_name} wants to be replaced while it is created");
+        eprintln!("{type_name} {name}: created in {:?}", began.elapsed());
+        assert!(made.subject.physical_id.is_some(), "{type_name} has no physical id");
+        self.taken.insert(made.id().to_owned());
+        made
+    }
+
+    /// Every attribute of the live object.
+    pub(crate) async fn attributes(&self, made: &Made) -> JsonMap {
+        made.driver
+            .attributes(&self.session, &made.subject, &[])
+            .await
+            .unwrap_or_else(|error| panic!("attributes of {}: {error}", made.type_name))
+    }
+
+    /// Changes properties in place; null takes one away.
+    pub(crate) async fn update(&self, made: &mut Made, properties: Value) {
+        let before = made.subject.properties.clone();
+        let mut after = before.clone();
+        after.extend(map(properties));
+        after.retain(|_, value| !value.is_null());
+        let after = self.registry.accept(&"a".into(), made.type_name, after).unwrap();
+        let changed = self.registry.changed(made.type_name, &before, &after);
+        assert!(!changed.is_empty());
+        made.subject.properties = after;
+        let kind = made.driver.on_change(&made.subject, &before, &changed);
+        assert_eq!(kind, UpdateKind::InPlace, "{} {changed:?}", made.type_name);
+        let began = Instant::now();
+        let work = Work::Update { before, changed };
+        let replaced = self.run(made, &work).await.unwrap();
+        assert!(!replaced, "{} wants to be replaced", made.type_name);
+        eprintln!("{}: updated in {:?}", made.type_name, began.elapsed());
+    }
+
+    /// Checks that the live object is well.
+    pub(crate) async fn check(&self, made: &mut Made) {
+        let outcome = self.run(made, &Work::Check).await;
+        assert_eq!(outcome, Ok(false), "{}", made.type_name);
+    }
+
+    /// Deletes the object, and once more, which must do no harm.
+    pub(crate) async fn delete(&self, mut made: Made) {
+        let began = Instant::now();
+        self.run(&mut made, &Work::Delete).await.unwrap();
+        eprintln!("{}: deleted in {:?}", made.type_name, began.elapsed());
+        self.run(&mut made, &Work::Delete).await.unwrap();
+    }
+
+    /// True: the driver wants a replacement.
+    async fn run(&self, made: &mut Made, work: &Work) -> Result<bool, DriverError> {
+        let mut step = made.driver.first(work, &made.subject);
+        let mut attempt = Attempt::First;
+        let began = Instant::now();
+        loop {
+            assert!(began.elapsed() < ACTION_TIME_MAX, "{} {work:?} {step:?}", made.type_name);
+            let beat =
+                |attempt| made.driver.beat(&self.session, work, &made.subject, &step, attempt);
+            if step.mutates && self.replies == Replies::AreLost && attempt == Attempt::First {
+                let _lost = beat(attempt).await;
+                attempt = Attempt::Unanswered;
+            }
+            match beat(attempt).await {
+                Ok(Beat::Next { learned, next }) => {
+                    absorb(&mut made.subject, learned);
+                    (step, attempt) = (next, Attempt::First);
+                }
+                Ok(Beat::Wait { after }) => {
+                    tokio::time::sleep(after.unwrap_or(POLL_PAUSE)).await;
+                }
+                Ok(Beat::Done { learned }) => {
+                    absorb(&mut made.subject, learned);
+                    return Ok(false);
+                }
+                Ok(Beat::Replace { .. }) => return Ok(true),
+                Err(error) if error.transient => {
+                    eprintln!("{} {}: {error}", made.type_name, step.name);
+                    if error.unanswered {
+                        attempt = Attempt::Unanswered;
+                    }
+                    let pause = error.retry_after.unwrap_or(Duration::from_millis(300));
+                    tokio::time::sleep(pause).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn absorb(subject: &mut Subject, learned: Learned) {
+    if learned.physical_id.is_some() {
+        subject.physical_id = learned.physical_id;
+    }
+    for (key, value) in learned.data {
+        if value.is_null() {
+            subject.data.remove(&key);
+        } else {
+            subject.data.insert(key, value);
+        }
+    }
+}
+
+fn map(value: Value) -> JsonMap {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no map of properties"),
+    }
+}
