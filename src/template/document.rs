@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::error::{Outcome, TemplateError};
 use super::node::{Form, Node};
+use super::value::Datum;
 use super::{json, yaml};
 
 /// Heat's `max_template_size`.
@@ -68,6 +69,11 @@ pub(super) fn environment_text(text: &str) -> Outcome<Node> {
         return Err(TemplateError::value(message).placed(node.place));
     }
     Ok(node)
+}
+
+/// A document as YAML, in the order of its maps; reading the text gives the same document.
+pub fn yaml_text(document: &Value) -> String {
+    yaml::emit::emit(&Datum::from(document))
 }
 
 /// The files that a template or environment names with `get_file`.

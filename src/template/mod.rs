@@ -32,7 +32,7 @@ use serde_json::Value;
 use crate::model::{JsonMap, Refusal, ResourceName};
 pub use definition::{EarlyProperties, RESOURCES_MAX, StackDefinition};
 pub use diagnose::{Diagnosis, Documents, Finding, diagnose};
-pub use document::{TEMPLATE_SIZE_MAX_BYTES, files_named};
+pub use document::{TEMPLATE_SIZE_MAX_BYTES, files_named, yaml_text};
 pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
 

@@ -4,6 +4,7 @@
 
 mod compose;
 mod construct;
+pub(crate) mod emit;
 mod resolver;
 mod scalars;
 mod scanner;
