@@ -73,6 +73,7 @@ impl Inhabit for Resource {
             registry: services.registry.clone(),
             vault: services.vault.clone(),
             action_retry_limit: services.limits.action_retry_limit,
+            lost_call_rest: services.limits.lost_call_rest,
         }
     }
 

@@ -22,6 +22,8 @@ pub struct EngineLimits {
     pub max_stacks_per_tenant: Option<usize>,
     /// How often a create that meets a conflict or an object in error is made again.
     pub action_retry_limit: u32,
+    /// How long after a call whose answer was lost its object may still appear.
+    pub lost_call_rest: Duration,
     /// The region in `AWS::Region`.
     pub region: String,
 }
@@ -33,6 +35,7 @@ impl Default for EngineLimits {
             max_resources_per_stack: Some(1000),
             max_stacks_per_tenant: Some(512),
             action_retry_limit: 5,
+            lost_call_rest: Duration::from_secs(10),
             region: "RegionOne".to_owned(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ConfigError, Layers};
+use super::{CloudChoice, ConfigError, Layers};
 
 /// Bounds on what is asked for and on how long it takes. `None` is no bound.
 #[derive(Clone, Debug)]
@@ -19,18 +19,25 @@ pub struct Limits {
     pub action_timeout: Duration,
     /// `action_retry_limit`: how often a failed resource is created again.
     pub action_retries: u32,
+    /// `lost_call_rest` of `[hearth]`: how long after a call whose answer was lost its object may
+    /// still appear.
+    pub lost_call_rest: Duration,
     /// `client_retry_limit`: how often a call that may be repeated is made again, where it is said.
     pub client_retries: Option<u32>,
 }
 
 impl Limits {
-    pub(super) fn from_layers(layers: &Layers) -> Result<Limits, ConfigError> {
+    pub(super) fn from_layers(layers: &Layers, cloud: &CloudChoice) -> Result<Limits, ConfigError> {
         let number = |name: &str, default: u32| {
             layers
                 .parsed("DEFAULT", name, "a whole number")
                 .map(|given: Option<u32>| given.unwrap_or(default))
         };
+        let rest: Option<u32> = layers.parsed("hearth", "lost_call_rest", "a whole number")?;
+        // The sandbox answers at once; a real API takes seconds under load.
+        let default_rest = if *cloud == CloudChoice::OpenStack { 10 } else { 1 };
         Ok(Limits {
+            lost_call_rest: Duration::from_secs(rest.unwrap_or(default_rest).into()),
             json_body_size: number("max_json_body_size", 1_048_576)? as usize,
             template_size: number("max_template_size", 524_288)? as usize,
             resources_per_stack: layers.limit("DEFAULT", "max_resources_per_stack", 1000)?,

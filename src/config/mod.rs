@@ -113,9 +113,9 @@ impl Settings {
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,
             service: ServiceCredentials::from_layers(layers, &cloud)?,
+            limits: Limits::from_layers(layers, &cloud)?,
             cloud,
             clients: ClientSettings::from_layers(layers)?,
-            limits: Limits::from_layers(layers)?,
             plugin_dirs: layers
                 .list("DEFAULT", "plugin_dirs")
                 .unwrap_or_default()

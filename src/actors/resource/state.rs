@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -27,6 +28,8 @@ pub struct Knowledge {
     pub vault: Arc<Vault>,
     /// How often a create that meets a conflict or an object in error is made again.
     pub action_retry_limit: u32,
+    /// How long a call whose answer was lost may still be carried out.
+    pub lost_call_rest: Duration,
 }
 
 /// Where the action's calls stand.
@@ -71,6 +74,8 @@ pub struct Resource {
     pub data: BTreeMap<String, Value>,
     pub attributes: JsonMap,
     pub call: Call,
+    /// When the call that is open was last made.
+    pub called_at: DateTime<Utc>,
     /// How often the present call has failed in passing.
     pub failures: u32,
     pub outcome: Option<(TraversalId, Outcome)>,
@@ -278,6 +283,7 @@ impl Aggregate for Resource {
             }
             ResourceEvent::CallIntended(intended) => {
                 self.call = Call::Intended(intended.step.clone());
+                self.called_at = at;
             }
             ResourceEvent::CallAnswered(answered) => {
                 self.take_physical_id(answered.physical_id.as_ref());
@@ -285,7 +291,10 @@ impl Aggregate for Resource {
                 self.call = Call::Due(answered.next.clone());
                 self.failures = 0;
             }
-            ResourceEvent::CallRetried(retried) => self.failures = retried.attempt,
+            ResourceEvent::CallRetried(retried) => {
+                self.failures = retried.attempt;
+                self.called_at = at;
+            }
             ResourceEvent::CreateRepeated(repeated) => {
                 self.repetitions = repeated.attempt;
                 self.repeating = true;

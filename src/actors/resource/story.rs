@@ -1,6 +1,7 @@
 //! Given events, when a command, then events and effects: the stories of a resource's decisions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -34,6 +35,7 @@ pub(super) fn given_nothing() -> Story {
         registry: Arc::new(Registry::built_in().unwrap()),
         vault: Arc::new(vault),
         action_retry_limit: 1,
+        lost_call_rest: Duration::from_secs(10),
     };
     let mut resource = Resource::new(ResourceId(clock.fresh_id()));
     resource.name = "a".into();
@@ -56,6 +58,12 @@ impl Story {
             self.effects.extend(decision.effects);
             next = decision.then;
         }
+        self
+    }
+
+    /// Lets time pass.
+    pub(super) fn after(self, seconds: i64) -> Self {
+        self.clock.advance(chrono::TimeDelta::seconds(seconds));
         self
     }
 

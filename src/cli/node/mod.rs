@@ -150,6 +150,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         max_resources_per_stack: settings.limits.resources_per_stack,
         max_stacks_per_tenant: settings.limits.stacks_per_project,
         action_retry_limit: settings.limits.action_retries,
+        lost_call_rest: settings.limits.lost_call_rest,
         region: region(settings),
     }
 }

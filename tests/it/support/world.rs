@@ -77,7 +77,7 @@ impl Ground {
             registry: Arc::new(Registry::built_in().unwrap()),
             cloud: Some(Arc::new(Cloud::new(settings, clock.clone()).unwrap())),
             clock,
-            limits: EngineLimits::default(),
+            limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
         });
         views.after(log.durable_position()).await.unwrap();
         engine.recover(views.unsettled_stacks().await.unwrap()).await;

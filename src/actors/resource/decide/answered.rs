@@ -260,14 +260,33 @@ mod tests {
         let story = answer(creating(), Err(lost()));
         assert_eq!(story.told(), ["CallRetried"]);
         let epoch = story.beat();
-        let story = story.when(ResourceCommand::Due { epoch });
+        let story = story.after(10).when(ResourceCommand::Due { epoch });
         assert_eq!(attempt(&story), Some(Attempt::Unanswered));
     }
 
     #[test]
     fn a_restart_looks_for_what_was_intended() {
-        let story = creating().when_woken();
+        let story = creating().after(10).when_woken();
         assert_eq!(attempt(&story), Some(Attempt::Unanswered));
+    }
+
+    #[test]
+    fn a_restart_lets_the_cloud_finish_before_it_looks() {
+        let story = creating().after(4).when_woken();
+        assert_eq!(attempt(&story), None);
+        let pauses = |effect: &ResourceEffect| {
+            matches!(effect, ResourceEffect::Later { after, .. }
+            if *after == Duration::from_secs(6))
+        };
+        assert!(story.effects.iter().any(pauses), "{:?}", story.effects);
+        let epoch = story.beat();
+        let story = story.after(6).when(ResourceCommand::Due { epoch });
+        assert_eq!(
+            (attempt(&story), story.told()),
+            (Some(Attempt::Unanswered), vec!["CallIntended"])
+        );
+        // The call may have been made again: so does the next restart.
+        assert_eq!(attempt(&story.after(4).when_woken()), None);
     }
 
     #[test]
@@ -294,7 +313,7 @@ mod tests {
         let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
         let story = answer(creating().when(cancel), Err(lost()));
         assert!(matches!(story.resource.call, Call::Unanswered(_)), "{:?}", story.resource.call);
-        let story = story.when(crate::actors::resource::story::clean_up(2));
+        let story = story.after(10).when(crate::actors::resource::story::clean_up(2));
         assert_eq!(attempt(&story), Some(Attempt::Unanswered));
         let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
         let story = answer(story, Ok(Beat::Next { learned, next: Default::default() }));

@@ -51,12 +51,31 @@ impl Resource {
                 }
             }
             Call::Due(step) => self.beat(step, attempt, work, knowledge),
-            Call::Intended(step) => self.beat_again(step, attempt, work, knowledge),
+            Call::Intended(step) if attempt == Attempt::First => {
+                self.beat_again(step, attempt, work, knowledge)
+            }
+            Call::Intended(_) | Call::Unanswered(_) if self.rest(moment, knowledge).is_some() => {
+                self.working.unanswered = true;
+                self.later(self.rest(moment, knowledge).unwrap_or_default())
+            }
+            // The next restart rests after this call too, so it is on record as well.
+            Call::Intended(step) => self.beat(step, attempt, work, knowledge),
             // What a call that was given up did is found out first; then it is deleted.
             Call::Unanswered(step) => {
                 self.beat_again(step, Attempt::Unanswered, Work::Create, knowledge)
             }
         }
+    }
+
+    /// How long to wait before the cloud is searched for what a lost call did: the cloud may still
+    /// be at it, and what is not there yet would be made twice.
+    fn rest(&self, moment: &Moment<'_>, knowledge: &Knowledge) -> Option<Duration> {
+        // What is gone twice is gone.
+        if self.action == Action::Delete && matches!(self.call, Call::Intended(_)) {
+            return None;
+        }
+        let since = (moment.now - self.called_at).to_std().unwrap_or_default();
+        knowledge.lost_call_rest.checked_sub(since).filter(|rest| !rest.is_zero())
     }
 
     /// The pause before the next beat is over.
