@@ -31,6 +31,7 @@ pub(super) fn prepare(
     }
     let dependencies = dependencies(services, &definition)?;
     services.registry.validate(&definition)?;
+    services.registry.check_made(&definition)?;
     for (name, resource) in definition.resources() {
         if resource.deletion_policy == "Snapshot" || resource.external_id.is_some() {
             return Err(Refusal::validation(format!(

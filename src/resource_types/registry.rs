@@ -2,20 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
+use tracing::error;
 
 use super::constraints::custom;
 use super::declared::{Declaration, Declared};
 use super::driver::Driver;
 use super::python;
 use super::schema::filled;
-use super::types::{BUILT_IN, Runs};
+use super::types::{self, BuiltIn, Runs};
 use super::values::{Check, Problem, read};
 use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::template::TypeLookup;
+use crate::template::{StackDefinition, TypeLookup};
 
 /// A type file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,8 @@ pub enum RegistryError {
         #[source]
         source: std::io::Error,
     },
+    #[error("the first line of the resource type file {file} is not its type")]
+    Nameless { file: &'static str },
     #[error("the resource type file {file} is not understood")]
     Malformed {
         file: String,
@@ -34,12 +37,19 @@ pub enum RegistryError {
     },
 }
 
-/// Types by name.
+/// Types by name. The files of built-in types are read when they are first asked for, as a template
+/// has a few types of two hundred.
 pub struct Registry {
     types: IndexMap<String, Entry>,
 }
 
 struct Entry {
+    built_in: Option<&'static BuiltIn>,
+    read: OnceLock<Option<Read>>,
+}
+
+/// A type whose file was read.
+struct Read {
     declared: Arc<Declared>,
     driver: Arc<dyn Driver>,
 }
@@ -47,23 +57,15 @@ struct Entry {
 impl Registry {
     /// The types that come with Hearth.
     pub fn built_in() -> Result<Self, RegistryError> {
-        let mut registry = Self { types: IndexMap::new() };
-        for built_in in BUILT_IN {
-            let declaration = parse(built_in.file, built_in.yaml)?;
-            let (declared, driver) = match &built_in.driver {
-                Runs::Declared(special) => {
-                    let declared = Arc::new(Declared::with(declaration, special()));
-                    (Arc::clone(&declared), declared as Arc<dyn Driver>)
-                }
-                Runs::Own(driver) => {
-                    let declared = Arc::new(Declared::new(declaration));
-                    (Arc::clone(&declared), driver(declared))
-                }
-            };
-            registry.insert(declared, driver);
+        let mut types = IndexMap::new();
+        for built_in in types::built_in() {
+            let name = built_in.yaml.lines().next().and_then(|line| line.strip_prefix("type: "));
+            let nameless = || RegistryError::Nameless { file: built_in.file };
+            let entry = Entry { built_in: Some(built_in), read: OnceLock::new() };
+            types.insert(name.ok_or_else(nameless)?.to_owned(), entry);
         }
-        registry.types.sort_unstable_keys();
-        Ok(registry)
+        types.sort_unstable_keys();
+        Ok(Self { types })
     }
 
     /// Adds the types of a directory: each `*.yaml` in it declares one. A type that exists already
@@ -76,32 +78,52 @@ impl Registry {
                 let text = std::fs::read_to_string(&path)
                     .map_err(|source| RegistryError::Unreadable { path: path.clone(), source })?;
                 let declared = Arc::new(Declared::new(parse(&path.display().to_string(), &text)?));
+                let name = declared.declaration().type_name.clone();
                 let driver: Arc<dyn Driver> = Arc::clone(&declared) as Arc<dyn Driver>;
-                self.insert(declared, driver);
+                let read = OnceLock::from(Some(Read { declared, driver }));
+                self.types.insert(name, Entry { built_in: None, read });
             }
         }
         self.types.sort_unstable_keys();
         Ok(())
     }
 
-    fn insert(&mut self, declared: Arc<Declared>, driver: Arc<dyn Driver>) {
-        let name = declared.declaration().type_name.clone();
-        self.types.insert(name, Entry { declared, driver });
+    fn read(&self, type_name: &str) -> Option<&Read> {
+        let entry = self.types.get(type_name)?;
+        entry.read.get_or_init(|| entry.built_in.and_then(Read::built_in)).as_ref()
     }
 
     /// What runs a type.
     pub fn driver(&self, type_name: &str) -> Option<Arc<dyn Driver>> {
-        self.types.get(type_name).map(|entry| Arc::clone(&entry.driver))
+        self.read(type_name).map(|read| Arc::clone(&read.driver))
+    }
+
+    /// Whether resources of the type can be made, and not only looked over.
+    pub fn is_made(&self, type_name: &str) -> bool {
+        let entry = self.types.get(type_name);
+        entry.is_some_and(|entry| entry.built_in.is_none_or(|built_in| built_in.is_made))
+    }
+
+    /// Refuses a definition with types that Hearth knows and cannot make yet.
+    pub fn check_made(&self, definition: &StackDefinition) -> Result<(), Refusal> {
+        let mut resources = definition.resources().iter();
+        match resources.find(|(_, declared)| !self.is_made(&declared.type_name)) {
+            None => Ok(()),
+            Some((name, declared)) => Err(Refusal::validation(format!(
+                "Hearth cannot make resources of the type {} yet (resource {name})",
+                declared.type_name
+            ))),
+        }
     }
 
     /// What a type declares of itself.
     pub fn schema(&self, type_name: &str) -> Option<&Declaration> {
-        self.types.get(type_name).map(|entry| entry.declared.declaration())
+        self.read(type_name).map(|read| read.declared.declaration())
     }
 
     /// All types, sorted by name.
     pub fn declarations(&self) -> impl Iterator<Item = &Declaration> {
-        self.types.values().map(|entry| entry.declared.declaration())
+        self.types.keys().filter_map(|name| self.schema(name))
     }
 
     /// Resolved properties with each value read as its type and every constraint checked that a
@@ -178,6 +200,29 @@ impl TypeLookup for Registry {
     }
 }
 
+impl Read {
+    fn built_in(built_in: &'static BuiltIn) -> Option<Self> {
+        let declaration = match parse(built_in.file, built_in.yaml) {
+            Ok(declaration) => declaration,
+            Err(error) => {
+                error!(file = built_in.file, %error, "built-in resource type left out");
+                return None;
+            }
+        };
+        let (declared, driver) = match &built_in.runs {
+            Runs::Declared(special) => {
+                let declared = Arc::new(Declared::with(declaration, special()));
+                (Arc::clone(&declared), declared as Arc<dyn Driver>)
+            }
+            Runs::Own(driver) => {
+                let declared = Arc::new(Declared::new(declaration));
+                (Arc::clone(&declared), driver(declared))
+            }
+        };
+        Some(Self { declared, driver })
+    }
+}
+
 fn parse(file: &str, yaml: &str) -> Result<Declaration, RegistryError> {
     serde_yaml::from_str(yaml)
         .map_err(|source| RegistryError::Malformed { file: file.to_owned(), source })
@@ -196,7 +241,9 @@ mod tests {
     #[test]
     fn every_built_in_type_can_be_read() {
         let registry = Registry::built_in().unwrap();
-        assert!(registry.exists("OS::Heat::TestResource"));
+        for name in registry.type_names() {
+            assert_eq!(registry.schema(&name).map(|schema| &schema.type_name), Some(&name));
+        }
     }
 
     #[test]

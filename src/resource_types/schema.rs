@@ -55,6 +55,9 @@ pub struct PropertySchema {
     pub update_allowed: bool,
     #[serde(default)]
     pub immutable: bool,
+    /// Heat knows the name, and refuses it.
+    #[serde(default = "yes")]
+    pub implemented: bool,
     #[serde(default)]
     pub constraints: Vec<Constraint>,
     /// What each item of a list is.
@@ -150,11 +153,17 @@ impl PropertySchema {
             required: false,
             update_allowed: false,
             immutable: false,
+            implemented: true,
             constraints: Vec::new(),
             items: None,
             keys: None,
             support: Support::default(),
         }
+    }
+
+    /// Whether lists, schemas and generated templates have it.
+    pub fn is_shown(&self) -> bool {
+        self.implemented && !self.support.is_hidden()
     }
 
     /// The value with the defaults of all unset keys filled in.
@@ -167,6 +176,10 @@ impl PropertySchema {
             _ => value.clone(),
         }
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The given values with the defaults of all unset properties filled in, in the schema's order;

@@ -70,7 +70,7 @@ impl Registry {
         let properties: JsonMap = declaration
             .properties
             .iter()
-            .filter(|(_, property)| !property.support.is_hidden())
+            .filter(|(_, property)| property.is_shown())
             .map(|(name, property)| (name.clone(), property_body(property)))
             .collect();
         let mut attributes: JsonMap = declaration
@@ -104,7 +104,7 @@ impl Registry {
         let mut parameters = JsonMap::new();
         let mut properties = JsonMap::new();
         for (name, property) in &declaration.properties {
-            if property.support.is_hidden() {
+            if !property.is_shown() {
                 continue;
             }
             let (parameter, value) = match kind {

@@ -17,10 +17,10 @@ fn every_event_is_explained_with_its_version() {
 }
 
 #[test]
-fn every_resource_type_is_in_the_page_on_compatibility() {
+fn every_resource_type_that_can_be_made_is_in_the_page_on_compatibility() {
     let page = include_str!("../../docs/compatibility.md");
     let registry = Registry::built_in().unwrap();
-    for declaration in registry.declarations() {
+    for declaration in registry.declarations().filter(|it| registry.is_made(&it.type_name)) {
         let row = format!("| `{}` |", declaration.type_name);
         assert!(page.contains(&row), "docs/compatibility.md has no row that begins with {row}");
     }

@@ -93,3 +93,15 @@ fn resources_wait_for_what_only_their_types_tell() {
         ]
     );
 }
+
+#[test]
+fn a_type_without_calls_is_looked_over_and_cannot_be_made() {
+    let registry = Registry::built_in().unwrap();
+    let definition =
+        definition(&registry, "  zone: {type: OS::Designate::Zone, properties: {name: a.b.}}");
+    registry.validate(&definition).unwrap();
+    assert_eq!(
+        registry.check_made(&definition).unwrap_err().message,
+        "Hearth cannot make resources of the type OS::Designate::Zone yet (resource zone)"
+    );
+}

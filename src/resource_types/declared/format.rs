@@ -31,8 +31,14 @@ pub struct Declaration {
     /// Any property is taken and none is looked at (OS::Heat::None).
     #[serde(default)]
     pub accepts_anything: bool,
+    /// The deletion policy Snapshot is possible.
+    #[serde(default)]
+    pub snapshots: bool,
     #[serde(default)]
     pub properties: Properties,
+    /// What the resource's update policy may say.
+    #[serde(default)]
+    pub update_policy: Properties,
     #[serde(default)]
     pub attributes: IndexMap<String, AttributeSchema>,
     /// Older names of properties, and names that stand for ids.

@@ -16,6 +16,8 @@ use crate::resource_types::finders;
 pub enum Translation {
     /// The value of the sibling `with` stands for the property at `replace`.
     Replace { replace: String, with: String },
+    /// The property goes.
+    Delete { delete: String },
     /// The value at `resolve` is a name or an id; `finder` gives the id.
     Resolve { resolve: String, finder: String },
 }
@@ -36,7 +38,7 @@ impl Declaration {
     pub(crate) fn newer_names(&self, names: &[String]) -> Vec<String> {
         let newer = |rule: &Translation| match rule {
             Translation::Replace { replace, with } if names.contains(with) => Some(replace.clone()),
-            Translation::Replace { .. } | Translation::Resolve { .. } => None,
+            _ => None,
         };
         self.translation.iter().filter_map(newer).collect()
     }

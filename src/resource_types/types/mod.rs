@@ -4,6 +4,7 @@
 mod cinder;
 mod glance;
 mod heat;
+mod known;
 mod neutron;
 mod nova;
 mod swift;
@@ -16,8 +17,11 @@ use super::driver::Driver;
 /// A type file, embedded, and what runs it.
 pub(super) struct BuiltIn {
     pub(super) file: &'static str,
+    /// Its first line is the type's name.
     pub(super) yaml: &'static str,
-    pub(super) driver: Runs,
+    pub(super) runs: Runs,
+    /// Whether resources of the type can be made.
+    pub(super) is_made: bool,
 }
 
 /// What runs a type.
@@ -33,7 +37,8 @@ macro_rules! built_in {
         &[$(BuiltIn {
             file: $file,
             yaml: include_str!($file),
-            driver: built_in!(@ $($special)? $(=> $driver)?),
+            runs: built_in!(@ $($special)? $(=> $driver)?),
+            is_made: true,
         }),*]
     };
     (@) => { Runs::Declared(|| Arc::new(Plain)) };
@@ -42,7 +47,12 @@ macro_rules! built_in {
 }
 
 /// Every built-in type.
-pub(super) const BUILT_IN: &[BuiltIn] = built_in![
+pub(super) fn built_in() -> impl Iterator<Item = &'static BuiltIn> {
+    MADE.iter().chain(known::KNOWN)
+}
+
+/// Those that can be made.
+const MADE: &[BuiltIn] = built_in![
     "heat/delay.yaml" => heat::delay::Delay,
     "heat/none.yaml" => heat::none::Nothing,
     "heat/random_string.yaml" => heat::random_string::RandomString,
