@@ -39,7 +39,8 @@ impl Registry {
             for asked in early.asked() {
                 custom::check_local(&asked.constraint, &asked.value, SystemClock.now()).map_err(
                     |reason| {
-                        problem(asked.path.clone(), asked.words(&reason)).refusal(&place(name))
+                        problem(asked.path.clone(), asked.words(&reason))
+                            .refusal(&definition.properties_path(name))
                     },
                 )?;
             }
@@ -81,8 +82,9 @@ impl Registry {
                 if !asked_before.insert((asked.constraint.clone(), asked.value.to_string())) {
                     continue;
                 }
-                let refused =
-                    |text: String| problem(asked.path.clone(), text).refusal(&place(name));
+                let refused = |text: String| {
+                    problem(asked.path.clone(), text).refusal(&definition.properties_path(name))
+                };
                 match custom::check(cloud, &asked.constraint, &asked.value).await {
                     Ok(()) => {}
                     Err(CustomError::Refused(reason)) => {
@@ -115,7 +117,7 @@ impl Registry {
         };
         let given = declaration.translated(early.properties);
         let properties = read(&declaration.properties, &given, &check)
-            .map_err(|problem| problem.refusal(&place(name)))?;
+            .map_err(|problem| problem.refusal(&definition.properties_path(name)))?;
         Ok(Early { declaration, properties, unknown })
     }
 }
@@ -123,10 +125,6 @@ impl Registry {
 /// An external resource is taken as it is, and some types take anything.
 fn is_checked(declared: &ResourceDeclared, declaration: &Declaration) -> bool {
     declared.external_id.is_none() && !declaration.accepts_anything
-}
-
-fn place(name: &ResourceName) -> [&str; 3] {
-    ["resources", name.as_str(), "properties"]
 }
 
 fn problem(path: Vec<String>, message: String) -> Problem {

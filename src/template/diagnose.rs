@@ -165,7 +165,7 @@ impl Look<'_> {
         }
         // What is wrong with version or parameters is said when the template is looked at.
         let schemas = Version::of(root)
-            .and_then(|version| schema::read_all(root.get("parameters"), version))
+            .and_then(|version| schema::read_all(root, version))
             .unwrap_or_default();
         let mut sections = DatumMap::new();
         if let Err(error) = merge::merge_files(&mut sections, &names, &files, &schemas) {

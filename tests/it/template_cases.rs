@@ -11,6 +11,7 @@ use hearth::resource_types::Registry;
 use hearth::template::{
     Documents, EnvironmentSent, PseudoParameters, StackDefinition, StackSource, diagnose,
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[test]
@@ -20,12 +21,45 @@ fn templates_come_to_what_is_written_beside_them() {
     for path in templates("resolve") {
         let template = std::fs::read_to_string(&path).unwrap();
         let environment = std::fs::read_to_string(path.with_extension("env.yaml")).ok();
-        let answer = match resolve(&registry, &template, environment) {
+        let answer = match resolve(&registry, template.into(), environment) {
             Ok(definition) => serde_json::from_str(&definition.describe()).unwrap(),
             Err(refusal) => json!({ "type": refusal.class, "error": refusal.message }),
         };
         let text = serde_json::to_string_pretty(&answer).unwrap() + "\n";
         compare(&path.with_extension("json"), &text, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A template beside what the real Heat makes of it.
+#[derive(Debug, Deserialize)]
+struct Case {
+    id: String,
+    template: Value,
+    result: Value,
+}
+
+#[test]
+fn templates_come_to_what_heat_makes_of_them() {
+    let registry = Registry::built_in().unwrap();
+    let mut wrong = Vec::new();
+    for path in files("cases", |name| name.ends_with(".jsonl")) {
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            let case: Case = serde_json::from_str(line).unwrap();
+            let is_told = case.result["ok"] == true || !case.result["error"].is_null();
+            let found = match resolve(&registry, case.template, None) {
+                Ok(definition) => serde_json::from_str(&definition.describe()).unwrap(),
+                Err(refusal) if is_told => {
+                    json!({ "ok": false, "type": refusal.class, "error": refusal.message })
+                }
+                // Heat fell over a mistake of its own; any clear refusal is as good.
+                Err(refusal) if !refusal.message.is_empty() => case.result.clone(),
+                Err(_) => Value::Null,
+            };
+            if found != case.result {
+                wrong.push(format!("{}:\n  want {}\n  got  {found}", case.id, case.result));
+            }
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -82,10 +116,10 @@ fn no_text_makes_the_reader_panic() {
             chars.splice(at..end, piece);
         }
         let text: String = chars.into_iter().collect();
-        if let Ok(definition) = resolve(&registry, &text, Some(text.clone())) {
+        if let Ok(definition) = resolve(&registry, text.clone().into(), Some(text.clone())) {
             definition.describe();
         }
-        if let Ok(definition) = resolve(&registry, &text, None) {
+        if let Ok(definition) = resolve(&registry, text.into(), None) {
             definition.describe();
         }
     }
@@ -121,16 +155,15 @@ fn pseudo() -> PseudoParameters {
         stack_name: "exam".into(),
         stack_id: uuid::Uuid::nil().to_string(),
         project_id: "exam-project".into(),
-        region: "RegionOne".into(),
+        facade: None,
     }
 }
 
 fn resolve(
     registry: &Registry,
-    template: &str,
+    template: Value,
     environment: Option<String>,
 ) -> Result<StackDefinition, Refusal> {
-    let template = Value::from(template);
     let names: Vec<String> = environment.iter().map(|_| "env-0.yaml".to_owned()).collect();
     let files: BTreeMap<String, String> = names.iter().cloned().zip(environment).collect();
     let sent = EnvironmentSent {
@@ -156,14 +189,15 @@ fn resolve(
 
 /// The templates of a folder; environments and what is expected stand beside them.
 fn templates(folder: &str) -> Vec<PathBuf> {
+    files(folder, |name| name.ends_with(".yaml") && !name.ends_with(".env.yaml"))
+}
+
+fn files(folder: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/template").join(folder);
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            let name = path.to_string_lossy();
-            name.ends_with(".yaml") && !name.ends_with(".env.yaml")
-        })
+        .filter(|path| is_wanted(&path.to_string_lossy()))
         .collect();
     paths.sort();
     paths
