@@ -1,6 +1,8 @@
 //! The two languages of templates, HOT and CloudFormation's: what they call the sections and the
 //! keys that they share. One parser reads both by these tables.
 
+use super::node::Node;
+
 /// A language of templates.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
@@ -203,4 +205,10 @@ impl ResourceKeys {
         ];
         named.into_iter().chain(self.external_id)
     }
+}
+
+/// The language that a document is in, by the key of its version; HOT where it has none.
+pub(crate) fn of(template: &Node) -> &'static Dialect {
+    let is_cfn = CFN.sections.versions.iter().any(|key| template.get(key).is_some());
+    if is_cfn && template.get(HOT.sections.versions[0]).is_none() { &CFN } else { &HOT }
 }

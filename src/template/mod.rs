@@ -32,7 +32,7 @@ use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName};
 pub use definition::{EarlyProperties, RESOURCES_MAX, StackDefinition};
-pub use diagnose::{Diagnosis, Documents, Finding, diagnose};
+pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{TEMPLATE_SIZE_MAX_BYTES, files_named, yaml_text};
 pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
@@ -99,8 +99,8 @@ pub trait TypeLookup: Send + Sync {
         Vec::new()
     }
 
-    /// The names of a type's properties, for suggestions.
-    fn property_names(&self, _type_name: &str) -> Vec<String> {
+    /// The names of a type's properties, or of the keys within one, for suggestions.
+    fn property_names(&self, _type_name: &str, _within: &[&str]) -> Vec<String> {
         Vec::new()
     }
 

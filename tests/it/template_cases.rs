@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use hearth::graph::build;
 use hearth::graph::steps::{Declared, RejectCycles};
 use hearth::model::{JsonMap, Refusal};
 use hearth::resource_types::Registry;
-use hearth::template::{
-    Documents, EnvironmentSent, PseudoParameters, StackDefinition, StackSource, diagnose,
-};
+use hearth::template::{EnvironmentSent, PseudoParameters, StackDefinition, StackSource};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -66,27 +65,36 @@ fn templates_come_to_what_heat_makes_of_them() {
 
 #[test]
 fn what_is_wrong_is_found_where_it_stands() {
-    let registry = Registry::built_in().unwrap();
     let mut wrong = Vec::new();
     for path in templates("diagnose") {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let documents = Documents {
-            template: (name, std::fs::read_to_string(&path).unwrap()),
-            environments: Vec::new(),
-            parameters: JsonMap::new(),
-            files: BTreeMap::new(),
-        };
-        let diagnosis =
-            diagnose(&documents, &pseudo(), &registry, &|definition| registry.validate(definition));
-        let lines = diagnosis.findings.iter().map(|finding| {
-            let (line, column) = finding.place.unwrap_or_default();
-            let meant = finding.suggestion.as_ref().map(|name| format!(" ({name}?)"));
-            let message = finding.message.replace('\n', "\n    ");
-            format!("{line}:{column}: {message}{}\n", meant.unwrap_or_default())
-        });
-        compare(&path.with_extension("txt"), &lines.collect::<String>(), &mut wrong);
+        for (format, extension) in [("text", "txt"), ("json", "json"), ("github", "github")] {
+            let expected = path.with_extension(extension);
+            if format == "text" || expected.exists() {
+                compare(&expected, &validated(&path, format), &mut wrong);
+            }
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What `hearth validate` prints of a template with the environments and parameters beside it.
+fn validated(template: &Path, format: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+    command.arg("validate").arg(template.file_name().unwrap()).args(["--format", format]);
+    command.current_dir(template.parent().unwrap()).env_remove("NO_COLOR");
+    for extension in ["env.yaml", "env2.yaml"] {
+        let environment = template.with_extension(extension);
+        if environment.exists() {
+            command.arg("-e").arg(environment.file_name().unwrap());
+        }
+    }
+    let given = std::fs::read_to_string(template.with_extension("given")).unwrap_or_default();
+    command.args(given.lines().flat_map(|line| ["-P", line]));
+    let output = command.output().unwrap();
+    let is_valid = !String::from_utf8_lossy(&output.stdout).contains("error");
+    let code = if is_valid { 0 } else { 1 };
+    assert_eq!(output.status.code(), Some(code), "{}: {output:?}", template.display());
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
@@ -189,7 +197,7 @@ fn resolve(
 
 /// The templates of a folder; environments and what is expected stand beside them.
 fn templates(folder: &str) -> Vec<PathBuf> {
-    files(folder, |name| name.ends_with(".yaml") && !name.ends_with(".env.yaml"))
+    files(folder, |name| name.ends_with(".yaml") && !name.contains(".env"))
 }
 
 fn files(folder: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {

@@ -20,7 +20,7 @@ use crate::template::value::{Datum, to_json_map};
 use crate::template::version::Version;
 use crate::template::{
     AttributeRead, CustomConstraintAsked, Facade, OutputDeclared, OutputValue, ResourceDeclared,
-    ResourceResolved, ResourceValues, TypeLookup, outputs, python, walk,
+    ResourceResolved, ResourceValues, TypeLookup, diagnose, outputs, python, walk,
 };
 pub(crate) use load::{Reading, Values};
 
@@ -93,13 +93,17 @@ impl StackDefinition {
         }
     }
 
-    /// Whether an error is only that a declared parameter has no value, where none is asked for.
+    /// Whether an error is only that a declared parameter has no value, where none is asked for, or
+    /// that something was set aside.
     fn is_open(&self, error: &TemplateError) -> bool {
         let is_missing =
             |name: &str| error.message == TemplateError::parameter_missing(name).message;
         match self.values {
             Values::Required => false,
-            Values::IfGiven => self.parameters.declared().any(|(name, _)| is_missing(name)),
+            Values::IfGiven => {
+                diagnose::follows(&error.message)
+                    || self.parameters.declared().any(|(name, _)| is_missing(name))
+            }
             Values::Unchecked => true,
         }
     }

@@ -164,3 +164,9 @@ pub(crate) fn names(version: &Version, position: Position) -> Vec<&'static str> 
     names.retain(|name| !matches!(find(version, position, name), Some(Kind::Removed)));
     names
 }
+
+/// Whether any version has a function of the name.
+pub(crate) fn is_known(name: &str) -> bool {
+    let mut all = [HOT, HOT_CONDITIONS, CFN, CFN_CONDITIONS].into_iter().flatten();
+    all.any(|entry| entry.name == name)
+}

@@ -51,6 +51,11 @@ impl ParameterType {
         TYPES.into_iter().find(|kind| kind.name_in(language) == name)
     }
 
+    /// All types as a language writes them.
+    pub(crate) fn names(language: Language) -> impl Iterator<Item = &'static str> {
+        TYPES.into_iter().map(move |kind| kind.name_in(language))
+    }
+
     fn name_in(self, language: Language) -> &'static str {
         match language {
             Language::Hot => self.name(),
@@ -302,7 +307,7 @@ fn read_constraints(
 }
 
 /// The kinds in the order in which Heat looks for them; of several in one item the first counts.
-const CONSTRAINT_KEYS: [&str; 7] = [
+pub(crate) const CONSTRAINT_KEYS: [&str; 7] = [
     "description",
     "modulo",
     "range",
