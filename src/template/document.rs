@@ -4,9 +4,10 @@
 use serde_json::Value;
 
 use super::error::{Outcome, TemplateError};
-use super::node::{Form, Node};
+use super::json;
+use super::node::Node;
 use super::value::Datum;
-use super::{json, yaml};
+use super::yaml::{self, YamlError};
 
 /// Heat's `max_template_size`.
 pub const TEMPLATE_SIZE_MAX_BYTES: usize = 512 * 1024;
@@ -34,31 +35,22 @@ pub(super) fn template(source: &Value) -> Outcome<Node> {
 
 /// Reads the text of a template; what is wrong with the text is a `ValueError`.
 pub(super) fn template_text(text: &str) -> Outcome<Node> {
-    let node = template_map(text)?;
-    if !SECTION_NAMES.iter().any(|name| node.get(name).is_some()) {
-        return Err(TemplateError::value("Template format version not found.").placed(node.place));
-    }
-    Ok(node)
-}
-
-/// Reads the text of what may be a template, whether it says so or not.
-pub(super) fn template_map(text: &str) -> Outcome<Node> {
     // Heat counts characters here, for all that its message says.
     check_size(text.chars().count())?;
     let node = match json::read(text) {
         Some(node) => node,
-        None => yaml::read(text)
-            .map_err(|error| {
-                let message = error.message(text);
-                let message = format!("Error parsing template [root stack] {message}");
-                placed(TemplateError::value(message), &error)
-            })?
-            .filter(|node| !node.is_null())
-            .unwrap_or_else(empty_map),
+        None => yaml::read(text).map_err(|error| {
+            refused(&error, text, |message| {
+                format!("Error parsing template [root stack] {message}")
+            })
+        })?,
     };
-    if node.as_map().is_none() {
+    let Some(map) = node.as_map() else {
         let error = TemplateError::value("The template is not a JSON object or YAML mapping.");
         return Err(error.placed(node.place));
+    };
+    if !SECTION_NAMES.iter().any(|name| map.contains_key(*name)) {
+        return Err(TemplateError::value("Template format version not found.").placed(node.place));
     }
     Ok(node)
 }
@@ -66,15 +58,19 @@ pub(super) fn template_map(text: &str) -> Outcome<Node> {
 /// Reads the text of an environment; what is wrong with it is a `ValueError`.
 pub(super) fn environment_text(text: &str) -> Outcome<Node> {
     check_size(text.chars().count())?;
-    let node = yaml::read(text)
-        .map_err(|error| placed(TemplateError::value(error.message(text)), &error))?
-        .filter(|node| !node.is_null())
-        .unwrap_or_else(empty_map);
+    let node = yaml::read(text).map_err(|error| refused(&error, text, |message| message))?;
     if node.as_map().is_none() {
         let message = "The environment is not a valid YAML mapping data type.";
         return Err(TemplateError::value(message).placed(node.place));
     }
     Ok(node)
+}
+
+/// An error of the reader; what is wrong with the YAML is said in a sentence about it.
+fn refused(error: &YamlError, text: &str, say: impl Fn(String) -> String) -> TemplateError {
+    let message = error.message(text);
+    let message = if error.is_of_syntax() { say(message) } else { message };
+    TemplateError::value(message).placed(error.place().unwrap_or_default())
 }
 
 /// A document as YAML, in the order of its maps; reading the text gives the same document.
@@ -84,11 +80,8 @@ pub fn yaml_text(document: &Value) -> String {
 
 /// The files that a template or environment names with `get_file`.
 pub fn files_named(text: &str) -> Vec<String> {
-    let node = json::read(text)
-        .map(Ok)
-        .unwrap_or_else(|| yaml::read(text).map(|node| node.unwrap_or_default()));
     let mut names = Vec::new();
-    if let Ok(node) = node {
+    if let Some(node) = json::read(text).or_else(|| yaml::read(text).ok()) {
         collect_files(&node, &mut names);
     }
     names
@@ -113,14 +106,6 @@ pub(super) fn bad_request(what: &str, error: TemplateError) -> TemplateError {
     }
     let place = error.place.unwrap_or_default();
     TemplateError::new("HTTPBadRequest", format!("{what}: {}", error.message)).placed(place)
-}
-
-fn placed(error: TemplateError, yaml: &yaml::YamlError) -> TemplateError {
-    error.placed(yaml.place.or(yaml.context_place).unwrap_or_default())
-}
-
-fn empty_map() -> Node {
-    Node { form: Form::Map(Default::default()), ..Node::default() }
 }
 
 fn check_size(size: usize) -> Outcome<()> {

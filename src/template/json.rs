@@ -89,7 +89,7 @@ impl Reader<'_> {
             Some(b'"') => Form::Text(self.string()?),
             _ => match words.into_iter().find(|(word, _)| self.take(word).is_some()) {
                 Some((_, form)) => form,
-                None => self.number().ok_or_else(|| self.problem("Expecting value"))?,
+                None => self.number()?,
             },
         };
         Ok(Node { place, key_place: place, form })
@@ -175,14 +175,17 @@ impl Reader<'_> {
                         b'u' => "Invalid \\uXXXX escape",
                         _ => "Invalid \\escape",
                     };
-                    out.push(self.escape().ok_or(Problem { what, at })?);
+                    let lone = Problem { what: "Half of a surrogate pair stands alone", at };
+                    let code = self.escape().ok_or(Problem { what, at })?;
+                    out.push(char::from_u32(code).ok_or(lone)?);
                 }
                 _ => return Err(self.problem("Invalid control character at")),
             }
         }
     }
 
-    fn escape(&mut self) -> Option<char> {
+    /// The code of an escaped character; that of half of a pair if it stands alone.
+    fn escape(&mut self) -> Option<u32> {
         self.skip(1);
         let c = self.peek()?;
         if c != b'u' {
@@ -196,20 +199,16 @@ impl Reader<'_> {
                 _ => return None,
             };
             self.skip(1);
-            return Some(c);
+            return Some(u32::from(c));
         }
         let high = self.unit()?;
         if !(0xd800..0xdc00).contains(&high) || !self.text[self.at..].starts_with("\\u") {
-            return Some(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER));
+            return Some(high);
         }
-        let (at, place) = (self.at, self.place);
         self.skip(1);
         let low = self.unit()?;
-        if (0xdc00..0xe000).contains(&low) {
-            return char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
-        }
-        (self.at, self.place) = (at, place);
-        Some(char::REPLACEMENT_CHARACTER)
+        let is_pair = (0xdc00..0xe000).contains(&low);
+        Some(if is_pair { 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00) } else { high })
     }
 
     /// The four digits after `\u`.
@@ -223,18 +222,19 @@ impl Reader<'_> {
         Some(unit)
     }
 
-    fn number(&mut self) -> Option<Form> {
+    fn number(&mut self) -> Read<Form> {
+        let expecting = self.problem("Expecting value");
         let rest = &self.text.as_bytes()[self.at..];
         let digits = |from: usize| {
             rest[from.min(rest.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count()
         };
         let sign = usize::from(rest.first() == Some(&b'-'));
-        let whole = match rest.get(sign)? {
-            b'0' => 1,
+        let whole = match rest.get(sign) {
+            Some(b'0') => 1,
             _ => digits(sign),
         };
         if whole == 0 {
-            return None;
+            return Err(expecting);
         }
         let mut end = sign + whole;
         let mut is_float = false;
@@ -251,12 +251,12 @@ impl Reader<'_> {
             }
         }
         let text = &self.text[self.at..self.at + end];
-        let form = match python::int_of(text).filter(|_| !is_float) {
-            Some(number) => Form::Int(number),
-            None => Form::Float(text.parse().ok()?),
+        let form = match is_float {
+            true => Form::Float(text.parse().map_err(|_| expecting)?),
+            false => Form::Int(text.parse().map_err(|_| self.problem(python::INT_TOO_LARGE))?),
         };
         self.skip(end);
-        Some(form)
+        Ok(form)
     }
 }
 
@@ -281,6 +281,8 @@ mod tests {
         check("{a: 1}", None);
         check("[01]", None);
         check("\"a\nb\"", None);
+        check(r#""\ud83d""#, None);
+        check(&"1".repeat(40), None);
         check("", None);
     }
 }

@@ -3,8 +3,6 @@
 
 use std::fmt::Write;
 
-use super::error::{Outcome, TemplateError};
-use super::functions::index;
 use super::value::Datum;
 
 /// `str(value)`: text as it is, everything else as `repr`.
@@ -188,43 +186,45 @@ fn write_json_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// `value[key]`.
-pub(crate) fn item(value: &Datum, key: &Datum) -> Outcome<Datum> {
-    let kind = type_name(key);
-    let at = |length: usize| {
-        let position = match key {
-            Datum::Int(number) => *number,
-            Datum::Bool(truth) => i128::from(*truth),
-            Datum::Null | Datum::Float(_) | Datum::Text(_) | Datum::List(_) | Datum::Map(_) => {
-                return Err(TemplateError::kind(match value {
-                    Datum::Text(_) => format!("string indices must be integers, not '{kind}'"),
-                    _ => format!("list indices must be integers or slices, not {kind}"),
-                }));
-            }
-        };
-        index(length, position).ok_or_else(|| {
-            let what = if matches!(value, Datum::Text(_)) { "string" } else { "list" };
-            TemplateError::new("IndexError", format!("{what} index out of range"))
-        })
+/// The refusal of an integer that does not fit here; Python's have no bound.
+pub(crate) const INT_TOO_LARGE: &str = "An integer has more than the 38 digits that are supported";
+
+/// What Python says of a text that cannot be encoded: a run of characters from a code up.
+pub(crate) fn encode_problem(text: &str, codec: &str, limit: u32) -> String {
+    let is_outside = |c: &char| u32::from(*c) >= limit;
+    let start = text.chars().position(|c| is_outside(&c)).unwrap_or_default();
+    let run: String = text.chars().skip(start).take_while(is_outside).collect();
+    let what = match run.chars().count() {
+        0 | 1 => format!("character {} in position {start}", escaped(&run)),
+        more => format!("characters in position {start}-{}", start + more - 1),
     };
-    match value {
-        Datum::Map(_) if matches!(key, Datum::List(_) | Datum::Map(_)) => {
-            Err(TemplateError::kind(format!("unhashable type: '{kind}'")))
-        }
-        Datum::Map(map) => key
-            .as_text()
-            .and_then(|key| map.get(key).cloned())
-            .ok_or_else(|| TemplateError::new("KeyError", repr(key))),
-        Datum::List(items) => Ok(items[at(items.len())?].clone()),
-        Datum::Text(text) => {
-            let characters: Vec<char> = text.chars().collect();
-            Ok(Datum::Text(characters[at(characters.len())?].to_string()))
-        }
-        Datum::Null | Datum::Bool(_) | Datum::Int(_) | Datum::Float(_) => {
-            let kind = type_name(value);
-            Err(TemplateError::kind(format!("'{kind}' object is not subscriptable")))
-        }
-    }
+    format!("'{codec}' codec can't encode {what}: ordinal not in range({limit})")
+}
+
+/// A text as Python writes it in ASCII.
+fn escaped(text: &str) -> String {
+    let mut out = String::from("'");
+    text.chars().for_each(|c| escape(&mut out, c));
+    out + "'"
+}
+
+/// `bytes.decode("utf-8")`; the error is Python's.
+pub(crate) fn utf8(bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let start = error.utf8_error().valid_up_to();
+        let rest = &error.as_bytes()[start..];
+        let length = error.utf8_error().error_len();
+        let reason = match (length, rest[0]) {
+            (None, _) => "unexpected end of data",
+            (Some(_), 0xc2..=0xf4) => "invalid continuation byte",
+            (Some(_), _) => "invalid start byte",
+        };
+        let what = match length.unwrap_or(rest.len()) {
+            1 => format!("byte 0x{:02x} in position {start}", rest[0]),
+            more => format!("bytes in position {start}-{}", start + more - 1),
+        };
+        format!("'utf-8' codec can't decode {what}: {reason}")
+    })
 }
 
 /// `type(value).__name__`.

@@ -7,14 +7,9 @@ use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Form;
 use crate::template::value::Datum;
-use crate::template::walk;
 
 #[derive(Debug)]
-struct Not {
-    call: Call,
-    /// Whether the condition stands in a list, alone.
-    in_list: bool,
-}
+struct Not(Call);
 
 /// `and` ends at the first item that is false, `or` at the first that is true.
 #[derive(Debug)]
@@ -29,16 +24,7 @@ pub(super) fn parse_not(call: Call) -> Outcome<Arc<dyn Function>> {
         let message = format!("Argument to \"{}\" must be a condition", call.name);
         return Err(TemplateError::value(message));
     }
-    Ok(Arc::new(Not { call, in_list: false }))
-}
-
-/// Parses `Fn::Not: [condition]`.
-pub(super) fn parse_not_of_list(call: Call) -> Outcome<Arc<dyn Function>> {
-    if call.args.as_list().is_none_or(|items| items.len() != 1) {
-        let message = format!("Arguments to \"{}\" must be of the form: [condition]", call.name);
-        return Err(TemplateError::value(message));
-    }
-    Ok(Arc::new(Not { call, in_list: true }))
+    Ok(Arc::new(Not(call)))
 }
 
 /// Parses `and: [condition, condition, …]`.
@@ -66,14 +52,11 @@ fn chain(call: Call, ends_at: bool) -> Outcome<Arc<dyn Function>> {
 
 impl Function for Not {
     fn call(&self) -> &Call {
-        &self.call
+        &self.0
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let condition = match self.args().as_list() {
-            Some([condition]) if self.in_list => walk::resolve(condition, scope)?,
-            _ => scope.args(self)?,
-        };
+        let condition = scope.args(self)?;
         Ok(Some(Datum::Bool(!scope.holds(&condition)?)))
     }
 }

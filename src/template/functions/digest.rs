@@ -93,21 +93,10 @@ fn hash(algorithm: &str, bytes: &[u8]) -> Vec<u8> {
 
 /// The text in Latin-1, as Heat encodes it before hashing.
 fn latin_1(text: &str) -> Outcome<Vec<u8>> {
-    text.chars()
-        .enumerate()
-        .map(|(at, c)| {
-            u8::try_from(u32::from(c)).map_err(|_| {
-                TemplateError::new(
-                    "UnicodeEncodeError",
-                    format!(
-                        "'latin-1' codec can't encode character {} in position {at}: ordinal not \
-                         in range(256)",
-                        python::quoted(&c.to_string())
-                    ),
-                )
-            })
-        })
-        .collect()
+    text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect::<Option<_>>().ok_or_else(|| {
+        let problem = python::encode_problem(text, "latin-1", 256);
+        TemplateError::new("UnicodeEncodeError", problem)
+    })
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

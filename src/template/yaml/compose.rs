@@ -3,9 +3,12 @@
 
 use std::collections::HashMap;
 
-use super::scanner::{Event, EventKind, Scanner};
-use super::{DEPTH_MAX, YamlError, resolver};
+use super::error::YamlError;
+use super::event::{Event, EventKind, Events};
+use super::tag::Tag;
+use super::{DEPTH_MAX, resolver};
 use crate::template::node::Place;
+use crate::template::python;
 
 /// A node of the graph, by its number.
 pub(super) type NodeId = usize;
@@ -18,7 +21,7 @@ pub(super) struct Graph {
 
 /// A node with its tag.
 pub(super) struct Tagged {
-    pub(super) tag: String,
+    pub(super) tag: Tag,
     pub(super) place: Place,
     pub(super) body: Body,
 }
@@ -41,67 +44,61 @@ impl Body {
     }
 }
 
-/// Composes the one document of a text.
-pub(super) fn compose(text: &str) -> Result<Option<Graph>, YamlError> {
-    let mut composer = Composer {
-        scanner: Scanner::new(text)?,
-        nodes: Vec::new(),
-        anchors: HashMap::new(),
-        depth: 0,
-    };
-    composer.single()
+/// Composes the one document of a text; `None` if there is none.
+pub(super) fn compose(events: impl Events) -> Result<Option<Graph>, YamlError> {
+    Composer { events, nodes: Vec::new(), anchors: HashMap::new(), depth: 0 }.single()
 }
 
-struct Composer<'text> {
-    scanner: Scanner<'text>,
+struct Composer<E> {
+    events: E,
     nodes: Vec<Tagged>,
     anchors: HashMap<String, NodeId>,
     depth: usize,
 }
 
-impl Composer<'_> {
-    fn single(&mut self) -> Result<Option<Graph>, YamlError> {
-        self.scanner.next()?; // the start of the stream
-        let first = self.scanner.next()?;
+impl<E: Events> Composer<E> {
+    fn single(mut self) -> Result<Option<Graph>, YamlError> {
+        self.events.next()?; // the start of the stream
+        let first = self.events.next()?;
         if matches!(first.kind, EventKind::StreamEnd) {
             return Ok(None);
         }
-        let event = self.scanner.next()?;
+        let event = self.events.next()?;
         let root = self.node(event)?;
-        self.scanner.next()?; // the end of the document
-        let after = self.scanner.next()?;
+        self.events.next()?; // the end of the document
+        let after = self.events.next()?;
         if !matches!(after.kind, EventKind::StreamEnd) {
+            let start = self.nodes[root].place;
             return Err(YamlError::at(after.place, "but found another document")
-                .during("expected a single document in the stream", first.place));
+                .since("expected a single document in the stream", start));
         }
-        Ok(Some(Graph { nodes: std::mem::take(&mut self.nodes), root }))
+        Ok(Some(Graph { nodes: self.nodes, root }))
     }
 
     fn node(&mut self, event: Event) -> Result<NodeId, YamlError> {
         let place = event.place;
         match event.kind {
-            EventKind::Alias { anchor } => {
-                self.anchors.get(&anchor).copied().ok_or_else(|| {
-                    YamlError::at(place, format!("found undefined alias '{anchor}'"))
-                })
-            }
+            EventKind::Alias { anchor } => self.anchors.get(&anchor).copied().ok_or_else(|| {
+                let anchor = python::quoted(&anchor);
+                YamlError::at(place, format!("found undefined alias {anchor}"))
+            }),
             EventKind::Scalar { anchor, tag, text, plain } => {
-                // A lone `!` makes even a quoted scalar plain, and the scanner says so.
+                // A lone `!` makes even a quoted scalar plain, and the event says so.
                 let tag = match tag.filter(|tag| tag != "!") {
-                    Some(tag) => tag,
-                    None if plain => resolver::implicit_tag(&text).to_owned(),
-                    None => resolver::STR.to_owned(),
+                    Some(tag) => Tag::from(tag),
+                    None if plain => resolver::implicit_tag(&text),
+                    None => Tag::Str,
                 };
-                Ok(self.add(anchor, Tagged { tag, place, body: Body::Scalar(text) }))
+                self.add(anchor, Tagged { tag, place, body: Body::Scalar(text) })
             }
             EventKind::SequenceStart { anchor, tag } => {
                 self.enter(place)?;
-                let tag = explicit(tag, resolver::SEQ);
+                let tag = explicit(tag, Tag::Seq);
                 // An alias inside may refer to the sequence: it has its number before its items.
-                let id = self.add(anchor, Tagged { tag, place, body: Body::Sequence(Vec::new()) });
+                let id = self.add(anchor, Tagged { tag, place, body: Body::Sequence(vec![]) })?;
                 let mut items = Vec::new();
                 loop {
-                    let event = self.scanner.next()?;
+                    let event = self.events.next()?;
                     if matches!(event.kind, EventKind::SequenceEnd) {
                         break;
                     }
@@ -113,16 +110,16 @@ impl Composer<'_> {
             }
             EventKind::MappingStart { anchor, tag } => {
                 self.enter(place)?;
-                let tag = explicit(tag, resolver::MAP);
-                let id = self.add(anchor, Tagged { tag, place, body: Body::Mapping(Vec::new()) });
+                let tag = explicit(tag, Tag::Map);
+                let id = self.add(anchor, Tagged { tag, place, body: Body::Mapping(vec![]) })?;
                 let mut entries = Vec::new();
                 loop {
-                    let event = self.scanner.next()?;
+                    let event = self.events.next()?;
                     if matches!(event.kind, EventKind::MappingEnd) {
                         break;
                     }
                     let key = self.node(event)?;
-                    let event = self.scanner.next()?;
+                    let event = self.events.next()?;
                     entries.push((key, self.node(event)?));
                 }
                 self.depth -= 1;
@@ -138,25 +135,32 @@ impl Composer<'_> {
         }
     }
 
-    fn add(&mut self, anchor: Option<String>, node: Tagged) -> NodeId {
+    fn add(&mut self, anchor: Option<String>, node: Tagged) -> Result<NodeId, YamlError> {
         let id = self.nodes.len();
-        self.nodes.push(node);
         if let Some(anchor) = anchor {
-            self.anchors.insert(anchor, id);
+            let quoted = python::quoted(&anchor);
+            if let Some(first) = self.anchors.insert(anchor, id) {
+                let first_place = self.nodes[first].place;
+                let doing = format!("found duplicate anchor {quoted}; first occurrence");
+                return Err(
+                    YamlError::at(node.place, "second occurrence").since(doing, first_place)
+                );
+            }
         }
-        id
+        self.nodes.push(node);
+        Ok(id)
     }
 
     fn enter(&mut self, place: Place) -> Result<(), YamlError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            let problem = format!("collections are nested deeper than {DEPTH_MAX}");
-            return Err(YamlError::at(place, problem));
+            let message = format!("Collections are nested deeper than {DEPTH_MAX} levels");
+            return Err(YamlError::limit(place, message));
         }
         Ok(())
     }
 }
 
-fn explicit(tag: Option<String>, implicit: &str) -> String {
-    tag.filter(|tag| tag != "!").unwrap_or_else(|| implicit.to_owned())
+fn explicit(tag: Option<String>, implicit: Tag) -> Tag {
+    tag.filter(|tag| tag != "!").map_or(implicit, Tag::from)
 }

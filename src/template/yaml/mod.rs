@@ -2,16 +2,24 @@
 //! duplicate keys wins, dates stay text as Heat wants them. Everything is bounded: bytes by the
 //! caller, depth and what aliases expand to here.
 
+mod assemble;
 mod compose;
 mod construct;
 pub(crate) mod emit;
+mod error;
+mod event;
+mod libyaml;
+mod pure;
 mod resolver;
 mod scalars;
-mod scanner;
+mod tag;
+mod timestamp;
 
-use std::fmt;
-
-use super::node::{Node, Place};
+use self::compose::compose;
+use self::construct::construct;
+pub(super) use self::error::YamlError;
+use self::scalars::Timestamps;
+use super::node::{Form, Node};
 
 /// How deep collections may nest. Stored templates pass a JSON reader that stops at 128.
 pub(super) const DEPTH_MAX: usize = 100;
@@ -22,148 +30,39 @@ pub(super) const ALIAS_NODES_MAX: usize = 100_000;
 /// How many bytes of text aliases may add to a document.
 pub(super) const ALIAS_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// Reads the one document of a text; an empty text is `None`.
-pub(super) fn read(text: &str) -> Result<Option<Node>, YamlError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let composed = match compose::compose(text) {
-        // PyYAML's own scanner, which Heat tries next, joins two escapes to one character.
-        Err(error) if error.problem == INVALID_ESCAPE => match joined_surrogates(text) {
-            Some(joined) => compose::compose(&joined)?,
-            None => return Err(error),
+/// Reads the one document of a text, of which nothing is an empty map.
+pub(super) fn read(text: &str) -> Result<Node, YamlError> {
+    match read_with_libyaml(text) {
+        Ok(Some(node)) if !node.is_null() => Ok(node),
+        Ok(_) => Ok(Node { form: Form::Map(Default::default()), ..Node::default() }),
+        // What the second reader accepts counts, nothing and dates as what they are.
+        Err(error) if error.is_of_syntax() => match compose(pure::Parser::new(text)?)? {
+            Some(graph) => construct(graph, Timestamps::Dates),
+            None => Ok(Node::default()),
         },
-        other => other?,
-    };
-    let Some(graph) = composed else { return Ok(None) };
-    construct::construct(graph).map(Some)
-}
-
-const INVALID_ESCAPE: &str = "found invalid Unicode character escape code";
-
-/// The text with escaped surrogate pairs (`\ud83d\ude00`) escaped as what they mean
-/// (`\U0001f600`); `None` if it has none.
-fn joined_surrogates(text: &str) -> Option<String> {
-    let mut joined = String::with_capacity(text.len());
-    let mut rest = text;
-    let unit = |text: &str| {
-        let digits = text.strip_prefix("\\u")?.get(..4)?;
-        u32::from_str_radix(digits, 16).ok()
-    };
-    while let Some(at) = rest.find("\\u") {
-        let (before, escape) = rest.split_at(at);
-        joined.push_str(before);
-        let pair = unit(escape).zip(escape.get(6..).and_then(unit));
-        match pair {
-            Some((high @ 0xd800..=0xdbff, low @ 0xdc00..=0xdfff)) => {
-                let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                joined.push_str(&format!("\\U{code:08x}"));
-                rest = &escape[12..];
-            }
-            _ => {
-                joined.push_str("\\u");
-                rest = &escape[2..];
-            }
-        }
-    }
-    joined.push_str(rest);
-    (joined != text).then_some(joined)
-}
-
-/// Why a text is no YAML, as PyYAML words it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct YamlError {
-    pub(super) context: String,
-    pub(super) context_place: Option<Place>,
-    pub(super) problem: String,
-    pub(super) place: Option<Place>,
-}
-
-impl YamlError {
-    fn plain(problem: &str) -> Self {
-        Self {
-            context: String::new(),
-            context_place: None,
-            problem: problem.to_owned(),
-            place: None,
-        }
-    }
-
-    fn at(place: Place, problem: impl Into<String>) -> Self {
-        Self {
-            context: String::new(),
-            context_place: None,
-            problem: problem.into(),
-            place: Some(place),
-        }
-    }
-
-    fn during(mut self, context: &str, place: Place) -> Self {
-        context.clone_into(&mut self.context);
-        self.context_place = Some(place);
-        self
-    }
-
-    /// The whole message, with the lines that it is about.
-    pub(super) fn message(&self, text: &str) -> String {
-        let mut lines = Vec::new();
-        if !self.context.is_empty() {
-            lines.push(self.context.clone());
-            let same_line = self.place.map(|p| p.line) == self.context_place.map(|p| p.line);
-            if let Some(place) = self.context_place.filter(|_| !same_line || self.place.is_none()) {
-                lines.push(mark(text, place));
-            }
-        }
-        if !self.problem.is_empty() {
-            lines.push(self.problem.clone());
-        }
-        lines.extend(self.place.map(|place| mark(text, place)));
-        lines.join("\n")
+        Err(error) => Err(error),
     }
 }
 
-impl fmt::Display for YamlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message(""))
-    }
-}
-
-/// A place with its line and a pointer, as PyYAML prints it.
-fn mark(text: &str, place: Place) -> String {
-    let head = format!("  in \"<unicode string>\", line {}, column {}:", place.line, place.column);
-    let Some(line) = text.lines().nth(place.line as usize - 1) else { return head };
-    let (snippet, pointer) = window(line, place.column as usize - 1);
-    format!("{head}\n    {snippet}\n    {}^", " ".repeat(pointer))
-}
-
-/// The part of a long line around a column, and where the column is in it.
-fn window(line: &str, column: usize) -> (String, usize) {
-    const HALF: usize = 36;
-    let chars: Vec<char> = line.chars().collect();
-    let (mut start, mut end) = (0, chars.len());
-    let (mut head, mut tail) = ("", "");
-    if column > HALF {
-        (head, start) = (" ... ", column - HALF + 5);
-    }
-    if end > column + HALF {
-        (tail, end) = (" ... ", column + HALF - 5);
-    }
-    start = start.min(chars.len());
-    let middle: String = chars[start..end.max(start)].iter().collect();
-    (format!("{head}{middle}{tail}"), (head.len() + column).saturating_sub(start))
+fn read_with_libyaml(text: &str) -> Result<Option<Node>, YamlError> {
+    let Some(graph) = compose(libyaml::Scanner::new(text)?)? else { return Ok(None) };
+    construct(graph, Timestamps::Text).map(Some)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::template::node::Place;
     use crate::template::python;
 
     fn check(text: &str, expected: &str) {
-        let value = read(text).unwrap().unwrap().to_datum();
+        let value = read(text).unwrap().to_datum();
         assert_eq!(python::repr(&value), expected, "{text}");
     }
 
     fn refused(text: &str, problem: &str) {
-        let error = read(text).unwrap_err();
-        assert!(error.problem.contains(problem), "{text}: {error:?}");
+        let message = read(text).unwrap_err().message(text);
+        assert!(message.contains(problem), "{text}: {message}");
     }
 
     #[test]
@@ -219,8 +118,8 @@ mod tests {
         refused("[a]: b\n", "found unhashable key");
         refused("a: *b", "found undefined alias 'b'");
         refused("a\n---\nb", "but found another document");
-        refused("&a [*a]", "recursive");
-        refused("a: [", "did not find expected node content");
+        refused("&a [*a]", "stands within what it refers to");
+        refused("a: [", "expected the node content, but found '<stream end>'");
     }
 
     #[test]
@@ -230,12 +129,12 @@ mod tests {
         for level in 1..30 {
             bomb += &format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1);
         }
-        refused(&bomb, "aliases");
+        refused(&bomb, "Aliases");
     }
 
     #[test]
     fn nodes_know_where_they_stand() {
-        let node = read("a:\n  bc: [1, two]\n").unwrap().unwrap();
+        let node = read("a:\n  bc: [1, two]\n").unwrap();
         let list = node.get("a").and_then(|a| a.get("bc")).unwrap();
         assert_eq!(list.key_place, Place { line: 2, column: 3 });
         assert_eq!(list.as_list().unwrap()[1].place, Place { line: 2, column: 11 });

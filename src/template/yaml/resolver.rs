@@ -1,34 +1,23 @@
 //! The tag of a plain scalar, by its looks: PyYAML's implicit resolvers, in their order.
 
-pub(super) const STR: &str = "tag:yaml.org,2002:str";
-pub(super) const SEQ: &str = "tag:yaml.org,2002:seq";
-pub(super) const MAP: &str = "tag:yaml.org,2002:map";
-pub(super) const NULL: &str = "tag:yaml.org,2002:null";
-pub(super) const BOOL: &str = "tag:yaml.org,2002:bool";
-pub(super) const INT: &str = "tag:yaml.org,2002:int";
-pub(super) const FLOAT: &str = "tag:yaml.org,2002:float";
-pub(super) const TIMESTAMP: &str = "tag:yaml.org,2002:timestamp";
-pub(super) const MERGE: &str = "tag:yaml.org,2002:merge";
-pub(super) const VALUE: &str = "tag:yaml.org,2002:value";
-pub(super) const BINARY: &str = "tag:yaml.org,2002:binary";
-pub(super) const SET: &str = "tag:yaml.org,2002:set";
-pub(super) const OMAP: &str = "tag:yaml.org,2002:omap";
-pub(super) const PAIRS: &str = "tag:yaml.org,2002:pairs";
-const YAML: &str = "tag:yaml.org,2002:yaml";
+use super::tag::Tag;
+use super::timestamp;
 
-/// The tag that a plain scalar gets. Dates stay text in Heat, so they are not told apart.
-pub(super) fn implicit_tag(text: &str) -> &'static str {
+/// The tag that a plain scalar gets.
+pub(super) fn implicit_tag(text: &str) -> Tag {
     // Python's `$` also matches before a newline at the end; a plain scalar has none.
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => NULL,
+        "" | "~" | "null" | "Null" | "NULL" => Tag::Null,
         "yes" | "Yes" | "YES" | "no" | "No" | "NO" | "true" | "True" | "TRUE" | "false"
-        | "False" | "FALSE" | "on" | "On" | "ON" | "off" | "Off" | "OFF" => BOOL,
-        "<<" => MERGE,
-        "=" => VALUE,
-        "!" | "&" | "*" => YAML,
-        _ if is_float(text) => FLOAT,
-        _ if is_int(text) => INT,
-        _ => STR,
+        | "False" | "FALSE" | "on" | "On" | "ON" | "off" | "Off" | "OFF" => Tag::Bool,
+        "<<" => Tag::Merge,
+        "=" => Tag::Value,
+        "!" | "&" | "*" => Tag::Other("tag:yaml.org,2002:yaml".to_owned()),
+        _ if !text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) => Tag::Str,
+        _ if is_float(text) => Tag::Float,
+        _ if is_int(text) => Tag::Int,
+        _ if timestamp::looks_like_one(text) => Tag::Timestamp,
+        _ => Tag::Str,
     }
 }
 

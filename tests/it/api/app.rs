@@ -86,6 +86,7 @@ impl App {
                 build_revision: "unknown".into(),
                 host: "here".into(),
                 hidden_stack_tags: vec!["hidden".into()],
+                region: "RegionOne".into(),
                 workers: Some(1),
             },
         };
