@@ -12,11 +12,12 @@ use super::directory::Directory;
 use super::preview::{self, Preview};
 use super::project::ProjectCommand;
 use super::project_actor::HolderOf;
+use super::resource::{Resource, ResourceCommand};
 use super::services::{EngineLimits, Services};
 use super::shell::{Ask, Inhabit, Receipt, fold};
-use super::stack::{Create, Known, Revise, StackCommand};
-use super::stack_actor::{Drop, Stand};
-use super::{definition, resource::Resource, source};
+use super::stack::{Create, Known, Revise, StackCommand, refuse_resting};
+use super::stack_actor::{Drop, ResourceNamed, Stand};
+use super::{definition, source};
 use crate::clock::Clock;
 use crate::events::log::EventLog;
 use crate::events::vault::Vault;
@@ -122,7 +123,7 @@ impl Engine {
         ask: UpdateStack,
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
-        refuse_deleting(&standing)?;
+        refuse_resting(standing.action)?;
         let former = self.source(&standing).await?;
         let source = source::updated(&ask, &former);
         let known = self.prepare(who, &source, stack, &standing.name).await?;
@@ -169,6 +170,34 @@ impl Engine {
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
     }
 
+    /// Suspends, resumes or checks the stack; in the middle of another action, once that is over.
+    pub async fn act_on_stack(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        action: Action,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        self.services.credentials.ensure(&self.services, who).await?;
+        let receipt = self.ask_stack(stack, who, || StackCommand::Act { action }).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Notes that a resource is well or is not, from somebody who knows.
+    pub async fn mark_resource(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+        healthy: bool,
+        reason: &str,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let command = || ResourceCommand::Mark { healthy, reason: reason.to_owned() };
+        let receipt = self.ask_resource(stack, who, name, command).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
     /// Refuses a definition whose resources require one another in a circle.
     pub fn check_graph(&self, definition: &StackDefinition) -> Result<(), Refusal> {
         definition::dependencies(&self.services, definition).map(|_| ())
@@ -199,7 +228,7 @@ impl Engine {
         ask: &UpdateStack,
     ) -> Result<Preview, Refusal> {
         let standing = self.standing(who, stack).await?;
-        refuse_deleting(&standing)?;
+        refuse_resting(standing.action)?;
         let former = self.source(&standing).await?;
         let source = source::updated(ask, &former);
         let known = self.prepare(who, &source, stack, &standing.name).await?;
@@ -366,6 +395,27 @@ impl Engine {
         Err(Refusal::unavailable("The engine does not answer at present."))
     }
 
+    /// Sends a command to the incarnation that counts for a name.
+    async fn ask_resource(
+        &self,
+        stack: StackId,
+        who: &Requester,
+        name: &ResourceName,
+        command: impl Fn() -> ResourceCommand,
+    ) -> Result<Receipt, Refusal> {
+        for _ in 0..SENDS_MAX {
+            let Some(address) = self.services.directory.stack(stack) else { break };
+            let Ok(resource) = address.send(ResourceNamed(name.clone())).await else { continue };
+            let Some(resource) = resource else {
+                return Err(Refusal::not_found("Resource", name));
+            };
+            if let Ok(answer) = resource.send(Ask { command: command(), meta: who.meta() }).await {
+                return answer;
+            }
+        }
+        Err(Refusal::unavailable("The engine does not answer at present."))
+    }
+
     async fn source(&self, standing: &Standing) -> Result<StackSource, Refusal> {
         definition::open(&self.services, standing.id, &standing.revision)
             .await
@@ -421,14 +471,4 @@ const STACK_NAME_MAX: usize = 255;
 
 fn name_taken(name: &StackName) -> Refusal {
     Refusal::new("StackExists", format!("The Stack ({name}) already exists."))
-}
-
-fn refuse_deleting(standing: &Standing) -> Result<(), Refusal> {
-    if standing.action == Action::Delete {
-        return Err(Refusal::new(
-            "NotSupported",
-            "Updating a stack when it is deleting is not supported.",
-        ));
-    }
-    Ok(())
 }

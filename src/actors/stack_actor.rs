@@ -186,6 +186,20 @@ fn child<'a>(
     })
 }
 
+/// Asks for the actor of the incarnation that counts for a name.
+#[derive(Message)]
+#[rtype(result = "Option<Addr<Shell<Resource>>>")]
+pub struct ResourceNamed(pub ResourceName);
+
+impl Handler<ResourceNamed> for Shell<Stack> {
+    type Result = Option<Addr<Shell<Resource>>>;
+
+    fn handle(&mut self, named: ResourceNamed, ctx: &mut Context<Self>) -> Self::Result {
+        let id = *self.machine.incarnations().get(&named.0)?;
+        Some(child(self, id, &named.0, ctx).clone())
+    }
+}
+
 impl Handler<ChildBroken> for Shell<Stack> {
     type Result = ();
 

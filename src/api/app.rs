@@ -133,7 +133,10 @@ fn v1(config: &mut web::ServiceConfig) {
         .service(known(&under("/outputs/{output}"), [get(outputs::show)]))
         .service(known(&under("/actions"), [("POST", web::post().to(actions::act))]))
         .service(known(&under("/resources"), [get(resources::list)]))
-        .service(known(&under("/resources/{resource}"), [get(resources::show)]))
+        .service(known(
+            &under("/resources/{resource}"),
+            [get(resources::show), ("PATCH", web::patch().to(resources::mark))],
+        ))
         .service(known(&under("/resources/{resource}/metadata"), [get(resources::metadata)]))
         .service(known(&under("/resources/{resource}/events"), [get(events::of_resource)]))
         .service(known(&under("/resources/{resource}/events/{event}"), [get(events::show)]))

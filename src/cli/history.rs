@@ -53,6 +53,7 @@ fn heading(stack: &StackLog) -> String {
         StackEvent::RevisionAccepted(_)
         | StackEvent::TraversalStarted(_)
         | StackEvent::ReplacementStarted(_)
+        | StackEvent::ActionDeferred(_)
         | StackEvent::TraversalSettled(_) => None,
     });
     match created {
@@ -140,6 +141,7 @@ fn stack_detail(event: StackEvent) -> String {
             body.revision,
             body.nodes.len()
         ),
+        StackEvent::ActionDeferred(body) => format!("{} once this is over", body.action),
         StackEvent::ReplacementStarted(body) => format!("{} by {}", body.name, body.new),
         StackEvent::TraversalSettled(body) => {
             format!("{} {}: {}", body.action, body.status, body.reason)
@@ -163,6 +165,10 @@ fn resource_detail(event: ResourceEvent) -> String {
         ResourceEvent::AttributesObserved(body) => {
             let names: Vec<&str> = body.attributes.keys().map(String::as_str).collect();
             names.join(", ")
+        }
+        ResourceEvent::HealthMarked(body) => {
+            let word = if body.healthy { "well" } else { "sick" };
+            format!("{word}: {}", body.reason)
         }
         ResourceEvent::ActionSettled(body) => {
             format!("{} {}: {}", body.action, body.status, body.reason)

@@ -111,6 +111,8 @@ fn resources_of(event: &StackEvent) -> Vec<(ResourceId, ResourceName)> {
         StackEvent::TraversalSettled(settled) => {
             settled.rows.iter().flatten().map(|row| (row.id, row.name.clone())).collect()
         }
-        StackEvent::StackCreated(_) | StackEvent::RevisionAccepted(_) => Vec::new(),
+        StackEvent::StackCreated(_)
+        | StackEvent::RevisionAccepted(_)
+        | StackEvent::ActionDeferred(_) => Vec::new(),
     }
 }

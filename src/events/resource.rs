@@ -22,6 +22,7 @@ events! {
         CreateRepeated = 1,
         ReplacementRequired = 1,
         AttributesObserved = 1,
+        HealthMarked = 1,
         ActionSettled = 1,
     }
 }
@@ -38,7 +39,8 @@ pub struct ActionStarted {
     /// The type as the template says it.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// The definition to be reached (none for DELETE, which keeps the former).
+    /// The definition to be reached (none for DELETE, SUSPEND, RESUME and CHECK, which keep
+    /// the former).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Definition>,
     /// When the traversal runs out of time.
@@ -128,6 +130,13 @@ pub struct ReplacementRequired {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttributesObserved {
     pub attributes: JsonMap,
+}
+
+/// Somebody who knows said that the resource is well (CHECK COMPLETE) or is not (CHECK FAILED).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HealthMarked {
+    pub healthy: bool,
+    pub reason: String,
 }
 
 /// The action is over.

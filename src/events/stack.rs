@@ -17,6 +17,7 @@ events! {
         RevisionAccepted = 1,
         TraversalStarted = 1,
         ReplacementStarted = 1,
+        ActionDeferred = 1,
         TraversalSettled = 1,
     }
 }
@@ -70,7 +71,7 @@ pub struct OutputDeclared {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraversalStarted {
     pub traversal: TraversalId,
-    /// CREATE, UPDATE, DELETE, ROLLBACK.
+    /// CREATE, UPDATE, DELETE, ROLLBACK, SUSPEND, RESUME, CHECK.
     pub action: Action,
     pub revision: StackRevision,
     /// One for each resource that the revision has (none for a DELETE).
@@ -124,6 +125,12 @@ pub struct ReplacementStarted {
     pub new: ResourceId,
     #[serde(rename = "type")]
     pub type_name: String,
+}
+
+/// SUSPEND, RESUME or CHECK was asked for during a traversal; it starts when that one is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActionDeferred {
+    pub action: Action,
 }
 
 /// A traversal is over. DELETE COMPLETE ends the stack.

@@ -71,6 +71,13 @@ pub(super) fn apply(
             set_state(db, id, state, &body.reason, physical_id)?;
             event_list::of_resource(db, event, &known, state, &body.reason, physical_id)
         }
+        ResourceEvent::HealthMarked(body) => {
+            let status = if body.healthy { Status::Complete } else { Status::Failed };
+            let state = (Action::Check, status);
+            let physical_id = known.physical_id.as_deref();
+            set_state(db, id, state, &body.reason, physical_id)?;
+            event_list::of_resource(db, event, &known, state, &body.reason, physical_id)
+        }
         ResourceEvent::ActionSettled(body) => {
             let state = (body.action, body.status);
             // The event of a deletion still says what was deleted.

@@ -98,6 +98,7 @@ pub(super) fn apply(
             event_list::of_stack_itself(db, event, number, (id, &name), state, &reason)?;
             resources::traversal_started(db, number, event, body)?;
         }
+        StackEvent::ActionDeferred(_) => {}
         StackEvent::ReplacementStarted(body) => {
             resources::replacement_started(db, event, body)?;
         }

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::clock::Moment;
 use crate::events::resource::Step;
-use crate::model::{JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName};
+use crate::model::{
+    Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName,
+};
 use crate::openstack::Session;
 
 /// What a driver is told of the resource it works on. Nothing in it is sealed.
@@ -42,7 +44,8 @@ pub enum Work {
         changed: BTreeSet<String>,
     },
     Delete,
-    Check,
+    /// SUSPEND, RESUME or CHECK of the object as it is.
+    Act(Action),
 }
 
 /// Whether the call may already have been made.
@@ -169,6 +172,11 @@ pub trait Driver: Send + Sync + 'static {
         before: &JsonMap,
         changed: &BTreeSet<String>,
     ) -> UpdateKind;
+
+    /// Whether the type does anything of its own for SUSPEND, RESUME or CHECK.
+    fn acts(&self, _action: Action) -> bool {
+        false
+    }
 
     /// Whether a FAILED resource is replaced by the next update (Heat's `needs_replace_failed`),
     /// asked of the cloud where the type keeps a live object. Default: replaced.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use hearth::model::Action;
 use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
@@ -53,11 +54,21 @@ async fn every_cut_of_a_journey_heals() {
     panic!("the journey makes more than {APPENDS_MAX} appends");
 }
 
-/// Create, update, delete; stops where the log does. Whether the end was reached.
+/// Create, suspend, resume, check, update, delete; stops where the log does. Whether the end was reached.
 async fn live(world: &World, log: &CutLog) -> Result<bool, ()> {
     let web = world.create("web", first_template()).await.map_err(|_| ())?;
     if !reached(world, log, &web, "CREATE_COMPLETE").await {
         return Ok(false);
+    }
+    for (action, end) in [
+        (Action::Suspend, "SUSPEND_COMPLETE"),
+        (Action::Resume, "RESUME_COMPLETE"),
+        (Action::Check, "CHECK_COMPLETE"),
+    ] {
+        let acted = world.engine.act_on_stack(&world.requester(), web.stack, action).await;
+        if !reached(world, log, &acted.map_err(|_| ())?, end).await {
+            return Ok(false);
+        }
     }
     let updated = world.update(web.stack, second_template()).await.map_err(|_| ())?;
     if !reached(world, log, &updated, "UPDATE_COMPLETE").await {

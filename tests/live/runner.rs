@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hearth::clock::{Clock, SystemClock};
-use hearth::model::JsonMap;
+use hearth::model::{Action, JsonMap};
 use hearth::openstack::Session;
 use hearth::resource_types::registry::Registry;
 use hearth::resource_types::{
@@ -117,7 +117,7 @@ impl Runner {
 
     /// Checks that the live object is well.
     pub(crate) async fn check(&self, made: &mut Made) {
-        let outcome = self.run(made, &Work::Check).await;
+        let outcome = self.run(made, &Work::Act(Action::Check)).await;
         assert_eq!(outcome, Ok(false), "{}", made.type_name);
     }
 

@@ -41,6 +41,16 @@ pub struct CleanUp {
     pub user_id: String,
 }
 
+/// Suspend, resume or check the resource as it is.
+#[derive(Clone, Debug)]
+pub struct Act {
+    pub traversal: TraversalId,
+    pub action: Action,
+    pub stack: StackIdentity,
+    pub deadline: Option<DateTime<Utc>>,
+    pub user_id: String,
+}
+
 /// What became of a beat.
 #[derive(Debug)]
 pub struct Answered {
@@ -56,6 +66,12 @@ pub struct Answered {
 pub enum ResourceCommand {
     Converge(Box<Converge>),
     CleanUp(CleanUp),
+    Act(Box<Act>),
+    /// Somebody who knows says that the resource is well, or is not.
+    Mark {
+        healthy: bool,
+        reason: String,
+    },
     /// Give up the action under way: `ACTION aborted (REASON)`.
     Cancel {
         reason: String,

@@ -8,7 +8,7 @@ mod state;
 mod story;
 
 pub use command::{
-    Answered, BeatCall, CleanUp, Converge, Outcome, Report, ResourceCommand, ResourceEffect,
+    Act, Answered, BeatCall, CleanUp, Converge, Outcome, Report, ResourceCommand, ResourceEffect,
     StackIdentity,
 };
 pub use state::{Call, Knowledge, Resource};

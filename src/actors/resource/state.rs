@@ -262,7 +262,7 @@ impl Aggregate for Resource {
                 self.name = started.name.clone();
                 self.type_name = started.type_name.clone();
                 self.user_id = started.user_id.clone();
-                if self.status == Status::Failed && started.definition.is_some() {
+                if self.status == Status::Failed && started.action != Action::Delete {
                     self.attempted = self.target.take().or(self.attempted.take());
                 }
                 let goes_on = self.traversal == Some(started.traversal);
@@ -311,7 +311,14 @@ impl Aggregate for Resource {
             ResourceEvent::AttributesObserved(observed) => {
                 self.attributes.extend(observed.attributes.clone());
             }
+            ResourceEvent::HealthMarked(marked) => {
+                self.action = Action::Check;
+                self.status = if marked.healthy { Status::Complete } else { Status::Failed };
+                self.reason = marked.reason.clone();
+                self.changed_at = at;
+            }
             ResourceEvent::ActionSettled(settled) => {
+                self.action = settled.action;
                 self.status = settled.status;
                 self.reason = settled.reason.clone();
                 self.physical_id = settled.physical_id.clone();
@@ -320,9 +327,11 @@ impl Aggregate for Resource {
                 self.settle_repetition(settled);
                 let complete = settled.status == Status::Complete;
                 if complete && settled.action != Action::Delete {
-                    self.definition = self.target.take().or(self.definition.take());
                     self.attributes = settled.attributes.clone();
-                    self.attempted = None;
+                    if let Some(reached) = self.target.take() {
+                        self.definition = Some(reached);
+                        self.attempted = None;
+                    }
                 } else if self.definition.is_none() {
                     // What a failed create left behind is deleted by the definition it had.
                     self.definition = self.target.clone();
@@ -360,6 +369,8 @@ impl Aggregate for Resource {
         Ok(match command {
             ResourceCommand::Converge(converge) => self.converge(converge, moment, knowledge),
             ResourceCommand::CleanUp(clean_up) => self.clean_up(clean_up, moment, knowledge),
+            ResourceCommand::Act(act) => self.act(act, knowledge),
+            ResourceCommand::Mark { healthy, reason } => self.mark(healthy, reason)?,
             ResourceCommand::Cancel { reason } => self.cancel(reason, knowledge),
             ResourceCommand::TimeOut => self.time_out(knowledge),
             ResourceCommand::Answered(answered) => self.answered(*answered, moment, knowledge),

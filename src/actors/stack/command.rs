@@ -7,7 +7,9 @@ use chrono::{DateTime, Utc};
 use super::known::Known;
 use crate::actors::resource::{Report, ResourceCommand};
 use crate::events::log::BlobId;
-use crate::model::{JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId};
+use crate::model::{
+    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId,
+};
 
 /// A new definition for the stack, read and checked.
 #[derive(Clone)]
@@ -42,6 +44,10 @@ pub enum StackCommand {
     CancelUpdate,
     /// Stop where the stack is: what is at work ends, nothing further starts.
     CancelWithoutRollback,
+    /// Suspend, resume or check what is there.
+    Act {
+        action: Action,
+    },
     /// How a resource stands.
     Report(Box<Report>),
     /// Hand out what is ready.

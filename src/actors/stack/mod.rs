@@ -9,5 +9,6 @@ mod state;
 mod values;
 
 pub use command::{Create, Revise, StackCommand, StackEffect};
+pub(super) use decide::refuse_resting;
 pub use known::Known;
 pub use state::{Knowledge, Stack, Traversal};

@@ -4,13 +4,14 @@
 //            running ─TraversalStarted▶ running (a newer revision takes over)
 //            settled DELETE COMPLETE: the end
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use indexmap::IndexMap;
 
 use super::command::{StackCommand, StackEffect};
+use super::decide::act::is_act;
 use super::known::Known;
 use crate::actors::resource::{Report, StackIdentity};
 use crate::actors::shell::{Aggregate, Decision};
@@ -66,6 +67,8 @@ pub struct Stack {
     pub rows: IndexMap<ResourceId, Row>,
     pub created_at: DateTime<Utc>,
     pub updated_at: Option<DateTime<Utc>>,
+    /// Actions that were asked for during the traversal, in their order.
+    pub deferred: Vec<Action>,
     /// Who works on the stack: the user of the newest command.
     pub user_id: String,
     pub(super) working: Working,
@@ -82,9 +85,18 @@ pub(super) struct Working {
     pub(super) told: HashMap<ResourceId, ResourceName>,
     /// `rows`, as the tasks of the traversal under way have changed them.
     pub(super) rows: IndexMap<ResourceId, Row>,
+    /// The resources whose check failed in the traversal under way, and why.
+    pub(super) failures: BTreeMap<ResourceName, String>,
     pub(super) walk: Option<Walk>,
     /// The traversal that `walk` and `rows` belong to.
     pub(super) walking: Option<TraversalId>,
+}
+
+impl Traversal {
+    /// Whether it walks over what is there, and leads to no revision.
+    pub(super) fn is_act(&self) -> bool {
+        is_act(self.action)
+    }
 }
 
 impl Stack {
@@ -206,6 +218,11 @@ impl Stack {
             existing,
             settled: false,
         });
+        if started.action == Action::Delete {
+            self.deferred.clear();
+        } else if self.deferred.first() == Some(&started.action) && is_act(started.action) {
+            self.deferred.remove(0);
+        }
         self.action = started.action;
         self.status = Status::InProgress;
         self.reason = format!("Stack {} started", started.action);
@@ -252,6 +269,7 @@ impl Aggregate for Stack {
             StackCommand::Create(_)
             | StackCommand::Update(_)
             | StackCommand::Delete
+            | StackCommand::Act { .. }
             | StackCommand::CancelUpdate
             | StackCommand::CancelWithoutRollback => true,
             StackCommand::Report(_) | StackCommand::Advance | StackCommand::TimedOut { .. } => {
@@ -295,6 +313,7 @@ impl Aggregate for Stack {
                     traversal.nodes.insert(replacement.name.clone(), replacement.new);
                 }
             }
+            StackEvent::ActionDeferred(deferred) => self.deferred.push(deferred.action),
             StackEvent::TraversalSettled(settled) => {
                 self.action = settled.action;
                 self.status = settled.status;
@@ -321,8 +340,9 @@ impl Aggregate for Stack {
             StackCommand::Create(create) => self.create(*create, moment, knowledge),
             StackCommand::Update(revise) => self.update(*revise, moment, knowledge),
             StackCommand::Delete => self.delete(moment, knowledge),
+            StackCommand::Act { action } => self.act(action, moment, knowledge),
             StackCommand::CancelUpdate => self.cancel_update(moment, knowledge),
-            StackCommand::CancelWithoutRollback => self.cancel_without_rollback(knowledge),
+            StackCommand::CancelWithoutRollback => self.cancel_without_rollback(moment, knowledge),
             StackCommand::Report(report) => Ok(self.reported(*report, moment, knowledge)),
             StackCommand::Advance => Ok(self.advance(moment, knowledge)),
             StackCommand::TimedOut { traversal } => {

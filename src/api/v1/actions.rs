@@ -6,21 +6,25 @@ use super::{Answer, StackPath, State, answer_nothing, living_stack, requester, s
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::Body;
+use crate::model::Action;
 
-/// An action of Heat's, and whether it goes back to the former definition; none where the action
-/// is not supported.
-const ACTIONS: &[(&str, &str, Option<Rollback>)] = &[
-    ("suspend", "actions:suspend", None),
-    ("resume", "actions:resume", None),
-    ("check", "actions:check", None),
-    ("cancel_update", "actions:cancel_update", Some(Rollback::Yes)),
-    ("cancel_without_rollback", "actions:cancel_without_rollback", Some(Rollback::No)),
+/// Heat's actions, and what each comes to.
+const ACTIONS: &[(&str, &str, Asked)] = &[
+    ("suspend", "actions:suspend", Asked::Act(Action::Suspend)),
+    ("resume", "actions:resume", Asked::Act(Action::Resume)),
+    ("check", "actions:check", Asked::Act(Action::Check)),
+    ("cancel_update", "actions:cancel_update", Asked::Cancel { rollback: true }),
+    (
+        "cancel_without_rollback",
+        "actions:cancel_without_rollback",
+        Asked::Cancel { rollback: false },
+    ),
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rollback {
-    Yes,
-    No,
+#[derive(Clone, Copy)]
+enum Asked {
+    Act(Action),
+    Cancel { rollback: bool },
 }
 
 pub(in crate::api) async fn act(
@@ -35,17 +39,17 @@ pub(in crate::api) async fn act(
     if names.next().is_some() {
         return Err(Fault::bad_request("Multiple actions specified"));
     }
-    let (_, verb, rollback) = ACTIONS
+    let (_, verb, asked) = ACTIONS
         .iter()
         .find(|(known, _, _)| known == name)
         .ok_or_else(|| Fault::bad_request(format!("Invalid action {name} specified")))?;
     context.require(verb)?;
     let stack = living_stack(&state, &context, &path).await?;
-    let Some(rollback) = rollback else {
-        return Err(Fault::new("NotSupported", format!("Stack {name} is not supported.")));
-    };
     let who = requester(&state, &context);
-    let accepted = state.engine.cancel_update(&who, stack.id, *rollback == Rollback::Yes).await?;
+    let accepted = match *asked {
+        Asked::Act(action) => state.engine.act_on_stack(&who, stack.id, action).await?,
+        Asked::Cancel { rollback } => state.engine.cancel_update(&who, stack.id, rollback).await?,
+    };
     seen(&state, &accepted).await?;
     Ok(answer_nothing())
 }

@@ -6,13 +6,17 @@ use serde_json::{Value, json};
 
 use super::events::definition_at;
 use super::stacks::list::split_states;
-use super::{Answer, StackPath, State, answer, any_stack, living_stack, requester, time};
+use super::{
+    Answer, StackPath, State, answer, answer_nothing, any_stack, living_stack, requester, seen,
+    time,
+};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::Params;
+use crate::api::request::{Body, Params, boolean};
 use crate::api::url::{Links, link};
 use crate::projections::{ResourceRow, StackRow};
+use crate::resource_types::python;
 
 /// What a list can be filtered by, and what else may be in its query.
 const FILTERS: &[&str] = &["type", "status", "name", "action", "id", "physical_resource_id"];
@@ -116,6 +120,43 @@ pub(in crate::api) async fn show(
     answer(&json!({ "resource": view }))
 }
 
+/// `PATCH …/resources/{resource}`: the resource is well, or is not.
+pub(in crate::api) async fn mark(
+    state: State,
+    context: Context,
+    path: web::Path<StackPath>,
+    wanted: web::Path<ResourcePath>,
+    body: Body,
+) -> Answer {
+    context.require("resource:mark_unhealthy")?;
+    let stack = living_stack(&state, &context, &path).await?;
+    let asked = body.required()?;
+    let unknown: Vec<_> = asked
+        .keys()
+        .filter(|key| !["mark_unhealthy", "resource_status_reason"].contains(&key.as_str()))
+        .map(|key| format!("'{key}'"))
+        .collect();
+    if !unknown.is_empty() {
+        let message = format!("Invalid keys in resource mark unhealthy {{{}}}", unknown.join(", "));
+        return Err(Fault::bad_request(message));
+    }
+    let Some(mark) = asked.get("mark_unhealthy") else {
+        return Err(Fault::bad_request(
+            "Missing mandatory (mark_unhealthy) key from mark unhealthy request",
+        ));
+    };
+    let sick = boolean("mark_unhealthy", &python::text(mark))?;
+    let reason = asked.get("resource_status_reason").and_then(Value::as_str);
+    let reason = reason.filter(|reason| !reason.is_empty());
+    let reason = reason.unwrap_or("state changed by resource_mark_unhealthy api");
+    let resource = named_or_physical(&state, &stack, &wanted.resource).await?;
+    let who = requester(&state, &context);
+    let accepted =
+        state.engine.mark_resource(&who, stack.id, &resource.name, !sick, reason).await?;
+    seen(&state, &accepted).await?;
+    Ok(answer_nothing())
+}
+
 pub(in crate::api) async fn metadata(
     state: State,
     context: Context,
@@ -141,10 +182,37 @@ pub(in crate::api) async fn metadata(
 
 async fn named(state: &ApiState, stack: &StackRow, name: &str) -> Result<ResourceRow, Fault> {
     let resources = state.views.resources(stack.id).await?;
-    resources.into_iter().find(|resource| resource.name.as_str() == name).ok_or_else(|| {
-        let message = format!("The Resource ({name}) could not be found in Stack {}.", stack.name);
-        Fault::new("ResourceNotFound", message)
-    })
+    let mut resources = resources.into_iter();
+    resources
+        .find(|resource| resource.name.as_str() == name)
+        .ok_or_else(|| resource_missing(stack, name))
+}
+
+/// The resource of a name, or of a physical id.
+async fn named_or_physical(
+    state: &ApiState,
+    stack: &StackRow,
+    wanted: &str,
+) -> Result<ResourceRow, Fault> {
+    let mut resources = state.views.resources(stack.id).await?;
+    if !resources.iter().any(|resource| resource.name.as_str() == wanted) {
+        resources.retain(|resource| resource.physical_id.as_deref() == Some(wanted));
+        return match resources.len() {
+            1 => resources.pop().ok_or_else(|| resource_missing(stack, wanted)),
+            0 => Err(resource_missing(stack, wanted)),
+            _ => Err(Fault::new(
+                "PhysicalResourceIDAmbiguity",
+                format!("Multiple resources were found with the physical ID ({wanted})."),
+            )),
+        };
+    }
+    resources.retain(|resource| resource.name.as_str() == wanted);
+    resources.pop().ok_or_else(|| resource_missing(stack, wanted))
+}
+
+fn resource_missing(stack: &StackRow, name: &str) -> Fault {
+    let message = format!("The Resource ({name}) could not be found in Stack {}.", stack.name);
+    Fault::new("ResourceNotFound", message)
 }
 
 fn summary(links: &Links, stack: &StackRow, resource: &ResourceRow) -> Value {

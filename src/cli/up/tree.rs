@@ -112,7 +112,9 @@ impl Tree {
                         reason: settled.reason,
                     });
                 }
-                StackEvent::StackCreated(_) | StackEvent::RevisionAccepted(_) => {}
+                StackEvent::StackCreated(_)
+                | StackEvent::RevisionAccepted(_)
+                | StackEvent::ActionDeferred(_) => {}
             }
             return None;
         }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::translation::Translation;
+use crate::model::Action;
 use crate::openstack::Method;
 use crate::resource_types::schema::{AttributeSchema, Properties, Support};
 
@@ -90,6 +91,9 @@ pub struct Declaration {
     /// Further calls, each for one property, after the creation and before the update.
     #[serde(default)]
     pub calls: Vec<PropertyCall>,
+    /// What the type does something of its own for, of SUSPEND, RESUME and CHECK.
+    #[serde(default)]
+    pub acts: Vec<Action>,
     /// When a failed resource keeps its object instead of being replaced.
     #[serde(default)]
     pub failed: Option<Failed>,

@@ -23,7 +23,7 @@ use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Wor
 use super::rules;
 use super::schema::{PropertySchema, filled};
 use crate::events::resource::Step;
-use crate::model::{JsonMap, Refusal};
+use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::Session;
 
 /// The driver of a type that its file describes, and what the type does otherwise.
@@ -146,6 +146,10 @@ impl Driver for Declared {
         changed: &BTreeSet<String>,
     ) -> UpdateKind {
         self.special.on_change(self, subject, before, changed)
+    }
+
+    fn acts(&self, action: Action) -> bool {
+        self.declaration.acts.contains(&action)
     }
 
     async fn replace_failed(&self, cloud: &Session, subject: &Subject) -> bool {

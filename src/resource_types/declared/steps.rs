@@ -86,7 +86,7 @@ impl Declared {
             // The creation may have been carried out though its answer never came.
             Work::Delete if subject.physical_id.is_none() => progress.look("find"),
             Work::Delete => progress.change("delete"),
-            Work::Check => progress.look("check"),
+            Work::Act(_) => progress.look("check"),
         }
     }
 
@@ -180,7 +180,7 @@ impl Declared {
         let properties = self.properties(&subject.properties);
         let applies = |name: &String| match work {
             Work::Update { changed, .. } => changed.contains(name),
-            Work::Create | Work::Delete | Work::Check => match properties.get(name) {
+            Work::Create | Work::Delete | Work::Act(_) => match properties.get(name) {
                 None | Some(Value::Null) => false,
                 Some(Value::Array(list)) => !list.is_empty(),
                 Some(Value::Object(map)) => !map.is_empty(),
@@ -198,7 +198,7 @@ impl Declared {
                 Progress::default().change("update")
             }
             Work::Create if declaration.ready.is_some() => Progress::default().look("ready"),
-            Work::Create | Work::Update { .. } | Work::Delete | Work::Check => {
+            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => {
                 Progress::default().look("done")
             }
         }

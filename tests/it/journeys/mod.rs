@@ -1,6 +1,7 @@
 //! Whole lives of stacks, over the engine, the views and a sandbox. The behavior is what was
 //! observed on a running Heat.
 
+mod acts;
 mod create;
 mod delete;
 mod meeting;

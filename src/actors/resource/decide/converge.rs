@@ -36,7 +36,10 @@ impl Resource {
         };
         match (self.action, self.status) {
             (Action::Init, _) => self.start(Action::Create, &converge, definition),
-            (Action::Delete, _) => self.ask_replacement(&converge),
+            // A sick one is replaced, whatever its type says of failures.
+            (Action::Delete, _) | (Action::Check, Status::Failed) => {
+                self.ask_replacement(&converge)
+            }
             (_, Status::Failed) => {
                 self.working.epoch += 1;
                 let subject = self.subject(&definition, knowledge);

@@ -1,5 +1,6 @@
 //! A resource's decisions, one file per command.
 
+mod act;
 mod answered;
 mod cancel;
 mod clean_up;

@@ -38,7 +38,12 @@ impl Resource {
         match self.call.clone() {
             Call::None => Decision::nothing(),
             Call::First => {
-                if matches!(&work, Work::Update { changed, .. } if changed.is_empty()) {
+                let is_nothing = match &work {
+                    Work::Update { changed, .. } => changed.is_empty(),
+                    Work::Act(action) => !driver.acts(*action),
+                    Work::Create | Work::Delete => false,
+                };
+                if is_nothing {
                     let kept = self.attributes.clone();
                     return self.settle_with(Status::Complete, "state changed".into(), kept);
                 }
@@ -98,7 +103,16 @@ impl Resource {
 
     /// The definition that the calls of the action work with.
     pub(in crate::actors::resource) fn working_definition(&self) -> Option<Definition> {
-        let known = if self.action == Action::Delete { &self.definition } else { &self.target };
+        let known = match self.action {
+            Action::Delete | Action::Suspend | Action::Resume | Action::Check => &self.definition,
+            Action::Init
+            | Action::Create
+            | Action::Update
+            | Action::Rollback
+            | Action::Adopt
+            | Action::Snapshot
+            | Action::Restore => &self.target,
+        };
         known.clone()
     }
 
@@ -119,12 +133,10 @@ impl Resource {
                     changed: self.changed(&former, definition, knowledge),
                 }
             }
-            Action::Check => Work::Check,
+            Action::Suspend | Action::Resume | Action::Check => Work::Act(self.action),
             Action::Init
             | Action::Create
             | Action::Rollback
-            | Action::Suspend
-            | Action::Resume
             | Action::Adopt
             | Action::Snapshot
             | Action::Restore => Work::Create,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::act::{is_act, order};
 use crate::actors::resource::{CleanUp, Converge, ResourceCommand};
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::StackEffect;
@@ -15,7 +16,7 @@ use crate::model::{Action, JsonMap, Refusal, ResourceId, ResourceName, StackRevi
 impl Stack {
     pub(in crate::actors::stack) fn advance(
         &mut self,
-        _moment: &Moment<'_>,
+        moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let mut decision = Decision::nothing();
@@ -35,9 +36,10 @@ impl Stack {
         let over = walk.is_over();
         self.working.walk = Some(walk);
         if over {
-            let mut complete = self.complete(knowledge);
+            let mut complete = self.complete(moment, knowledge);
             decision.effects.append(&mut complete.effects);
             decision.events = complete.events;
+            decision.then = complete.then;
         }
         decision
     }
@@ -54,7 +56,11 @@ impl Stack {
             Some(known) if traversal.action != Action::Delete => &known.dependencies,
             _ => &none,
         };
-        let walk = Walk::new(dependencies, &traversal.existing);
+        let walk = match is_act(traversal.action) {
+            true => Walk::new(&order(traversal), &[]),
+            false => Walk::new(dependencies, &traversal.existing),
+        };
+        self.working.failures.clear();
         self.working.walking = Some(traversal.id);
         self.working.rows = self.rows.clone();
         Some(walk)
@@ -64,7 +70,11 @@ impl Stack {
     fn hand_out(&mut self, task: &Task, knowledge: &Knowledge) -> Option<StackEffect> {
         match task {
             Task::Converge(name) => {
-                let id = *self.traversal.as_ref()?.nodes.get(name)?;
+                let traversal = self.traversal.as_ref()?;
+                let id = *traversal.nodes.get(name)?;
+                if is_act(traversal.action) {
+                    return self.act_task(name, id);
+                }
                 Some(self.converge_task(name, id, knowledge))
             }
             Task::CleanUp(id) => {

@@ -20,6 +20,7 @@ impl Stack {
 
     pub(in crate::actors::stack) fn cancel_without_rollback(
         &mut self,
+        moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
         self.alive()?;
@@ -27,7 +28,8 @@ impl Stack {
             return Err(self.cannot_cancel());
         }
         let reason = format!("Stack {} cancelled", self.action);
-        Ok(Decision::record(self.settled(Status::Failed, reason, knowledge)))
+        let decision = Decision::record(self.settled(Status::Failed, reason, knowledge));
+        Ok(self.and_deferred(decision, moment, knowledge))
     }
 
     fn cannot_cancel(&self) -> Refusal {

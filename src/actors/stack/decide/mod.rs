@@ -1,5 +1,6 @@
 //! A stack's decisions, one file per command or turn of a traversal.
 
+pub(super) mod act;
 mod advance;
 mod cancel;
 mod create;
@@ -10,3 +11,5 @@ mod settle;
 mod timeout;
 mod traverse;
 mod update;
+
+pub(in crate::actors) use update::refuse_resting;

@@ -6,7 +6,7 @@ use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
 use crate::events::stack::{ReplacementStarted, Row};
 use crate::graph::Task;
-use crate::model::{ResourceId, StackRevision};
+use crate::model::{Action, ResourceId, StackRevision};
 
 impl Stack {
     pub(in crate::actors::stack) fn reported(
@@ -33,7 +33,9 @@ impl Stack {
                 self.advance(moment, knowledge)
             }
             Some(Outcome::Converged) if is_current => {
-                self.converged(id);
+                if !traversal.is_act() {
+                    self.converged(id);
+                }
                 self.finish(&Task::Converge(name));
                 self.advance(moment, knowledge)
             }
@@ -63,6 +65,13 @@ impl Stack {
                     type_name,
                 })
                 .and_do(tell)
+            }
+            Some(Outcome::Failed { action: Action::Check, reason }) if is_current => {
+                // Every resource is looked at, whatever was found before.
+                let reason = format!("Resource CHECK failed: {reason}");
+                self.working.failures.insert(name.clone(), reason);
+                self.finish(&Task::Converge(name));
+                self.advance(moment, knowledge)
             }
             Some(Outcome::Failed { action, reason }) => {
                 let reason = format!("Resource {action} failed: {reason}");

@@ -1,5 +1,6 @@
 //! A traversal ends: complete, or failed and perhaps rolled back.
 
+use super::act::is_act;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
 use crate::actors::stack::state::{Knowledge, Stack};
@@ -10,12 +11,24 @@ use crate::model::{Action, Status};
 
 impl Stack {
     /// Everything is done.
-    pub(super) fn complete(&self, knowledge: &Knowledge) -> Decision<Self> {
-        let reason = format!("Stack {} completed successfully", self.action);
+    pub(super) fn complete(&self, moment: &Moment<'_>, knowledge: &Knowledge) -> Decision<Self> {
+        let in_part = match self.action == Action::Check && !self.checks_fully(knowledge) {
+            true => ". 'CHECK' not fully supported (see resources)",
+            false => "",
+        };
+        if let Some(reason) = self.failed_checks() {
+            return self.fail(reason + in_part, moment, knowledge);
+        }
+        let reason = format!("Stack {} completed successfully{in_part}", self.action);
         let mut settled = self.settled(Status::Complete, reason, knowledge);
-        settled.rows = None;
+        if !is_act(self.action) {
+            settled.rows = None;
+        }
         let decision = Decision::record(settled);
-        if self.action == Action::Delete { decision.and_do(self.release()) } else { decision }
+        if self.action == Action::Delete {
+            return decision.and_do(self.release());
+        }
+        self.and_deferred(decision, moment, knowledge)
     }
 
     /// The stack's name is free.
@@ -37,7 +50,10 @@ impl Stack {
         let decision = Decision::record(self.settled(Status::Failed, reason, knowledge));
         let goes_back = matches!(self.action, Action::Create | Action::Update)
             && self.revision().is_some_and(|newest| !newest.disable_rollback);
-        if goes_back { self.roll_back(decision, moment, knowledge) } else { decision }
+        match goes_back {
+            true => self.roll_back(decision, moment, knowledge),
+            false => self.and_deferred(decision, moment, knowledge),
+        }
     }
 
     /// A new revision with the definition of the one before, and the walk towards it.

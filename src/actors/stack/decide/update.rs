@@ -14,12 +14,7 @@ impl Stack {
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
         let newest = self.alive()?;
-        if self.action == Action::Delete {
-            return Err(Refusal::new(
-                "NotSupported",
-                "Updating a stack when it is deleting is not supported.",
-            ));
-        }
+        refuse_resting(self.action)?;
         let revision = StackRevision(newest + 1);
         let accepted = Self::accepted(revision, Action::Update, &revise);
         let started =
@@ -39,4 +34,23 @@ impl Stack {
             _ => Err(Refusal::not_found("Stack", &self.name)),
         }
     }
+}
+
+/// Heat's refusal of an update to a stack that is deleted or suspended, or on its way there.
+pub(in crate::actors) fn refuse_resting(action: Action) -> Result<(), Refusal> {
+    let state = match action {
+        Action::Delete => "deleting",
+        Action::Suspend => "suspended",
+        Action::Init
+        | Action::Create
+        | Action::Update
+        | Action::Rollback
+        | Action::Resume
+        | Action::Adopt
+        | Action::Snapshot
+        | Action::Check
+        | Action::Restore => return Ok(()),
+    };
+    let text = format!("Updating a stack when it is {state} is not supported.");
+    Err(Refusal::new("NotSupported", text))
 }

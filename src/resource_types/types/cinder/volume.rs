@@ -56,7 +56,7 @@ impl Special for Volume {
             Work::Create if text(&subject.properties, "backup_id").is_some() => {
                 Progress::default().change("restore")
             }
-            Work::Create | Work::Delete | Work::Check => declared.first_step(work, subject),
+            Work::Create | Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
     }
 
@@ -65,7 +65,7 @@ impl Special for Volume {
         let given = declared.properties(&subject.properties);
         let following = |stage: &str| match work {
             Work::Update { changed, .. } => next(Learned::default(), after(stage, changed)),
-            Work::Create | Work::Delete | Work::Check => done(),
+            Work::Create | Work::Delete | Work::Act(_) => done(),
         };
         match step.name.as_str() {
             "restore" => restore(declared, beating).await,
@@ -90,7 +90,7 @@ impl Special for Volume {
                 cloud.send(request(Method::Put, subject, "").json(body)).await?;
                 Ok(match work {
                     Work::Create => next(Learned::default(), Progress::default().look("ready")),
-                    Work::Update { .. } | Work::Delete | Work::Check => following("describe"),
+                    Work::Update { .. } | Work::Delete | Work::Act(_) => following("describe"),
                 })
             }
             "metadata" => {

@@ -55,7 +55,7 @@ impl Special for VolumeAttachment {
             Work::Update { .. } => progress.change("detach"),
             Work::Delete if subject.physical_id.is_none() => progress.look("find"),
             Work::Delete => progress.change("detach"),
-            Work::Check => progress.look("check"),
+            Work::Act(_) => progress.look("check"),
         }
     }
 
@@ -64,7 +64,7 @@ impl Special for VolumeAttachment {
         // An update takes the former pair apart and then makes the new one.
         let leaving = match work {
             Work::Update { before, .. } => Pair::of(before),
-            Work::Create | Work::Delete | Work::Check => Pair::of(&subject.properties),
+            Work::Create | Work::Delete | Work::Act(_) => Pair::of(&subject.properties),
         };
         let pair = Pair::of(&subject.properties);
         match step.name.as_str() {
@@ -144,7 +144,7 @@ impl Special for VolumeAttachment {
                     Work::Update { .. } => {
                         next(Learned::default(), Progress::default().change("attach"))
                     }
-                    Work::Create | Work::Delete | Work::Check => done(),
+                    Work::Create | Work::Delete | Work::Act(_) => done(),
                 })
             }
             "check" => match pair.is_attached(cloud).await? {

@@ -26,7 +26,7 @@ impl Special for WebImage {
                 Progress::default().change("deactivate")
             }
             Work::Update { .. } => Progress::default().change("tags"),
-            Work::Create | Work::Delete | Work::Check => declared.first_step(work, subject),
+            Work::Create | Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
     }
 
@@ -57,7 +57,7 @@ impl Special for WebImage {
                 members(beating, &given).await?;
                 match work {
                     Work::Create => change("describe"),
-                    Work::Update { .. } | Work::Delete | Work::Check => {
+                    Work::Update { .. } | Work::Delete | Work::Act(_) => {
                         after_update(declared, beating)
                     }
                 }
@@ -86,7 +86,7 @@ impl Special for WebImage {
                 cloud.send(request(Method::Post, subject, "/actions/deactivate")).await?;
                 match work {
                     Work::Create => Ok(done()),
-                    Work::Update { .. } | Work::Delete | Work::Check => change("tags"),
+                    Work::Update { .. } | Work::Delete | Work::Act(_) => change("tags"),
                 }
             }
             "tags" => {
@@ -158,7 +158,7 @@ async fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverErr
     let empty = JsonMap::new();
     let before = match work {
         Work::Update { before, changed } if changed.contains("members") => before,
-        Work::Update { .. } | Work::Delete | Work::Check => return Ok(()),
+        Work::Update { .. } | Work::Delete | Work::Act(_) => return Ok(()),
         Work::Create => &empty,
     };
     for member in wanted.difference(&texts(before, "members")) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::wait::{Wait, seconds};
 use crate::clock::Moment;
 use crate::events::resource::Step;
-use crate::model::JsonMap;
+use crate::model::{Action, JsonMap};
 use crate::openstack::Session;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
@@ -25,7 +25,8 @@ impl Delay {
         let action = match work {
             Work::Create => "CREATE",
             Work::Delete => "DELETE",
-            Work::Update { .. } | Work::Check => return None,
+            Work::Act(action @ (Action::Suspend | Action::Resume)) => action.as_str(),
+            Work::Update { .. } | Work::Act(_) => return None,
         };
         let properties = self.0.properties(&subject.properties);
         let actions = properties.get("actions").and_then(Value::as_array)?;
@@ -48,6 +49,10 @@ impl Driver for Delay {
         _moment: &Moment<'_>,
     ) -> Option<Result<LocalOutcome, DriverError>> {
         self.bounds(work, subject).is_none().then(|| Ok(LocalOutcome::default()))
+    }
+
+    fn acts(&self, action: Action) -> bool {
+        self.0.acts(action)
     }
 
     fn first(&self, _work: &Work, _subject: &Subject) -> Step {

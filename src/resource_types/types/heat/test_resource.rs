@@ -11,7 +11,7 @@ use super::named;
 use super::wait::{Wait, seconds};
 use crate::clock::Moment;
 use crate::events::resource::Step;
-use crate::model::JsonMap;
+use crate::model::{Action, JsonMap};
 use crate::openstack::Session;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
@@ -28,7 +28,7 @@ impl TestResource {
             Work::Update { changed, .. } if !stores_anew(changed, properties) => return 0.0,
             Work::Update { .. } => "update",
             Work::Delete => "delete",
-            Work::Check => return 0.0,
+            Work::Act(_) => return 0.0,
         };
         let of_action =
             properties.get("action_wait_secs").and_then(|by_action| by_action.get(action));
@@ -40,7 +40,7 @@ impl TestResource {
         let stores = match work {
             Work::Create => true,
             Work::Update { changed, .. } => stores_anew(changed, properties),
-            Work::Delete | Work::Check => false,
+            Work::Delete | Work::Act(_) => false,
         };
         if !stores || fails(properties) {
             return LocalOutcome::default();
@@ -64,10 +64,10 @@ impl TestResource {
                 let name = subject.name.as_ref().map_or("", |name| name.as_str());
                 Err(DriverError::fatal("ValueError", format!("Test Resource failed {name}")))
             }
-            Work::Check if subject.physical_id.is_none() => {
+            Work::Act(_) if subject.physical_id.is_none() => {
                 Err(DriverError::fatal("Exception", "Resource not created"))
             }
-            Work::Create | Work::Update { .. } | Work::Delete | Work::Check => Ok(()),
+            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => Ok(()),
         }
     }
 }
@@ -104,6 +104,10 @@ impl Driver for TestResource {
         outcome.attributes =
             output(outcome.learned.data.get("value").or(subject.data.get("value")));
         Some(self.verdict(work, subject, &properties).map(|()| outcome))
+    }
+
+    fn acts(&self, action: Action) -> bool {
+        self.0.acts(action)
     }
 
     fn first(&self, _work: &Work, _subject: &Subject) -> Step {

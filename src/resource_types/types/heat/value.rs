@@ -55,7 +55,7 @@ impl Driver for StoredValue {
             Work::Create => self
                 .attributes_of(&subject.properties)
                 .map(|attributes| LocalOutcome { attributes, ..named(subject) }),
-            Work::Update { .. } | Work::Check => self
+            Work::Update { .. } | Work::Act(_) => self
                 .attributes_of(&subject.properties)
                 .map(|attributes| LocalOutcome { attributes, ..LocalOutcome::default() }),
             Work::Delete => Ok(LocalOutcome::default()),

@@ -89,7 +89,7 @@ impl Kind {
             {
                 Progress::default().look("agents")
             }
-            Work::Create | Work::Update { .. } | Work::Delete | Work::Check => {
+            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => {
                 declared.first_step(work, subject)
             }
         }
@@ -116,7 +116,7 @@ impl Kind {
                 }
                 let following = match work {
                     Work::Create => declared.after_creation(subject),
-                    Work::Update { .. } | Work::Delete | Work::Check => {
+                    Work::Update { .. } | Work::Delete | Work::Act(_) => {
                         declared.first_step(work, subject)
                     }
                 };

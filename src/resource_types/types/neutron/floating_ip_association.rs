@@ -41,7 +41,7 @@ impl Special for FloatingIpAssociation {
             }
             Work::Update { .. } => progress.change("update"),
             Work::Delete => progress.change("delete"),
-            Work::Check => progress.look("check"),
+            Work::Act(_) => progress.look("check"),
         }
     }
 

@@ -32,7 +32,7 @@ impl Special for SecurityGroup {
             Work::Update { changed, .. } if plain.name == "done" && changed.contains("rules") => {
                 Progress::default().look("rules")
             }
-            Work::Create | Work::Update { .. } | Work::Delete | Work::Check => plain,
+            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => plain,
         }
     }
 
@@ -92,7 +92,7 @@ impl Special for SecurityGroup {
 fn has_rules(work: &Work, subject: &Subject) -> bool {
     match work {
         Work::Update { changed, .. } => changed.contains("rules"),
-        Work::Create | Work::Delete | Work::Check => {
+        Work::Create | Work::Delete | Work::Act(_) => {
             subject.properties.get("rules").and_then(Value::as_array).is_some_and(|r| !r.is_empty())
         }
     }

@@ -16,7 +16,7 @@ impl Special for Flavor {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Update { .. } => Progress::default().change("extra_specs"),
-            Work::Create | Work::Delete | Work::Check => declared.first_step(work, subject),
+            Work::Create | Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
     }
 

@@ -10,6 +10,7 @@
 mod addresses;
 mod block_devices;
 mod networks;
+mod rest;
 mod update;
 mod user_data;
 mod validate;
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 
 use super::text;
 use crate::events::resource::Step;
-use crate::model::{JsonMap, Refusal};
+use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::{Collection, Method, Request, Service, Session, path_segment};
 use crate::resource_types::declared::{
     Beating, Declared, Progress, Special, done, in_error, next, unknown_status,
@@ -60,7 +61,8 @@ impl Special for Server {
         match work {
             Work::Create => Progress::default().look("prepare"),
             Work::Update { .. } => update::first(),
-            Work::Delete | Work::Check => declared.first_step(work, subject),
+            Work::Act(action @ (Action::Suspend | Action::Resume)) => rest::first(*action),
+            Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
     }
 
@@ -94,7 +96,7 @@ impl Special for Server {
                     .await?;
                 match beating.work {
                     Work::Update { changed, .. } => Ok(update::after("tags", changed)),
-                    Work::Create | Work::Delete | Work::Check => Ok(done()),
+                    Work::Create | Work::Delete | Work::Act(_) => Ok(done()),
                 }
             }
             "find" => match declared.find(cloud, subject).await? {
@@ -132,6 +134,7 @@ impl Special for Server {
                     )),
                 }
             }
+            "suspend" | "suspended" | "resume" | "resumed" => rest::beat(beating).await,
             "pause" => declared.plain_beat(beating).await,
             _ => update::beat(declared, beating).await,
         }

@@ -111,7 +111,7 @@ pub(super) async fn make_port(
     let following = match work {
         // The port just made is not in the subject yet; the next beat sees it.
         Work::Create => Progress::default().look("prepare"),
-        Work::Update { .. } | Work::Delete | Work::Check => Progress::default().look("networks"),
+        Work::Update { .. } | Work::Delete | Work::Act(_) => Progress::default().look("networks"),
     };
     Ok(next(learned, following))
 }

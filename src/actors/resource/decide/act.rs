@@ -1,0 +1,182 @@
+//! Suspend, resume and check: as the type does it, where it does anything. And a word from outside
+//! on whether the resource is well.
+
+use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEffect};
+use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::events::resource::{ActionSettled, ActionStarted, HealthMarked};
+use crate::model::{Action, Refusal, Status};
+
+impl Resource {
+    pub(in crate::actors::resource) fn act(
+        &mut self,
+        act: Box<Act>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if self.in_progress() {
+            if self.traversal != Some(act.traversal) {
+                self.working.queued = Some(ResourceCommand::Act(act));
+            }
+            return Decision::nothing();
+        }
+        if matches!(&self.outcome, Some((traversal, _)) if *traversal == act.traversal) {
+            return Decision::nothing().and_do(ResourceEffect::Report);
+        }
+        if !self.may(act.action) {
+            let word = act.action.as_str().to_lowercase();
+            let reason = format!(
+                "Error: resources.{}: State ('{}', '{}') invalid for {word}",
+                self.name, self.action, self.status
+            );
+            return self.without_event(&act, Outcome::Failed { action: act.action, reason });
+        }
+        let handles = self.definition.as_ref().is_some_and(|definition| {
+            let driver = knowledge.registry.driver(&definition.driver_type);
+            driver.is_some_and(|driver| driver.acts(act.action))
+        });
+        if act.action == Action::Check && !handles {
+            return self.unchecked(&act);
+        }
+        Decision::record(ActionStarted {
+            action: act.action,
+            traversal: act.traversal,
+            stack_id: act.stack.id,
+            stack_name: act.stack.name.clone(),
+            project_id: act.stack.project_id.clone(),
+            name: self.name.clone(),
+            type_name: self.type_name.clone(),
+            definition: None,
+            deadline: act.deadline,
+            user_id: act.user_id.clone(),
+        })
+        .and_then(ResourceCommand::Proceed)
+    }
+
+    /// Whether the action may follow on the resource's state.
+    fn may(&self, action: Action) -> bool {
+        let state = (self.action, self.status);
+        if action == Action::Suspend {
+            return state.0 != Action::Delete
+                && (state.0 == Action::Suspend || state.1 == Status::Complete);
+        }
+        action != Action::Resume
+            || state == (Action::Suspend, Status::Complete)
+            || state.0 == Action::Resume
+    }
+
+    /// A check of a type that has none: said once.
+    fn unchecked(&mut self, act: &Act) -> Decision<Self> {
+        let reason = format!("CHECK not supported for {}", self.type_name);
+        let is_said = (self.action, self.status) == (Action::Check, Status::Complete)
+            && self.reason == reason;
+        if is_said || self.action == Action::Init {
+            return self.without_event(act, Outcome::Converged);
+        }
+        Decision::record(ActionSettled {
+            action: Action::Check,
+            traversal: act.traversal,
+            status: Status::Complete,
+            reason,
+            physical_id: self.physical_id.clone(),
+            data: Default::default(),
+            attributes: self.attributes.clone(),
+            unanswered: false,
+            again: false,
+        })
+        .and_do(ResourceEffect::Report)
+    }
+
+    fn without_event(&mut self, act: &Act, outcome: Outcome) -> Decision<Self> {
+        self.outcome = Some((act.traversal, outcome));
+        Decision::nothing().and_do(ResourceEffect::Report)
+    }
+
+    /// Somebody who knows says that the resource is well, or is not.
+    pub(in crate::actors::resource) fn mark(
+        &mut self,
+        healthy: bool,
+        reason: String,
+    ) -> Result<Decision<Self>, Refusal> {
+        if self.in_progress() {
+            return Err(Refusal::new(
+                "ActionInProgress",
+                format!("Stack {} already has an action ({}) in progress.", self.name, self.action),
+            ));
+        }
+        let is_ill = (self.action, self.status) == (Action::Check, Status::Failed);
+        if (healthy && !is_ill) || self.action == Action::Delete {
+            return Ok(Decision::nothing());
+        }
+        Ok(Decision::record(HealthMarked { healthy, reason }).and_do(ResourceEffect::Report))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::resource::story::{Story, given_nothing, test_resource, traversal};
+
+    fn act(story: Story, number: u128, action: Action) -> Story {
+        let stack = story.resource.stack.clone().unwrap();
+        let act = Act {
+            traversal: traversal(number),
+            action,
+            stack,
+            deadline: None,
+            user_id: String::new(),
+        };
+        story.when(ResourceCommand::Act(Box::new(act)))
+    }
+
+    fn state(story: &Story) -> (Action, Status) {
+        (story.resource.action, story.resource.status)
+    }
+
+    #[test]
+    fn a_type_without_a_way_of_its_own_is_suspended_and_resumed_at_once() {
+        let story = act(given_nothing().when(test_resource(1, "x")), 2, Action::Suspend);
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert_eq!(state(&story), (Action::Suspend, Status::Complete));
+        assert!(story.resource.definition.is_some());
+        let story = act(story, 3, Action::Resume);
+        assert_eq!(state(&story), (Action::Resume, Status::Complete));
+    }
+
+    #[test]
+    fn what_is_not_suspended_cannot_be_resumed_and_says_nothing() {
+        let story = act(given_nothing().when(test_resource(1, "x")), 2, Action::Resume);
+        assert!(story.told().is_empty());
+        assert_eq!(state(&story), (Action::Create, Status::Complete));
+        let reason = "Error: resources.a: State ('CREATE', 'COMPLETE') invalid for resume";
+        let failed = Outcome::Failed { action: Action::Resume, reason: reason.to_owned() };
+        assert_eq!(story.resource.outcome, Some((traversal(2), failed)));
+    }
+
+    #[test]
+    fn a_check_keeps_definition_and_attributes() {
+        let story = given_nothing().when(test_resource(1, "x"));
+        let (definition, attributes) =
+            (story.resource.definition.clone(), story.resource.attributes.clone());
+        let story = act(story, 2, Action::Check);
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert_eq!(state(&story), (Action::Check, Status::Complete));
+        assert_eq!(story.resource.definition, definition);
+        assert_eq!(story.resource.attributes, attributes);
+    }
+
+    #[test]
+    fn a_marked_resource_is_replaced_and_a_healed_one_kept() {
+        let marked = |story: Story, healthy| {
+            story.when(ResourceCommand::Mark { healthy, reason: "seen".to_owned() })
+        };
+        let story = marked(given_nothing().when(test_resource(1, "x")), false);
+        assert_eq!(story.told(), ["HealthMarked"]);
+        assert_eq!(state(&story), (Action::Check, Status::Failed));
+        let story = marked(story, true);
+        assert_eq!(state(&story), (Action::Check, Status::Complete));
+        let story = story.when(test_resource(2, "x"));
+        assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Converged)));
+        let story = marked(story, false).when(test_resource(3, "x"));
+        assert_eq!(story.resource.outcome, Some((traversal(3), Outcome::Replace)));
+    }
+}

@@ -1,0 +1,151 @@
+//! Suspend, resume and check: a walk over the incarnations that the stack has, each of which does
+//! the action in its turn. One that is asked for in the middle of another action waits for its end
+//! (Heat starts it at once, and the last one to end wins).
+
+use indexmap::IndexMap;
+
+use crate::actors::resource::{Act, ResourceCommand};
+use crate::actors::shell::Decision;
+use crate::actors::stack::command::{StackCommand, StackEffect};
+use crate::actors::stack::state::{Knowledge, Stack, Traversal};
+use crate::clock::Moment;
+use crate::events::stack::{ActionDeferred, Node, TraversalStarted};
+use crate::graph::Dependencies;
+use crate::model::{Action, Refusal, ResourceId, ResourceName, Status};
+
+/// Whether an action is a walk over what is there, and leads to no revision.
+pub(in crate::actors::stack) fn is_act(action: Action) -> bool {
+    match action {
+        Action::Suspend | Action::Resume | Action::Check => true,
+        Action::Init
+        | Action::Create
+        | Action::Delete
+        | Action::Update
+        | Action::Rollback
+        | Action::Adopt
+        | Action::Snapshot
+        | Action::Restore => false,
+    }
+}
+
+impl Stack {
+    pub(in crate::actors::stack) fn act(
+        &mut self,
+        action: Action,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        self.alive()?;
+        if self.in_progress() {
+            if self.action == Action::Delete {
+                return Err(Refusal::new(
+                    "ActionInProgress",
+                    format!("Stack {} already has an action (DELETE) in progress.", self.name),
+                ));
+            }
+            let waits =
+                (self.deferred.last()).map_or(self.action == action, |last| *last == action);
+            if waits {
+                return Ok(Decision::nothing());
+            }
+            return Ok(Decision::record(ActionDeferred { action }));
+        }
+        let is_so = (self.action, self.status) == (action, Status::Complete);
+        if is_so && action != Action::Check {
+            return Ok(Decision::nothing());
+        }
+        Ok(self.start_act(Decision::nothing(), action, moment, knowledge))
+    }
+
+    /// The action that was asked for during the one that ends here.
+    pub(super) fn and_deferred(
+        &self,
+        decision: Decision<Self>,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        match self.deferred.first() {
+            Some(action) => self.start_act(decision, *action, moment, knowledge),
+            None => decision,
+        }
+    }
+
+    fn start_act(
+        &self,
+        decision: Decision<Self>,
+        action: Action,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let Some(newest) = self.revision() else { return decision };
+        let resources = self.known().map(|known| known.definition.resources());
+        let nodes = self.traversal.iter().flat_map(|former| {
+            former.nodes.iter().map(|(name, id)| {
+                let declared = resources.and_then(|resources| resources.get(name));
+                Node {
+                    name: name.clone(),
+                    id: *id,
+                    type_name: (self.rows.get(id))
+                        .map_or_else(String::new, |row| row.type_name.clone()),
+                    requires: former.requires.get(name).cloned().unwrap_or_default(),
+                    description: declared
+                        .map_or_else(String::new, |known| known.description.clone()),
+                }
+            })
+        });
+        let started = TraversalStarted {
+            nodes: nodes.collect(),
+            rows: None,
+            ..self.traversal_of(action, newest, None, moment, knowledge)
+        };
+        let deadline = Self::deadline_of(&started);
+        decision.and_record(started).and_do(deadline).and_then(StackCommand::Advance)
+    }
+
+    /// What is told to an incarnation in its turn.
+    pub(super) fn act_task(&mut self, name: &ResourceName, id: ResourceId) -> Option<StackEffect> {
+        let traversal = self.traversal.as_ref()?;
+        let act = Act {
+            traversal: traversal.id,
+            action: traversal.action,
+            stack: self.identity(),
+            deadline: traversal.deadline,
+            user_id: self.user_id.clone(),
+        };
+        self.working.told.insert(id, name.clone());
+        let command = ResourceCommand::Act(Box::new(act));
+        Some(StackEffect::Tell { id, name: name.clone(), command })
+    }
+
+    /// Whether every resource of the stack has a check of its own.
+    pub(super) fn checks_fully(&self, knowledge: &Knowledge) -> bool {
+        let resources = self.known().map(|known| known.definition.resources());
+        resources.into_iter().flat_map(|resources| resources.values()).all(|declared| {
+            let driver = knowledge.registry.driver(&declared.type_name);
+            driver.is_some_and(|driver| driver.acts(Action::Check))
+        })
+    }
+
+    /// Why a check failed: each resource that did, in the order of their names.
+    pub(super) fn failed_checks(&self) -> Option<String> {
+        let failures = &self.working.failures;
+        let told: Vec<_> =
+            failures.iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
+        (!told.is_empty()).then(|| format!("Resource CHECK failed: {}", told.join("; ")))
+    }
+}
+
+/// The order of an act: along the dependencies, against them to suspend.
+pub(super) fn order(traversal: &Traversal) -> Dependencies {
+    let requires: &IndexMap<ResourceName, Vec<ResourceName>> = &traversal.requires;
+    let mut order = Dependencies::of(requires.keys().cloned());
+    for (name, required) in requires {
+        for other in required {
+            match traversal.action == Action::Suspend {
+                true => order.add(other, name),
+                false => order.add(name, other),
+            }
+        }
+    }
+    order
+}

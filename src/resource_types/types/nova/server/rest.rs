@@ -1,0 +1,59 @@
+//! Suspend and resume: asked for unless it is so already, then waited for.
+
+use serde_json::json;
+
+use super::{PASSING, action, poll, status};
+use crate::events::resource::Step;
+use crate::model::Action;
+use crate::resource_types::declared::{Beating, Progress, done, next, unknown_status};
+use crate::resource_types::driver::{Beat, DriverError, Learned};
+
+/// The step that the action begins with.
+pub(super) fn first(action: Action) -> Step {
+    Progress::default().change(if action == Action::Suspend { "suspend" } else { "resume" })
+}
+
+/// One beat.
+pub(super) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, step, .. } = *beating;
+    let suspends = step.name.starts_with("suspend");
+    let (verb, noun, end) = match suspends {
+        true => ("suspend", "Suspend", "SUSPENDED"),
+        false => ("resume", "Resume", "ACTIVE"),
+    };
+    let Some(id) = &subject.physical_id else {
+        let name = subject.name.as_ref().map_or("", |name| name.as_str());
+        return Err(DriverError::fatal(
+            "Error",
+            format!("Cannot {verb} {name}, resource_id not set"),
+        ));
+    };
+    let asks = step.name == verb;
+    let server = match poll(cloud, subject).await {
+        Ok(Some(server)) => server,
+        Ok(None) => return Ok(Beat::Wait { after: None }),
+        Err(error) if asks && error.class == "NotFound" => {
+            return Err(DriverError::fatal("NotFound", format!("Failed to find server {id}")));
+        }
+        Err(error) => return Err(error),
+    };
+    let now = status(&server);
+    if now == end {
+        return Ok(done());
+    }
+    if !asks {
+        return match now == "ACTIVE" || PASSING.contains(&now) {
+            true => Ok(Beat::Wait { after: None }),
+            false => {
+                let name = server["name"].as_str().unwrap_or_default();
+                Err(unknown_status(&format!("{noun} of server {name} failed"), now))
+            }
+        };
+    }
+    let under_way = !server["OS-EXT-STS:task_state"].is_null();
+    if !(beating.is_unanswered() && under_way) {
+        cloud.send(action(subject, json!({ verb: null }))).await?;
+    }
+    let waits = if suspends { "suspended" } else { "resumed" };
+    Ok(next(Learned::default(), Progress::default().look(waits)))
+}
