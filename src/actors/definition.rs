@@ -88,7 +88,7 @@ fn read(
         stack_name: name.to_string(),
         stack_id: id.to_string(),
         project_id: project.to_string(),
-        region: services.limits.region.clone(),
+        facade: None,
     };
     // How many resources there may be is for the limits of the service to say.
     StackDefinition::load_unbounded(source, &pseudo, services.registry.as_ref())

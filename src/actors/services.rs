@@ -24,8 +24,6 @@ pub struct EngineLimits {
     pub action_retry_limit: u32,
     /// How long after a call whose answer was lost its object may still appear.
     pub lost_call_rest: Duration,
-    /// The region in `AWS::Region`.
-    pub region: String,
 }
 
 impl Default for EngineLimits {
@@ -36,7 +34,6 @@ impl Default for EngineLimits {
             max_stacks_per_tenant: Some(512),
             action_retry_limit: 5,
             lost_call_rest: Duration::from_secs(10),
-            region: "RegionOne".to_owned(),
         }
     }
 }

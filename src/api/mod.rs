@@ -55,8 +55,6 @@ pub struct ApiSettings {
     pub host: String,
     /// `hidden_stack_tags`: stacks with one of these are listed only where asked for.
     pub hidden_stack_tags: Vec<String>,
-    /// `region_name_for_services`: what `AWS::Region` stands for.
-    pub region: String,
     /// Threads that serve requests; `None` takes one per core.
     pub workers: Option<usize>,
 }

@@ -169,7 +169,7 @@ impl Resolver {
             stack_name: "exam".to_owned(),
             stack_id: uuid::Uuid::nil().to_string(),
             project_id: "exam-project".to_owned(),
-            region: "ap-southeast-1".to_owned(),
+            facade: None,
         };
         let types: &dyn TypeLookup = if self.any_type { &AnyType } else { &self.registry };
         let definition = StackDefinition::load_unbounded(&source, &pseudo, types)?;

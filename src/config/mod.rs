@@ -8,6 +8,7 @@ mod ini;
 mod layers;
 mod limits;
 mod sandbox;
+mod terminal;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials};
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
 pub use sandbox::SandboxDelays;
+pub use terminal::colors_refused;
 
 /// Heat's port of the Orchestration API.
 pub const API_PORT: u16 = 8004;

@@ -191,8 +191,11 @@ impl TypeLookup for Registry {
         self.types.keys().cloned().collect()
     }
 
-    fn property_names(&self, type_name: &str) -> Vec<String> {
-        self.schema(type_name).map_or_else(Vec::new, |it| it.properties.keys().cloned().collect())
+    fn property_names(&self, type_name: &str, within: &[&str]) -> Vec<String> {
+        let Some(schema) = self.schema(type_name) else { return Vec::new() };
+        let keys =
+            within.iter().try_fold(&schema.properties, |keys, step| keys.get(*step)?.inner_keys());
+        keys.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
     }
 
     fn attribute_names(&self, type_name: &str) -> Vec<String> {

@@ -166,6 +166,11 @@ impl PropertySchema {
         self.implemented && !self.support.is_hidden()
     }
 
+    /// The keys of the map, or of the maps in the list, that this is.
+    pub fn inner_keys(&self) -> Option<&Properties> {
+        self.keys.as_ref().or_else(|| self.items.as_ref()?.inner_keys())
+    }
+
     /// The value with the defaults of all unset keys filled in.
     pub fn filled(&self, value: &Value) -> Value {
         match (value, &self.keys, &self.items) {

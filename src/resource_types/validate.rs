@@ -26,28 +26,47 @@ impl Registry {
     /// Checks what parameters' custom constraints can tell without a cloud, and every resource's
     /// properties, with references unresolved, in Heat's words.
     pub fn validate(&self, definition: &StackDefinition) -> Result<(), Refusal> {
-        for asked in definition.custom_constraints() {
-            custom::check_local(&asked.constraint, &asked.value, SystemClock.now())
-                .map_err(|reason| asked.refused(&custom::words(&asked.value, &reason)))?;
+        if let Some(refusal) = parameters_refused(definition).next() {
+            return Err(refusal);
         }
-        for (name, declared) in definition.resources() {
-            let declaration = self.known(&declared.type_name)?;
-            if !is_checked(declared, declaration) {
-                continue;
-            }
-            let early = self.early(definition, name, declaration)?;
-            for asked in early.asked() {
-                custom::check_local(&asked.constraint, &asked.value, SystemClock.now()).map_err(
-                    |reason| {
-                        problem(asked.path.clone(), asked.words(&reason)).refusal(&place(name))
-                    },
-                )?;
-            }
-            if let Some(driver) = self.driver(&declared.type_name) {
-                driver.validate(&early.subject(name))?;
-            }
+        let resources = definition.resources().iter();
+        resources
+            .into_iter()
+            .try_for_each(|(name, resource)| self.validate_resource(definition, name, resource))
+    }
+
+    /// The same, but everything that is wrong and not only the first.
+    pub fn findings(&self, definition: &StackDefinition) -> Vec<Refusal> {
+        let resources = definition.resources().iter();
+        let of_resources = resources.filter_map(|(name, resource)| {
+            self.validate_resource(definition, name, resource).err()
+        });
+        parameters_refused(definition).chain(of_resources).collect()
+    }
+
+    fn validate_resource(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        declared: &ResourceDeclared,
+    ) -> Result<(), Refusal> {
+        let declaration = self.known(&declared.type_name)?;
+        if !is_checked(declared, declaration) {
+            return Ok(());
         }
-        Ok(())
+        let early = self.early(definition, name, declaration)?;
+        for asked in early.asked() {
+            custom::check_local(&asked.constraint, &asked.value, SystemClock.now()).map_err(
+                |reason| {
+                    problem(asked.path.clone(), asked.words(&reason))
+                        .refusal(&definition.properties_path(name))
+                },
+            )?;
+        }
+        match self.driver(&declared.type_name) {
+            Some(driver) => driver.validate(&early.subject(name)),
+            None => Ok(()),
+        }
     }
 
     /// Asks the cloud what it alone knows: custom constraints of parameters and properties.
@@ -81,8 +100,9 @@ impl Registry {
                 if !asked_before.insert((asked.constraint.clone(), asked.value.to_string())) {
                     continue;
                 }
-                let refused =
-                    |text: String| problem(asked.path.clone(), text).refusal(&place(name));
+                let refused = |text: String| {
+                    problem(asked.path.clone(), text).refusal(&definition.properties_path(name))
+                };
                 match custom::check(cloud, &asked.constraint, &asked.value).await {
                     Ok(()) => {}
                     Err(CustomError::Refused(reason)) => {
@@ -115,18 +135,22 @@ impl Registry {
         };
         let given = declaration.translated(early.properties);
         let properties = read(&declaration.properties, &given, &check)
-            .map_err(|problem| problem.refusal(&place(name)))?;
+            .map_err(|problem| problem.refusal(&definition.properties_path(name)))?;
         Ok(Early { declaration, properties, unknown })
     }
+}
+
+/// What custom constraints refuse of parameters without a cloud.
+fn parameters_refused(definition: &StackDefinition) -> impl Iterator<Item = Refusal> {
+    definition.custom_constraints().into_iter().filter_map(|asked| {
+        let checked = custom::check_local(&asked.constraint, &asked.value, SystemClock.now());
+        checked.err().map(|reason| asked.refused(&custom::words(&asked.value, &reason)))
+    })
 }
 
 /// An external resource is taken as it is, and some types take anything.
 fn is_checked(declared: &ResourceDeclared, declaration: &Declaration) -> bool {
     declared.external_id.is_none() && !declaration.accepts_anything
-}
-
-fn place(name: &ResourceName) -> [&str; 3] {
-    ["resources", name.as_str(), "properties"]
 }
 
 fn problem(path: Vec<String>, message: String) -> Problem {

@@ -37,8 +37,9 @@ impl Conditions {
             return Err(error.placed(section.place));
         };
         let mut parsed = NodeMap::with_capacity(written.len());
+        let section = scope.version.dialect.sections.conditions;
         for (name, node) in written {
-            let mut path = format!("conditions.{name}");
+            let mut path = format!("{section}.{name}");
             let node = parse::parse(node, Position::Condition, scope, &mut path)?;
             parsed.insert(name.clone(), node);
         }

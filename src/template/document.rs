@@ -35,6 +35,15 @@ pub(super) fn template(source: &Value) -> Outcome<Node> {
 
 /// Reads the text of a template; what is wrong with the text is a `ValueError`.
 pub(super) fn template_text(text: &str) -> Outcome<Node> {
+    let node = template_map(text)?;
+    if !SECTION_NAMES.iter().any(|name| node.get(name).is_some()) {
+        return Err(TemplateError::value("Template format version not found.").placed(node.place));
+    }
+    Ok(node)
+}
+
+/// Reads the text of what may be a template, whether it says so or not.
+pub(super) fn template_map(text: &str) -> Outcome<Node> {
     // Heat counts characters here, for all that its message says.
     check_size(text.chars().count())?;
     let node = match json::read(text) {
@@ -45,12 +54,9 @@ pub(super) fn template_text(text: &str) -> Outcome<Node> {
             })
         })?,
     };
-    let Some(map) = node.as_map() else {
+    if node.as_map().is_none() {
         let error = TemplateError::value("The template is not a JSON object or YAML mapping.");
         return Err(error.placed(node.place));
-    };
-    if !SECTION_NAMES.iter().any(|name| map.contains_key(*name)) {
-        return Err(TemplateError::value("Template format version not found.").placed(node.place));
     }
     Ok(node)
 }

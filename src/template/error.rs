@@ -106,13 +106,18 @@ impl TemplateError {
         matches!(self.class.as_ref(), "ValueError" | "TypeError" | "KeyError")
     }
 
+    /// The path as Heat joins it.
+    pub(crate) fn joined_path(&self) -> String {
+        joined(&self.path)
+    }
+
     /// What Python's `str` says of the exception: headline, path and message.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         if !self.headline.is_empty() {
             out = format!("{}: ", self.headline);
         }
-        let path = joined(&self.path);
+        let path = self.joined_path();
         if !path.is_empty() {
             out = format!("{out}{path}: ");
         }

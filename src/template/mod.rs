@@ -1,4 +1,4 @@
-//! Reading templates: HOT documents, parameters, environments, conditions, functions, outputs.
+//! Reading templates: HOT and CloudFormation documents, parameters, environments, conditions, functions, outputs.
 //! Pure: it asks no cloud, and knows of resource types only what `TypeLookup` tells.
 
 mod conditions;
@@ -6,6 +6,7 @@ pub mod constraints;
 mod definition;
 mod describe;
 mod diagnose;
+mod dialect;
 mod document;
 mod environment;
 mod error;
@@ -31,7 +32,7 @@ use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName};
 pub use definition::{EarlyProperties, RESOURCES_MAX, StackDefinition};
-pub use diagnose::{Diagnosis, Documents, Finding, diagnose};
+pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{TEMPLATE_SIZE_MAX_BYTES, files_named, yaml_text};
 pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
@@ -39,7 +40,9 @@ pub use listing::{FunctionListed, VersionListed, template_functions, template_ve
 /// The names of the parameters that a template declares; none where it cannot be read.
 pub fn parameter_names(template: &Value) -> BTreeSet<String> {
     let root = document::template(template).ok();
-    let declared = root.as_ref().and_then(|root| root.get("parameters"));
+    let section =
+        |root| version::Version::of(root).ok().map(|version| version.dialect.sections.parameters);
+    let declared = root.as_ref().and_then(|root| root.get(section(root)?));
     match declared.map(|parameters| &parameters.form) {
         Some(node::Form::Map(parameters)) => parameters.keys().cloned().collect(),
         _ => BTreeSet::new(),
@@ -59,17 +62,26 @@ pub struct StackSource {
     pub parameters: JsonMap,
 }
 
-/// The values of the pseudo parameters.
+/// The stack that a template is read for: the values of the pseudo parameters, and its facade.
 #[derive(Clone, Debug, Default)]
 pub struct PseudoParameters {
     /// `OS::stack_name`, `AWS::StackName`.
     pub stack_name: String,
-    /// `OS::stack_id`: the ARN in Heat's form is made by the caller where one is wanted.
+    /// `OS::stack_id`; `AWS::StackId` is the ARN that is made of it.
     pub stack_id: String,
     /// `OS::project_id`.
     pub project_id: String,
-    /// `AWS::Region`.
-    pub region: String,
+    /// The resource that the stack stands for, if it is a nested one's.
+    pub facade: Option<Facade>,
+}
+
+/// What the template of a nested stack may ask of the resource that the stack stands for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facade {
+    pub metadata: Value,
+    /// `Delete`, `Retain` or `Snapshot`.
+    pub deletion_policy: String,
+    pub update_policy: Value,
 }
 
 /// What the template must know of resource types.
@@ -87,8 +99,8 @@ pub trait TypeLookup: Send + Sync {
         Vec::new()
     }
 
-    /// The names of a type's properties, for suggestions.
-    fn property_names(&self, _type_name: &str) -> Vec<String> {
+    /// The names of a type's properties, or of the keys within one, for suggestions.
+    fn property_names(&self, _type_name: &str, _within: &[&str]) -> Vec<String> {
         Vec::new()
     }
 

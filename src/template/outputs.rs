@@ -38,42 +38,45 @@ pub(crate) fn parse_all(
 }
 
 fn parse_one(name: &str, node: &Node, scope: &Scope<'_>) -> Outcome<Definition> {
+    let section = scope.version.dialect.sections.outputs;
+    let keys = &scope.version.dialect.output;
     let invalid = |message: String| {
         TemplateError::validation(message)
             .headed("Output validation error")
-            .in_path(["outputs", name])
+            .in_path([section, name])
     };
     let Some(map) = node.as_map() else {
         let kind = parse::type_name(node);
         return Err(invalid(format!("Output definitions must be a map. Found a {kind} instead")));
     };
-    let Some(value) = map.get("value") else {
-        return Err(invalid("Each output definition must contain a value key.".to_owned()));
+    let Some(value) = map.get(keys.value) else {
+        let message = format!("Each output definition must contain a {} key.", keys.value);
+        return Err(invalid(message));
     };
-    let description = match map.get("description").map(Node::to_datum) {
+    let description = match map.get(keys.description).map(Node::to_datum) {
         None | Some(Datum::Null) => "No description given".to_owned(),
         Some(description) => python::text_of(&description),
     };
     let place = node.key_place;
-    if scope.version.has_conditions() && !is_enabled(name, map.get("condition"), scope)? {
+    if scope.version.has_conditions() && !is_enabled(name, map.get(keys.condition), scope)? {
         return Ok(Definition { value: Node::default(), description, place });
     }
-    let mut path = format!("outputs.{name}.value");
+    let mut path = format!("{section}.{name}.{}", keys.value);
     let value = parse::parse(value, Position::Value, scope, &mut path)?;
     Ok(Definition { value, description, place })
 }
 
 fn is_enabled(name: &str, condition: Option<&Node>, scope: &Scope<'_>) -> Outcome<bool> {
     let Some(node) = condition else { return Ok(true) };
-    let mut path = format!("outputs.{name}.condition");
+    let section = scope.version.dialect.sections.outputs;
+    let key = scope.version.dialect.output.condition;
+    let mut path = format!("{section}.{name}.{key}");
     let parsed = parse::parse(node, Position::Condition, scope, &mut path)?;
     let resolved = walk::resolve(&parsed, scope);
     let enabled = resolved.and_then(|value| scope.conditions.is_enabled(&value, scope));
     enabled.map_err(|error| {
         match error.class.as_ref() {
-            "ValueError" => {
-                TemplateError::validation(error.text()).in_path(["outputs", name, "condition"])
-            }
+            "ValueError" => TemplateError::validation(error.text()).in_path([section, name, key]),
             _ => error,
         }
         .placed(node.place)
@@ -83,7 +86,9 @@ fn is_enabled(name: &str, condition: Option<&Node>, scope: &Scope<'_>) -> Outcom
 impl Definition {
     /// Checks the calls in the value.
     pub(crate) fn check(&self, name: &str, scope: &Scope<'_>) -> Outcome<()> {
-        let mut path = vec!["outputs".to_owned(), name.to_owned(), "value".to_owned()];
+        let dialect = scope.version.dialect;
+        let mut path =
+            [dialect.sections.outputs, name, dialect.output.value].map(str::to_owned).to_vec();
         walk::check(&self.value, &mut path, scope).map_err(|error| error.placed(self.place))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::error::{Outcome, TemplateError};
 use super::functions::table::{self, Position};
-use super::functions::{Call, Function, Kind, Scope, if_};
+use super::functions::{Call, Function, Kind, Scope, if_, invalid};
 use super::node::{Form, Node};
 use super::python;
 
@@ -67,7 +67,15 @@ fn call(
             let args = parse(args, position, scope, path)?;
             make(Call { name: name.to_owned(), args })
         }
+        Kind::Scoped(make) => {
+            let args = parse(args, position, scope, path)?;
+            make(Call { name: name.to_owned(), args }, scope)
+        }
         Kind::If { nullable } => if_::parse(name, args, nullable, scope, path),
+        Kind::Removed => {
+            let args = parse(args, position, scope, path)?;
+            invalid::removed(Call { name: name.to_owned(), args })
+        }
     }
 }
 

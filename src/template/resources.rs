@@ -33,24 +33,27 @@ pub(crate) struct Definition {
 }
 
 /// Checks the shape of the section, as Heat does first of all.
-pub(crate) fn check_section(section: Option<&Node>) -> Outcome<()> {
-    const KEYS: [&str; 9] = [
-        "type",
-        "properties",
-        "metadata",
-        "depends_on",
-        "deletion_policy",
-        "update_policy",
-        "description",
-        "external_id",
-        "condition",
-    ];
-    let keys = |key: &str| KEYS.contains(&key);
-    let Some(resources) = check_entries(section, "resources", "type", keys)? else {
-        return Ok(());
+pub(crate) fn check_section(section: Option<&Node>, version: &Version) -> Outcome<()> {
+    let Some(section) = section.filter(|node| node.is_truthy()) else { return Ok(()) };
+    let keys = &version.dialect.resource;
+    // Heat's table has a key of outputs as well; the resource is refused for it later.
+    let is_key = |key: &str| keys.all().any(|known| known == key) || key == "value";
+    let resources = match version.is_hot() {
+        true => check_entries(section, version.dialect.sections.resources, keys.kind, is_key)?,
+        false => {
+            section.as_map().ok_or_else(|| no_attribute(section, "values").placed(section.place))?
+        }
     };
     for resource in resources.values() {
-        if resource.get("type").is_none_or(|node| !node.is_truthy()) {
+        let is_map = resource.as_map().is_some();
+        let has_type = resource.get(keys.kind).is_some_and(Node::is_truthy);
+        if resource.is_truthy() && !is_map {
+            let kind = parse::type_name(resource);
+            let message =
+                format!("Resources must contain Resource. Found a [<class '{kind}'>] instead");
+            return Err(TemplateError::validation(message).placed(resource.place));
+        }
+        if !has_type {
             let message = "Each Resource must contain a Type key.";
             return Err(TemplateError::validation(message).placed(resource.key_place));
         }
@@ -58,19 +61,23 @@ pub(crate) fn check_section(section: Option<&Node>) -> Outcome<()> {
     Ok(())
 }
 
+/// What Python says where a map was to be gone through and there is none.
+fn no_attribute(node: &Node, attribute: &str) -> TemplateError {
+    let kind = parse::type_name(node);
+    let message = format!("'{kind}' object has no attribute '{attribute}'");
+    TemplateError::new("AttributeError", message)
+}
+
 /// Checks that a section is a map of maps with none but these keys, this one among them.
-pub(crate) fn check_entries<'n>(
-    section: Option<&'n Node>,
+fn check_entries<'n>(
+    section: &'n Node,
     section_name: &str,
     required: &str,
     is_key: impl Fn(&str) -> bool,
-) -> Outcome<Option<&'n NodeMap>> {
-    let Some(section) = section.filter(|node| node.is_truthy()) else { return Ok(None) };
+) -> Outcome<&'n NodeMap> {
     let object = section_name.trim_end_matches('s');
     let Some(entries) = section.as_map() else {
-        let kind = parse::type_name(section);
-        let message = format!("'{kind}' object has no attribute 'items'");
-        return Err(TemplateError::new("AttributeError", message).placed(section.place));
+        return Err(no_attribute(section, "items").placed(section.place));
     };
     let missing =
         || TemplateError::validation(format!("Each {object} must contain a {required} key."));
@@ -96,16 +103,18 @@ pub(crate) fn check_entries<'n>(
             return Err(missing().placed(entry.key_place));
         }
     }
-    Ok(Some(entries))
+    Ok(entries)
 }
 
 /// Parses the definitions and leaves out those whose condition does not hold.
 pub(crate) fn parse_all(
-    section: Option<&Node>,
+    section: Option<&NodeMap>,
     scope: &Scope<'_>,
 ) -> Outcome<IndexMap<String, Definition>> {
+    let dialect = scope.version.dialect;
+    let condition_key = dialect.resource.condition;
     let mut definitions = IndexMap::new();
-    for (name, node) in section.and_then(Node::as_map).into_iter().flatten() {
+    for (name, node) in section.into_iter().flatten() {
         let parser = Parser { name, node, scope };
         let (definition, condition) = parser
             .definition()
@@ -118,12 +127,12 @@ pub(crate) fn parse_all(
             .map_err(|error| error.placed(node.key_place))?;
         let condition = walk::resolve(&condition, scope)?;
         let holds = scope.conditions.is_enabled(&condition, scope).map_err(|error| {
-            let place = node.get("condition").map(|node| node.place).unwrap_or_default();
+            let place = node.get(condition_key).map(|node| node.place).unwrap_or_default();
             match error.class.as_ref() {
                 "ValueError" => TemplateError::validation(error.text()).in_path([
-                    "resources",
+                    dialect.sections.resources,
                     name,
-                    "condition",
+                    condition_key,
                 ]),
                 _ => error,
             }
@@ -145,27 +154,29 @@ struct Parser<'a> {
 impl Parser<'_> {
     /// The definition and the condition, which is null where there is none.
     fn definition(&self) -> Outcome<(Definition, Node)> {
+        let keys = &self.scope.version.dialect.resource;
         self.check_keys(self.scope.version)?;
         let is_text_or_call = |node: &Node| matches!(node.form, Form::Text(_) | Form::Call(_));
-        let type_node = self.field("type", "string", Some(Position::Value), |node| {
+        let type_node = self.field(keys.kind, "string", Some(Position::Value), |node| {
             matches!(node.form, Form::Text(_))
         })?;
-        let properties = self.map_field("properties")?;
-        let metadata = self.map_field("metadata")?;
+        let properties = self.map_field(keys.properties)?;
+        let metadata = self.map_field(keys.metadata)?;
         let depends_on = self.depends_on()?;
         let policy =
-            self.field("deletion_policy", "string", Some(Position::Value), is_text_or_call)?;
+            self.field(keys.deletion_policy, "string", Some(Position::Value), is_text_or_call)?;
         let deletion_policy = self.deletion_policy(&policy)?;
-        let update_policy = self.map_field("update_policy")?;
+        let update_policy = self.map_field(keys.update_policy)?;
         let description =
-            self.field("description", "string", None, |node| node.as_text().is_some())?;
+            self.field(keys.description, "string", None, |node| node.as_text().is_some())?;
         let mut external_id = Node::default();
         let mut condition = Node::default();
         if self.scope.version.has_conditions() {
-            external_id =
-                self.field("external_id", "string", Some(Position::Value), is_text_or_call)?;
-            let kind = "string_or_boolean";
-            condition = self.field("condition", kind, Some(Position::Condition), |node| {
+            if let Some(key) = keys.external_id {
+                external_id = self.field(key, "string", Some(Position::Value), is_text_or_call)?;
+            }
+            let (key, kind) = (keys.condition, keys.condition_kind);
+            condition = self.field(key, kind, Some(Position::Condition), |node| {
                 matches!(node.form, Form::Text(_) | Form::Bool(_) | Form::Call(_))
             })?;
         }
@@ -184,12 +195,20 @@ impl Parser<'_> {
             external_id,
             place: self.node.key_place,
             type_place: type_node.place,
-            depends_place: self.node.get("depends_on").map(|node| node.place).unwrap_or_default(),
+            depends_place: self
+                .node
+                .get(keys.depends_on)
+                .map(|node| node.place)
+                .unwrap_or_default(),
         };
         Ok((definition, condition))
     }
 
+    /// HOT refuses keys that it does not know; CloudFormation's language passes over them.
     fn check_keys(&self, version: &Version) -> Outcome<()> {
+        if !version.is_hot() {
+            return Ok(());
+        }
         let keys = self.node.as_map().into_iter().flatten();
         let unknown: Vec<(&String, &Node)> =
             keys.filter(|(key, _)| !version.has_resource_key(key)).collect();
@@ -214,7 +233,8 @@ impl Parser<'_> {
         let Some(node) = self.node.get(key) else { return Ok(Node::default()) };
         let parsed = match position {
             Some(position) => {
-                let mut path = format!("resources.{}.{key}", self.name);
+                let section = self.scope.version.dialect.sections.resources;
+                let mut path = format!("{section}.{}.{key}", self.name);
                 parse::parse(node, position, self.scope, &mut path)?
             }
             None => node.clone(),
@@ -231,7 +251,8 @@ impl Parser<'_> {
     }
 
     fn depends_on(&self) -> Outcome<Vec<String>> {
-        let node = self.field("depends_on", "list or string", None, |node| {
+        let key = self.scope.version.dialect.resource.depends_on;
+        let node = self.field(key, "list or string", None, |node| {
             matches!(node.form, Form::Text(_) | Form::List(_))
         })?;
         match &node.form {
@@ -241,8 +262,7 @@ impl Parser<'_> {
                 .map(|item| {
                     item.as_text().map(str::to_owned).ok_or_else(|| {
                         let name = self.name;
-                        let message =
-                            format!("Resource {name} depends_on must be a list of strings");
+                        let message = format!("Resource {name} {key} must be a list of strings");
                         TemplateError::validation(message).placed(item.place)
                     })
                 })
@@ -269,13 +289,15 @@ impl Parser<'_> {
 impl Definition {
     /// Checks the calls in the definition. Paths begin at the resource.
     pub(crate) fn check(&self, name: &str, scope: &Scope<'_>) -> Outcome<()> {
+        let dialect = scope.version.dialect;
+        let keys = &dialect.resource;
         for (section, node) in [
-            ("properties", &self.properties),
-            ("metadata", &self.metadata),
-            ("update_policy", &self.update_policy),
-            ("external_id", &self.external_id),
+            (keys.properties, &self.properties),
+            (keys.metadata, &self.metadata),
+            (keys.update_policy, &self.update_policy),
+            (keys.external_id.unwrap_or_default(), &self.external_id),
         ] {
-            let mut path = vec!["resources".to_owned(), name.to_owned(), section.to_owned()];
+            let mut path = [dialect.sections.resources, name, section].map(str::to_owned).to_vec();
             walk::check(node, &mut path, scope)?;
         }
         Ok(())
@@ -289,9 +311,11 @@ impl Definition {
         scope: &Scope<'_>,
         is_open: &dyn Fn(&TemplateError) -> bool,
     ) -> Outcome<()> {
+        let dialect = scope.version.dialect;
         let error = |error: TemplateError, key: Option<&String>, node: &Node| {
             let place = error.place.unwrap_or(node.place);
-            let path = ["resources", name, "properties"].map(str::to_owned).into_iter();
+            let path = [dialect.sections.resources, name, dialect.resource.properties];
+            let path = path.map(str::to_owned).into_iter();
             TemplateError::validation(error.text())
                 .headed("Property error")
                 .in_path(path.chain(key.cloned()))

@@ -1,11 +1,16 @@
-//! The versions of the template language: which there are, which keys they have.
+//! The versions of the template languages: which there are, which keys they have.
 
+use super::dialect::{CFN, Dialect, HOT, Language};
 use super::error::{Outcome, TemplateError};
 use super::node::Node;
 
-/// The releases of HOT, oldest first.
+/// The releases of each language; a later one has what an earlier one of the same has, and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Release {
+    /// `HeatTemplateFormatVersion`: CloudFormation's language without conditions.
+    Heat2012_12_12,
+    /// `AWSTemplateFormatVersion`.
+    Aws2010_09_09,
     R2013_05_23,
     R2014_10_16,
     R2015_04_30,
@@ -20,29 +25,45 @@ pub(crate) enum Release {
 }
 
 use Release::{
-    R2013_05_23, R2014_10_16, R2015_04_30, R2015_10_15, R2016_04_08, R2016_10_14, R2017_02_24,
-    R2017_09_01, R2018_03_02, R2018_08_31, R2021_04_16,
+    Aws2010_09_09, Heat2012_12_12, R2013_05_23, R2014_10_16, R2015_04_30, R2015_10_15, R2016_04_08,
+    R2016_10_14, R2017_02_24, R2017_09_01, R2018_03_02, R2018_08_31, R2021_04_16,
 };
 
 /// A version that a template may name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Version {
+    /// The key that names it.
+    pub(crate) key: &'static str,
     pub(crate) name: &'static str,
     pub(crate) release: Release,
     /// The date that a release's name stands for.
     pub(crate) alias_of: Option<&'static str>,
+    pub(crate) dialect: &'static Dialect,
+}
+
+const AWS_KEY: &str = "AWSTemplateFormatVersion";
+const HEAT_KEY: &str = "HeatTemplateFormatVersion";
+const HOT_KEY: &str = "heat_template_version";
+
+/// The keys that name the version.
+pub(crate) const VERSION_KEYS: [&str; 3] = [AWS_KEY, HEAT_KEY, HOT_KEY];
+
+const fn cfn(key: &'static str, name: &'static str, release: Release) -> Version {
+    Version { key, name, release, alias_of: None, dialect: &CFN }
 }
 
 const fn dated(name: &'static str, release: Release) -> Version {
-    Version { name, release, alias_of: None }
+    Version { key: HOT_KEY, name, release, alias_of: None, dialect: &HOT }
 }
 
 const fn named(name: &'static str, release: Release, date: &'static str) -> Version {
-    Version { name, release, alias_of: Some(date) }
+    Version { key: HOT_KEY, name, release, alias_of: Some(date), dialect: &HOT }
 }
 
-/// All versions, sorted by name.
-pub(crate) static VERSIONS: [Version; 17] = [
+/// All versions, sorted by key and name.
+pub(crate) static VERSIONS: [Version; 19] = [
+    cfn(AWS_KEY, "2010-09-09", Aws2010_09_09),
+    cfn(HEAT_KEY, "2012-12-12", Heat2012_12_12),
     dated("2013-05-23", R2013_05_23),
     dated("2014-10-16", R2014_10_16),
     dated("2015-04-30", R2015_04_30),
@@ -62,93 +83,64 @@ pub(crate) static VERSIONS: [Version; 17] = [
     named("wallaby", R2021_04_16, "2021-04-16"),
 ];
 
-/// The key that names the version.
-pub(crate) const VERSION_KEY: &str = "heat_template_version";
-
-/// The version keys of CloudFormation's language, which is not understood.
-const OTHER_KEYS: [&str; 2] = ["HeatTemplateFormatVersion", "AWSTemplateFormatVersion"];
-
 impl Version {
     /// The version that a template names.
     pub(crate) fn of(template: &Node) -> Outcome<&'static Version> {
-        let place = |key: &str| template.get(key).map(|node| node.place).unwrap_or_default();
-        let present = |key: &str| template.get(key).is_some_and(|node| node.as_text().is_some());
-        let others: Vec<&str> = OTHER_KEYS.into_iter().filter(|key| present(key)).collect();
-        if others.len() + usize::from(present(VERSION_KEY)) > 1 {
-            let mut keys = others;
-            keys.extend(present(VERSION_KEY).then_some(VERSION_KEY));
+        let present = |key: &&str| template.get(key).is_some_and(|node| node.as_text().is_some());
+        let keys: Vec<&str> = VERSION_KEYS.into_iter().filter(present).collect();
+        if keys.len() > 1 {
             let keys = keys.join(", ");
             return Err(TemplateError::version(format_args!("Ambiguous versions ({keys})")));
         }
-        if let Some(key) = others.first() {
-            let error = TemplateError::version(format_args!(
-                "\"{key}\". Templates of this language are not supported; \"{VERSION_KEY}\" should \
-                 be one of: {}",
-                all_names()
-            ));
-            return Err(error.placed(place(key)));
-        }
-        let Some(name) = template.get(VERSION_KEY).and_then(Node::as_text) else {
+        let named = keys.first().and_then(|key| Some((*key, template.get(key)?)));
+        let Some((key, node)) = named else {
             let error = TemplateError::version("Template version was not provided");
-            return Err(error.placed(place(VERSION_KEY)));
+            let place = VERSION_KEYS.iter().find_map(|key| Some(template.get(key)?.place));
+            return Err(error.placed(place.unwrap_or_default()));
         };
-        VERSIONS.iter().find(|version| version.name == name).ok_or_else(|| {
+        let name = node.as_text().unwrap_or_default();
+        let known = || VERSIONS.iter().filter(|version| version.key == key);
+        known().find(|version| version.name == name).ok_or_else(|| {
+            let names: Vec<&str> = known().map(|version| version.name).collect();
+            let one_of = if names.len() > 1 { " one of" } else { "" };
             let error = TemplateError::version(format_args!(
-                "\"{VERSION_KEY}: {name}\". \"{VERSION_KEY}\" should be one of: {}",
-                all_names()
+                "\"{key}: {name}\". \"{key}\" should be{one_of}: {}",
+                names.join(", ")
             ));
-            error.placed(place(VERSION_KEY))
+            error.placed(node.place)
         })
     }
 
-    /// Whether templates have conditions, and resources `condition` and `external_id`.
+    /// Whether it is a version of HOT.
+    pub(crate) fn is_hot(&self) -> bool {
+        self.dialect.language == Language::Hot
+    }
+
+    /// Whether templates have conditions, and in HOT resources `external_id`.
     pub(crate) fn has_conditions(&self) -> bool {
-        self.release >= R2016_10_14
+        match self.dialect.language {
+            Language::Hot => self.release >= R2016_10_14,
+            Language::Cfn => self.release >= Aws2010_09_09,
+        }
     }
 
     /// The sections of a template.
     pub(crate) fn has_section(&self, name: &str) -> bool {
-        let always = [
-            VERSION_KEY,
-            "description",
-            "parameter_groups",
-            "parameters",
-            "resources",
-            "outputs",
-            // Heat's own name for the section of CloudFormation that HOT does not have.
-            "__undefined__",
-        ];
-        always.contains(&name) || (name == "conditions" && self.has_conditions())
+        let sections = &self.dialect.sections;
+        sections.all().any(|section| section == name)
+            && (self.has_conditions() || name != sections.conditions)
     }
 
     /// The keys of a resource.
     pub(crate) fn has_resource_key(&self, key: &str) -> bool {
-        let always = [
-            "type",
-            "properties",
-            "metadata",
-            "depends_on",
-            "deletion_policy",
-            "update_policy",
-            "description",
-        ];
-        always.contains(&key)
-            || (self.has_conditions() && ["external_id", "condition"].contains(&key))
+        let keys = &self.dialect.resource;
+        let of_conditions = key == keys.condition || Some(key) == keys.external_id;
+        keys.all().any(|known| known == key) && (self.has_conditions() || !of_conditions)
     }
 
     /// The keys of a parameter.
     pub(crate) fn has_parameter_key(&self, key: &str) -> bool {
-        let always = [
-            "type",
-            "description",
-            "default",
-            "schema",
-            "constraints",
-            "hidden",
-            "label",
-            "immutable",
-        ];
-        always.contains(&key) || (key == "tags" && self.release >= R2018_03_02)
+        self.dialect.parameter.all.contains(&key) && (key != "tags" || self.release >= R2018_03_02)
     }
 
     /// Whether parameters can have the constraint `modulo`.
@@ -158,18 +150,15 @@ impl Version {
 
     /// The deletion policy that a word stands for.
     pub(crate) fn deletion_policy(&self, word: &str) -> Option<&'static str> {
+        let in_small = self.is_hot() && self.has_conditions();
         Some(match word {
             "Delete" => "Delete",
             "Retain" => "Retain",
             "Snapshot" => "Snapshot",
-            "delete" if self.has_conditions() => "Delete",
-            "retain" if self.has_conditions() => "Retain",
-            "snapshot" if self.has_conditions() => "Snapshot",
+            "delete" if in_small => "Delete",
+            "retain" if in_small => "Retain",
+            "snapshot" if in_small => "Snapshot",
             _ => return None,
         })
     }
-}
-
-fn all_names() -> String {
-    VERSIONS.iter().map(|version| version.name).collect::<Vec<_>>().join(", ")
 }

@@ -8,6 +8,7 @@ mod crash_process;
 mod crash_sweep;
 mod drivers;
 mod fault_sweep;
+mod function_probes;
 mod journeys;
 mod layers;
 mod log_commands;

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use hearth::graph::build;
 use hearth::graph::steps::{Declared, RejectCycles};
 use hearth::model::{JsonMap, Refusal};
 use hearth::resource_types::Registry;
-use hearth::template::{
-    Documents, EnvironmentSent, PseudoParameters, StackDefinition, StackSource, diagnose,
-};
+use hearth::template::{EnvironmentSent, PseudoParameters, StackDefinition, StackSource};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[test]
@@ -20,7 +20,7 @@ fn templates_come_to_what_is_written_beside_them() {
     for path in templates("resolve") {
         let template = std::fs::read_to_string(&path).unwrap();
         let environment = std::fs::read_to_string(path.with_extension("env.yaml")).ok();
-        let answer = match resolve(&registry, &template, environment) {
+        let answer = match resolve(&registry, template.into(), environment) {
             Ok(definition) => serde_json::from_str(&definition.describe()).unwrap(),
             Err(refusal) => json!({ "type": refusal.class, "error": refusal.message }),
         };
@@ -30,29 +30,71 @@ fn templates_come_to_what_is_written_beside_them() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A template beside what the real Heat makes of it.
+#[derive(Debug, Deserialize)]
+struct Case {
+    id: String,
+    template: Value,
+    result: Value,
+}
+
 #[test]
-fn what_is_wrong_is_found_where_it_stands() {
+fn templates_come_to_what_heat_makes_of_them() {
     let registry = Registry::built_in().unwrap();
     let mut wrong = Vec::new();
-    for path in templates("diagnose") {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let documents = Documents {
-            template: (name, std::fs::read_to_string(&path).unwrap()),
-            environments: Vec::new(),
-            parameters: JsonMap::new(),
-            files: BTreeMap::new(),
-        };
-        let diagnosis =
-            diagnose(&documents, &pseudo(), &registry, &|definition| registry.validate(definition));
-        let lines = diagnosis.findings.iter().map(|finding| {
-            let (line, column) = finding.place.unwrap_or_default();
-            let meant = finding.suggestion.as_ref().map(|name| format!(" ({name}?)"));
-            let message = finding.message.replace('\n', "\n    ");
-            format!("{line}:{column}: {message}{}\n", meant.unwrap_or_default())
-        });
-        compare(&path.with_extension("txt"), &lines.collect::<String>(), &mut wrong);
+    for path in files("cases", |name| name.ends_with(".jsonl")) {
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            let case: Case = serde_json::from_str(line).unwrap();
+            let is_told = case.result["ok"] == true || !case.result["error"].is_null();
+            let found = match resolve(&registry, case.template, None) {
+                Ok(definition) => serde_json::from_str(&definition.describe()).unwrap(),
+                Err(refusal) if is_told => {
+                    json!({ "ok": false, "type": refusal.class, "error": refusal.message })
+                }
+                // Heat fell over a mistake of its own; any clear refusal is as good.
+                Err(refusal) if !refusal.message.is_empty() => case.result.clone(),
+                Err(_) => Value::Null,
+            };
+            if found != case.result {
+                wrong.push(format!("{}:\n  want {}\n  got  {found}", case.id, case.result));
+            }
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_wrong_is_found_where_it_stands() {
+    let mut wrong = Vec::new();
+    for path in templates("diagnose") {
+        for (format, extension) in [("text", "txt"), ("json", "json"), ("github", "github")] {
+            let expected = path.with_extension(extension);
+            if format == "text" || expected.exists() {
+                compare(&expected, &validated(&path, format), &mut wrong);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What `hearth validate` prints of a template with the environments and parameters beside it.
+fn validated(template: &Path, format: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+    command.arg("validate").arg(template.file_name().unwrap()).args(["--format", format]);
+    command.current_dir(template.parent().unwrap()).env_remove("NO_COLOR");
+    for extension in ["env.yaml", "env2.yaml"] {
+        let environment = template.with_extension(extension);
+        if environment.exists() {
+            command.arg("-e").arg(environment.file_name().unwrap());
+        }
+    }
+    let given = std::fs::read_to_string(template.with_extension("given")).unwrap_or_default();
+    command.args(given.lines().flat_map(|line| ["-P", line]));
+    let output = command.output().unwrap();
+    let is_valid = !String::from_utf8_lossy(&output.stdout).contains("error");
+    let code = if is_valid { 0 } else { 1 };
+    assert_eq!(output.status.code(), Some(code), "{}: {output:?}", template.display());
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
@@ -82,10 +124,10 @@ fn no_text_makes_the_reader_panic() {
             chars.splice(at..end, piece);
         }
         let text: String = chars.into_iter().collect();
-        if let Ok(definition) = resolve(&registry, &text, Some(text.clone())) {
+        if let Ok(definition) = resolve(&registry, text.clone().into(), Some(text.clone())) {
             definition.describe();
         }
-        if let Ok(definition) = resolve(&registry, &text, None) {
+        if let Ok(definition) = resolve(&registry, text.into(), None) {
             definition.describe();
         }
     }
@@ -121,16 +163,15 @@ fn pseudo() -> PseudoParameters {
         stack_name: "exam".into(),
         stack_id: uuid::Uuid::nil().to_string(),
         project_id: "exam-project".into(),
-        region: "RegionOne".into(),
+        facade: None,
     }
 }
 
 fn resolve(
     registry: &Registry,
-    template: &str,
+    template: Value,
     environment: Option<String>,
 ) -> Result<StackDefinition, Refusal> {
-    let template = Value::from(template);
     let names: Vec<String> = environment.iter().map(|_| "env-0.yaml".to_owned()).collect();
     let files: BTreeMap<String, String> = names.iter().cloned().zip(environment).collect();
     let sent = EnvironmentSent {
@@ -156,14 +197,15 @@ fn resolve(
 
 /// The templates of a folder; environments and what is expected stand beside them.
 fn templates(folder: &str) -> Vec<PathBuf> {
+    files(folder, |name| name.ends_with(".yaml") && !name.contains(".env"))
+}
+
+fn files(folder: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/template").join(folder);
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            let name = path.to_string_lossy();
-            name.ends_with(".yaml") && !name.ends_with(".env.yaml")
-        })
+        .filter(|path| is_wanted(&path.to_string_lossy()))
         .collect();
     paths.sort();
     paths

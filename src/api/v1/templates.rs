@@ -46,7 +46,6 @@ pub(in crate::api) async fn validate(
     let pseudo = PseudoParameters {
         stack_name: DUMMY_STACK.to_owned(),
         project_id: context.caller.project_id.to_string(),
-        region: state.settings.region.clone(),
         ..PseudoParameters::default()
     };
     let types = state.registry.as_ref();

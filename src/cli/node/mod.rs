@@ -151,7 +151,6 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         max_stacks_per_tenant: settings.limits.stacks_per_project,
         action_retry_limit: settings.limits.action_retries,
         lost_call_rest: settings.limits.lost_call_rest,
-        region: region(settings),
     }
 }
 
@@ -163,13 +162,8 @@ fn api_settings(settings: &Settings, auth_url: &str) -> ApiSettings {
         build_revision: settings.build_revision.clone(),
         host: settings.host.clone(),
         hidden_stack_tags: settings.hidden_stack_tags.clone(),
-        region: region(settings),
         workers: None,
     }
-}
-
-fn region(settings: &Settings) -> String {
-    settings.clients.region.clone().unwrap_or_else(|| SANDBOX_REGION.to_owned())
 }
 
 fn write_clouds_yaml(

@@ -12,9 +12,10 @@ use crate::template::conditions::Conditions;
 use crate::template::environment::{self, Environment};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::functions::{Read, Scope};
-use crate::template::node::Node;
+use crate::template::node::{Node, NodeMap};
 use crate::template::parameters::{Parameters, groups, schema};
 use crate::template::resources::{self, ResourceTypes};
+use crate::template::value::{Datum, DatumMap};
 use crate::template::version::Version;
 use crate::template::{
     AttributeRead, PseudoParameters, ResourceDeclared, StackSource, TypeLookup, document, outputs,
@@ -110,7 +111,8 @@ impl StackDefinition {
         reading: Reading,
     ) -> Outcome<StackDefinition> {
         let version = Version::of(root)?;
-        let schemas = schema::read_all(root.get("parameters"), version)?;
+        let sections = &version.dialect.sections;
+        let schemas = schema::read_all(root, version)?;
         let environment = Environment::new(environment, &source.parameters)?;
         check_sections(root, version, reading.resources_max)?;
         let parameters = Parameters::new(
@@ -118,17 +120,26 @@ impl StackDefinition {
             &environment.parameters,
             &environment.parameter_defaults,
             pseudo,
+            version,
         );
-        let description = match root.get("description").filter(|node| node.is_truthy()) {
+        let description = match root.get(sections.description).filter(|node| node.is_truthy()) {
             Some(node) => python::text_of(&node.to_datum()),
             None => "No description".to_owned(),
         };
         let mut definition = StackDefinition {
             template,
             description,
-            parameter_groups: root.get("parameter_groups").map(Node::to_json),
+            parameter_groups: sections
+                .parameter_groups
+                .and_then(|key| root.get(key))
+                .map(Node::to_json),
             version,
             values: reading.values,
+            mappings: match root.get(sections.mappings).filter(|node| node.is_truthy()) {
+                Some(mappings) => mappings.to_datum(),
+                None => Datum::Map(DatumMap::new()),
+            },
+            facade: pseudo.facade.clone(),
             files: source.files.clone(),
             environment,
             parameters,
@@ -145,16 +156,21 @@ impl StackDefinition {
 
     /// Parses conditions, resources and outputs, in Heat's order, which decides the first error.
     fn fill(&mut self, root: &Node, types: &dyn TypeLookup, reading: Reading) -> Outcome<()> {
+        let sections = &self.version.dialect.sections;
         if self.version.has_conditions() {
-            self.conditions = Conditions::parse(root.get("conditions"), &self.scope(types))?;
+            let conditions = root.get(sections.conditions);
+            self.conditions = Conditions::parse(conditions, &self.scope(types))?;
         }
-        self.definitions = resources::parse_all(root.get("resources"), &self.scope(types))?;
+        let all = root.get(sections.resources).and_then(Node::as_map);
+        let names = all.into_iter().flat_map(NodeMap::keys);
+        self.types = names.map(|name| (name.clone(), String::new())).collect();
+        self.definitions = resources::parse_all(all, &self.scope(types))?;
         self.parameters.check(&self.environment.parameters, reading.values)?;
-        groups::check(root.get("parameter_groups"), &self.parameters)?;
+        let groups = sections.parameter_groups.and_then(|key| root.get(key));
+        groups::check(groups, &self.parameters)?;
         self.conditions.check(&self.scope(types))?;
         self.types = self.type_names(types)?;
         self.check_names()?;
-        let all = root.get("resources").and_then(Node::as_map);
         let scope = self.scope(types);
         let mut declared = IndexMap::with_capacity(self.definitions.len());
         for (name, definition) in &self.definitions {
@@ -174,7 +190,7 @@ impl StackDefinition {
                 },
             );
         }
-        let outputs = outputs::parse_all(root.get("outputs"), &scope)?;
+        let outputs = outputs::parse_all(root.get(sections.outputs), &scope)?;
         self.declared = declared;
         self.outputs = outputs;
         self.reads = self.find_reads(&self.scope(types));
@@ -260,8 +276,8 @@ fn check_sections(root: &Node, version: &Version, resources_max: usize) -> Outco
             return Err(TemplateError::validation(message).placed(node.key_place));
         }
     }
-    let resources = root.get("resources");
-    resources::check_section(resources).map_err(|error| TemplateError {
+    let resources = root.get(version.dialect.sections.resources);
+    resources::check_section(resources, version).map_err(|error| TemplateError {
         place: error.place,
         ..TemplateError::validation(error.text())
     })?;

@@ -19,8 +19,8 @@ use crate::template::resources::{self, ResourceTypes};
 use crate::template::value::{Datum, to_json_map};
 use crate::template::version::Version;
 use crate::template::{
-    AttributeRead, CustomConstraintAsked, OutputDeclared, OutputValue, ResourceDeclared,
-    ResourceResolved, ResourceValues, TypeLookup, outputs, python, walk,
+    AttributeRead, CustomConstraintAsked, Facade, OutputDeclared, OutputValue, ResourceDeclared,
+    ResourceResolved, ResourceValues, TypeLookup, diagnose, outputs, python, walk,
 };
 pub(crate) use load::{Reading, Values};
 
@@ -33,8 +33,10 @@ pub struct StackDefinition {
     pub(super) template: Value,
     description: String,
     parameter_groups: Option<Value>,
-    version: &'static Version,
+    pub(super) version: &'static Version,
     values: Values,
+    mappings: Datum,
+    facade: Option<Facade>,
     files: BTreeMap<String, String>,
     environment: Environment,
     pub(super) parameters: Parameters,
@@ -83,19 +85,25 @@ impl StackDefinition {
             parameters: &self.parameters,
             conditions: &self.conditions,
             files: &self.files,
+            mappings: &self.mappings,
             resources: &self.types,
+            facade: self.facade.as_ref(),
             values,
             types,
         }
     }
 
-    /// Whether an error is only that a declared parameter has no value, where none is asked for.
+    /// Whether an error is only that a declared parameter has no value, where none is asked for, or
+    /// that something was set aside.
     fn is_open(&self, error: &TemplateError) -> bool {
         let is_missing =
             |name: &str| error.message == TemplateError::parameter_missing(name).message;
         match self.values {
             Values::Required => false,
-            Values::IfGiven => self.parameters.declared().any(|(name, _)| is_missing(name)),
+            Values::IfGiven => {
+                diagnose::follows(&error.message)
+                    || self.parameters.declared().any(|(name, _)| is_missing(name))
+            }
             Values::Unchecked => true,
         }
     }
@@ -187,6 +195,12 @@ impl StackDefinition {
                 }
             })
             .collect()
+    }
+
+    /// Where a resource's properties stand in the template, name by name, for errors.
+    pub fn properties_path<'n>(&self, name: &'n ResourceName) -> [&'n str; 3] {
+        let dialect = self.version.dialect;
+        [dialect.sections.resources, name.as_str(), dialect.resource.properties]
     }
 
     /// The template as an object.

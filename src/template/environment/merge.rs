@@ -237,5 +237,5 @@ pub(crate) fn all_schemas(
 
 fn nested_schemas(node: &Node) -> Outcome<IndexMap<String, Schema>> {
     let version = crate::template::version::Version::of(node)?;
-    crate::template::parameters::schema::read_all(node.get("parameters"), version)
+    crate::template::parameters::schema::read_all(node, version)
 }

@@ -16,7 +16,7 @@ use crate::model::JsonMap;
 use registry::Registry;
 
 /// The sections of an environment.
-const SECTIONS: [&str; 6] = [
+pub(crate) const SECTIONS: [&str; 6] = [
     "parameters",
     "resource_registry",
     "parameter_defaults",

@@ -45,7 +45,7 @@ impl EnvironmentSent<'_> {
             return Ok(EnvironmentMerged { environment, parameters: self.parameters.clone() });
         }
         let root = document::template(self.template)?;
-        let own = schema::read_all(root.get("parameters"), Version::of(&root)?)?;
+        let own = schema::read_all(&root, Version::of(&root)?)?;
         let schemas = merge::all_schemas(self.files, own)?;
         let mut sections = DatumMap::new();
         let parameters = Datum::from(&Value::Object(self.parameters.clone()));

@@ -7,9 +7,14 @@ use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Form;
 use crate::template::value::Datum;
+use crate::template::walk;
 
 #[derive(Debug)]
-struct Not(Call);
+struct Not {
+    call: Call,
+    /// Whether the condition stands in a list, alone.
+    in_list: bool,
+}
 
 /// `and` ends at the first item that is false, `or` at the first that is true.
 #[derive(Debug)]
@@ -24,7 +29,16 @@ pub(super) fn parse_not(call: Call) -> Outcome<Arc<dyn Function>> {
         let message = format!("Argument to \"{}\" must be a condition", call.name);
         return Err(TemplateError::value(message));
     }
-    Ok(Arc::new(Not(call)))
+    Ok(Arc::new(Not { call, in_list: false }))
+}
+
+/// Parses `Fn::Not: [condition]`.
+pub(super) fn parse_not_of_list(call: Call) -> Outcome<Arc<dyn Function>> {
+    if call.args.as_list().is_none_or(|items| items.len() != 1) {
+        let message = format!("Arguments to \"{}\" must be of the form: [condition]", call.name);
+        return Err(TemplateError::value(message));
+    }
+    Ok(Arc::new(Not { call, in_list: true }))
 }
 
 /// Parses `and: [condition, condition, …]`.
@@ -52,11 +66,14 @@ fn chain(call: Call, ends_at: bool) -> Outcome<Arc<dyn Function>> {
 
 impl Function for Not {
     fn call(&self) -> &Call {
-        &self.0
+        &self.call
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let condition = scope.args(self)?;
+        let condition = match self.args().as_list() {
+            Some([condition]) if self.in_list => walk::resolve(condition, scope)?,
+            _ => scope.args(self)?,
+        };
         Ok(Some(Datum::Bool(!scope.holds(&condition)?)))
     }
 }

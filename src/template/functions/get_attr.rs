@@ -1,11 +1,11 @@
-//! `get_attr`: an attribute of a resource, or what a path leads to within it; since 2015-10-15
+//! `get_attr`, `Fn::GetAtt`: an attribute of a resource, or what a path leads to within it; since 2015-10-15
 //! also all attributes.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Call, Function, Read, Scope};
+use super::{Call, Function, Read, Scope, unpack};
 use crate::model::ResourceName;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
@@ -27,6 +27,19 @@ pub(super) fn parse(call: Call) -> Outcome<Arc<dyn Function>> {
         );
         return Err(TemplateError::value(message));
     }
+    Ok(Arc::new(GetAttr(call)))
+}
+
+/// Parses `Fn::GetAtt`: `[resource, attribute]`.
+pub(super) fn parse_pair(mut call: Call) -> Outcome<Arc<dyn Function>> {
+    let parts = unpack(&call.args, 2).map_err(|error| match error.class.as_ref() {
+        "ValueError" => TemplateError::value(format!(
+            "Arguments to \"{}\" must be of the form [resource_name, attribute]",
+            call.name
+        )),
+        _ => error,
+    })?;
+    call.args = Node::at(&call.args, Form::List(parts));
     Ok(Arc::new(GetAttr(call)))
 }
 

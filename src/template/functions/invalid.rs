@@ -12,7 +12,7 @@ use crate::template::value::Datum;
 struct Removed(Call);
 
 /// Parses a call of a function that is gone from this version.
-pub(super) fn removed(call: Call) -> Outcome<Arc<dyn Function>> {
+pub(crate) fn removed(call: Call) -> Outcome<Arc<dyn Function>> {
     Ok(Arc::new(Removed(call)))
 }
 

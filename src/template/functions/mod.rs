@@ -1,23 +1,31 @@
 //! The functions of the language, one file each, and what they have in common: a call knows its
 //! arguments, can be checked before any value is there, and resolves within a scope.
 
+mod base64;
 mod conditions;
 mod contains;
 mod digest;
 mod equals;
 mod filter;
+mod find_in_map;
 mod get_attr;
+mod get_azs;
 mod get_file;
 mod get_param;
 mod get_resource;
 pub(crate) mod if_;
-mod invalid;
+pub(crate) mod invalid;
 mod list_concat;
 mod list_join;
 mod make_url;
 mod map_merge;
 mod map_replace;
+mod member_list_to_map;
+mod reference;
 mod repeat;
+mod resource_facade;
+mod select;
+mod split;
 mod str_replace;
 mod str_split;
 pub(crate) mod table;
@@ -34,7 +42,7 @@ use super::resources::ResourceTypes;
 use super::value::Datum;
 use super::version::Version;
 use super::walk;
-use super::{ResourceValues, TypeLookup};
+use super::{Facade, ResourceValues, TypeLookup};
 
 pub(crate) use get_attr::select;
 
@@ -48,13 +56,20 @@ pub(crate) struct Call {
 /// Makes a call of its arguments, or says what is wrong with them.
 pub(crate) type Parse = fn(Call) -> Outcome<Arc<dyn Function>>;
 
+/// The same by what the template has, such as its resources.
+pub(crate) type ParseScoped = fn(Call, &Scope<'_>) -> Outcome<Arc<dyn Function>>;
+
 /// How a function takes its arguments.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// Parsed before it sees them.
     Plain(Parse),
+    /// The same, where what it becomes depends on the scope.
+    Scoped(ParseScoped),
     /// `if`: it chooses what is parsed. Whether the third argument may be missing.
     If { nullable: bool },
+    /// Gone from this version.
+    Removed,
 }
 
 /// What every function does.
@@ -80,6 +95,11 @@ pub(crate) trait Function: fmt::Debug + Send + Sync {
         &self.call().name
     }
 
+    /// The name of the class that Heat has for it, which some of its errors show.
+    fn class_name(&self) -> &'static str {
+        "Function"
+    }
+
     /// The parsed arguments.
     fn args(&self) -> &Node {
         &self.call().args
@@ -101,8 +121,12 @@ pub(crate) struct Scope<'a> {
     pub(crate) parameters: &'a Parameters,
     pub(crate) conditions: &'a Conditions,
     pub(crate) files: &'a BTreeMap<String, String>,
-    /// The resources whose condition holds, with their types.
+    /// What `Fn::FindInMap` looks in, as written.
+    pub(crate) mappings: &'a Datum,
+    /// The resources whose condition holds, with their types; as long as that is not known, all.
     pub(crate) resources: &'a ResourceTypes,
+    /// The resource that the stack stands for, if it is a nested one's.
+    pub(crate) facade: Option<&'a Facade>,
     pub(crate) values: &'a dyn ResourceValues,
     pub(crate) types: &'a dyn TypeLookup,
 }
@@ -132,6 +156,51 @@ fn misuse(name: &str, example: &str) -> String {
 /// The characters of a text from the start, at most that many (Python's `[:limit]`).
 fn cut(text: &str, limit: usize) -> String {
     text.chars().take(limit).collect()
+}
+
+/// Python's `a, b = arguments`: the items of a list, the characters of a text, the keys of a map.
+/// A wrong count is a `ValueError`, what has no items a `TypeError`.
+fn unpack(args: &Node, count: usize) -> Outcome<Vec<Node>> {
+    let items: Vec<Node> = match &args.form {
+        Form::List(items) => items.clone(),
+        Form::Text(text) => text
+            .chars()
+            .take(count + 1)
+            .map(|c| Node::at(args, Form::Text(c.to_string())))
+            .collect(),
+        Form::Map(map) => map.keys().map(|key| Node::at(args, Form::Text(key.clone()))).collect(),
+        _ => {
+            let kind = type_name(args);
+            let message = format!("cannot unpack non-iterable {kind} object");
+            return Err(TemplateError::kind(message));
+        }
+    };
+    match items.len() {
+        found if found < count => Err(TemplateError::value(format!(
+            "not enough values to unpack (expected {count}, got {found})"
+        ))),
+        found if found > count => {
+            let message = format!("too many values to unpack (expected {count})");
+            Err(TemplateError::value(message))
+        }
+        _ => Ok(items),
+    }
+}
+
+/// `type(node).__name__` of arguments as they are parsed; of a call, Heat's name of its class.
+fn type_name(node: &Node) -> &'static str {
+    match &node.form {
+        Form::Call(call) => call.class_name(),
+        _ => super::parse::type_name(node),
+    }
+}
+
+/// What Python says of a value that cannot be the key of a map.
+fn unhashable(value: &Datum) -> Option<TemplateError> {
+    matches!(value, Datum::List(_) | Datum::Map(_)).then(|| {
+        let kind = super::python::type_name(value);
+        TemplateError::kind(format!("unhashable type: '{kind}'"))
+    })
 }
 
 /// Python's list index, which counts from the end where it is negative.

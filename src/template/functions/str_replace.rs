@@ -1,9 +1,9 @@
-//! `str_replace` and its strict kin: placeholders in a text replaced by values. Longer
+//! `str_replace`, its strict kin and `Fn::Replace`: placeholders in a text replaced by values. Longer
 //! placeholders come first, and what was put in is not looked at again.
 
 use std::sync::Arc;
 
-use super::{Call, Function, Scope};
+use super::{Call, Function, Scope, misuse, unpack};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
 use crate::template::value::{Datum, DatumMap};
@@ -53,16 +53,44 @@ fn new(call: Call, json: bool, strict: bool, empty: bool) -> Outcome<Arc<dyn Fun
         );
         return Err(TemplateError::key(&format!("\"{name}\" syntax should be {example}")));
     };
-    if !matches!(params.form, Form::Map(_) | Form::Call(_)) {
-        let message = format!("\"{name}\" parameters must be a mapping");
-        return Err(TemplateError::kind(message));
-    }
+    check_params(params, name)?;
     Ok(Arc::new(StrReplace { call, json, strict, empty }))
 }
 
+/// Parses `Fn::Replace`: `[params, template]`, with no maps or lists as values.
+pub(super) fn parse_pair(mut call: Call) -> Outcome<Arc<dyn Function>> {
+    let name = &call.name;
+    let example = format!(
+        "{{\"{name}\": [ {{\"$var1\": \"foo\", \"%var2%\": \"bar\"}}, \"$var1 is %var2%\"]}}"
+    );
+    let usage = misuse(name, &example);
+    if matches!(call.args.form, Form::Text(_) | Form::Map(_)) {
+        return Err(TemplateError::kind(usage));
+    }
+    let parts = unpack(&call.args, 2).map_err(|error| match error.class.as_ref() {
+        "ValueError" => TemplateError::value(usage),
+        _ => error,
+    })?;
+    if let Some(params) = parts.first() {
+        check_params(params, name)?;
+    }
+    call.args = Node::at(&call.args, Form::List(parts));
+    Ok(Arc::new(StrReplace { call, json: false, strict: false, empty: true }))
+}
+
+fn check_params(params: &Node, name: &str) -> Outcome<()> {
+    if matches!(params.form, Form::Map(_) | Form::Call(_)) {
+        return Ok(());
+    }
+    Err(TemplateError::kind(format!("\"{name}\" parameters must be a mapping")))
+}
+
 impl StrReplace {
-    fn part(&self, key: &str) -> &Node {
-        self.args().get(key).unwrap_or(self.args())
+    fn parts(&self) -> Option<(&Node, &Node)> {
+        match self.args().as_list() {
+            Some([params, template]) => Some((params, template)),
+            _ => Some((self.args().get("params")?, self.args().get("template")?)),
+        }
     }
 
     /// A value as the text that goes in.
@@ -148,8 +176,9 @@ impl Function for StrReplace {
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let name = self.name();
-        let template = walk::resolve(self.part("template"), scope)?;
-        let mapping = walk::resolve(self.part("params"), scope)?;
+        let Some((params, template)) = self.parts() else { return Ok(Some(Datum::Null)) };
+        let template = walk::resolve(template, scope)?;
+        let mapping = walk::resolve(params, scope)?;
         let Datum::Text(template) = template else {
             return Err(TemplateError::kind(format!("\"{name}\" template must be a string")));
         };

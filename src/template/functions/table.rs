@@ -1,10 +1,12 @@
-//! Which version of the language has which function, and since when in which form.
+//! Which version of which language has which function, and since when in which form.
 
 use super::{
-    Kind, Parse, conditions, contains, digest, equals, filter, get_attr, get_file, get_param,
-    get_resource, invalid, list_concat, list_join, make_url, map_merge, map_replace, repeat,
-    str_replace, str_split,
+    Kind, Parse, ParseScoped, base64, conditions, contains, digest, equals, filter, find_in_map,
+    get_attr, get_azs, get_file, get_param, get_resource, invalid, list_concat, list_join,
+    make_url, map_merge, map_replace, member_list_to_map, reference, repeat, resource_facade,
+    select, split, str_replace, str_split,
 };
+use crate::template::dialect::Language;
 use crate::template::version::{Release, Version};
 
 /// A function since a release; for one name the newest form stands first.
@@ -14,16 +16,28 @@ struct Entry {
     kind: Kind,
 }
 
+const fn entry(name: &'static str, since: Release, kind: Kind) -> Entry {
+    Entry { name, since, kind }
+}
+
 const fn plain(name: &'static str, since: Release, parse: Parse) -> Entry {
-    Entry { name, since, kind: Kind::Plain(parse) }
+    entry(name, since, Kind::Plain(parse))
+}
+
+const fn scoped(name: &'static str, since: Release, parse: ParseScoped) -> Entry {
+    entry(name, since, Kind::Scoped(parse))
+}
+
+const fn removed(name: &'static str, since: Release) -> Entry {
+    entry(name, since, Kind::Removed)
 }
 
 use Release::{
-    R2013_05_23, R2014_10_16, R2015_04_30, R2015_10_15, R2016_04_08, R2016_10_14, R2017_02_24,
-    R2017_09_01, R2021_04_16,
+    Aws2010_09_09, Heat2012_12_12, R2013_05_23, R2014_10_16, R2015_04_30, R2015_10_15, R2016_04_08,
+    R2016_10_14, R2017_02_24, R2017_09_01, R2021_04_16,
 };
 
-static FUNCTIONS: &[Entry] = &[
+static HOT: &[Entry] = &[
     plain("get_param", R2013_05_23, get_param::parse),
     plain("get_resource", R2013_05_23, get_resource::parse),
     plain("get_attr", R2015_10_15, get_attr::parse_all),
@@ -42,36 +56,36 @@ static FUNCTIONS: &[Entry] = &[
     plain("str_split", R2015_10_15, str_split::parse),
     plain("map_merge", R2016_04_08, map_merge::parse),
     plain("map_replace", R2016_10_14, map_replace::parse),
-    Entry { name: "if", since: R2021_04_16, kind: Kind::If { nullable: true } },
-    Entry { name: "if", since: R2016_10_14, kind: Kind::If { nullable: false } },
+    entry("if", R2021_04_16, Kind::If { nullable: true }),
+    entry("if", R2016_10_14, Kind::If { nullable: false }),
     plain("filter", R2017_02_24, filter::parse),
     plain("make_url", R2017_09_01, make_url::parse),
     plain("list_concat", R2017_09_01, list_concat::parse),
     plain("list_concat_unique", R2017_09_01, list_concat::parse_unique),
     plain("contains", R2017_09_01, contains::parse),
-    plain("resource_facade", R2013_05_23, invalid::unsupported),
+    scoped("resource_facade", R2013_05_23, resource_facade::parse),
     plain("yaql", R2016_10_14, invalid::unsupported),
-    plain("Fn::Select", R2015_10_15, invalid::removed),
-    plain("Fn::Select", R2013_05_23, invalid::unsupported),
-    plain("Fn::GetAZs", R2014_10_16, invalid::removed),
-    plain("Fn::GetAZs", R2013_05_23, invalid::unsupported),
-    plain("Fn::Join", R2014_10_16, invalid::removed),
-    plain("Fn::Join", R2013_05_23, invalid::unsupported),
-    plain("Fn::Split", R2014_10_16, invalid::removed),
-    plain("Fn::Split", R2013_05_23, invalid::unsupported),
-    plain("Fn::Replace", R2014_10_16, invalid::removed),
-    plain("Fn::Replace", R2013_05_23, invalid::unsupported),
-    plain("Fn::Base64", R2014_10_16, invalid::removed),
-    plain("Fn::Base64", R2013_05_23, invalid::unsupported),
-    plain("Fn::MemberListToMap", R2014_10_16, invalid::removed),
-    plain("Fn::MemberListToMap", R2013_05_23, invalid::unsupported),
-    plain("Fn::ResourceFacade", R2014_10_16, invalid::removed),
-    plain("Fn::ResourceFacade", R2013_05_23, invalid::unsupported),
-    plain("Ref", R2014_10_16, invalid::removed),
-    plain("Ref", R2013_05_23, invalid::unsupported),
+    removed("Fn::Select", R2015_10_15),
+    plain("Fn::Select", R2013_05_23, select::parse),
+    removed("Fn::GetAZs", R2014_10_16),
+    plain("Fn::GetAZs", R2013_05_23, get_azs::parse),
+    removed("Fn::Join", R2014_10_16),
+    plain("Fn::Join", R2013_05_23, list_join::parse),
+    removed("Fn::Split", R2014_10_16),
+    plain("Fn::Split", R2013_05_23, split::parse),
+    removed("Fn::Replace", R2014_10_16),
+    plain("Fn::Replace", R2013_05_23, str_replace::parse_pair),
+    removed("Fn::Base64", R2014_10_16),
+    plain("Fn::Base64", R2013_05_23, base64::parse),
+    removed("Fn::MemberListToMap", R2014_10_16),
+    plain("Fn::MemberListToMap", R2013_05_23, member_list_to_map::parse),
+    removed("Fn::ResourceFacade", R2014_10_16),
+    scoped("Fn::ResourceFacade", R2013_05_23, resource_facade::parse_cfn),
+    removed("Ref", R2014_10_16),
+    scoped("Ref", R2013_05_23, reference::parse),
 ];
 
-static CONDITION_FUNCTIONS: &[Entry] = &[
+static HOT_CONDITIONS: &[Entry] = &[
     plain("get_param", R2016_10_14, get_param::parse),
     plain("equals", R2016_10_14, equals::parse),
     plain("not", R2016_10_14, conditions::parse_not),
@@ -79,6 +93,30 @@ static CONDITION_FUNCTIONS: &[Entry] = &[
     plain("or", R2016_10_14, conditions::parse_or),
     plain("contains", R2017_09_01, contains::parse),
     plain("yaql", R2017_09_01, invalid::unsupported),
+];
+
+static CFN: &[Entry] = &[
+    scoped("Ref", Heat2012_12_12, reference::parse),
+    plain("Fn::GetAtt", Heat2012_12_12, get_attr::parse_pair),
+    plain("Fn::FindInMap", Heat2012_12_12, find_in_map::parse),
+    plain("Fn::GetAZs", Heat2012_12_12, get_azs::parse),
+    plain("Fn::Select", Heat2012_12_12, select::parse),
+    plain("Fn::Join", Heat2012_12_12, list_join::parse),
+    plain("Fn::Split", Heat2012_12_12, split::parse),
+    plain("Fn::Replace", Heat2012_12_12, str_replace::parse_pair),
+    plain("Fn::Base64", Heat2012_12_12, base64::parse),
+    plain("Fn::MemberListToMap", Heat2012_12_12, member_list_to_map::parse),
+    scoped("Fn::ResourceFacade", Heat2012_12_12, resource_facade::parse_cfn),
+    entry("Fn::If", Aws2010_09_09, Kind::If { nullable: false }),
+];
+
+static CFN_CONDITIONS: &[Entry] = &[
+    plain("Ref", Aws2010_09_09, reference::parse_parameter),
+    plain("Fn::FindInMap", Aws2010_09_09, find_in_map::parse),
+    plain("Fn::Equals", Aws2010_09_09, equals::parse),
+    plain("Fn::Not", Aws2010_09_09, conditions::parse_not_of_list),
+    plain("Fn::And", Aws2010_09_09, conditions::parse_and),
+    plain("Fn::Or", Aws2010_09_09, conditions::parse_or),
 ];
 
 /// Where a call stands, which decides what it may be.
@@ -90,42 +128,45 @@ pub(crate) enum Position {
     Condition,
 }
 
+/// The functions of a version that may stand there.
+fn entries(version: &Version, position: Position) -> impl Iterator<Item = &'static Entry> {
+    let table = match (version.dialect.language, position) {
+        (Language::Hot, Position::Value) => HOT,
+        (Language::Hot, Position::Condition) => HOT_CONDITIONS,
+        (Language::Cfn, Position::Value) => CFN,
+        (Language::Cfn, Position::Condition) => CFN_CONDITIONS,
+    };
+    let release = version.release;
+    table.iter().filter(move |entry| entry.since <= release)
+}
+
+fn find(version: &Version, position: Position, name: &str) -> Option<Kind> {
+    entries(version, position).find(|entry| entry.name == name).map(|entry| entry.kind)
+}
+
 /// The function of a name; none is plain data.
 pub(crate) fn lookup(version: &Version, position: Position, name: &str) -> Option<Kind> {
-    let value = find(FUNCTIONS, version, name);
-    match position {
-        Position::Value => value,
-        Position::Condition => find(CONDITION_FUNCTIONS, version, name).or_else(|| {
-            let is_removed = is_removed(version, name);
-            value.map(|kind| if is_removed { kind } else { Kind::Plain(invalid::misplaced) })
-        }),
+    let here = find(version, position, name);
+    if here.is_some() || position == Position::Value {
+        return here;
     }
-}
-
-fn find(table: &[Entry], version: &Version, name: &str) -> Option<Kind> {
-    let since = version.release;
-    table.iter().find(|entry| entry.name == name && entry.since <= since).map(|entry| entry.kind)
-}
-
-/// Whether the version knows the name only to say that it is gone.
-fn is_removed(version: &Version, name: &str) -> bool {
-    let is_select = name == "Fn::Select";
-    let gone_since = if is_select { R2015_10_15 } else { R2014_10_16 };
-    (name == "Ref" || name.starts_with("Fn::")) && version.release >= gone_since
+    Some(match find(version, Position::Value, name)? {
+        Kind::Removed => Kind::Removed,
+        Kind::Plain(_) | Kind::Scoped(_) | Kind::If { .. } => Kind::Plain(invalid::misplaced),
+    })
 }
 
 /// The names of a version's functions, sorted, those that are gone left out.
 pub(crate) fn names(version: &Version, position: Position) -> Vec<&'static str> {
-    let table = match position {
-        Position::Value => FUNCTIONS,
-        Position::Condition => CONDITION_FUNCTIONS,
-    };
-    let mut names: Vec<_> = table
-        .iter()
-        .filter(|entry| entry.since <= version.release && !is_removed(version, entry.name))
-        .map(|entry| entry.name)
-        .collect();
+    let mut names: Vec<_> = entries(version, position).map(|entry| entry.name).collect();
     names.sort_unstable();
     names.dedup();
+    names.retain(|name| !matches!(find(version, position, name), Some(Kind::Removed)));
     names
+}
+
+/// Whether any version has a function of the name.
+pub(crate) fn is_known(name: &str) -> bool {
+    let mut all = [HOT, HOT_CONDITIONS, CFN, CFN_CONDITIONS].into_iter().flatten();
+    all.any(|entry| entry.name == name)
 }

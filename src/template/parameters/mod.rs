@@ -1,7 +1,9 @@
 //! Parameters: their schemas, the values that templates see, what users are shown.
 
+mod cfn_rules;
 mod convert;
 pub(crate) mod groups;
+mod pseudo;
 pub(crate) mod schema;
 pub(crate) mod shown;
 
@@ -13,6 +15,7 @@ use super::constraints::Rule;
 use super::definition::Values;
 use super::error::{Outcome, TemplateError};
 use super::value::{Datum, DatumMap};
+use super::version::Version;
 use super::{CustomConstraintAsked, PseudoParameters};
 pub(crate) use schema::{ParameterType, Schema};
 
@@ -94,18 +97,10 @@ impl Parameters {
         given: &DatumMap,
         defaults: &DatumMap,
         pseudo: &PseudoParameters,
+        version: &Version,
     ) -> Self {
         let mut by_name = IndexMap::new();
-        for (name, value) in [
-            ("OS::stack_id", &pseudo.stack_id),
-            ("OS::project_id", &pseudo.project_id),
-            ("OS::stack_name", &pseudo.stack_name),
-        ] {
-            // Without a stack there is no stack name either.
-            if name == "OS::stack_name" && value.is_empty() {
-                continue;
-            }
-            let schema = Schema::text(value);
+        for (name, schema) in pseudo::schemas(pseudo, version.dialect.language) {
             let parameter = Parameter::new(name, schema, None, defaults.get(name), true);
             by_name.insert(name.to_owned(), parameter);
         }

@@ -3,8 +3,9 @@
 use indexmap::IndexMap;
 use serde_json::{Number, Value};
 
-use super::convert;
+use super::{cfn_rules, convert};
 use crate::template::constraints::{self, Broken, Constraint, Rule, ValueType};
+use crate::template::dialect::Language;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node, NodeMap, Place};
 use crate::template::value::Datum;
@@ -25,6 +26,8 @@ pub(crate) enum ParameterType {
 #[derive(Clone, Debug)]
 pub(crate) struct Schema {
     pub(crate) kind: ParameterType,
+    /// The type as the template writes it.
+    kind_name: &'static str,
     pub(crate) description: Datum,
     pub(crate) default: Option<Datum>,
     pub(crate) constraints: Vec<Constraint>,
@@ -35,16 +38,29 @@ pub(crate) struct Schema {
     pub(crate) place: Place,
 }
 
+const TYPES: [ParameterType; 5] = [
+    ParameterType::String,
+    ParameterType::Number,
+    ParameterType::CommaDelimitedList,
+    ParameterType::Json,
+    ParameterType::Boolean,
+];
+
 impl ParameterType {
-    fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "string" => Self::String,
-            "number" => Self::Number,
-            "comma_delimited_list" => Self::CommaDelimitedList,
-            "json" => Self::Json,
-            "boolean" => Self::Boolean,
-            _ => return None,
-        })
+    fn of(name: &str, language: Language) -> Option<Self> {
+        TYPES.into_iter().find(|kind| kind.name_in(language) == name)
+    }
+
+    /// All types as a language writes them.
+    pub(crate) fn names(language: Language) -> impl Iterator<Item = &'static str> {
+        TYPES.into_iter().map(move |kind| kind.name_in(language))
+    }
+
+    fn name_in(self, language: Language) -> &'static str {
+        match language {
+            Language::Hot => self.name(),
+            Language::Cfn => self.api_name(),
+        }
     }
 
     /// The type as HOT writes it.
@@ -58,7 +74,7 @@ impl ParameterType {
         }
     }
 
-    /// The type as the API writes it.
+    /// The type as CloudFormation's language and the API write it.
     pub(crate) fn api_name(self) -> &'static str {
         match self {
             Self::String => "String",
@@ -93,10 +109,8 @@ impl ParameterType {
 }
 
 /// Reads the schemas of a template's parameters.
-pub(crate) fn read_all(
-    parameters: Option<&Node>,
-    version: &Version,
-) -> Outcome<IndexMap<String, Schema>> {
+pub(crate) fn read_all(root: &Node, version: &Version) -> Outcome<IndexMap<String, Schema>> {
+    let parameters = root.get(version.dialect.sections.parameters);
     let Some(section) = parameters.filter(|node| node.is_truthy()) else {
         return Ok(IndexMap::new());
     };
@@ -119,6 +133,7 @@ impl Schema {
     pub(super) fn text(default: &str) -> Self {
         Self {
             kind: ParameterType::String,
+            kind_name: ParameterType::String.api_name(),
             description: Datum::Null,
             default: Some(default.into()),
             constraints: Vec::new(),
@@ -133,7 +148,9 @@ impl Schema {
     fn read(name: &str, node: &Node, version: &Version) -> Outcome<Self> {
         let entity = format!("parameter ({name})");
         let declared = checked_map(node, &entity, |key| version.has_parameter_key(key))?;
-        let Some(type_node) = declared.get("type") else {
+        let language = version.dialect.language;
+        let keys = &version.dialect.parameter;
+        let Some(type_node) = declared.get(keys.kind) else {
             let message = format!("Missing parameter type for parameter: {name}");
             return Err(TemplateError::schema(message));
         };
@@ -145,9 +162,13 @@ impl Schema {
                 return Err(TemplateError::schema(message));
             }
         };
-        let constraints = read_constraints(name, declared.get("constraints"), version)?;
+        let constraints = match language {
+            Language::Hot => read_constraints(name, declared.get("constraints"), version)?,
+            Language::Cfn => cfn_rules::read(declared)?,
+        };
         let datum = |key: &str| declared.get(key).map_or(Datum::Null, Node::to_datum);
-        let kind = type_node.as_text().and_then(ParameterType::of).ok_or_else(|| {
+        let kind = type_node.as_text().and_then(|name| ParameterType::of(name, language));
+        let kind = kind.ok_or_else(|| {
             let shown = python::text_of(&type_node.to_datum());
             TemplateError::schema(format!("Invalid type ({shown})")).placed(type_node.place)
         })?;
@@ -158,13 +179,18 @@ impl Schema {
                 format!("Schema valid only for comma_delimited_list or json, not {}", kind.name());
             return Err(TemplateError::schema(message));
         }
+        let hidden = datum(keys.hidden);
         Ok(Self {
             kind,
-            description: datum("description"),
-            default: Some(datum("default")).filter(|value| !matches!(value, Datum::Null)),
+            kind_name: kind.name_in(language),
+            description: datum(keys.description),
+            default: Some(datum(keys.default)).filter(|value| !matches!(value, Datum::Null)),
             constraints,
-            hidden: datum("hidden").is_truthy(),
-            label: datum("label"),
+            hidden: match language {
+                Language::Hot => hidden.is_truthy(),
+                Language::Cfn => python::text_of(&hidden).to_lowercase() == "true",
+            },
+            label: datum(keys.label),
             immutable: datum("immutable").is_truthy(),
             tags,
             place: node.key_place,
@@ -175,7 +201,7 @@ impl Schema {
     pub(super) fn check(&self) -> Outcome<()> {
         for constraint in &self.constraints {
             if !self.kind.allows(&constraint.rule) {
-                let (class, kind) = (constraint.class_name(), self.kind.name());
+                let (class, kind) = (constraint.class_name(), self.kind_name);
                 let message = format!("{class} constraint invalid for {kind}");
                 return Err(TemplateError::schema(message));
             }
@@ -281,7 +307,7 @@ fn read_constraints(
 }
 
 /// The kinds in the order in which Heat looks for them; of several in one item the first counts.
-const CONSTRAINT_KEYS: [&str; 7] = [
+pub(crate) const CONSTRAINT_KEYS: [&str; 7] = [
     "description",
     "modulo",
     "range",
@@ -303,40 +329,54 @@ fn read_constraint(node: &Node, version: &Version) -> Outcome<Constraint> {
         Some(("modulo", node)) => modulo(node)?,
         Some(("range", node)) => {
             let (min, max) = bounds(node, "range")?;
-            if min.is_none() && max.is_none() {
-                return Err(TemplateError::schema(
-                    "A range constraint must have a min value and/or a max value specified.",
-                ));
-            }
-            Rule::Range { min, max }
+            range(min, max)?
         }
         Some(("length", node)) => {
             let (min, max) = bounds(node, "length")?;
-            if min.is_none() && max.is_none() {
-                return Err(TemplateError::schema(
-                    "A length constraint must have a min value and/or a max value specified.",
-                ));
-            }
-            if [&min, &max].into_iter().flatten().any(Number::is_f64) {
-                return Err(TemplateError::schema("min/max length must be integral"));
-            }
-            Rule::Length { min, max }
+            length(min, max)?
         }
-        Some(("allowed_values", node)) => match node.to_json() {
-            Value::Array(allowed) => Rule::AllowedValues(allowed),
-            _ => return Err(TemplateError::schema("AllowedValues must be a list")),
-        },
-        Some(("allowed_pattern", node)) => {
-            let Some(text) = node.as_text() else {
-                return Err(TemplateError::schema("AllowedPattern must be a string"));
-            };
-            pattern::compile(text).map_err(|error| TemplateError::new("RemoteError", error))?;
-            Rule::AllowedPattern(text.to_owned())
-        }
+        Some(("allowed_values", node)) => allowed_values(node)?,
+        Some(("allowed_pattern", node)) => allowed_pattern(node)?,
         Some((_, node)) => Rule::CustomConstraint(python::text_of(&node.to_datum())),
         None => return Err(TemplateError::schema("No constraint expressed")),
     };
     Ok(Constraint { rule, description })
+}
+
+pub(super) fn range(min: Option<Number>, max: Option<Number>) -> Outcome<Rule> {
+    if min.is_none() && max.is_none() {
+        return Err(TemplateError::schema(
+            "A range constraint must have a min value and/or a max value specified.",
+        ));
+    }
+    Ok(Rule::Range { min, max })
+}
+
+pub(super) fn length(min: Option<Number>, max: Option<Number>) -> Outcome<Rule> {
+    if min.is_none() && max.is_none() {
+        return Err(TemplateError::schema(
+            "A length constraint must have a min value and/or a max value specified.",
+        ));
+    }
+    if [&min, &max].into_iter().flatten().any(Number::is_f64) {
+        return Err(TemplateError::schema("min/max length must be integral"));
+    }
+    Ok(Rule::Length { min, max })
+}
+
+pub(super) fn allowed_values(node: &Node) -> Outcome<Rule> {
+    match node.to_json() {
+        Value::Array(allowed) => Ok(Rule::AllowedValues(allowed)),
+        _ => Err(TemplateError::schema("AllowedValues must be a list")),
+    }
+}
+
+pub(super) fn allowed_pattern(node: &Node) -> Outcome<Rule> {
+    let Some(text) = node.as_text() else {
+        return Err(TemplateError::schema("AllowedPattern must be a string"));
+    };
+    pattern::compile(text).map_err(|error| TemplateError::new("RemoteError", error))?;
+    Ok(Rule::AllowedPattern(text.to_owned()))
 }
 
 fn bounds(node: &Node, kind: &str) -> Outcome<(Option<Number>, Option<Number>)> {
@@ -345,7 +385,8 @@ fn bounds(node: &Node, kind: &str) -> Outcome<(Option<Number>, Option<Number>)> 
     Ok((bound(map, "min")?, bound(map, "max")?))
 }
 
-fn bound(map: &NodeMap, key: &str) -> Outcome<Option<Number>> {
+/// A bound among the keys of a map, if it is there and not null.
+pub(super) fn bound(map: &NodeMap, key: &str) -> Outcome<Option<Number>> {
     let Some(node) = map.get(key).filter(|node| !node.is_null()) else { return Ok(None) };
     let number = constraints::number(&node.to_datum()).map_err(|broken| match broken {
         Broken::Rule(message) => TemplateError::value(message),

@@ -86,7 +86,6 @@ impl App {
                 build_revision: "unknown".into(),
                 host: "here".into(),
                 hidden_stack_tags: vec!["hidden".into()],
-                region: "RegionOne".into(),
                 workers: Some(1),
             },
         };

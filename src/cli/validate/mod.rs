@@ -1,0 +1,120 @@
+//! `hearth validate`: what is wrong with a template, each thing shown under its line. No cloud is
+//! asked.
+
+mod github;
+mod json;
+mod text;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::template_files::{Inputs, TemplateArguments};
+use crate::config::colors_refused;
+use crate::graph::build;
+use crate::graph::steps::{Declared, RejectCycles};
+use crate::model::Refusal;
+use crate::resource_types::Registry;
+use crate::template::{
+    Diagnosis, Documents, Finding, PseudoParameters, Severity, StackDefinition, diagnose,
+};
+
+/// Look a template over: say what is wrong with it, where, and what may have been meant
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The template
+    template: PathBuf,
+    #[command(flatten)]
+    inputs: TemplateArguments,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// For people, with the lines in question
+    Text,
+    /// One JSON document
+    Json,
+    /// Workflow commands of GitHub Actions
+    Github,
+}
+
+/// Looks and prints: 0 where nothing is wrong (warnings may be there), 1 where something is, 2
+/// where files cannot be read.
+pub(super) fn run(arguments: &Arguments) -> ExitCode {
+    let (inputs, registry) =
+        match (Inputs::read(&arguments.template, &arguments.inputs), Registry::built_in()) {
+            (Ok(inputs), Ok(registry)) => (inputs, registry),
+            (Err(problem), _) => return unusable(&problem),
+            (_, Err(error)) => return unusable(&error.to_string()),
+        };
+    let documents = Documents {
+        template: (arguments.template.display().to_string(), inputs.template),
+        environments: inputs.environments,
+        parameters: inputs.parameters,
+        files: inputs.files,
+    };
+    let diagnosis = look(&documents, &registry);
+    let report = match arguments.format {
+        Format::Text => text::report(&documents, &diagnosis, &text::Style::of_terminal()),
+        Format::Json => json::report(&documents, &diagnosis),
+        Format::Github => github::report(&diagnosis),
+    };
+    // A reader that goes away early, as `head` does, is no error.
+    let _ = std::io::stdout().write_all(report.as_bytes());
+    match diagnosis.definition {
+        Some(_) => ExitCode::SUCCESS,
+        None => ExitCode::FAILURE,
+    }
+}
+
+/// What there is to say of a template, without a cloud.
+fn look(documents: &Documents, registry: &Registry) -> Diagnosis {
+    let pseudo = PseudoParameters { stack_name: "validate".to_owned(), ..Default::default() };
+    diagnose(documents, &pseudo, registry, &|definition| findings(registry, definition))
+}
+
+/// What needs all resources at once, and their schemas: everything that is wrong.
+fn findings(registry: &Registry, definition: &StackDefinition) -> Vec<Refusal> {
+    let names = definition.resources().keys().cloned();
+    let circle = build(names, &[&Declared(definition), &RejectCycles]).err();
+    circle.into_iter().chain(registry.findings(definition)).collect()
+}
+
+/// The same, but the first alone.
+pub(super) fn check(registry: &Registry, definition: &StackDefinition) -> Result<(), Refusal> {
+    build(definition.resources().keys().cloned(), &[&Declared(definition), &RejectCycles])?;
+    registry.validate(definition)
+}
+
+fn unusable(problem: &str) -> ExitCode {
+    eprintln!("hearth validate: {problem}");
+    ExitCode::from(2)
+}
+
+/// How many findings are of a severity.
+fn count(diagnosis: &Diagnosis, severity: Severity) -> usize {
+    diagnosis.findings.iter().filter(|finding| finding.severity == severity).count()
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// The sentence that goes with a name that may have been meant.
+fn help(finding: &Finding) -> Option<String> {
+    finding.suggestion.as_ref().map(|name| format!("did you mean `{name}`?"))
+}
+
+impl text::Style {
+    /// Colors on a terminal, unless they are refused.
+    fn of_terminal() -> Self {
+        Self { is_colored: std::io::stdout().is_terminal() && !colors_refused() }
+    }
+}

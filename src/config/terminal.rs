@@ -1,0 +1,6 @@
+//! What a terminal's user asks of all programs.
+
+/// Whether output is to have no colors: `NO_COLOR` is set to anything (no-color.org).
+pub fn colors_refused() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}

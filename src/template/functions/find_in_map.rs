@@ -1,0 +1,42 @@
+//! `Fn::FindInMap`: what stands in the section `Mappings` under a name, a key and a second key.
+
+use std::sync::Arc;
+
+use super::{Call, Function, Scope, unpack};
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::node::{Form, Node};
+use crate::template::value::Datum;
+use crate::template::{python, walk};
+
+#[derive(Debug)]
+struct FindInMap(Call);
+
+/// Parses `[mapping, key, key]`.
+pub(super) fn parse(mut call: Call) -> Outcome<Arc<dyn Function>> {
+    let parts = unpack(&call.args, 3).map_err(|error| match error.class.as_ref() {
+        "ValueError" => TemplateError::key(&error.message),
+        _ => error,
+    })?;
+    call.args = Node::at(&call.args, Form::List(parts));
+    Ok(Arc::new(FindInMap(call)))
+}
+
+impl Function for FindInMap {
+    fn call(&self) -> &Call {
+        &self.0
+    }
+
+    fn class_name(&self) -> &'static str {
+        "FindInMap"
+    }
+
+    fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+        let Some([mapping, key, value]) = self.args().as_list() else {
+            return Ok(Some(Datum::Null));
+        };
+        let mapping = python::item(scope.mappings, &walk::resolve(mapping, scope)?)?;
+        let key = walk::resolve(key, scope)?;
+        let value = walk::resolve(value, scope)?;
+        Ok(Some(python::item(&python::item(&mapping, &key)?, &value)?))
+    }
+}
