@@ -124,12 +124,15 @@ impl Fault {
 
     /// The status that the class stands for.
     pub(super) fn status(&self) -> StatusCode {
-        let code = STATUS_OF_CLASS
-            .iter()
-            .find(|(class, _)| *class == self.class)
-            .map_or(500, |(_, code)| *code);
+        let code = status_of(&self.class);
         StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
+}
+
+/// The status that a class of Heat's exceptions stands for.
+pub(crate) fn status_of(class: &str) -> u16 {
+    let known = STATUS_OF_CLASS.iter().find(|(known, _)| *known == class);
+    known.map_or(500, |(_, code)| *code)
 }
 
 impl From<Refusal> for Fault {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 pub use app::{RunningApi, serve};
+pub(crate) use error::status_of;
 
 use crate::actors::Engine;
 use crate::clock::Clock;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::template_files::{Inputs, TemplateArguments};
-use super::validate;
+use crate::api::status_of;
 use crate::model::{JsonMap, Refusal};
 use crate::resource_types::Registry;
 use crate::template::{
@@ -97,7 +97,12 @@ struct Answer {
 
 impl Answer {
     fn refused(refusal: &Refusal) -> Self {
-        let body = json!({ "ok": false, "type": refusal.class, "error": refusal.message });
+        let body = json!({
+            "ok": false,
+            "type": refusal.class,
+            "error": refusal.message,
+            "code": status_of(&refusal.class),
+        });
         Self { ok: false, json: body.to_string() }
     }
 }
@@ -173,8 +178,9 @@ impl Resolver {
         };
         let types: &dyn TypeLookup = if self.any_type { &AnyType } else { &self.registry };
         let definition = StackDefinition::load_unbounded(&source, &pseudo, types)?;
-        if !self.any_type {
-            validate::check(&self.registry, &definition)?;
+        match self.any_type {
+            true => definition.check(types)?,
+            false => self.registry.validate(&definition)?,
         }
         Ok(definition)
     }

@@ -1,6 +1,6 @@
 //! What `validate` and `resolve` read from disk: a template, environments, the files they name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -40,10 +40,11 @@ impl Inputs {
             files: BTreeMap::new(),
         };
         let body = inputs.template.clone();
-        inputs.take_files(&body, template);
+        let mut seen = BTreeSet::new();
+        inputs.take_files(&body, template, &mut seen);
         for path in &arguments.environments {
             let body = text(path)?;
-            inputs.take_files(&body, path);
+            inputs.take_files(&body, path, &mut seen);
             inputs.environments.push((path.display().to_string(), body));
         }
         for parameter in &arguments.parameters {
@@ -55,16 +56,20 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Takes in the files that a document names, relative to it. One that is not there is left
-    /// to be missed by the function that names it.
-    fn take_files(&mut self, document: &str, path: &Path) {
+    /// Takes in the files that a document names, relative to it, and those that templates among
+    /// them name. One that is not there is left to be missed by what names it.
+    fn take_files(&mut self, document: &str, path: &Path, seen: &mut BTreeSet<PathBuf>) {
         let directory = path.parent().unwrap_or(Path::new(""));
-        for name in files_named(document) {
-            if self.files.contains_key(&name) || name.contains("://") {
+        for file in files_named(document) {
+            if self.files.contains_key(&file.name) || file.name.contains("://") {
                 continue;
             }
-            if let Ok(bytes) = std::fs::read(directory.join(&name)) {
-                self.files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+            let path = directory.join(&file.name);
+            let Ok(bytes) = std::fs::read(&path) else { continue };
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            self.files.insert(file.name, text.clone());
+            if file.is_template && seen.insert(path.clone()) {
+                self.take_files(&text, &path, seen);
             }
         }
     }

@@ -40,6 +40,33 @@ impl Dependencies {
         self.requires.get(name)
     }
 
+    /// The resources, each after those that it requires, else in the template's order. Those in a
+    /// cycle are left out.
+    pub fn in_order(&self) -> Vec<&ResourceName> {
+        let mut missing: Vec<usize> = self.requires.values().map(BTreeSet::len).collect();
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.requires.len()];
+        for (index, requires) in self.requires.values().enumerate() {
+            for required in requires {
+                if let Some(target) = self.requires.get_index_of(required) {
+                    users[target].push(index);
+                }
+            }
+        }
+        let mut ready: BTreeSet<usize> =
+            (0..missing.len()).filter(|index| missing[*index] == 0).collect();
+        let mut order = Vec::with_capacity(missing.len());
+        while let Some(next) = ready.pop_first() {
+            order.extend(self.requires.get_index(next).map(|(name, _)| name));
+            for user in &users[next] {
+                missing[*user] -= 1;
+                if missing[*user] == 0 {
+                    ready.insert(*user);
+                }
+            }
+        }
+        order
+    }
+
     /// The resources that stand in a cycle, in the template's order; empty where there is none.
     pub fn cycle(&self) -> Vec<ResourceName> {
         let mut graph = DiGraph::<usize, ()>::new();
@@ -105,6 +132,13 @@ mod tests {
     #[test]
     fn a_chain_has_no_cycle() {
         assert_eq!(graph(&[("a", &[]), ("b", &["a"]), ("c", &["b"])]).cycle(), []);
+    }
+
+    #[test]
+    fn what_is_required_comes_first() {
+        let graph = graph(&[("a", &["c"]), ("b", &[]), ("c", &["d"]), ("d", &[])]);
+        let order: Vec<_> = graph.in_order().into_iter().map(|name| name.as_str()).collect();
+        assert_eq!(order, ["b", "d", "c", "a"]);
     }
 
     #[test]

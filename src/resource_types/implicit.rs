@@ -25,7 +25,7 @@ impl Registry {
         let mut resources = BTreeMap::new();
         for (name, declared) in definition.resources() {
             // Errors in properties are told by validation.
-            let Ok(early) = definition.resolve_early(name) else { continue };
+            let early = definition.resolve_early(name);
             let Some(schema) = self.schema(&declared.type_name) else { continue };
             let properties = schema.translated(filled(&schema.properties, &early.properties));
             resources.insert(name, (declared.type_name.as_str(), properties));

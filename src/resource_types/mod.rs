@@ -6,6 +6,7 @@ pub mod declared;
 pub mod driver;
 pub(crate) mod finders;
 mod implicit;
+mod nested;
 pub(crate) mod python;
 pub mod registry;
 mod rules;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
+use serde_json::Value;
 use tracing::error;
 
 use super::constraints::custom;
@@ -16,7 +17,7 @@ use super::types::{self, BuiltIn, Runs};
 use super::values::{Check, Problem, read};
 use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::template::{StackDefinition, TypeLookup};
+use crate::template::{Mappings, StackDefinition, TypeLookup};
 
 /// A type file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +42,8 @@ pub enum RegistryError {
 /// has a few types of two hundred.
 pub struct Registry {
     types: IndexMap<String, Entry>,
+    /// What types stand for with everybody, where that is not what is built in.
+    mappings: Option<Mappings>,
 }
 
 struct Entry {
@@ -65,7 +68,7 @@ impl Registry {
             types.insert(name.ok_or_else(nameless)?.to_owned(), entry);
         }
         types.sort_unstable_keys();
-        Ok(Self { types })
+        Ok(Self { types, mappings: None })
     }
 
     /// Adds the types of a directory: each `*.yaml` in it declares one. A type that exists already
@@ -86,6 +89,11 @@ impl Registry {
         }
         self.types.sort_unstable_keys();
         Ok(())
+    }
+
+    /// Takes what types stand for with everybody.
+    pub fn set_mappings(&mut self, mappings: Mappings) {
+        self.mappings = Some(mappings);
     }
 
     fn read(&self, type_name: &str) -> Option<&Read> {
@@ -174,6 +182,14 @@ impl Registry {
 impl TypeLookup for Registry {
     fn exists(&self, type_name: &str) -> bool {
         self.types.contains_key(type_name)
+    }
+
+    fn mappings(&self) -> &Mappings {
+        self.mappings.as_ref().unwrap_or_else(|| Mappings::built_in())
+    }
+
+    fn check_custom(&self, constraint: &str, value: &Value) -> Result<(), String> {
+        custom::check_known(constraint, value, SystemClock.now())
     }
 
     fn takes_anything(&self, type_name: &str) -> bool {

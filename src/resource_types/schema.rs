@@ -68,6 +68,9 @@ pub struct PropertySchema {
     pub keys: Option<Properties>,
     #[serde(default)]
     pub support: Support,
+    /// It stands for a parameter of a template: lists and maps may come as text.
+    #[serde(skip)]
+    pub from_parameter: bool,
 }
 
 /// One attribute.
@@ -158,6 +161,7 @@ impl PropertySchema {
             items: None,
             keys: None,
             support: Support::default(),
+            from_parameter: false,
         }
     }
 

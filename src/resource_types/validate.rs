@@ -1,72 +1,131 @@
 //! Validation of a stack's properties before anything is created.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 
 use super::constraints::custom::{self, CustomError};
-use super::declared::Declaration;
 use super::driver::Subject;
+use super::nested::{self, Budget};
 use super::registry::Registry;
-use super::values::{Check, Problem, read};
+use super::schema::{Properties, PropertySchema};
+use super::values::{Check, Problem};
 use crate::clock::{Clock, SystemClock};
+use crate::graph::build;
+use crate::graph::steps::{Declared, RejectCycles};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::openstack::Session;
-use crate::template::{ResourceDeclared, StackDefinition};
+use crate::template::{
+    EarlyProperties, NestedTemplate, Outcome, Provider, StackDefinition, TemplateError,
+};
 
 /// A resource's properties, read by its schema before other resources have values.
-struct Early<'a> {
-    declaration: &'a Declaration,
+struct Early {
+    schema: Properties,
     properties: JsonMap,
     /// The properties that depend on resources.
     unknown: Vec<String>,
 }
 
+/// Properties as they are given, before they are read by a schema. In a nested stack that is only
+/// looked at no value is wrong: one that cannot be read counts as none.
+struct Given {
+    values: JsonMap,
+    /// The names that the template has, also of properties that vanish.
+    written: BTreeSet<String>,
+    unknown: Vec<String>,
+    failed: BTreeMap<String, String>,
+    whole_failed: Option<String>,
+    is_lenient: bool,
+}
+
 impl Registry {
-    /// Checks what parameters' custom constraints can tell without a cloud, and every resource's
-    /// properties, with references unresolved, in Heat's words.
+    /// Checks every resource's calls and properties, with references unresolved, and the outputs,
+    /// in Heat's words; nested stacks with them.
     pub fn validate(&self, definition: &StackDefinition) -> Result<(), Refusal> {
-        if let Some(refusal) = parameters_refused(definition).next() {
-            return Err(refusal);
-        }
-        let resources = definition.resources().iter();
-        resources
-            .into_iter()
-            .try_for_each(|(name, resource)| self.validate_resource(definition, name, resource))
+        self.validate_stack(definition, &mut Budget::default()).map_err(Refusal::from)
     }
 
-    /// The same, but everything that is wrong and not only the first.
+    /// What is wrong with the resources: everything and not only the first.
     pub fn findings(&self, definition: &StackDefinition) -> Vec<Refusal> {
-        let resources = definition.resources().iter();
-        let of_resources = resources.filter_map(|(name, resource)| {
-            self.validate_resource(definition, name, resource).err()
+        let mut budget = Budget::default();
+        let names = definition.resources().keys();
+        let found = names.filter_map(|name| {
+            self.validate_resource(definition, name, &mut budget).err().map(Refusal::from)
         });
-        parameters_refused(definition).chain(of_resources).collect()
+        found.collect()
+    }
+
+    pub(super) fn validate_stack(
+        &self,
+        definition: &StackDefinition,
+        budget: &mut Budget,
+    ) -> Outcome<()> {
+        let names = definition.resources().keys().cloned();
+        let graph = build(names, &[&Declared(definition), &RejectCycles])?;
+        let mut seen = HashSet::new();
+        for name in graph.in_order() {
+            let is_made_of_template = definition.provider(name).is_some();
+            // Heat looks at one of several resources that are written alike.
+            if is_made_of_template && !seen.insert(definition.written(name)) {
+                continue;
+            }
+            self.validate_resource(definition, name, budget)?;
+        }
+        definition.check_outputs(self)
     }
 
     fn validate_resource(
         &self,
         definition: &StackDefinition,
         name: &ResourceName,
-        declared: &ResourceDeclared,
-    ) -> Result<(), Refusal> {
-        let declaration = self.known(&declared.type_name)?;
-        if !is_checked(declared, declaration) {
+        budget: &mut Budget,
+    ) -> Outcome<()> {
+        let declared = &definition.resources()[name];
+        // What exists already is taken as it is.
+        if declared.external_id.is_some() {
             return Ok(());
         }
-        let early = self.early(definition, name, declaration)?;
+        let provider = definition.provider(name);
+        if let Some(problem) = provider.and_then(Provider::problem) {
+            return Err(TemplateError::validation(problem));
+        }
+        let declaration = match provider {
+            Some(_) => None,
+            None => Some(self.known(&declared.type_name)?),
+        };
+        if declaration.is_some_and(|declaration| declaration.accepts_anything) {
+            return Ok(());
+        }
+        definition.check_calls(name.as_str(), self)?;
+        let keys = definition.resource_keys();
+        if declared.deletion_policy == "Snapshot" && !declaration.is_some_and(|it| it.snapshots) {
+            let message = "\"Snapshot\" deletion policy not supported";
+            return Err(TemplateError::validation(message)
+                .in_path(definition.path_of(name, keys.deletion_policy)));
+        }
+        let update_policy = definition.path_of(name, keys.update_policy);
+        let schema = declaration.map(|it| it.update_policy.clone()).unwrap_or_default();
+        let policy = Given::new(definition.early_update_policy(name), definition.is_nested());
+        policy.read(&schema, &update_policy)?;
+        let early = self.early(definition, name)?;
         for asked in early.asked() {
-            custom::check_local(&asked.constraint, &asked.value, SystemClock.now()).map_err(
-                |reason| {
-                    problem(asked.path.clone(), asked.words(&reason))
-                        .refusal(&definition.properties_path(name))
+            custom::check_known(&asked.constraint, &asked.value, SystemClock.now()).map_err(
+                |text| {
+                    problem(asked.path.clone(), asked.own_words().unwrap_or(text))
+                        .error(&definition.path_of(name, keys.properties))
                 },
             )?;
         }
-        match self.driver(&declared.type_name) {
-            Some(driver) => driver.validate(&early.subject(name)),
-            None => Ok(()),
+        if provider.is_some() {
+            let parameters = nested::parameters(&early.schema, &early.properties);
+            self.validate_nested(definition, name, &NestedTemplate::Provider, parameters, budget)?;
+            return self.check_facade(definition, name, &early.schema);
         }
+        if let Some(driver) = self.driver(&declared.type_name) {
+            driver.validate(&early.subject(name))?;
+        }
+        Ok(())
     }
 
     /// Asks the cloud what it alone knows: custom constraints of parameters and properties.
@@ -91,17 +150,21 @@ impl Registry {
             }
         }
         for (name, declared) in definition.resources() {
-            let declaration = self.known(&declared.type_name)?;
-            if !is_checked(declared, declaration) {
+            // What a nested stack asks is asked when it is made.
+            if definition.provider(name).is_some() || declared.external_id.is_some() {
                 continue;
             }
-            let early = self.early(definition, name, declaration)?;
+            if self.known(&declared.type_name)?.accepts_anything {
+                continue;
+            }
+            let early = self.early(definition, name)?;
             for asked in early.asked() {
                 if !asked_before.insert((asked.constraint.clone(), asked.value.to_string())) {
                     continue;
                 }
                 let refused = |text: String| {
-                    problem(asked.path.clone(), text).refusal(&definition.properties_path(name))
+                    problem(asked.path.clone(), text)
+                        .refusal(&definition.path_of(name, definition.resource_keys().properties))
                 };
                 match custom::check(cloud, &asked.constraint, &asked.value).await {
                     Ok(()) => {}
@@ -119,51 +182,90 @@ impl Registry {
         Ok(())
     }
 
-    fn early<'a>(
-        &self,
-        definition: &StackDefinition,
-        name: &ResourceName,
-        declaration: &'a Declaration,
-    ) -> Result<Early<'a>, Refusal> {
-        let early = definition.resolve_early(name)?;
-        let mut unknown: Vec<String> = early.unknown.into_iter().collect();
-        let newer = declaration.newer_names(&unknown);
-        unknown.extend(newer);
-        let check = |name: &str| match unknown.iter().any(|unknown| unknown == name) {
-            true => Check::Type,
-            false => Check::All,
+    /// Reads a resource's properties.
+    fn early(&self, definition: &StackDefinition, name: &ResourceName) -> Outcome<Early> {
+        let mut given = Given::new(definition.resolve_early(name), definition.is_nested());
+        let schema = match definition.provider(name) {
+            Some(provider) => nested::properties(provider),
+            None => {
+                let declaration = self.known(&definition.resources()[name].type_name)?;
+                given.unknown.extend(declaration.newer_names(&given.unknown));
+                given.values = declaration.translated(given.values);
+                declaration.properties.clone()
+            }
         };
-        let given = declaration.translated(early.properties);
-        let properties = read(&declaration.properties, &given, &check)
-            .map_err(|problem| problem.refusal(&definition.properties_path(name)))?;
-        Ok(Early { declaration, properties, unknown })
+        let place = definition.path_of(name, definition.resource_keys().properties);
+        let properties = given.read(&schema, &place)?;
+        Ok(Early { schema, properties, unknown: given.unknown })
     }
 }
 
-/// What custom constraints refuse of parameters without a cloud.
-fn parameters_refused(definition: &StackDefinition) -> impl Iterator<Item = Refusal> {
-    definition.custom_constraints().into_iter().filter_map(|asked| {
-        let checked = custom::check_local(&asked.constraint, &asked.value, SystemClock.now());
-        checked.err().map(|reason| asked.refused(&custom::words(&asked.value, &reason)))
-    })
-}
+impl Given {
+    fn new(early: EarlyProperties, is_lenient: bool) -> Self {
+        Self {
+            values: early.properties,
+            written: early.written,
+            unknown: early.unknown.into_iter().collect(),
+            failed: early.failed,
+            whole_failed: early.whole_failed,
+            is_lenient,
+        }
+    }
 
-/// An external resource is taken as it is, and some types take anything.
-fn is_checked(declared: &ResourceDeclared, declaration: &Declaration) -> bool {
-    declared.external_id.is_none() && !declaration.accepts_anything
+    /// The values in their types, as far as the schema has them; errors stand at `place`.
+    fn read(&self, schema: &Properties, place: &[&str]) -> Outcome<JsonMap> {
+        let refused = |problem: Problem| Err(problem.error(place));
+        if let Some(message) = self.whole_failed.as_ref().filter(|_| !self.is_lenient) {
+            return refused(problem(Vec::new(), message.clone()));
+        }
+        let mut names = self.written.iter().chain(self.values.keys());
+        if let Some(name) = names.find(|name| !schema.contains_key(*name)) {
+            return refused(problem(Vec::new(), format!("Unknown Property {name}")));
+        }
+        let mut read = JsonMap::new();
+        for (key, property) in schema {
+            match self.read_one(key, property) {
+                Ok(Some(value)) => drop(read.insert(key.clone(), value)),
+                Ok(None) => {}
+                Err(_) if self.is_lenient => {}
+                Err(problem) => return refused(problem),
+            }
+            if !property.implemented && self.written.contains(key) {
+                let message = format!("Property {key} not implemented yet");
+                return refused(problem(Vec::new(), message));
+            }
+        }
+        Ok(read)
+    }
+
+    fn read_one(&self, key: &str, property: &PropertySchema) -> Result<Option<Value>, Problem> {
+        let is_unknown = self.unknown.iter().any(|unknown| unknown == key);
+        let check = if is_unknown || self.is_lenient { Check::Type } else { Check::All };
+        match (self.failed.get(key), self.values.get(key)) {
+            (Some(message), _) => Err(problem(vec![key.to_owned()], message.clone())),
+            (None, Some(value)) => property.read(value, check).map(Some).map_err(|mut problem| {
+                problem.path.insert(0, key.to_owned());
+                problem
+            }),
+            (None, None) if property.required && property.default.is_none() => {
+                Err(problem(Vec::new(), format!("Property {key} not assigned")))
+            }
+            (None, None) => Ok(None),
+        }
+    }
 }
 
 fn problem(path: Vec<String>, message: String) -> Problem {
     Problem { path, message }
 }
 
-impl Early<'_> {
+impl Early {
     /// What custom constraints are asked about: values that are final.
     fn asked(&self) -> Vec<custom::Asked> {
         let is_final = |path: &[String]| {
             path.first().is_some_and(|name| !self.unknown.iter().any(|unknown| unknown == name))
         };
-        let mut asked = custom::asked(&self.declaration.properties, &self.properties);
+        let mut asked = custom::asked(&self.schema, &self.properties);
         asked.retain(|asked| is_final(&asked.path) && !matches!(asked.value, Value::Null));
         asked
     }

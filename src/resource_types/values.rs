@@ -5,6 +5,7 @@ use serde_json::{Number, Value};
 use super::schema::{Kind, Properties, PropertySchema};
 use super::{constraints, python};
 use crate::model::{JsonMap, Refusal, ResourceName};
+use crate::template::TemplateError;
 
 /// Where in the properties a value does not fit, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,14 @@ impl Problem {
     pub fn refusal(&self, before: &[&str]) -> Refusal {
         let path = python::path(before.iter().copied().chain(self.path.iter().map(String::as_str)));
         Refusal::validation(format!("Property error: : {path}: : {}", self.message))
+    }
+
+    /// The error at its place in the template.
+    pub(super) fn error(self, before: &[&str]) -> TemplateError {
+        let before = before.iter().map(|step| (*step).to_owned());
+        TemplateError::validation(self.message)
+            .headed("Property error")
+            .in_path(before.chain(self.path))
     }
 
     /// The same as Heat words it for a resource in an action, where nothing is rebuilt.
@@ -110,6 +119,7 @@ impl PropertySchema {
         let map = match value {
             Value::Null => &empty,
             Value::Object(map) => map,
+            Value::String(_) | Value::Array(_) if self.from_parameter => return Ok(value.clone()),
             other => {
                 return Err(Problem::here(format!("\"{}\" is not a map", python::text(other))));
             }
@@ -124,6 +134,12 @@ impl PropertySchema {
     fn read_list(&self, value: &Value, check: Check) -> Result<Value, Problem> {
         let list = match value {
             Value::Null => return Ok(Value::Array(Vec::new())),
+            Value::String(text) if self.from_parameter && text.is_empty() => {
+                return Ok(Value::Array(Vec::new()));
+            }
+            Value::String(text) if self.from_parameter => {
+                return Ok(text.split(',').map(Value::from).collect());
+            }
             Value::Array(list) => list,
             other => {
                 return Err(Problem::here(format!("\"{}\" is not a list", python::repr(other))));

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::environment::registry::is_template;
 use super::error::{Outcome, TemplateError};
 use super::json;
 use super::node::Node;
@@ -12,15 +13,17 @@ use super::yaml::{self, YamlError};
 /// Heat's `max_template_size`.
 pub const TEMPLATE_SIZE_MAX_BYTES: usize = 512 * 1024;
 
+/// The name that a template has in errors where it has none.
+pub(super) const ROOT: &str = "[root stack]";
+
 const SECTION_NAMES: [&str; 3] =
     ["HeatTemplateFormatVersion", "heat_template_version", "AWSTemplateFormatVersion"];
 
 /// Reads a template as it came in a request: an object, or text.
 pub(super) fn template(source: &Value) -> Outcome<Node> {
     match source {
-        Value::String(text) => {
-            template_text(text).map_err(|error| bad_request("Template not in valid format", error))
-        }
+        Value::String(text) => template_text(text, ROOT)
+            .map_err(|error| bad_request("Template not in valid format", error)),
         Value::Object(_) => {
             check_size(json_size(source))?;
             Ok(Node::from(source))
@@ -33,9 +36,10 @@ pub(super) fn template(source: &Value) -> Outcome<Node> {
     }
 }
 
-/// Reads the text of a template; what is wrong with the text is a `ValueError`.
-pub(super) fn template_text(text: &str) -> Outcome<Node> {
-    let node = template_map(text)?;
+/// Reads the text of a template, which errors call by this name; what is wrong with the text is a
+/// `ValueError`.
+pub(super) fn template_text(text: &str, name: &str) -> Outcome<Node> {
+    let node = template_map(text, name)?;
     if !SECTION_NAMES.iter().any(|name| node.get(name).is_some()) {
         return Err(TemplateError::value("Template format version not found.").placed(node.place));
     }
@@ -43,15 +47,13 @@ pub(super) fn template_text(text: &str) -> Outcome<Node> {
 }
 
 /// Reads the text of what may be a template, whether it says so or not.
-pub(super) fn template_map(text: &str) -> Outcome<Node> {
+pub(super) fn template_map(text: &str, name: &str) -> Outcome<Node> {
     // Heat counts characters here, for all that its message says.
     check_size(text.chars().count())?;
     let node = match json::read(text) {
         Some(node) => node,
         None => yaml::read(text).map_err(|error| {
-            refused(&error, text, |message| {
-                format!("Error parsing template [root stack] {message}")
-            })
+            refused(&error, text, |message| format!("Error parsing template {name} {message}"))
         })?,
     };
     if node.as_map().is_none() {
@@ -84,8 +86,16 @@ pub fn yaml_text(document: &Value) -> String {
     yaml::emit::emit(&Datum::from(document))
 }
 
-/// The files that a template or environment names with `get_file`.
-pub fn files_named(text: &str) -> Vec<String> {
+/// A file that a template or environment names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileNamed {
+    pub name: String,
+    /// Whether it is a template, which may name files itself.
+    pub is_template: bool,
+}
+
+/// The files that a template or environment names: with `get_file`, as types, and in a registry.
+pub fn files_named(text: &str) -> Vec<FileNamed> {
     let mut names = Vec::new();
     if let Some(node) = json::read(text).or_else(|| yaml::read(text).ok()) {
         collect_files(&node, &mut names);
@@ -93,16 +103,40 @@ pub fn files_named(text: &str) -> Vec<String> {
     names
 }
 
-fn collect_files(node: &Node, names: &mut Vec<String>) {
+fn collect_files(node: &Node, names: &mut Vec<FileNamed>) {
     for (key, value) in node.as_map().into_iter().flatten() {
-        if key == "get_file" {
-            names.extend(value.as_text().map(str::to_owned));
+        let name = value.as_text();
+        match key.as_str() {
+            "get_file" => names.extend(name.map(|name| named(name, false))),
+            "type" | "Type" => {
+                names.extend(name.filter(|name| is_template(name)).map(|name| named(name, true)));
+            }
+            "resource_registry" => collect_registered(value, names),
+            _ => {}
         }
         collect_files(value, names);
     }
     for item in node.as_list().into_iter().flatten() {
         collect_files(item, names);
     }
+}
+
+/// Whether a text may be a template at all; one that is too large to tell is none, and refused.
+pub(super) fn may_be_template(text: &str) -> Outcome<bool> {
+    check_size(text.chars().count())?;
+    Ok(SECTION_NAMES.iter().any(|name| text.contains(name)))
+}
+
+fn collect_registered(node: &Node, names: &mut Vec<FileNamed>) {
+    for value in node.as_map().into_iter().flat_map(|map| map.values()) {
+        let name = value.as_text().filter(|name| is_template(name));
+        names.extend(name.map(|name| named(name, true)));
+        collect_registered(value, names);
+    }
+}
+
+fn named(name: &str, is_template: bool) -> FileNamed {
+    FileNamed { name: name.to_owned(), is_template }
 }
 
 /// The error that the API makes of one in a document.

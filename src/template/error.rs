@@ -93,6 +93,23 @@ impl TemplateError {
         self
     }
 
+    /// As the error of what stands at a path, from within it: Heat's `StackValidationFailed`, which
+    /// keeps another class as its headline.
+    pub(crate) fn within(self, path: impl IntoIterator<Item = String>) -> Self {
+        let path = path.into_iter();
+        if self.class == "StackValidationFailed" {
+            return Self { path: path.chain(self.path).collect(), ..self };
+        }
+        let message = self.text();
+        Self {
+            class: Cow::Borrowed("StackValidationFailed"),
+            headline: self.class.into_owned(),
+            path: path.collect(),
+            message,
+            place: self.place,
+        }
+    }
+
     /// With its place in the text, unless it knows a nearer one.
     pub(crate) fn placed(mut self, place: Place) -> Self {
         if place.line > 0 {
@@ -139,6 +156,25 @@ fn joined(path: &[String]) -> String {
         }
     }
     out
+}
+
+/// Taken apart again at the separators that a refusal has twice.
+impl From<Refusal> for TemplateError {
+    fn from(refusal: Refusal) -> Self {
+        let parts: Vec<&str> = refusal.message.splitn(3, ": : ").collect();
+        let (headline, path, message) = match parts.as_slice() {
+            [headline, path, message] => (*headline, Some(*path), *message),
+            [path, message] => ("", Some(*path), *message),
+            _ => ("", None, refusal.message.as_str()),
+        };
+        Self {
+            headline: headline.to_owned(),
+            path: path.into_iter().map(str::to_owned).collect(),
+            message: message.to_owned(),
+            class: refusal.class,
+            place: None,
+        }
+    }
 }
 
 /// As an API client sees it.

@@ -10,6 +10,7 @@ mod dialect;
 mod document;
 mod environment;
 mod error;
+mod fnmatch;
 mod functions;
 mod json;
 mod listing;
@@ -18,6 +19,7 @@ mod outputs;
 mod parameters;
 mod parse;
 mod pattern;
+mod provider;
 mod python;
 mod resources;
 mod suggest;
@@ -31,11 +33,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName};
-pub use definition::{EarlyProperties, RESOURCES_MAX, StackDefinition};
+pub(crate) use definition::{Behind, Reading, Values};
+pub use definition::{EarlyProperties, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition};
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
-pub use document::{TEMPLATE_SIZE_MAX_BYTES, files_named, yaml_text};
+pub use document::{FileNamed, TEMPLATE_SIZE_MAX_BYTES, files_named, yaml_text};
+pub use environment::mappings::{Mappings, MappingsError};
 pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
+pub(crate) use error::{Outcome, TemplateError};
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
+pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
 
 /// The names of the parameters that a template declares; none where it cannot be read.
 pub fn parameter_names(template: &Value) -> BTreeSet<String> {
@@ -92,6 +98,17 @@ pub trait TypeLookup: Send + Sync {
     /// Whether the type takes any definition whatever, wrong calls and all (OS::Heat::None).
     fn takes_anything(&self, _type_name: &str) -> bool {
         false
+    }
+
+    /// What types stand for with everybody.
+    fn mappings(&self) -> &Mappings {
+        Mappings::built_in()
+    }
+
+    /// Whether a value satisfies a custom constraint, as far as that can be told without a cloud;
+    /// the error is Heat's text.
+    fn check_custom(&self, _constraint: &str, _value: &Value) -> Result<(), String> {
+        Ok(())
     }
 
     /// The names of all types, for suggestions.

@@ -3,12 +3,15 @@
 
 use indexmap::IndexMap;
 
+use super::dialect::Language;
 use super::error::{Outcome, TemplateError};
 use super::functions::Scope;
 use super::functions::table::Position;
 use super::node::{Node, Place};
+use super::resources::no_attribute;
 use super::value::Datum;
-use super::{parse, python, walk};
+use super::version::Version;
+use super::{parse, python, resources, walk};
 
 /// An output as parsed. One whose condition does not hold stays, with null for its value.
 #[derive(Clone, Debug)]
@@ -26,15 +29,36 @@ pub(crate) fn parse_all(
     let mut definitions = IndexMap::new();
     let Some(section) = section.filter(|node| node.is_truthy()) else { return Ok(definitions) };
     let Some(outputs) = section.as_map() else {
-        let kind = parse::type_name(section);
-        let message = format!("'{kind}' object has no attribute 'items'");
-        return Err(TemplateError::new("AttributeError", message).placed(section.place));
+        return Err(no_attribute(section, "items").placed(section.place));
     };
     for (name, node) in outputs {
         let definition = parse_one(name, node, scope);
         definitions.insert(name.clone(), definition.map_err(|error| error.placed(node.key_place))?);
     }
     Ok(definitions)
+}
+
+/// The names of a template's outputs; the shape of each is checked as far as Heat does for the
+/// attributes of a type that the template stands behind.
+pub(crate) fn names(root: &Node, version: &Version) -> Outcome<Vec<String>> {
+    let keys = &version.dialect.output;
+    let name = version.dialect.sections.outputs;
+    let Some(section) = root.get(name).filter(|node| node.is_truthy()) else {
+        return Ok(Vec::new());
+    };
+    let is_key = |key: &str| {
+        key == keys.value
+            || key == keys.description
+            || (key == keys.condition && version.has_conditions())
+    };
+    let entries = match version.dialect.language {
+        Language::Hot => resources::check_entries(section, name, keys.value, is_key)?,
+        Language::Cfn => section.as_map().ok_or_else(|| no_attribute(section, "items"))?,
+    };
+    if let Some(entry) = entries.values().find(|entry| entry.as_map().is_none()) {
+        return Err(no_attribute(entry, "get"));
+    }
+    Ok(entries.keys().cloned().collect())
 }
 
 fn parse_one(name: &str, node: &Node, scope: &Scope<'_>) -> Outcome<Definition> {

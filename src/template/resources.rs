@@ -62,14 +62,14 @@ pub(crate) fn check_section(section: Option<&Node>, version: &Version) -> Outcom
 }
 
 /// What Python says where a map was to be gone through and there is none.
-fn no_attribute(node: &Node, attribute: &str) -> TemplateError {
+pub(crate) fn no_attribute(node: &Node, attribute: &str) -> TemplateError {
     let kind = parse::type_name(node);
     let message = format!("'{kind}' object has no attribute '{attribute}'");
     TemplateError::new("AttributeError", message)
 }
 
 /// Checks that a section is a map of maps with none but these keys, this one among them.
-fn check_entries<'n>(
+pub(crate) fn check_entries<'n>(
     section: &'n Node,
     section_name: &str,
     required: &str,

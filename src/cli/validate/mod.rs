@@ -84,12 +84,6 @@ fn findings(registry: &Registry, definition: &StackDefinition) -> Vec<Refusal> {
     circle.into_iter().chain(registry.findings(definition)).collect()
 }
 
-/// The same, but the first alone.
-pub(super) fn check(registry: &Registry, definition: &StackDefinition) -> Result<(), Refusal> {
-    build(definition.resources().keys().cloned(), &[&Declared(definition), &RejectCycles])?;
-    registry.validate(definition)
-}
-
 fn unusable(problem: &str) -> ExitCode {
     eprintln!("hearth validate: {problem}");
     ExitCode::from(2)

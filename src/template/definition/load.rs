@@ -2,18 +2,21 @@
 //! the error that a template with several is refused with.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::{RESOURCES_MAX, StackDefinition};
-use crate::model::{Refusal, ResourceName};
+use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::conditions::Conditions;
+use crate::template::environment::registry::Found;
 use crate::template::environment::{self, Environment};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::functions::{Read, Scope};
 use crate::template::node::{Node, NodeMap};
 use crate::template::parameters::{Parameters, groups, schema};
+use crate::template::provider::{Files, Provider};
 use crate::template::resources::{self, ResourceTypes};
 use crate::template::value::{Datum, DatumMap};
 use crate::template::version::Version;
@@ -40,17 +43,34 @@ pub(crate) enum Values {
     Unchecked,
 }
 
+/// What a definition is put together from.
+pub(super) struct Parts<'a> {
+    pub(super) root: &'a Node,
+    /// The template as an object.
+    pub(super) template: Value,
+    pub(super) environment: Env<'a>,
+    pub(super) files: Arc<Files>,
+    pub(super) pseudo: PseudoParameters,
+    /// How many stacks this one stands within.
+    pub(super) depth: usize,
+}
+
+/// An environment, as read, with what is given beside it; or taken apart already.
+pub(super) enum Env<'a> {
+    Read(&'a Node, &'a JsonMap),
+    Ready(Box<Environment>),
+}
+
 impl StackDefinition {
-    /// Reads and checks everything that needs no schema of a resource type.
+    /// Reads a template and what goes with it. The calls in resources and outputs are checked by
+    /// [`Self::check`], or with the properties by the registry of types.
     pub fn load(
         source: &StackSource,
         pseudo: &PseudoParameters,
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
         let reading = Reading { resources_max: RESOURCES_MAX, values: Values::Required };
-        let definition = Self::read(source, pseudo, types, reading)?;
-        definition.check(types)?;
-        Ok(definition)
+        Ok(Self::read(source, pseudo, types, reading)?)
     }
 
     /// The same without a limit on the number of resources, for use without a service.
@@ -60,9 +80,7 @@ impl StackDefinition {
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
         let reading = Reading { resources_max: usize::MAX, values: Values::Required };
-        let definition = Self::read(source, pseudo, types, reading)?;
-        definition.check(types)?;
-        Ok(definition)
+        Ok(Self::read(source, pseudo, types, reading)?)
     }
 
     /// Reads a template that is only looked at: parameters need no values. What does not hold
@@ -110,16 +128,42 @@ impl StackDefinition {
         types: &dyn TypeLookup,
         reading: Reading,
     ) -> Outcome<StackDefinition> {
+        let parts = Parts {
+            root,
+            template,
+            environment: Env::Read(environment, &source.parameters),
+            files: Arc::new(Files::new(source.files.clone())),
+            pseudo: pseudo.clone(),
+            depth: 0,
+        };
+        Self::put_together(parts, types, reading)
+    }
+
+    pub(super) fn put_together(
+        parts: Parts<'_>,
+        types: &dyn TypeLookup,
+        reading: Reading,
+    ) -> Outcome<StackDefinition> {
+        let Parts { root, template, environment, files, pseudo, depth } = parts;
         let version = Version::of(root)?;
         let sections = &version.dialect.sections;
         let schemas = schema::read_all(root, version)?;
-        let environment = Environment::new(environment, &source.parameters)?;
-        check_sections(root, version, reading.resources_max)?;
+        let environment = match environment {
+            Env::Read(environment, parameters) => Environment::new(environment, parameters)?,
+            Env::Ready(environment) => *environment,
+        };
+        check_sections(root, version, reading.resources_max).map_err(|error| match depth {
+            // What the API checks first of all comes to one class.
+            0 if error.class != "RequestLimitExceeded" => {
+                TemplateError { place: error.place, ..TemplateError::validation(error.text()) }
+            }
+            _ => error,
+        })?;
         let parameters = Parameters::new(
             schemas,
             &environment.parameters,
             &environment.parameter_defaults,
-            pseudo,
+            &pseudo,
             version,
         );
         let description = match root.get(sections.description).filter(|node| node.is_truthy()) {
@@ -139,8 +183,10 @@ impl StackDefinition {
                 Some(mappings) => mappings.to_datum(),
                 None => Datum::Map(DatumMap::new()),
             },
-            facade: pseudo.facade.clone(),
-            files: source.files.clone(),
+            files,
+            pseudo,
+            depth,
+            providers: IndexMap::new(),
             environment,
             parameters,
             conditions: Conditions::default(),
@@ -164,12 +210,18 @@ impl StackDefinition {
         let all = root.get(sections.resources).and_then(Node::as_map);
         let names = all.into_iter().flat_map(NodeMap::keys);
         self.types = names.map(|name| (name.clone(), String::new())).collect();
-        self.definitions = resources::parse_all(all, &self.scope(types))?;
-        self.parameters.check(&self.environment.parameters, reading.values)?;
+        // Who may use which types is asked of the outermost stack before all else.
+        if self.depth == 0 {
+            self.definitions = resources::parse_all(all, &self.scope(types))?;
+        }
+        self.parameters.check(&self.environment.parameters, reading.values, types)?;
         let groups = sections.parameter_groups.and_then(|key| root.get(key));
         groups::check(groups, &self.parameters)?;
         self.conditions.check(&self.scope(types))?;
-        self.types = self.type_names(types)?;
+        if self.depth > 0 {
+            self.definitions = resources::parse_all(all, &self.scope(types))?;
+        }
+        self.find_types(types)?;
         self.check_names()?;
         let scope = self.scope(types);
         let mut declared = IndexMap::with_capacity(self.definitions.len());
@@ -197,13 +249,15 @@ impl StackDefinition {
         Ok(())
     }
 
-    /// The types behind the declared ones.
-    fn type_names(&self, types: &dyn TypeLookup) -> Outcome<ResourceTypes> {
+    /// Finds the types and templates behind the declared types.
+    fn find_types(&mut self, types: &dyn TypeLookup) -> Outcome<()> {
         let registry = &self.environment.registry;
+        let defaults = &self.environment.parameter_defaults;
         let mut names = ResourceTypes::with_capacity(self.definitions.len());
+        let mut read: IndexMap<String, Arc<Provider>> = IndexMap::new();
         for (name, definition) in &self.definitions {
             let declared = &definition.declared_type;
-            let found = registry.resolve(declared, name, types).ok_or_else(|| {
+            let found = registry.find(declared, name, types, None).ok_or_else(|| {
                 let message = format!("The Resource Type ({declared}) could not be found.");
                 TemplateError::validation(message).placed(definition.type_place)
             })?;
@@ -211,9 +265,26 @@ impl StackDefinition {
                 let message = "Resource name may not contain \"/\"";
                 return Err(TemplateError::validation(message).placed(definition.place));
             }
-            names.insert(name.clone(), found);
+            let type_name = match found {
+                Found::Type(type_name) => type_name,
+                Found::Template(entry) => {
+                    let template_name = entry.name.clone();
+                    let known = read.get(&template_name).filter(|known| known.entry == entry);
+                    let provider = match known {
+                        Some(known) => Arc::clone(known),
+                        None => Provider::read(entry, &self.files, defaults, types)
+                            .map(Arc::new)
+                            .map_err(|error| error.placed(definition.type_place))?,
+                    };
+                    read.insert(template_name.clone(), Arc::clone(&provider));
+                    self.providers.insert(name.clone(), provider);
+                    template_name
+                }
+            };
+            names.insert(name.clone(), type_name);
         }
-        Ok(names)
+        self.types = names;
+        Ok(())
     }
 
     /// A resource and a parameter cannot share a name.
@@ -248,39 +319,48 @@ impl StackDefinition {
 
     /// Checks the calls in each resource, then those in the outputs.
     pub(crate) fn check(&self, types: &dyn TypeLookup) -> Outcome<()> {
-        let scope = self.scope(types);
-        for (name, definition) in &self.definitions {
-            // What exists already is taken as it is.
-            let is_external = !definition.external_id.is_null();
-            if is_external || types.takes_anything(&self.types[name]) {
-                continue;
-            }
-            definition.check(name, &scope).map_err(|error| error.placed(definition.place))?;
-            if self.values != Values::Unchecked {
-                definition.check_properties(name, &scope, &|error| self.is_open(error))?;
-            }
+        for name in self.definitions.keys() {
+            self.check_calls(name, types)?;
         }
-        for (name, output) in &self.outputs {
-            output.check(name, &scope)?;
+        self.check_outputs(types)
+    }
+
+    /// Checks the calls in a resource, and that its properties resolve.
+    pub(crate) fn check_calls(&self, name: &str, types: &dyn TypeLookup) -> Outcome<()> {
+        let scope = self.scope(types);
+        let Some(definition) = self.definitions.get(name) else { return Ok(()) };
+        // What exists already is taken as it is.
+        let is_external = !definition.external_id.is_null();
+        if is_external || types.takes_anything(&self.types[name]) {
+            return Ok(());
+        }
+        definition.check(name, &scope).map_err(|error| error.placed(definition.place))?;
+        if self.values != Values::Unchecked {
+            definition.check_properties(name, &scope, &|error| self.is_open(error))?;
         }
         Ok(())
     }
+
+    /// Checks the calls in the outputs.
+    pub(crate) fn check_outputs(&self, types: &dyn TypeLookup) -> Outcome<()> {
+        let scope = self.scope(types);
+        self.outputs.iter().try_for_each(|(name, output)| output.check(name, &scope))
+    }
 }
 
-/// Checks sections and the shape of resources; every error is a validation's here.
+/// Checks sections and the shape of resources.
 fn check_sections(root: &Node, version: &Version, resources_max: usize) -> Outcome<()> {
     let sections = root.as_map().into_iter().flatten();
     for (section, node) in sections {
         if !version.has_section(section) {
             let message = format!("The template section is invalid: {section}");
-            return Err(TemplateError::validation(message).placed(node.key_place));
+            return Err(
+                TemplateError::new("InvalidTemplateSection", message).placed(node.key_place)
+            );
         }
     }
     let resources = root.get(version.dialect.sections.resources);
-    resources::check_section(resources, version).map_err(|error| TemplateError {
-        place: error.place,
-        ..TemplateError::validation(error.text())
-    })?;
+    resources::check_section(resources, version)?;
     let count = resources.and_then(Node::as_map).map_or(0, |map| map.len());
     if count > resources_max {
         let message = "Request limit exceeded: Maximum resources per stack exceeded.";

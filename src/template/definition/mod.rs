@@ -1,27 +1,34 @@
 //! A stack's definition: template, environment and files read, parameters joined, conditions
 //! applied, references checked. What other rooms know of a template, they know from here.
 
+mod child;
 mod load;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use crate::model::{JsonMap, Refusal, ResourceName, Secret};
 use crate::template::conditions::Conditions;
+use crate::template::dialect::ResourceKeys;
 use crate::template::environment::Environment;
+use crate::template::environment::registry::Found;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::functions::Scope;
 use crate::template::node::Node;
 use crate::template::parameters::{Parameters, shown};
+use crate::template::provider::{Files, Provider};
 use crate::template::resources::{self, ResourceTypes};
 use crate::template::value::{Datum, to_json_map};
 use crate::template::version::Version;
 use crate::template::{
-    AttributeRead, CustomConstraintAsked, Facade, OutputDeclared, OutputValue, ResourceDeclared,
-    ResourceResolved, ResourceValues, TypeLookup, diagnose, outputs, python, walk,
+    AttributeRead, CustomConstraintAsked, OutputDeclared, OutputValue, PseudoParameters,
+    ResourceDeclared, ResourceResolved, ResourceValues, TypeLookup, diagnose, outputs, python,
+    walk,
 };
+pub use child::NESTED_DEPTH_MAX;
 pub(crate) use load::{Reading, Values};
 
 /// Heat's `max_resources_per_stack`.
@@ -36,8 +43,12 @@ pub struct StackDefinition {
     pub(super) version: &'static Version,
     values: Values,
     mappings: Datum,
-    facade: Option<Facade>,
-    files: BTreeMap<String, String>,
+    files: Arc<Files>,
+    pseudo: PseudoParameters,
+    /// How many stacks this one stands within.
+    depth: usize,
+    /// The templates behind the types of resources, by the resources' names.
+    providers: IndexMap<String, Arc<Provider>>,
     environment: Environment,
     pub(super) parameters: Parameters,
     pub(super) conditions: Conditions,
@@ -46,6 +57,13 @@ pub struct StackDefinition {
     pub(super) outputs: IndexMap<String, outputs::Definition>,
     pub(super) declared: IndexMap<ResourceName, ResourceDeclared>,
     reads: BTreeSet<AttributeRead>,
+}
+
+/// What stands behind a type.
+#[derive(Debug)]
+pub(crate) enum Behind {
+    Type(String),
+    Template(Provider),
 }
 
 /// Before anything exists: no reference but the name, no attribute.
@@ -84,10 +102,10 @@ impl StackDefinition {
             version: self.version,
             parameters: &self.parameters,
             conditions: &self.conditions,
-            files: &self.files,
+            files: &self.files.texts,
             mappings: &self.mappings,
             resources: &self.types,
-            facade: self.facade.as_ref(),
+            facade: self.pseudo.facade.as_ref(),
             values,
             types,
         }
@@ -106,6 +124,61 @@ impl StackDefinition {
             }
             Values::Unchecked => true,
         }
+    }
+
+    /// The template behind a resource's type, if there is one.
+    pub fn provider(&self, name: &ResourceName) -> Option<&Provider> {
+        self.providers.get(name.as_str()).map(Arc::as_ref)
+    }
+
+    /// Whether it is a nested stack's.
+    pub fn is_nested(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// A resource as the template has it, without its name.
+    pub(crate) fn written(&self, name: &ResourceName) -> String {
+        let Some(definition) = self.definitions.get(name.as_str()) else { return String::new() };
+        let parts = [&definition.properties, &definition.metadata, &definition.update_policy];
+        let parts = parts.map(Node::to_datum).into_iter().chain([
+            definition.declared_type.as_str().into(),
+            definition.deletion_policy.as_str().into(),
+            Datum::List(definition.depends_on.iter().map(|name| name.as_str().into()).collect()),
+        ]);
+        python::json_text(&Datum::List(parts.collect()), true)
+    }
+
+    /// What the registry has for a resource's type beside the template that it is made of.
+    pub(crate) fn behind_provider(
+        &self,
+        name: &ResourceName,
+        types: &dyn TypeLookup,
+    ) -> Outcome<Option<Behind>> {
+        let (Some(provider), Some(declared)) = (self.provider(name), self.declared.get(name))
+        else {
+            return Ok(None);
+        };
+        let registry = &self.environment.registry;
+        let found =
+            registry.find(&declared.declared_type, name.as_str(), types, Some(&provider.entry));
+        Ok(match found {
+            None => None,
+            Some(Found::Type(type_name)) => Some(Behind::Type(type_name)),
+            Some(Found::Template(entry)) => {
+                let defaults = &self.environment.parameter_defaults;
+                Some(Behind::Template(Provider::read(entry, &self.files, defaults, types)?))
+            }
+        })
+    }
+
+    /// The hooks that the environment sets for a resource.
+    pub fn hooks(&self, name: &ResourceName) -> BTreeSet<String> {
+        self.environment.registry.hooks(name.as_str())
+    }
+
+    /// The actions (`update`, `replace`) that the environment keeps a resource from.
+    pub fn restricted_actions(&self, name: &ResourceName) -> BTreeSet<String> {
+        self.environment.registry.restricted_actions(name.as_str())
     }
 
     /// The resources whose condition holds.
@@ -135,22 +208,33 @@ impl StackDefinition {
         })
     }
 
+    /// A resource's update policy, as [`Self::resolve_early`] has the properties.
+    pub(crate) fn early_update_policy(&self, name: &ResourceName) -> EarlyProperties {
+        let definition = self.definitions.get(name.as_str());
+        definition.map(|it| self.resolved_early(&it.update_policy)).unwrap_or_default()
+    }
+
     /// A resource's properties before any other resource has values: references are names,
-    /// attributes null. `unknown` are the properties whose values depend on resources.
-    pub fn resolve_early(&self, name: &ResourceName) -> Result<EarlyProperties, Refusal> {
-        let Some(definition) = self.definitions.get(name.as_str()) else {
-            return Err(Refusal::not_found("Resource", name));
-        };
+    /// attributes null.
+    pub fn resolve_early(&self, name: &ResourceName) -> EarlyProperties {
+        let definition = self.definitions.get(name.as_str());
+        definition.map(|it| self.resolved_early(&it.properties)).unwrap_or_default()
+    }
+
+    fn resolved_early(&self, node: &Node) -> EarlyProperties {
+        let mut early = EarlyProperties::default();
         let scope = self.scope(&AnyType);
-        let Some(written) = definition.properties.as_map() else {
-            let properties = resolved_map(&definition.properties, "properties", &scope)?;
-            return Ok(EarlyProperties { properties, unknown: BTreeSet::new() });
+        let Some(written) = node.as_map() else {
+            match resolved_map(node, "properties", &scope) {
+                Ok(properties) => early.properties = properties,
+                Err(error) => early.whole_failed = Some(error.text()),
+            }
+            return early;
         };
-        let mut properties = JsonMap::new();
-        let mut unknown = BTreeSet::new();
         for (key, node) in written {
             let mut is_read = false;
             let _ = walk::reads(node, &mut String::new(), &scope, &mut |_| is_read = true);
+            early.written.insert(key.clone());
             let value = match walk::resolve_nullable(node, &scope) {
                 Ok(None) => continue,
                 Ok(Some(value)) => value.to_json(),
@@ -158,14 +242,17 @@ impl StackDefinition {
                     is_read = true;
                     Value::Null
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    early.failed.insert(key.clone(), error.text());
+                    continue;
+                }
             };
             if is_read {
-                unknown.insert(key.clone());
+                early.unknown.insert(key.clone());
             }
-            properties.insert(key.clone(), value);
+            early.properties.insert(key.clone(), value);
         }
-        Ok(EarlyProperties { properties, unknown })
+        early
     }
 
     /// The outputs, without values.
@@ -197,10 +284,14 @@ impl StackDefinition {
             .collect()
     }
 
-    /// Where a resource's properties stand in the template, name by name, for errors.
-    pub fn properties_path<'n>(&self, name: &'n ResourceName) -> [&'n str; 3] {
-        let dialect = self.version.dialect;
-        [dialect.sections.resources, name.as_str(), dialect.resource.properties]
+    /// The language's names of a resource's keys.
+    pub(crate) fn resource_keys(&self) -> &'static ResourceKeys {
+        &self.version.dialect.resource
+    }
+
+    /// Where something of a resource stands in the template, name by name, for errors.
+    pub(crate) fn path_of<'n>(&self, name: &'n ResourceName, key: &'n str) -> [&'n str; 3] {
+        [self.version.dialect.sections.resources, name.as_str(), key]
     }
 
     /// The template as an object.
@@ -286,8 +377,14 @@ impl StackDefinition {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EarlyProperties {
     pub properties: JsonMap,
+    /// The names of all that the template has, also of those that vanish.
+    pub written: BTreeSet<String>,
     /// The properties that read resources, whose values are not known yet.
     pub unknown: BTreeSet<String>,
+    /// The properties that cannot be resolved, and why.
+    pub failed: BTreeMap<String, String>,
+    /// Why the properties as a whole cannot be resolved.
+    pub whole_failed: Option<String>,
 }
 
 fn resolved_map(node: &Node, section: &str, scope: &Scope<'_>) -> Outcome<JsonMap> {
@@ -366,7 +463,7 @@ outputs:
         assert_eq!(port.requires, BTreeSet::from(["net".into()]));
         let reads = [("net".into(), "name".to_owned()), ("port".into(), "*".to_owned())];
         assert_eq!(definition.attributes_read(), BTreeSet::from(reads));
-        let early = definition.resolve_early(&"port".into()).unwrap();
+        let early = definition.resolve_early(&"port".into());
         assert_eq!(early.unknown, BTreeSet::from(["net".to_owned()]));
         assert_eq!(early.properties["text"], "geheim");
     }

@@ -100,11 +100,11 @@ impl Look<'_> {
     /// The template as read; one that lacks its version is given one.
     fn template(&mut self) -> Option<Node> {
         let (name, text) = &self.documents.template;
-        let error = match document::template_text(text) {
+        let error = match document::template_text(text, document::ROOT) {
             Ok(root) => return Some(root),
             Err(error) => error,
         };
-        let mut root = document::template_map(text).ok();
+        let mut root = document::template_map(text, document::ROOT).ok();
         let mut finding = Finding::error(name, &error).with_yaml_lines_left_out();
         let mut place = error.place;
         if let Some(root) = &mut root {

@@ -223,13 +223,15 @@ pub(crate) fn all_schemas(
 ) -> Outcome<IndexMap<String, Schema>> {
     let mut schemas = IndexMap::new();
     for text in files.values() {
-        // Most files are no templates; only what has a version key can be one.
-        let may_be_template = text.contains("heat_template_version");
-        let Some(node) = may_be_template.then(|| document::template_text(text).ok()).flatten()
-        else {
+        if !document::may_be_template(text)? {
             continue;
-        };
-        schemas.extend(nested_schemas(&node)?);
+        }
+        match document::template_text(text, document::ROOT) {
+            Ok(node) => schemas.extend(nested_schemas(&node)?),
+            // Most files are no templates.
+            Err(error) if error.class == "ValueError" => {}
+            Err(error) => return Err(error),
+        }
     }
     schemas.extend(own);
     Ok(schemas)

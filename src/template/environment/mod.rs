@@ -1,5 +1,6 @@
 //! Environments: values and defaults for parameters, and what resource types stand for.
 
+pub(crate) mod mappings;
 pub(crate) mod merge;
 pub(crate) mod registry;
 pub(crate) mod sent;
@@ -13,7 +14,7 @@ use super::parameters::Parameters;
 use super::python;
 use super::value::{Datum, DatumMap, to_json_map};
 use crate::model::JsonMap;
-use registry::Registry;
+use registry::{Registry, TemplateEntry};
 
 /// The sections of an environment.
 pub(crate) const SECTIONS: [&str; 6] = [
@@ -34,8 +35,6 @@ pub(crate) struct Environment {
     pub(crate) parameters: DatumMap,
     pub(crate) parameter_defaults: DatumMap,
     pub(crate) registry: Registry,
-    /// As it was written, for `environment show`.
-    written_registry: Node,
     event_sinks: Vec<Datum>,
     encrypted_param_names: Datum,
 }
@@ -74,12 +73,11 @@ impl Environment {
     pub(crate) fn new(environment: &Node, parameters: &JsonMap) -> Outcome<Self> {
         let mut given = map_section(environment, "parameters")?;
         given.extend(parameters.iter().map(|(name, value)| (name.clone(), Datum::from(value))));
-        let registry = environment.get("resource_registry").cloned().unwrap_or_default();
+        let registry = environment.get("resource_registry").map(Registry::new).transpose()?;
         Ok(Self {
             parameters: given,
             parameter_defaults: map_section(environment, "parameter_defaults")?,
-            registry: Registry::new(&registry)?,
-            written_registry: registry,
+            registry: registry.unwrap_or_default(),
             event_sinks: event_sinks(environment)?,
             encrypted_param_names: environment
                 .get("encrypted_param_names")
@@ -102,7 +100,7 @@ impl Environment {
         json!({
             "parameters": masked(&self.parameters),
             "parameter_defaults": masked(&self.parameter_defaults),
-            "resource_registry": self.shown_registry(),
+            "resource_registry": self.registry.to_datum().to_json(),
             "encrypted_param_names": self.encrypted_param_names.to_json(),
             "event_sinks": Datum::List(self.event_sinks.clone()).to_json(),
         })
@@ -111,21 +109,40 @@ impl Environment {
     /// As the body of a validation has it: nothing masked, nothing internal.
     pub(crate) fn as_given(&self) -> Value {
         json!({
-            "resource_registry": self.shown_registry(),
+            "resource_registry": self.registry.to_datum().to_json(),
             "parameters": Value::Object(to_json_map(&self.parameters)),
             "parameter_defaults": Value::Object(to_json_map(&self.parameter_defaults)),
             "event_sinks": Datum::List(self.event_sinks.clone()).to_json(),
         })
     }
 
-    /// The registry always has its `resources`.
-    fn shown_registry(&self) -> Value {
-        let mut shown = JsonMap::new();
-        shown.insert("resources".to_owned(), json!({}));
-        if let Value::Object(written) = self.written_registry.to_json() {
-            shown.extend(written.into_iter().filter(|(_, value)| !value.is_null()));
+    /// The environment of a nested stack: the registry as [`Registry::of_child`] has it, defaults
+    /// and sinks as they are, and parameters of its own. Parameters that have a section's name
+    /// among them are an environment, as in Heat, and go above what is there.
+    pub(crate) fn of_child(
+        &self,
+        resource: &str,
+        parameters: DatumMap,
+        made_from: Option<&TemplateEntry>,
+    ) -> Outcome<Self> {
+        let mut child = Self {
+            parameters: DatumMap::new(),
+            encrypted_param_names: Datum::List(Vec::new()),
+            ..self.clone()
+        };
+        if parameters.keys().any(|name| SECTIONS.contains(&name.as_str())) {
+            let own = Node::from(Datum::Map(parameters));
+            if let Some(section) = own.get("resource_registry") {
+                child.registry.load(section)?;
+            }
+            child.parameters = map_section(&own, "parameters")?;
+            child.parameter_defaults.extend(map_section(&own, "parameter_defaults")?);
+            child.event_sinks.extend(event_sinks(&own)?);
+        } else {
+            child.parameters = parameters;
         }
-        Value::Object(shown)
+        child.registry = child.registry.of_child(resource, made_from);
+        Ok(child)
     }
 }
 
@@ -167,3 +184,6 @@ fn wrong_section(environment: &Node, name: &str, kind: &str) -> TemplateError {
     TemplateError::value(format!("The environment section \"{name}\" must be a {kind}."))
         .placed(place)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,184 +1,376 @@
-//! The resource registry: which type stands behind a name, by exact keys, wildcards and entries
-//! for single resources, in Heat's order.
+//! The resource registry: which type or template stands behind a name, by exact keys, wildcards
+//! and entries for single resources, in Heat's order; hooks and restricted actions beside them.
+
+use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
-use crate::template::TypeLookup;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
-use crate::template::python;
+use crate::template::value::{Datum, DatumMap};
+use crate::template::{TypeLookup, fnmatch, python};
 
-/// What Heat's default installation maps for everybody.
-const GLOBAL: [(&str, &str); 7] = [
-    ("OS::Ceilometer::Alarm", "OS::Aodh::Alarm"),
-    ("OS::Ceilometer::CombinationAlarm", "OS::Aodh::CombinationAlarm"),
-    (
-        "OS::Ceilometer::GnocchiAggregationByMetricsAlarm",
-        "OS::Aodh::GnocchiAggregationByMetricsAlarm",
-    ),
-    (
-        "OS::Ceilometer::GnocchiAggregationByResourcesAlarm",
-        "OS::Aodh::GnocchiAggregationByResourcesAlarm",
-    ),
-    ("OS::Ceilometer::GnocchiResourcesAlarm", "OS::Aodh::GnocchiResourcesAlarm"),
-    ("OS::Metering::Alarm", "OS::Aodh::Alarm"),
-    ("OS::Quantum*", "OS::Neutron*"),
-];
-
-/// How many mappings may follow one another.
-const MAPPINGS_MAX: usize = 50;
+/// How many mappings a lookup may follow, all candidates together.
+const MAPPINGS_MAX: usize = 200;
 
 const HOOKS: [&str; 6] =
     ["pre-create", "pre-update", "pre-delete", "post-create", "post-update", "post-delete"];
 
 const RESTRICTED_ACTIONS: [&str; 2] = ["update", "replace"];
 
+/// The key below which the entries of single resources stand.
+const RESOURCES: &str = "resources";
+
 /// The mappings of one environment.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Registry {
-    /// Type, or type with a wildcard at its end, to what it stands for.
-    types: IndexMap<String, String>,
-    /// The same for single resources, by their names.
-    resources: IndexMap<String, IndexMap<String, String>>,
+    root: Level,
+}
+
+/// The entries under one key.
+type Level = IndexMap<String, Entry>;
+
+#[derive(Clone, Debug)]
+enum Entry {
+    /// A template: its name among the files, or its URL.
+    Template(String),
+    /// What a type stands for.
+    Alias(String),
+    /// What all types of a stem stand for.
+    Wildcard(String),
+    /// Hooks or restricted actions: a word, or a list of words.
+    Words(Datum),
+    Level(Level),
+}
+
+/// What stands behind a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A type of its own, by its name.
+    Type(String),
+    Template(TemplateEntry),
+}
+
+/// An entry that names a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TemplateEntry {
+    /// The template's name among the files, or its URL.
+    pub(crate) name: String,
+    /// The keys that lead to the entry.
+    path: Vec<String>,
+    /// Whether it is the user's; else it is everybody's.
+    pub(crate) is_users: bool,
+}
+
+/// A lookup under way.
+struct Search<'a> {
+    resource: &'a str,
+    types: &'a dyn TypeLookup,
+    /// The entry that must not be the answer.
+    ignored: Option<&'a TemplateEntry>,
+    steps_left: usize,
+}
+
+/// An entry that may be the answer, with what Heat sorts by.
+struct Candidate<'a> {
+    is_users: bool,
+    path: Vec<&'a str>,
+    /// None is a type of its own.
+    entry: Option<&'a Entry>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        let resources = (RESOURCES.to_owned(), Entry::Level(Level::new()));
+        Self { root: [resources].into_iter().collect() }
+    }
 }
 
 impl Registry {
     /// Reads the section.
     pub(crate) fn new(section: &Node) -> Outcome<Self> {
         let mut registry = Self::default();
-        if section.is_null() {
-            return Ok(registry);
-        }
-        let Some(map) = section.as_map() else {
-            let message = "The environment section \"resource_registry\" must be a map.";
-            return Err(TemplateError::value(message).placed(section.place));
-        };
-        for (key, node) in map {
-            match &node.form {
-                Form::Map(resources) if key == "resources" => {
-                    for (name, entries) in resources {
-                        let target = registry.resources.entry(name.clone()).or_default();
-                        load(entries, target)?;
-                    }
-                }
-                // A base URL and the like: text under another key is a mapping like any.
-                _ => load_entry(key, node, &mut registry.types)?,
-            }
-        }
+        registry.load(section)?;
         Ok(registry)
     }
 
-    /// The type behind a type's name, for this resource; `None` if there is none.
-    pub(crate) fn resolve(
+    /// Takes in the entries of a section, above those that are there.
+    pub(crate) fn load(&mut self, section: &Node) -> Outcome<()> {
+        if section.is_null() {
+            return Ok(());
+        }
+        if section.as_map().is_none() {
+            let message = "The environment section \"resource_registry\" must be a map.";
+            return Err(TemplateError::value(message).placed(section.place));
+        }
+        load(section, &mut self.root)
+    }
+
+    /// What stands behind a type's name, for this resource; `None` if there is nothing. `ignored`
+    /// is passed over.
+    pub(crate) fn find(
         &self,
         type_name: &str,
         resource: &str,
         types: &dyn TypeLookup,
-    ) -> Option<String> {
-        self.resolve_within(type_name, resource, types, MAPPINGS_MAX)
+        ignored: Option<&TemplateEntry>,
+    ) -> Option<Found> {
+        let mut search = Search { resource, types, ignored, steps_left: MAPPINGS_MAX };
+        self.search(type_name, &mut search)
     }
 
-    fn resolve_within(
-        &self,
-        type_name: &str,
-        resource: &str,
-        types: &dyn TypeLookup,
-        left: usize,
-    ) -> Option<String> {
-        let left = left.checked_sub(1)?;
-        let follow = |target: String| match is_template(&target) {
-            true => types.exists(&target).then_some(target),
-            false => self.resolve_within(&target, resource, types, left),
-        };
-        if is_template(type_name) {
-            return types.exists(type_name).then(|| type_name.to_owned());
+    fn search(&self, type_name: &str, search: &mut Search<'_>) -> Option<Found> {
+        search.steps_left = search.steps_left.checked_sub(1)?;
+        let types = search.types;
+        let dynamic = Entry::Template(type_name.to_owned());
+        let mut candidates = Vec::new();
+        if is_template(type_name) && !self.root.contains_key(type_name) {
+            let path = vec![type_name];
+            candidates.push(Candidate { is_users: true, path, entry: Some(&dynamic) });
         }
-        let own = self.resources.get(resource).and_then(|entries| entries.get(type_name));
-        if let Some(found) = own.cloned().and_then(follow) {
-            return Some(found);
+        self.candidates(type_name, search.resource, true, &mut candidates);
+        let global = &types.mappings().registry;
+        global.candidates(type_name, search.resource, false, &mut candidates);
+        if !global.root.contains_key(type_name) && types.exists(type_name) {
+            candidates.push(Candidate { is_users: false, path: vec![type_name], entry: None });
         }
-        if let Some(found) = candidates(&self.types, type_name).into_iter().find_map(follow) {
-            return Some(found);
-        }
-        // Those of everybody come last, the type itself among them where its name sorts.
-        let global: IndexMap<String, String> =
-            GLOBAL.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        if types.exists(type_name) {
-            return Some(type_name.to_owned());
-        }
-        candidates(&global, type_name).into_iter().find_map(follow)
+        candidates.sort_by(|a, b| {
+            (b.is_users, b.path.len(), &a.path).cmp(&(a.is_users, a.path.len(), &b.path))
+        });
+        candidates.into_iter().find_map(|candidate| {
+            let found = match candidate.entry {
+                None => Some(Found::Type(type_name.to_owned())),
+                Some(Entry::Template(name)) => Some(Found::Template(TemplateEntry {
+                    name: name.clone(),
+                    path: candidate.path.iter().map(|key| (*key).to_owned()).collect(),
+                    is_users: candidate.is_users,
+                })),
+                Some(Entry::Alias(target)) => self.search(target, search),
+                Some(Entry::Wildcard(target)) => {
+                    let stem = candidate.path.last().map_or(0, |key| key.len() - 1);
+                    self.search(&carried_over(target, &type_name[stem..]), search)
+                }
+                Some(Entry::Words(_) | Entry::Level(_)) => None,
+            };
+            found.filter(|found| match (found, search.ignored) {
+                (Found::Template(found), Some(ignored)) => found != ignored,
+                _ => true,
+            })
+        })
     }
-}
 
-/// What a type may stand for, best first: sorted by key, so that `*` comes before letters.
-fn candidates(types: &IndexMap<String, String>, type_name: &str) -> Vec<String> {
-    let mut found: Vec<(&str, String)> = Vec::new();
-    for (key, value) in types {
-        match key.strip_suffix('*') {
-            Some(stem) if type_name.starts_with(stem) && type_name != value => {
-                let target = match value.strip_suffix('*') {
-                    Some(prefix) => format!("{prefix}{}", &type_name[stem.len()..]),
-                    None => value.clone(),
-                };
-                found.push((key, target));
+    fn candidates<'a>(
+        &'a self,
+        type_name: &'a str,
+        resource: &'a str,
+        is_users: bool,
+        into: &mut Vec<Candidate<'a>>,
+    ) {
+        if let Some(Entry::Level(own)) = self.resources().get(resource)
+            && let Some((key, entry)) = own.get_key_value(type_name)
+        {
+            let path = vec![RESOURCES, resource, key.as_str()];
+            into.push(Candidate { is_users, path, entry: Some(entry) });
+        }
+        for (key, entry) in &self.root {
+            let is_match = match entry {
+                Entry::Wildcard(target) => {
+                    let stem = key.strip_suffix('*').unwrap_or(key);
+                    key == type_name || (type_name != target && type_name.starts_with(stem))
+                }
+                _ => key == type_name,
+            };
+            if is_match {
+                into.push(Candidate { is_users, path: vec![key.as_str()], entry: Some(entry) });
             }
-            _ if key == type_name => found.push((key, value.clone())),
-            _ => {}
         }
     }
-    found.sort();
-    found.into_iter().map(|(_, target)| target).collect()
+
+    /// The entries of single resources.
+    fn resources(&self) -> &Level {
+        static NONE: std::sync::LazyLock<Level> = std::sync::LazyLock::new(Level::new);
+        match self.root.get(RESOURCES) {
+            Some(Entry::Level(level)) => level,
+            _ => &NONE,
+        }
+    }
+
+    /// The entries whose name, or the pattern in its place, fits a resource.
+    fn of_resource(&self, resource: &str) -> impl Iterator<Item = &Level> {
+        self.resources().iter().filter_map(move |(pattern, entry)| match entry {
+            Entry::Level(level) if fnmatch::matches(pattern, resource) => Some(level),
+            _ => None,
+        })
+    }
+
+    /// The hooks that are set for a resource.
+    pub(crate) fn hooks(&self, resource: &str) -> BTreeSet<String> {
+        self.words("hooks", resource)
+    }
+
+    /// The actions that a resource is kept from.
+    pub(crate) fn restricted_actions(&self, resource: &str) -> BTreeSet<String> {
+        self.words("restricted_actions", resource)
+    }
+
+    fn words(&self, key: &str, resource: &str) -> BTreeSet<String> {
+        let mut words = BTreeSet::new();
+        for level in self.of_resource(resource) {
+            match level.get(key) {
+                Some(Entry::Words(Datum::Text(word))) => drop(words.insert(word.clone())),
+                Some(Entry::Words(Datum::List(items))) => {
+                    words.extend(items.iter().map(python::text_of));
+                }
+                _ => {}
+            }
+        }
+        words
+    }
+
+    /// The registry of a nested stack: without the entry of the template that it is made from, and
+    /// with the entries for its resource moved up to where those of its own resources stand.
+    pub(crate) fn of_child(&self, resource: &str, made_from: Option<&TemplateEntry>) -> Self {
+        let mut child = self.clone();
+        if let Some(made_from) = made_from {
+            child.remove(&made_from.path);
+        }
+        let mut resources = Level::new();
+        for level in child.of_resource(resource) {
+            resources.extend(level.clone());
+        }
+        if let Some(Entry::Level(own)) = child.resources().get(resource) {
+            resources.extend(own.clone());
+        }
+        child.root.insert(RESOURCES.to_owned(), Entry::Level(resources));
+        child
+    }
+
+    fn remove(&mut self, path: &[String]) {
+        let Some((last, above)) = path.split_last() else { return };
+        let mut level = &mut self.root;
+        for key in above {
+            let Some(Entry::Level(below)) = level.get_mut(key) else { return };
+            level = below;
+        }
+        level.shift_remove(last);
+    }
+
+    /// The templates that entries at any depth name.
+    pub(crate) fn templates(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        collect_templates(&self.root, &mut names);
+        names
+    }
+
+    /// As the API shows it.
+    pub(crate) fn to_datum(&self) -> Datum {
+        shown(&self.root)
+    }
 }
 
-fn is_template(name: &str) -> bool {
+fn collect_templates(level: &Level, names: &mut Vec<String>) {
+    for entry in level.values() {
+        match entry {
+            Entry::Template(name) => names.push(name.clone()),
+            Entry::Level(level) => collect_templates(level, names),
+            Entry::Alias(_) | Entry::Wildcard(_) | Entry::Words(_) => {}
+        }
+    }
+}
+
+fn shown(level: &Level) -> Datum {
+    let entries = level.iter().map(|(key, entry)| {
+        let value = match entry {
+            Entry::Template(target) | Entry::Alias(target) | Entry::Wildcard(target) => {
+                target.as_str().into()
+            }
+            Entry::Words(words) => words.clone(),
+            Entry::Level(level) => shown(level),
+        };
+        (key.clone(), value)
+    });
+    Datum::Map(entries.collect::<DatumMap>())
+}
+
+/// The target of a wildcard: one that ends in `*` itself takes the rest of the name over.
+fn carried_over(target: &str, rest: &str) -> String {
+    match target.strip_suffix('*') {
+        Some(prefix) => format!("{prefix}{rest}"),
+        None => target.to_owned(),
+    }
+}
+
+/// Whether a type's name is that of a template.
+pub(crate) fn is_template(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".template")
 }
 
-fn load(section: &Node, into: &mut IndexMap<String, String>) -> Outcome<()> {
+fn load(section: &Node, into: &mut Level) -> Outcome<()> {
     for (key, node) in section.as_map().into_iter().flatten() {
         load_entry(key, node, into)?;
     }
     Ok(())
 }
 
-fn load_entry(key: &str, node: &Node, into: &mut IndexMap<String, String>) -> Outcome<()> {
-    match &node.form {
+fn load_entry(key: &str, node: &Node, into: &mut Level) -> Outcome<()> {
+    let entry = match &node.form {
         // Null takes back what was mapped before.
-        Form::Null => match key.strip_suffix('*') {
-            Some(stem) => into.retain(|name, _| !name.starts_with(stem)),
-            None => {
-                into.shift_remove(key);
+        Form::Null => {
+            match key.strip_suffix('*') {
+                Some(stem) => into.retain(|name, entry| {
+                    !name.starts_with(stem) || matches!(entry, Entry::Words(_) | Entry::Level(_))
+                }),
+                None => drop(into.shift_remove(key)),
             }
-        },
-        _ if key == "hooks" => check_words(node, &HOOKS, || {
-            ("InvalidBreakPointHook", "hook type", "breakpoint, acceptable hook types are")
-        })?,
-        _ if key == "restricted_actions" => check_words(node, &RESTRICTED_ACTIONS, || {
-            (
-                "InvalidRestrictedAction",
-                "restricted_action type",
-                ", acceptable restricted_action types are",
-            )
-        })?,
-        Form::Text(target) => {
-            into.insert(key.to_owned(), target.clone());
+            return Ok(());
         }
-        // A deeper map serves nested stacks only.
-        Form::Map(_) => {}
+        _ if key == "hooks" => {
+            check_words(node, &HOOKS, "InvalidBreakPointHook", |value, known| {
+                format!(
+                    "Invalid hook type \"{value}\" for resource breakpoint, acceptable hook types \
+                     are: {known}"
+                )
+            })?;
+            Entry::Words(node.to_datum())
+        }
+        _ if key == "restricted_actions" => {
+            check_words(node, &RESTRICTED_ACTIONS, "InvalidRestrictedAction", |value, known| {
+                format!(
+                    "Invalid restricted_action type \"{value}\" for resource, acceptable \
+                     restricted_action types are: {known}"
+                )
+            })?;
+            Entry::Words(node.to_datum())
+        }
+        Form::Map(_) => {
+            if !matches!(into.get(key), Some(Entry::Level(_))) {
+                into.insert(key.to_owned(), Entry::Level(Level::new()));
+            }
+            match into.get_mut(key) {
+                Some(Entry::Level(level)) => return load(node, level),
+                _ => return Ok(()),
+            }
+        }
+        _ if is_template(key) => Entry::Template(key.to_owned()),
+        Form::Text(target) if is_template(target) => Entry::Template(target.clone()),
+        Form::Text(target) if key.ends_with('*') => Entry::Wildcard(target.clone()),
+        Form::Text(target) => Entry::Alias(target.clone()),
         _ => {
             let kind = python::type_name(&node.to_datum());
             let message = format!("'{kind}' object has no attribute 'support_status'");
             return Err(TemplateError::new("AttributeError", message).placed(node.place));
         }
-    }
+    };
+    into.insert(key.to_owned(), entry);
     Ok(())
 }
 
-/// A word, or a list of words, of those that are known.
+/// Refuses all but a word, or a list of words, of those that are known.
 fn check_words(
     node: &Node,
     known: &[&str],
-    words: impl Fn() -> (&'static str, &'static str, &'static str),
+    class: &'static str,
+    message: impl Fn(&str, &str) -> String,
 ) -> Outcome<()> {
     let is_known = |node: &Node| node.as_text().is_some_and(|word| known.contains(&word));
     let valid = match &node.form {
@@ -188,62 +380,8 @@ fn check_words(
     if valid {
         return Ok(());
     }
-    let (class, what, rest) = words();
     let shown = python::text_of(&node.to_datum());
     let quoted: Vec<String> = known.iter().map(|word| python::quoted(word)).collect();
-    let separator = if rest.starts_with(',') { "" } else { " " };
-    let message = format!(
-        "Invalid {what} \"{shown}\" for resource{separator}{rest}: ({})",
-        quoted.join(", ")
-    );
+    let message = message(&shown, &format!("({})", quoted.join(", ")));
     Err(TemplateError::new(class, message).placed(node.place))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    struct Known;
-
-    impl TypeLookup for Known {
-        fn exists(&self, type_name: &str) -> bool {
-            ["OS::Neutron::Net", "OS::Neutron::Port", "OS::Heat::None"].contains(&type_name)
-        }
-    }
-
-    fn check(registry: Value, type_name: &str, expected: Option<&str>) {
-        let registry = Registry::new(&Node::from(&registry)).unwrap();
-        assert_eq!(registry.resolve(type_name, "r", &Known).as_deref(), expected);
-    }
-
-    #[test]
-    fn mappings_resolve_in_heats_order() {
-        check(json!({}), "OS::Neutron::Net", Some("OS::Neutron::Net"));
-        check(json!({}), "OS::Quantum::Net", Some("OS::Neutron::Net"));
-        check(json!({}), "My::Net", None);
-        check(json!({"My::Net": "OS::Neutron::Net"}), "My::Net", Some("OS::Neutron::Net"));
-        check(json!({"My::*": "OS::Neutron::*"}), "My::Port", Some("OS::Neutron::Port"));
-        check(json!({"My::*": "OS::Heat::None"}), "My::Port", Some("OS::Heat::None"));
-        // A mapping to what does not exist is as if absent.
-        check(
-            json!({"OS::Neutron::Net": "No::Such"}),
-            "OS::Neutron::Net",
-            Some("OS::Neutron::Net"),
-        );
-        // A wildcard sorts before the exact key.
-        let both = json!({"OS::*": "OS::Heat::None", "OS::Neutron::Net": "OS::Neutron::Port"});
-        check(both, "OS::Neutron::Net", Some("OS::Heat::None"));
-        let single = json!({"resources": {"r": {"OS::Neutron::Net": "OS::Heat::None"}}});
-        check(single, "OS::Neutron::Net", Some("OS::Heat::None"));
-        check(json!({"A": "B", "B": "A"}), "A", None);
-    }
-
-    #[test]
-    fn unknown_hooks_are_refused() {
-        let registry = json!({"resources": {"r": {"hooks": "pre-fly"}}});
-        let error = Registry::new(&Node::from(&registry)).unwrap_err();
-        assert_eq!(error.class, "InvalidBreakPointHook");
-    }
 }

@@ -36,6 +36,9 @@ impl EnvironmentSent<'_> {
     /// Reads the environment. Where files are named they take its place, and what they say of a
     /// parameter goes above what the request says.
     pub fn merge(&self) -> Result<EnvironmentMerged, Refusal> {
+        let root = document::template(self.template)?;
+        let own = schema::read_all(&root, Version::of(&root)?)?;
+        let schemas = merge::all_schemas(self.files, own)?;
         if self.environment_files.is_empty() {
             let node = super::read(self.environment)?;
             let environment = match node.to_json() {
@@ -44,9 +47,6 @@ impl EnvironmentSent<'_> {
             };
             return Ok(EnvironmentMerged { environment, parameters: self.parameters.clone() });
         }
-        let root = document::template(self.template)?;
-        let own = schema::read_all(&root, Version::of(&root)?)?;
-        let schemas = merge::all_schemas(self.files, own)?;
         let mut sections = DatumMap::new();
         let parameters = Datum::from(&Value::Object(self.parameters.clone()));
         sections.insert("parameters".to_owned(), parameters);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Call, Function, Read, Scope, unpack};
 use crate::model::ResourceName;
+use crate::template::environment::registry::is_template;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
 use crate::template::value::Datum;
@@ -96,7 +97,8 @@ impl Function for GetAttr {
             return Err(TemplateError::reference(&resource, "unknown"));
         };
         let Some(attribute) = self.attribute(scope)? else { return Ok(()) };
-        let any = scope.types.takes_anything(type_name);
+        // What a nested stack has is not known before it is there.
+        let any = scope.types.takes_anything(type_name) || is_template(type_name);
         if any || scope.types.has_attribute(type_name, &attribute) {
             return Ok(());
         }

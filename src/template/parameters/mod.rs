@@ -16,7 +16,7 @@ use super::definition::Values;
 use super::error::{Outcome, TemplateError};
 use super::value::{Datum, DatumMap};
 use super::version::Version;
-use super::{CustomConstraintAsked, PseudoParameters};
+use super::{CustomConstraintAsked, PseudoParameters, TypeLookup};
 pub(crate) use schema::{ParameterType, Schema};
 
 /// A parameter with the values that were given for it.
@@ -71,7 +71,7 @@ impl Parameter {
     }
 
     /// Checks the schema and, as far as `values` says, the value by it.
-    fn check(&self, name: &str, values: Values) -> Outcome<()> {
+    fn check(&self, name: &str, values: Values, types: &dyn TypeLookup) -> Outcome<()> {
         let invalid = |error: TemplateError| {
             let is_heats =
                 matches!(error.class.as_ref(), "StackValidationFailed" | "InvalidSchemaError");
@@ -84,7 +84,7 @@ impl Parameter {
         self.schema.check().map_err(invalid)?;
         match (self.given.as_ref().or(self.default()), values) {
             (_, Values::Unchecked) | (None, Values::IfGiven) => Ok(()),
-            (Some(raw), _) => self.schema.check_value(raw).map_err(invalid),
+            (Some(raw), _) => self.schema.check_value(raw, types).map_err(invalid),
             (None, Values::Required) => Err(TemplateError::parameter_missing(name)),
         }
     }
@@ -138,7 +138,12 @@ impl Parameters {
     }
 
     /// Checks that what was given is declared, then every schema, and the values by their schemas.
-    pub(crate) fn check(&self, given: &DatumMap, values: Values) -> Outcome<()> {
+    pub(crate) fn check(
+        &self,
+        given: &DatumMap,
+        values: Values,
+        types: &dyn TypeLookup,
+    ) -> Outcome<()> {
         for name in given.keys() {
             if self.by_name.get(name).is_none_or(|parameter| parameter.pseudo) {
                 let message = format!("The Parameter ({name}) was not defined in template.");
@@ -147,7 +152,7 @@ impl Parameters {
         }
         for (name, parameter) in self.iter() {
             let place = parameter.schema.place;
-            parameter.check(name, values).map_err(|error| error.placed(place))?;
+            parameter.check(name, values, types).map_err(|error| error.placed(place))?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node, NodeMap, Place};
 use crate::template::value::Datum;
 use crate::template::version::Version;
-use crate::template::{pattern, python};
+use crate::template::{TypeLookup, pattern, python};
 
 /// The types of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,42 +223,46 @@ impl Schema {
             }
             (_, other) => other.clone(),
         };
-        self.check_constraints(&value).map_err(|error| {
+        self.check_constraints(&value, None).map_err(|error| {
             let default = python::text_of(default);
             TemplateError::schema(format!("Invalid default {default} ({})", error.text()))
         })
     }
 
     /// Checks a value, given or default, by the type and the constraints.
-    pub(super) fn check_value(&self, raw: &Datum) -> Outcome<()> {
+    pub(super) fn check_value(&self, raw: &Datum, types: &dyn TypeLookup) -> Outcome<()> {
+        let check = |value: &Datum| self.check_constraints(value, Some(types));
         let invalid = |error: TemplateError| match error.class.as_ref() {
             "ValueError" => TemplateError::validation(error.message),
             _ => error,
         };
         match self.kind {
-            ParameterType::String => self.check_constraints(raw),
+            ParameterType::String => check(raw),
             ParameterType::Number => {
                 let numeric = constraints::number(raw);
                 numeric.map_err(|broken| match broken {
                     Broken::Rule(text) | Broken::Kind(text) => TemplateError::validation(text),
                 })?;
-                self.check_constraints(raw)
+                check(raw)
             }
             ParameterType::Boolean => {
                 convert::boolean(raw).map_err(invalid)?;
-                self.check_constraints(raw)
+                check(raw)
             }
-            ParameterType::CommaDelimitedList => {
-                self.check_constraints(&convert::list(raw).map_err(invalid)?)
-            }
-            ParameterType::Json => {
-                self.check_constraints(&convert::parsed_json(raw).map_err(invalid)?)
-            }
+            ParameterType::CommaDelimitedList => check(&convert::list(raw).map_err(invalid)?),
+            ParameterType::Json => check(&convert::parsed_json(raw).map_err(invalid)?),
         }
     }
 
-    fn check_constraints(&self, value: &Datum) -> Outcome<()> {
+    /// Custom constraints are asked of `types`; where there are none they are passed over.
+    fn check_constraints(&self, value: &Datum, types: Option<&dyn TypeLookup>) -> Outcome<()> {
         for constraint in &self.constraints {
+            if let (Rule::CustomConstraint(name), Some(types)) = (&constraint.rule, types) {
+                types.check_custom(name, &value.to_json()).map_err(|text| {
+                    let own = constraint.description.clone().filter(|text| !text.is_empty());
+                    TemplateError::validation(own.unwrap_or(text))
+                })?;
+            }
             constraint.check_datum(value, self.kind.value_type()).map_err(
                 |broken| match broken {
                     Broken::Rule(message) => TemplateError::validation(message),

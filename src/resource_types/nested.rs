@@ -1,0 +1,206 @@
+//! Nested stacks in validation: a resource whose type is a template has that template's parameters
+//! for properties, and the stack that it stands for is validated whole.
+
+use serde_json::Value;
+
+use super::python;
+use super::registry::Registry;
+use super::schema::{Kind, Properties, PropertySchema};
+use crate::model::{JsonMap, ResourceName};
+use crate::template::{
+    Behind, NestedTemplate, Outcome, Provider, ProviderKind, Reading, StackDefinition,
+    TemplateError, Values,
+};
+
+/// How much text of nested templates is read in the validation of one stack, counted as often as
+/// it is used.
+const NESTED_TEXT_MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// How many nested stacks are validated with one stack.
+const NESTED_STACKS_MAX: usize = 2_000;
+
+/// What is left to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    text_bytes: usize,
+    stacks: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { text_bytes: NESTED_TEXT_MAX_BYTES, stacks: NESTED_STACKS_MAX }
+    }
+}
+
+impl Budget {
+    /// Takes a nested stack off.
+    fn spend(&mut self, text_bytes: usize) -> Outcome<()> {
+        let left = (self.stacks.checked_sub(1), self.text_bytes.checked_sub(text_bytes));
+        let (Some(stacks), Some(text_bytes)) = left else {
+            let message = "Request limit exceeded: Maximum resources per stack exceeded.";
+            return Err(TemplateError::new("RequestLimitExceeded", message));
+        };
+        *self = Self { text_bytes, stacks };
+        Ok(())
+    }
+}
+
+/// The properties of a type that is a template.
+pub(super) fn properties(provider: &Provider) -> Properties {
+    let schema = provider.parameters().iter().map(|parameter| {
+        let kind = match parameter.kind {
+            ProviderKind::String => Kind::String,
+            ProviderKind::Number => Kind::Number,
+            ProviderKind::Boolean => Kind::Boolean,
+            ProviderKind::List => Kind::List,
+            ProviderKind::Map => Kind::Map,
+        };
+        let schema = PropertySchema {
+            required: parameter.required,
+            update_allowed: true,
+            constraints: parameter.constraints.clone(),
+            from_parameter: true,
+            ..PropertySchema::of(kind)
+        };
+        (parameter.name.clone(), schema)
+    });
+    schema.collect()
+}
+
+/// The parameters of a nested stack, from properties of their schema's types.
+pub(super) fn parameters(schema: &Properties, properties: &JsonMap) -> Outcome<JsonMap> {
+    let mut parameters = JsonMap::new();
+    for (name, property) in schema {
+        let value = match properties.get(name) {
+            None | Some(Value::Null) => continue,
+            Some(Value::Array(items)) if property.kind == Kind::List => joined(items)?.into(),
+            Some(value) => value.clone(),
+        };
+        parameters.insert(name.clone(), value);
+    }
+    Ok(parameters)
+}
+
+/// A list as the text of a comma-delimited one. Maps are laid out as CloudFormation's members.
+fn joined(items: &[Value]) -> Outcome<String> {
+    let mut texts = Vec::with_capacity(items.len());
+    if matches!(items.first(), Some(Value::Object(_))) {
+        for (number, item) in items.iter().enumerate() {
+            let Value::Object(map) = item else {
+                let kind = python::type_name(item);
+                let message = format!("'{kind}' object has no attribute 'items'");
+                return Err(TemplateError::new("AttributeError", message));
+            };
+            for (key, value) in map {
+                texts.push(format!(".member.{number}.{key}={}", python::text(value)));
+            }
+        }
+        return Ok(texts.join(","));
+    }
+    for (index, item) in items.iter().enumerate() {
+        match item {
+            Value::String(text) => texts.push(text.clone()),
+            Value::Null => texts.push(String::new()),
+            other => {
+                let kind = python::type_name(other);
+                return Err(TemplateError::kind(format!(
+                    "sequence item {index}: expected str instance, {kind} found"
+                )));
+            }
+        }
+    }
+    Ok(texts.join(","))
+}
+
+impl Registry {
+    /// Validates the stack that a resource stands for. What is wrong in it is placed below the
+    /// resource.
+    pub(super) fn validate_nested(
+        &self,
+        parent: &StackDefinition,
+        name: &ResourceName,
+        template: &NestedTemplate,
+        parameters: Outcome<JsonMap>,
+        budget: &mut Budget,
+    ) -> Outcome<()> {
+        let provider = parent.provider(name);
+        let validated = parameters.and_then(|parameters| {
+            budget.spend(provider.map_or(0, Provider::text_bytes))?;
+            let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
+            let child = parent.child(name, template, parameters, self, reading)?;
+            self.validate_stack(&child, budget)
+        });
+        let url = provider.map_or("nested_stack", Provider::template_name);
+        validated.map_err(|error| error.within(["resources".to_owned(), format!("{name}<{url}>")]))
+    }
+
+    /// Checks that a template can stand for a type that exists without it.
+    pub(super) fn check_facade(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        schema: &Properties,
+    ) -> Outcome<()> {
+        let (Some(provider), Some(behind)) =
+            (definition.provider(name), definition.behind_provider(name, self)?)
+        else {
+            return Ok(());
+        };
+        let (facade, mut attributes) = match &behind {
+            Behind::Type(type_name) => {
+                let Some(declaration) = self.schema(type_name) else { return Ok(()) };
+                let attributes = declaration.attributes.keys().cloned().collect();
+                (declaration.properties.clone(), attributes)
+            }
+            Behind::Template(other) => (properties(other), other.outputs().to_vec()),
+        };
+        let type_name = &definition.resources()[name].declared_type;
+        for (key, wanted) in &facade {
+            let Some(given) = schema.get(key) else {
+                if wanted.required {
+                    return Err(TemplateError::validation(format!(
+                        "Required property {key} for facade {type_name} missing in provider"
+                    )));
+                }
+                continue;
+            };
+            let allowed = if wanted.kind == Kind::Integer { Kind::Number } else { wanted.kind };
+            if allowed != given.kind {
+                return Err(TemplateError::validation(format!(
+                    "Property {key} type mismatch between facade {type_name} ({}) and provider \
+                     ({})",
+                    class_name(wanted.kind),
+                    class_name(given.kind)
+                )));
+            }
+        }
+        let unknown = |(key, given): &(&String, &PropertySchema)| {
+            given.required && !facade.contains_key(key.as_str())
+        };
+        if let Some((key, _)) = schema.iter().find(unknown) {
+            return Err(TemplateError::validation(format!(
+                "Provider requires property {key} unknown in facade {type_name}"
+            )));
+        }
+        attributes.retain(|attribute| attribute != "show");
+        match attributes.iter().find(|attribute| !provider.outputs().contains(attribute)) {
+            Some(attribute) => Err(TemplateError::validation(format!(
+                "Attribute {attribute} for facade {type_name} missing in provider"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Heat's name of a property's type in its errors.
+fn class_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::String => "String",
+        Kind::Integer => "Integer",
+        Kind::Number => "Number",
+        Kind::Boolean => "Boolean",
+        Kind::List => "List",
+        Kind::Map => "Map",
+        Kind::Any => "Any",
+    }
+}

@@ -1,0 +1,103 @@
+//! The definition of a nested stack: made of the definition of its parent, which gives it files,
+//! environment and place, and of a template and parameters that its resource decides.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::StackDefinition;
+use super::load::{Env, Parts, Reading};
+use crate::model::{JsonMap, ResourceName};
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::node::Node;
+use crate::template::provider::NestedTemplate;
+use crate::template::value::{Datum, DatumMap};
+use crate::template::{Facade, PseudoParameters, TypeLookup, walk};
+
+/// Heat's `max_nested_stack_depth`.
+pub const NESTED_DEPTH_MAX: usize = 5;
+
+/// The longest name of a stack.
+const STACK_NAME_MAX_CHARS: usize = 255;
+
+impl StackDefinition {
+    /// The definition of the nested stack of a resource.
+    pub(crate) fn child(
+        &self,
+        resource: &ResourceName,
+        template: &NestedTemplate,
+        parameters: JsonMap,
+        types: &dyn TypeLookup,
+        reading: Reading,
+    ) -> Outcome<StackDefinition> {
+        if self.depth >= NESTED_DEPTH_MAX {
+            let message =
+                format!("Request limit exceeded: Recursion depth exceeds {NESTED_DEPTH_MAX}.");
+            return Err(TemplateError::new("RequestLimitExceeded", message));
+        }
+        let provider = self.provider(resource);
+        let parameters: DatumMap =
+            parameters.iter().map(|(name, value)| (name.clone(), Datum::from(value))).collect();
+        let made_from = provider.map(|provider| &provider.entry);
+        let environment = self.environment.of_child(resource.as_str(), parameters, made_from)?;
+        let (root, written) = match (template, provider) {
+            (NestedTemplate::Made(template), _) => (Arc::new(template.into()), template.clone()),
+            (NestedTemplate::Provider, Some(provider)) => {
+                (Arc::clone(&provider.root), provider.root.to_json())
+            }
+            (NestedTemplate::Provider, None) => {
+                let message = format!("The resource {resource} is made of no template.");
+                return Err(TemplateError::validation(message));
+            }
+        };
+        let stack_name = format!("{}-{resource}", self.pseudo.stack_name);
+        check_stack_name(&stack_name)?;
+        let parts = Parts {
+            root: &root,
+            template: written,
+            environment: Env::Ready(Box::new(environment)),
+            files: Arc::clone(&self.files),
+            pseudo: PseudoParameters {
+                stack_name,
+                facade: Some(self.facade_of(resource, types)?),
+                ..self.pseudo.clone()
+            },
+            depth: self.depth + 1,
+        };
+        Self::put_together(parts, types, reading)
+    }
+
+    /// What a nested stack's templates see of the resource that it stands for.
+    fn facade_of(&self, resource: &ResourceName, types: &dyn TypeLookup) -> Outcome<Facade> {
+        let Some(definition) = self.definitions.get(resource.as_str()) else {
+            return Ok(Facade::default());
+        };
+        let scope = self.scope(types);
+        // What cannot be resolved yet gives nothing.
+        let value = |node: &Node| match walk::resolve(node, &scope) {
+            Ok(value) if value.is_truthy() => value.to_json(),
+            _ => Value::Object(JsonMap::new()),
+        };
+        Ok(Facade {
+            metadata: value(&definition.metadata),
+            deletion_policy: definition.deletion_policy.clone(),
+            update_policy: value(&definition.update_policy),
+        })
+    }
+}
+
+/// Refuses what cannot be a stack's name.
+fn check_stack_name(name: &str) -> Outcome<()> {
+    // Python's `$` lets a last line break pass.
+    let name_proper = name.strip_suffix('\n').unwrap_or(name);
+    let is_valid = name_proper.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name_proper.chars().count() <= STACK_NAME_MAX_CHARS
+        && name_proper.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
+    if is_valid {
+        return Ok(());
+    }
+    Err(TemplateError::validation(format!(
+        "Invalid stack name {name} must contain only alphanumeric or \"_-.\" characters, must \
+         start with alpha and must be {STACK_NAME_MAX_CHARS} characters or less."
+    )))
+}

@@ -1,0 +1,61 @@
+//! `hearth resolve --batch` by cases: each a request beside the answer that Heat gives to it. A
+//! request is refused with the same class, text and status, or comes to the same document.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A request with its answer, as the files have it.
+#[derive(Debug, Deserialize)]
+struct Case {
+    id: String,
+    result: Value,
+    #[serde(flatten)]
+    request: serde_json::Map<String, Value>,
+}
+
+#[test]
+fn requests_are_answered_as_heat_answers_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/template/answers");
+    let mut cases = Vec::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        cases.extend(serde_yaml::from_str::<Vec<Case>>(&text).unwrap());
+    }
+    let answers = answers(&cases);
+    assert_eq!(answers.len(), cases.len());
+    let wrong: Vec<String> = cases
+        .iter()
+        .zip(&answers)
+        .filter(|(case, answer)| case.result != **answer)
+        .map(|(case, answer)| format!("{}:\nexpected {}\nfound    {answer}", case.id, case.result))
+        .collect();
+    assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn answers(cases: &[Case]) -> Vec<Value> {
+    let mut hearth = Command::new(env!("CARGO_BIN_EXE_hearth"))
+        .args(["resolve", "--batch"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut requests = String::new();
+    for case in cases {
+        let mut request = case.request.clone();
+        request.insert("id".into(), case.id.as_str().into());
+        requests += &(Value::Object(request).to_string() + "\n");
+    }
+    let mut input = hearth.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || input.write_all(requests.as_bytes()).unwrap());
+    let output = hearth.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["result"].take())
+        .collect()
+}
