@@ -41,7 +41,7 @@ pub struct EngineParts {
 /// The handle.
 #[derive(Clone)]
 pub struct Engine {
-    services: Arc<Services>,
+    pub(super) services: Arc<Services>,
 }
 
 impl Engine {
@@ -355,7 +355,11 @@ impl Engine {
         services.ask_project(project, reserve(), who.meta()).await.map(|_| ())
     }
 
-    async fn standing(&self, who: &Requester, stack: StackId) -> Result<Standing, Refusal> {
+    pub(super) async fn standing(
+        &self,
+        who: &Requester,
+        stack: StackId,
+    ) -> Result<Standing, Refusal> {
         let missing = || Refusal::not_found("Stack", stack);
         let standing = self.stand(stack).await?.ok_or_else(missing)?;
         // Another project's stack is not found, so that its existence stays unknown.
@@ -368,6 +372,10 @@ impl Engine {
         Ok(standing)
     }
 
+    pub(super) fn silent() -> Refusal {
+        Refusal::unavailable("The engine does not answer at present.")
+    }
+
     async fn stand(&self, stack: StackId) -> Result<Option<Standing>, Refusal> {
         for _ in 0..SENDS_MAX {
             let Some(address) = self.services.directory.stack(stack) else { break };
@@ -375,7 +383,7 @@ impl Engine {
                 return Ok(standing);
             }
         }
-        Err(Refusal::unavailable("The engine does not answer at present."))
+        Err(Self::silent())
     }
 
     /// Sends a command; an actor that went to rest meanwhile is woken and asked again, which is
@@ -392,7 +400,7 @@ impl Engine {
                 return answer;
             }
         }
-        Err(Refusal::unavailable("The engine does not answer at present."))
+        Err(Self::silent())
     }
 
     /// Sends a command to the incarnation that counts for a name.
@@ -413,7 +421,7 @@ impl Engine {
                 return answer;
             }
         }
-        Err(Refusal::unavailable("The engine does not answer at present."))
+        Err(Self::silent())
     }
 
     async fn source(&self, standing: &Standing) -> Result<StackSource, Refusal> {

@@ -10,6 +10,7 @@ pub mod credentials;
 mod definition;
 pub mod directory;
 pub mod engine;
+mod history;
 pub mod preview;
 pub mod project;
 mod project_actor;

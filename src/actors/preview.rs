@@ -35,6 +35,8 @@ pub struct PreviewedResource {
     pub properties: crate::model::JsonMap,
     pub metadata: crate::model::JsonMap,
     pub requires: Vec<String>,
+    /// What leads to the change; empty where nothing changes.
+    pub why: String,
 }
 
 /// What a create would make.
@@ -58,12 +60,14 @@ pub(super) fn of_update(
         let now = resolved(known, name);
         let mut entry = previewed(known, name, now.clone());
         let Some(resource) = present.get(name) else {
+            entry.why = "it is new".to_owned();
             plan.added.push(entry);
             continue;
         };
         entry.physical_id = resource.physical_id.clone();
         let former = resource.definition.clone().unwrap_or_default();
         if former.driver_type != declared.type_name {
+            entry.why = format!("the type was {}", former.driver_type);
             plan.replaced.push(entry);
             continue;
         }
@@ -73,6 +77,8 @@ pub(super) fn of_update(
             plan.unchanged.push(entry);
             continue;
         }
+        let names: Vec<&str> = changed.iter().map(String::as_str).collect();
+        entry.why = format!("{} changes", names.join(", "));
         let kind = services.registry.driver(&declared.type_name).map(|driver| {
             let mut subject = resource.subject(&former, &knowledge);
             subject.properties = now.properties;
@@ -80,7 +86,9 @@ pub(super) fn of_update(
         });
         match kind {
             Some(UpdateKind::Replace { .. }) => plan.replaced.push(entry),
-            Some(UpdateKind::Nothing) => plan.unchanged.push(entry),
+            Some(UpdateKind::Nothing) => {
+                plan.unchanged.push(PreviewedResource { why: String::new(), ..entry });
+            }
             Some(UpdateKind::InPlace | UpdateKind::Refuse(_)) | None => plan.updated.push(entry),
         }
     }
@@ -90,6 +98,7 @@ pub(super) fn of_update(
                 name: name.to_string(),
                 type_name: resource.type_name.clone(),
                 physical_id: resource.physical_id.clone(),
+                why: "the template does not have it".to_owned(),
                 ..PreviewedResource::default()
             });
         }
@@ -116,6 +125,7 @@ fn previewed(known: &Known, name: &ResourceName, resolved: ResourceResolved) -> 
         properties: resolved.properties,
         metadata: resolved.metadata,
         requires: requires.map(ToString::to_string).collect(),
+        why: String::new(),
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Login<'a> {
     pub user: &'a str,
     pub project: &'a str,
     pub password: &'a str,
+    /// Of the user and of the project.
+    pub domains: (&'a str, &'a str),
 }
 
 /// A signed-in user of the Orchestration API, on connections that stay open.
@@ -50,11 +52,12 @@ impl Client {
             .build()
             .unwrap_or_default();
         let url = format!("{}/auth/tokens", login.auth_url.trim_end_matches('/'));
-        let domain = json!({ "name": "Default" });
         let body = json!({ "auth": {
             "identity": { "methods": ["password"], "password": { "user": {
-                "name": login.user, "domain": domain, "password": login.password } } },
-            "scope": { "project": { "name": login.project, "domain": domain } },
+                "name": login.user, "domain": { "name": login.domains.0 },
+                "password": login.password } } },
+            "scope": { "project": { "name": login.project,
+                                     "domain": { "name": login.domains.1 } } },
         } });
         let reply = http.post(&url).json(&body).send().await;
         let reply = reply.map_err(|source| transport("POST", &url, source))?;

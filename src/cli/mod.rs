@@ -6,10 +6,12 @@ mod client;
 pub mod data;
 mod history;
 mod logging;
+mod login;
 mod node;
 mod rebuild;
 mod replay;
 mod resolve;
+mod rollback;
 mod sandbox;
 mod serve;
 mod signal;
@@ -40,6 +42,7 @@ enum Command {
     Validate(validate::Arguments),
     Resolve(resolve::Arguments),
     History(history::Arguments),
+    Rollback(rollback::Arguments),
     Replay(replay::Arguments),
     Verify(verify::Arguments),
     Rebuild(rebuild::RebuildArgs),
@@ -58,6 +61,7 @@ pub fn main() -> ExitCode {
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Resolve(arguments) => resolve::run(&arguments),
             Command::History(arguments) => history::run(arguments).await,
+            Command::Rollback(arguments) => rollback::run(arguments).await,
             Command::Replay(arguments) => replay::run(arguments).await,
             Command::Verify(arguments) => verify::run(arguments).await,
             Command::Rebuild(args) => rebuild::run(args).await,

@@ -1,12 +1,14 @@
 //! `POST …/actions`: what can be done to a stack besides changing it.
 
 use actix_web::web;
+use serde_json::{Value, json};
 
-use super::{Answer, StackPath, State, answer_nothing, living_stack, requester, seen};
+use super::{Answer, StackPath, State, answer, answer_nothing, living_stack, requester, seen};
+use crate::actors::Preview;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::Body;
-use crate::model::Action;
+use crate::model::{Action, StackRevision};
 
 /// Heat's actions, and what each comes to.
 const ACTIONS: &[(&str, &str, Asked)] = &[
@@ -19,12 +21,17 @@ const ACTIONS: &[(&str, &str, Asked)] = &[
         "actions:cancel_without_rollback",
         Asked::Cancel { rollback: false },
     ),
+    ("rollback", "stacks:update", Asked::Rollback),
 ];
 
 #[derive(Clone, Copy)]
 enum Asked {
     Act(Action),
-    Cancel { rollback: bool },
+    Cancel {
+        rollback: bool,
+    },
+    /// Hearth's own: `{"rollback": {"to": REVISION, "plan": true}}`.
+    Rollback,
 }
 
 pub(in crate::api) async fn act(
@@ -39,17 +46,58 @@ pub(in crate::api) async fn act(
     if names.next().is_some() {
         return Err(Fault::bad_request("Multiple actions specified"));
     }
-    let (_, verb, asked) = ACTIONS
+    let arguments = &asked[name];
+    let (_, verb, action) = ACTIONS
         .iter()
         .find(|(known, _, _)| known == name)
         .ok_or_else(|| Fault::bad_request(format!("Invalid action {name} specified")))?;
     context.require(verb)?;
     let stack = living_stack(&state, &context, &path).await?;
     let who = requester(&state, &context);
-    let accepted = match *asked {
+    let accepted = match *action {
         Asked::Act(action) => state.engine.act_on_stack(&who, stack.id, action).await?,
+        Asked::Rollback => {
+            let (to, plans) = destination(arguments)?;
+            if plans {
+                let plan = state.engine.preview_roll_back_to(&who, stack.id, to).await?;
+                return answer(&json!({ "rollback": { "to": to.0, "resources": changes(&plan) } }));
+            }
+            state.engine.roll_back_to(&who, stack.id, to).await?
+        }
         Asked::Cancel { rollback } => state.engine.cancel_update(&who, stack.id, rollback).await?,
     };
     seen(&state, &accepted).await?;
     Ok(answer_nothing())
+}
+
+/// The revision to go back to, and whether only the plan is asked for.
+fn destination(arguments: &Value) -> Result<(StackRevision, bool), Fault> {
+    let number = arguments["to"].as_u64().and_then(|number| u32::try_from(number).ok());
+    let Some(number) = number.filter(|number| *number > 0) else {
+        let message = "The action rollback needs the number of a revision: {\"to\": 1}";
+        return Err(Fault::bad_request(message));
+    };
+    Ok((StackRevision(number), arguments["plan"] == true))
+}
+
+/// A plan as a list: each resource, what becomes of it, and why.
+fn changes(plan: &Preview) -> Vec<Value> {
+    let kinds = [
+        ("created", &plan.added),
+        ("updated", &plan.updated),
+        ("replaced", &plan.replaced),
+        ("deleted", &plan.deleted),
+        ("unchanged", &plan.unchanged),
+    ];
+    let listed = kinds.into_iter().flat_map(|(change, resources)| {
+        resources.iter().map(move |resource| {
+            json!({
+                "resource_name": resource.name,
+                "resource_type": resource.type_name,
+                "change": change,
+                "why": resource.why,
+            })
+        })
+    });
+    listed.collect()
 }

@@ -71,8 +71,13 @@ impl Server {
     /// A client signed in as `demo`.
     pub(super) async fn client(&self) -> Result<Client, BenchError> {
         let auth_url = self.auth_url();
-        let login =
-            Login { auth_url: &auth_url, user: "demo", project: "demo", password: "secret" };
+        let login = Login {
+            auth_url: &auth_url,
+            user: "demo",
+            project: "demo",
+            password: "secret",
+            domains: ("Default", "Default"),
+        };
         Ok(Client::sign_in(&login).await?)
     }
 

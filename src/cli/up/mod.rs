@@ -106,6 +106,7 @@ async fn bring_up(node: &Node, name: &str, inputs: &Inputs) -> Result<Status, Up
         user: "demo",
         project: "demo",
         password: SANDBOX_PASSWORD,
+        domains: ("Default", "Default"),
     };
     let client = Client::sign_in(&login).await?;
     let before = node.log.durable_position();

@@ -1,5 +1,8 @@
 //! Rolling back a failed create or update.
 
+use hearth::actors::preview::PreviewedResource;
+use hearth::events::log::EventLog;
+use hearth::model::StackRevision;
 use serde_json::json;
 
 use crate::support::world::{Ground, hot, test_resource};
@@ -75,4 +78,42 @@ async fn a_stack_out_of_time_fails_and_says_so() {
         web.stack
     );
     assert_eq!(listed[0].reason, wanted);
+}
+
+#[actix::test]
+async fn an_earlier_revision_becomes_the_newest() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |value: &str, more: &str| {
+        hot(json!({ "a": test_resource(json!({ "value": value })),
+                    more: test_resource(json!({ "value": "same" })) }))
+    };
+    let web = world.create("web", with("one", "b")).await.unwrap();
+    world.settled(&web).await;
+    let updated = world.update(web.stack, with("two", "c")).await.unwrap();
+    world.settled(&updated).await;
+    let first = world.physical_id(web.stack, "a").await;
+
+    let who = world.requester();
+    let before = ground.log.durable_position();
+    let plan = world.engine.preview_roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
+    assert_eq!(ground.log.durable_position(), before, "a plan writes nothing");
+    let told = |kind: &[PreviewedResource]| -> Vec<String> {
+        kind.iter().map(|resource| format!("{}: {}", resource.name, resource.why)).collect()
+    };
+    assert_eq!(told(&plan.added), ["b: it is new"]);
+    assert_eq!(told(&plan.updated), ["a: value changes"]);
+    assert_eq!(told(&plan.deleted), ["c: the template does not have it"]);
+
+    let back = world.engine.roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
+    assert_eq!(world.settled(&back).await, "UPDATE_COMPLETE");
+    assert_eq!(world.resources(web.stack).await, ["a UPDATE_COMPLETE", "b CREATE_COMPLETE"]);
+    assert_eq!(world.physical_id(web.stack, "a").await, first);
+
+    for missing in [0, 9] {
+        let who = world.requester();
+        let asked = world.engine.roll_back_to(&who, web.stack, StackRevision(missing));
+        let refused = asked.await.unwrap_err();
+        assert_eq!(refused.message, format!("The Revision ({missing}) could not be found."));
+    }
 }

@@ -1,0 +1,92 @@
+//! Back to an earlier revision: its template, environment, files and parameters become a new one.
+
+use actix::prelude::*;
+
+use super::asks::{Accepted, Requester, Standing, UpdateStack};
+use super::definition;
+use super::engine::Engine;
+use super::preview::Preview;
+use super::shell::Shell;
+use super::stack::Stack;
+use crate::events::stack::RevisionAccepted;
+use crate::model::{Refusal, StackId, StackRevision};
+
+/// Asks a stack for one of its revisions.
+#[derive(Message)]
+#[rtype(result = "Option<RevisionAccepted>")]
+struct RevisionNumbered(StackRevision);
+
+impl Handler<RevisionNumbered> for Shell<Stack> {
+    type Result = Option<RevisionAccepted>;
+
+    fn handle(&mut self, numbered: RevisionNumbered, _ctx: &mut Context<Self>) -> Self::Result {
+        self.machine.revision_of(numbered.0).cloned()
+    }
+}
+
+impl Engine {
+    /// Accepts an earlier revision as the stack's new definition; carried out as an update.
+    pub async fn roll_back_to(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        to: StackRevision,
+    ) -> Result<Accepted, Refusal> {
+        let ask = self.return_to(who, stack, to).await?;
+        self.update_stack(who, stack, ask).await
+    }
+
+    /// What going back would do; nothing is written.
+    pub async fn preview_roll_back_to(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        to: StackRevision,
+    ) -> Result<Preview, Refusal> {
+        let ask = self.return_to(who, stack, to).await?;
+        self.preview_update(who, stack, &ask).await
+    }
+
+    async fn return_to(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        to: StackRevision,
+    ) -> Result<UpdateStack, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let revision = self.revision(&standing, to).await?;
+        let source = definition::open(&self.services, stack, &revision)
+            .await
+            .map_err(|error| Refusal::unavailable(error.to_string()))?
+            .map_err(Refusal::unavailable)?;
+        Ok(UpdateStack {
+            existing: false,
+            template: Some(source.template),
+            environment: source.environment,
+            files: source.files,
+            parameters: source.parameters,
+            tags: Some(standing.revision.tags),
+            ..UpdateStack::default()
+        })
+    }
+
+    async fn revision(
+        &self,
+        standing: &Standing,
+        number: StackRevision,
+    ) -> Result<RevisionAccepted, Refusal> {
+        let missing = || Refusal::not_found("Revision", number);
+        let address = self.services.directory.stack(standing.id);
+        let address = address.ok_or_else(Self::silent)?;
+        let found = address.send(RevisionNumbered(number)).await.map_err(|_| Self::silent())?;
+        let revision = found.ok_or_else(missing)?;
+        if revision.source.is_none() {
+            let name = &standing.name;
+            return Err(Refusal::validation(format!(
+                "Revision {number} of stack {name} is the empty one to which its creation was \
+                 rolled back."
+            )));
+        }
+        Ok(revision)
+    }
+}
