@@ -1,6 +1,7 @@
 //! What a resource is: property and attribute schemas, and the drivers that turn its actions into
 //! cloud calls. Most types are data, run by one interpreter (`declared`).
 
+mod advice;
 pub mod constraints;
 pub mod declared;
 pub mod driver;

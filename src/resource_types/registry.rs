@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use tracing::error;
 
+use super::advice;
 use super::constraints::custom;
 use super::declared::{Declaration, Declared};
 use super::driver::Driver;
@@ -17,7 +18,7 @@ use super::types::{self, BuiltIn, Runs};
 use super::values::{Check, Problem, read};
 use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::template::{Mappings, StackDefinition, TypeLookup};
+use crate::template::{Advice, Mappings, Member, StackDefinition, TypeLookup};
 
 /// A type file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -212,6 +213,10 @@ impl TypeLookup for Registry {
         let keys =
             within.iter().try_fold(&schema.properties, |keys, step| keys.get(*step)?.inner_keys());
         keys.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
+    }
+
+    fn advice(&self, type_name: &str, member: Member<'_>) -> Advice {
+        self.schema(type_name).map(|schema| advice::of(schema, member)).unwrap_or_default()
     }
 
     fn attribute_names(&self, type_name: &str) -> Vec<String> {

@@ -46,12 +46,14 @@ impl Registry {
         self.validate_stack(definition, &mut Budget::default()).map_err(Refusal::from)
     }
 
-    /// What is wrong with the resources: everything and not only the first.
+    /// What is wrong with the resources: everything and not only the first, each with its path.
     pub fn findings(&self, definition: &StackDefinition) -> Vec<Refusal> {
         let mut budget = Budget::default();
         let names = definition.resources().keys();
         let found = names.filter_map(|name| {
-            self.validate_resource(definition, name, &mut budget).err().map(Refusal::from)
+            let error = self.validate_resource(definition, name, &mut budget).err()?;
+            let path = definition.path_of(name, "").into_iter().take(2);
+            Some(Refusal::from(if error.path.is_empty() { error.in_path(path) } else { error }))
         });
         found.collect()
     }

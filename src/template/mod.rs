@@ -126,10 +126,35 @@ pub trait TypeLookup: Send + Sync {
         Vec::new()
     }
 
+    /// What users of a type, a property or an attribute should know.
+    fn advice(&self, _type_name: &str, _member: Member<'_>) -> Advice {
+        Advice::default()
+    }
+
     /// Whether the type has an attribute of this name.
     fn has_attribute(&self, _type_name: &str, _attribute: &str) -> bool {
         true
     }
+}
+
+/// A type, or what belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Member<'a> {
+    Type,
+    /// A property, and the keys that lead to one within it.
+    Property(&'a [&'a str]),
+    Attribute(&'a str),
+}
+
+/// What is good to know of a member of a type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// The release that deprecated it, empty where it is not known; `None` where it is in use.
+    pub deprecated_since: Option<String>,
+    /// What takes its place.
+    pub successor: Option<String>,
+    /// The custom constraint on its value: what the value is the name or id of.
+    pub constraint: Option<String>,
 }
 
 /// Where the values of other resources come from while a definition is resolved.

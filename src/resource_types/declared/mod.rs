@@ -18,6 +18,7 @@ pub use format::{After, Declaration, Rule};
 pub(crate) use progress::{Progress, done, next};
 pub(crate) use special::{Plain, Purpose, Special};
 pub(crate) use steps::{Beating, in_error, unknown_status};
+pub use translation::Translation;
 
 use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Work};
 use super::rules;

@@ -9,6 +9,7 @@ mod finding;
 mod set_aside;
 mod span;
 mod tree;
+mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +84,14 @@ struct Told {
 impl Look<'_> {
     fn look(mut self) -> Diagnosis {
         let environments = Environments::read(self.documents, self.types, &mut self.findings);
-        let definition = self.template().and_then(|root| self.rounds(root, environments));
+        let root = self.template();
+        let written = root.clone();
+        let definition = root.and_then(|root| self.rounds(root, environments));
+        if let Some(written) = written {
+            let document = &self.documents.template;
+            let found = warnings::all(&written, document, self.types, &self.findings);
+            self.findings.extend(found);
+        }
         let order = |finding: &Finding| {
             let is_given = |(name, _): &(String, String)| *name == finding.document;
             let number = self.documents.environments.iter().position(is_given);

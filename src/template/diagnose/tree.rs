@@ -94,9 +94,10 @@ fn step<'n, 'p>(node: &'n Node, path: &'p str) -> Option<(Step, &'n Node, &'p st
     let path = path.strip_prefix('.').unwrap_or(path);
     match &node.form {
         Form::Map(map) => {
+            // What comes after `<` is within the template that a resource stands for.
             let fits = |key: &String| {
                 path.strip_prefix(key.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '<']))
             };
             let (key, next) =
                 map.iter().filter(|(key, _)| fits(key)).max_by_key(|(key, _)| key.len())?;
