@@ -10,7 +10,7 @@ use crate::events::log::LogError;
 use crate::events::stack::RevisionAccepted;
 use crate::graph::steps::{Declared, Implied, RejectCycles};
 use crate::graph::{Dependencies, build};
-use crate::model::{ProjectId, Refusal, StackId, StackName};
+use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
 use crate::template::{PseudoParameters, StackDefinition, StackSource};
 
 /// Reads a source, and checks all that can be checked without a cloud.
@@ -100,8 +100,9 @@ pub(super) fn dependencies(
     definition: &StackDefinition,
 ) -> Result<Dependencies, Refusal> {
     let implied = services.registry.implicit_dependencies(definition);
+    let shown = |name: &ResourceName| services.registry.shown(definition, name);
     build(
         definition.resources().keys().cloned(),
-        &[&Declared(definition), &Implied(implied), &RejectCycles],
+        &[&Declared(definition), &Implied(implied), &RejectCycles(&shown)],
     )
 }

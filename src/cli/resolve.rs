@@ -5,16 +5,13 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::template_files::{Inputs, TemplateArguments};
 use crate::api::status_of;
-use crate::model::{JsonMap, Refusal};
+use crate::model::Refusal;
 use crate::resource_types::Registry;
-use crate::template::{
-    EnvironmentSent, PseudoParameters, StackDefinition, StackSource, TypeLookup,
-};
+use crate::template::{PseudoParameters, Request, StackDefinition, TypeLookup};
 
 /// Print what a template comes to, functions resolved, without a cloud
 #[derive(Debug, clap::Args)]
@@ -31,20 +28,6 @@ pub(super) struct Arguments {
     /// Take every resource type for known, and check no properties
     #[arg(long)]
     any_type: bool,
-}
-
-/// One request of a batch.
-#[derive(Debug, Deserialize)]
-struct Case {
-    #[serde(default)]
-    id: Value,
-    template: Value,
-    #[serde(default)]
-    environments: Vec<String>,
-    #[serde(default)]
-    parameters: JsonMap,
-    #[serde(default)]
-    files: std::collections::BTreeMap<String, String>,
 }
 
 /// Resolves and prints.
@@ -65,13 +48,10 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
                 ExitCode::from(2)
             }
             Ok(inputs) => {
-                let answer = resolver.answer(&Case {
-                    id: Value::Null,
-                    template: inputs.template.into(),
-                    environments: inputs.environments.into_iter().map(|(_, text)| text).collect(),
-                    parameters: inputs.parameters,
-                    files: inputs.files,
-                });
+                let environments = inputs.environments.into_iter().map(|(_, text)| text).collect();
+                let request =
+                    Request::new(inputs.template, environments, &inputs.parameters, inputs.files);
+                let answer = resolver.answer(&request);
                 println!("{}", answer.json);
                 if answer.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
             }
@@ -128,12 +108,9 @@ impl Resolver {
             if line.trim().is_empty() {
                 continue;
             }
-            let (id, answer) = match serde_json::from_str::<Case>(&line) {
-                Ok(case) => (case.id.clone(), self.answer(&case)),
-                Err(error) => {
-                    let refusal = Refusal::new("HTTPBadRequest", error.to_string());
-                    (Value::Null, Answer::refused(&refusal))
-                }
+            let (id, answer) = match Request::read(&line) {
+                Ok(request) => (request.id.clone(), self.answer(&request)),
+                Err(refusal) => (Value::Null, Answer::refused(&refusal)),
             };
             writeln!(out, "{{\"id\": {id}, \"result\": {}}}", answer.json)?;
             out.flush()?;
@@ -141,35 +118,14 @@ impl Resolver {
         Ok(())
     }
 
-    fn answer(&self, case: &Case) -> Answer {
-        match self.resolve(case) {
+    fn answer(&self, request: &Request) -> Answer {
+        match self.resolve(request) {
             Ok(definition) => Answer { ok: true, json: definition.describe() },
             Err(refusal) => Answer::refused(&refusal),
         }
     }
 
-    fn resolve(&self, case: &Case) -> Result<StackDefinition, Refusal> {
-        let mut files = case.files.clone();
-        let mut names = Vec::new();
-        for (number, text) in case.environments.iter().enumerate() {
-            let name = format!("env-{number}.yaml");
-            files.insert(name.clone(), text.clone());
-            names.push(name);
-        }
-        let merged = EnvironmentSent {
-            template: &case.template,
-            environment: &Value::Null,
-            environment_files: &names,
-            files: &files,
-            parameters: &case.parameters,
-        }
-        .merge()?;
-        let source = StackSource {
-            template: case.template.clone(),
-            environment: merged.environment,
-            files,
-            parameters: merged.parameters,
-        };
+    fn resolve(&self, request: &Request) -> Result<StackDefinition, Refusal> {
         let pseudo = PseudoParameters {
             stack_name: "exam".to_owned(),
             stack_id: uuid::Uuid::nil().to_string(),
@@ -177,7 +133,7 @@ impl Resolver {
             facade: None,
         };
         let types: &dyn TypeLookup = if self.any_type { &AnyType } else { &self.registry };
-        let definition = StackDefinition::load_unbounded(&source, &pseudo, types)?;
+        let definition = request.load(&pseudo, types)?;
         match self.any_type {
             true => definition.check(types)?,
             false => self.registry.validate(&definition)?,

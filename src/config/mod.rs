@@ -26,6 +26,9 @@ pub const API_PORT: u16 = 8004;
 /// Keystone's port, at which the sandbox stands.
 pub const SANDBOX_PORT: u16 = 5000;
 
+/// Heat's default for the directory with environments for everybody.
+const ENVIRONMENT_DIR: &str = "/etc/heat/environment.d";
+
 /// What was given on the command line, each over what a file or the environment says.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -54,6 +57,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Directories with declared resource types of the operator's own.
     pub plugin_dirs: Vec<PathBuf>,
+    /// The directory with environments for everybody.
+    pub environment_dir: PathBuf,
     /// What `GET /build_info` gives as the engine's revision.
     pub build_revision: String,
     /// The name of this host in `GET /services`.
@@ -124,6 +129,10 @@ impl Settings {
                 .into_iter()
                 .map(PathBuf::from)
                 .collect(),
+            environment_dir: layers
+                .text("DEFAULT", "environment_dir")
+                .unwrap_or_else(|| ENVIRONMENT_DIR.to_owned())
+                .into(),
             build_revision: layers
                 .text("revision", "heat_revision")
                 .unwrap_or_else(|| "unknown".to_owned()),

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-use petgraph::algo::tarjan_scc;
-use petgraph::graph::DiGraph;
 
 use crate::model::{Refusal, ResourceName};
 
@@ -41,7 +39,7 @@ impl Dependencies {
     }
 
     /// The resources, each after those that it requires, else in the template's order. Those in a
-    /// cycle are left out.
+    /// cycle, and those that require one of them, are left out.
     pub fn in_order(&self) -> Vec<&ResourceName> {
         let mut missing: Vec<usize> = self.requires.values().map(BTreeSet::len).collect();
         let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.requires.len()];
@@ -65,34 +63,6 @@ impl Dependencies {
             }
         }
         order
-    }
-
-    /// The resources that stand in a cycle, in the template's order; empty where there is none.
-    pub fn cycle(&self) -> Vec<ResourceName> {
-        let mut graph = DiGraph::<usize, ()>::new();
-        let nodes: Vec<_> = (0..self.requires.len()).map(|index| graph.add_node(index)).collect();
-        for (index, requires) in self.requires.values().enumerate() {
-            for required in requires {
-                if let Some(target) = self.requires.get_index_of(required) {
-                    graph.add_edge(nodes[index], nodes[target], ());
-                }
-            }
-        }
-        let looped = |component: &[petgraph::graph::NodeIndex]| match component {
-            [only] => graph.contains_edge(*only, *only),
-            several => several.len() > 1,
-        };
-        let mut members: Vec<usize> = tarjan_scc(&graph)
-            .into_iter()
-            .filter(|component| looped(component))
-            .flatten()
-            .map(|node| graph[node])
-            .collect();
-        members.sort_unstable();
-        members
-            .into_iter()
-            .filter_map(|index| self.requires.get_index(index).map(|(name, _)| name.clone()))
-            .collect()
     }
 }
 
@@ -130,11 +100,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_has_no_cycle() {
-        assert_eq!(graph(&[("a", &[]), ("b", &["a"]), ("c", &["b"])]).cycle(), []);
-    }
-
-    #[test]
     fn what_is_required_comes_first() {
         let graph = graph(&[("a", &["c"]), ("b", &[]), ("c", &["d"]), ("d", &[])]);
         let order: Vec<_> = graph.in_order().into_iter().map(|name| name.as_str()).collect();
@@ -142,18 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_names_its_members_alone() {
-        let found = graph(&[("a", &["c"]), ("b", &["a"]), ("c", &["b"]), ("d", &["a"])]).cycle();
-        assert_eq!(found, ["a".into(), "b".into(), "c".into()]);
-    }
-
-    #[test]
-    fn a_resource_that_requires_itself_is_a_cycle() {
-        assert_eq!(graph(&[("a", &["a"])]).cycle(), ["a".into()]);
-    }
-
-    #[test]
-    fn an_edge_to_an_unknown_resource_is_dropped() {
-        assert_eq!(graph(&[("a", &["gone"])]), graph(&[("a", &[])]));
+    fn what_stands_in_a_circle_or_waits_for_one_has_no_place() {
+        let graph = graph(&[("a", &["c"]), ("b", &["a"]), ("c", &["a"]), ("d", &[])]);
+        assert_eq!(graph.in_order(), [&"d".into()]);
     }
 }

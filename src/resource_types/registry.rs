@@ -93,7 +93,7 @@ impl Registry {
     }
 
     /// Takes what types stand for with everybody.
-    pub fn set_mappings(&mut self, mappings: Mappings) {
+    pub(super) fn set_mappings(&mut self, mappings: Mappings) {
         self.mappings = Some(mappings);
     }
 
@@ -128,6 +128,13 @@ impl Registry {
     /// What a type declares of itself.
     pub fn schema(&self, type_name: &str) -> Option<&Declaration> {
         self.read(type_name).map(|read| read.declared.declaration())
+    }
+
+    /// A resource as Heat names it in errors: `Server "a"`.
+    pub fn shown(&self, definition: &StackDefinition, name: &ResourceName) -> String {
+        let declared = definition.resources().get(name);
+        let schema = declared.and_then(|declared| self.schema(&declared.type_name));
+        format!("{} \"{name}\"", schema.map_or("TemplateResource", |schema| &schema.class))
     }
 
     /// All types, sorted by name.

@@ -64,7 +64,8 @@ impl Registry {
         budget: &mut Budget,
     ) -> Outcome<()> {
         let names = definition.resources().keys().cloned();
-        let graph = build(names, &[&Declared(definition), &RejectCycles])?;
+        let shown = |name: &ResourceName| self.shown(definition, name);
+        let graph = build(names, &[&Declared(definition), &RejectCycles(&shown)])?;
         let mut seen = HashSet::new();
         for name in graph.in_order() {
             let is_made_of_template = definition.provider(name).is_some();

@@ -21,6 +21,7 @@ mod parse;
 mod pattern;
 mod provider;
 mod python;
+mod request;
 mod resources;
 mod suggest;
 mod value;
@@ -42,6 +43,7 @@ pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub(crate) use error::{Outcome, TemplateError};
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
 pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
+pub use request::Request;
 
 /// The names of the parameters that a template declares; none where it cannot be read.
 pub fn parameter_names(template: &Value) -> BTreeSet<String> {

@@ -54,12 +54,13 @@ pub enum ProviderKind {
     Map,
 }
 
-impl Files {
-    /// Files by their names.
-    pub(crate) fn new(texts: BTreeMap<String, String>) -> Self {
+impl From<BTreeMap<String, String>> for Files {
+    fn from(texts: BTreeMap<String, String>) -> Self {
         Self { texts, read: Mutex::default() }
     }
+}
 
+impl Files {
     /// A file read as a template; what is wrong with its text is a `ValueError`.
     fn template(&self, name: &str, text: &str) -> Outcome<Arc<Node>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,6 +7,7 @@ mod coverage;
 mod crash_process;
 mod crash_sweep;
 mod drivers;
+mod environment_dir;
 mod fault_sweep;
 mod function_probes;
 mod journeys;

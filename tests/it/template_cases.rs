@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hearth::graph::build;
-use hearth::graph::steps::{Declared, RejectCycles};
 use hearth::model::{JsonMap, Refusal};
 use hearth::resource_types::Registry;
 use hearth::template::{EnvironmentSent, PseudoParameters, StackDefinition, StackSource};
@@ -189,8 +187,6 @@ fn resolve(
         parameters: merged.parameters,
     };
     let definition = StackDefinition::load_unbounded(&source, &pseudo(), registry)?;
-    let steps: [&dyn hearth::graph::GraphStep; 2] = [&Declared(&definition), &RejectCycles];
-    build(definition.resources().keys().cloned(), &steps)?;
     registry.validate(&definition)?;
     Ok(definition)
 }

@@ -141,6 +141,9 @@ fn registry(settings: &Settings) -> Result<Registry, StartError> {
             registry.add_plugins(directory)?;
         }
     }
+    if settings.environment_dir.is_dir() {
+        registry.add_mappings(&settings.environment_dir);
+    }
     Ok(registry)
 }
 

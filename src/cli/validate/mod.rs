@@ -13,7 +13,7 @@ use super::template_files::{Inputs, TemplateArguments};
 use crate::config::colors_refused;
 use crate::graph::build;
 use crate::graph::steps::{Declared, RejectCycles};
-use crate::model::Refusal;
+use crate::model::{Refusal, ResourceName};
 use crate::resource_types::Registry;
 use crate::template::{
     Diagnosis, Documents, Finding, PseudoParameters, Severity, StackDefinition, diagnose,
@@ -80,7 +80,8 @@ fn look(documents: &Documents, registry: &Registry) -> Diagnosis {
 /// What needs all resources at once, and their schemas: everything that is wrong.
 fn findings(registry: &Registry, definition: &StackDefinition) -> Vec<Refusal> {
     let names = definition.resources().keys().cloned();
-    let circle = build(names, &[&Declared(definition), &RejectCycles]).err();
+    let shown = |name: &ResourceName| registry.shown(definition, name);
+    let circle = build(names, &[&Declared(definition), &RejectCycles(&shown)]).err();
     circle.into_iter().chain(registry.findings(definition)).collect()
 }
 

@@ -1,26 +1,34 @@
 //! A graph with a cycle cannot be walked.
 
+use std::collections::HashSet;
+
+use indexmap::IndexSet;
+
 use crate::graph::{Dependencies, GraphStep};
-use crate::model::Refusal;
+use crate::model::{Refusal, ResourceName};
 
-/// Refuses a graph in which resources require one another in a circle.
-pub struct RejectCycles;
+/// Refuses a graph in which resources require one another in a circle. It is told what Heat calls a
+/// resource: its class before its name.
+pub struct RejectCycles<'a>(pub &'a dyn Fn(&ResourceName) -> String);
 
-impl GraphStep for RejectCycles {
+impl GraphStep for RejectCycles<'_> {
     fn apply(&self, graph: &mut Dependencies) -> Result<(), Refusal> {
-        let cycle = graph.cycle();
-        if cycle.is_empty() {
+        let walked: HashSet<&ResourceName> = graph.in_order().into_iter().collect();
+        // What waits for a circle is named with it.
+        let mut left: IndexSet<&ResourceName> = IndexSet::new();
+        for (name, requires) in graph.iter().filter(|(name, _)| !walked.contains(name)) {
+            left.insert(name);
+            left.extend(requires.iter().filter(|name| !walked.contains(name)));
+        }
+        if left.is_empty() {
             return Ok(());
         }
-        let nodes: Vec<String> = cycle
+        let nodes: Vec<String> = left
             .iter()
             .map(|name| {
                 let requires = graph.requires(name).into_iter().flatten();
-                let inside: Vec<_> = requires
-                    .filter(|name| cycle.contains(name))
-                    .map(|name| name.as_str())
-                    .collect();
-                format!("{name}: {{{}}}", inside.join(", "))
+                let requires = requires.filter(|name| left.contains(name)).map(|name| self.0(name));
+                format!("{}: {{{}}}", self.0(name), requires.collect::<Vec<_>>().join(", "))
             })
             .collect();
         let message = format!("Circular Dependency Found: {{{}}}", nodes.join(", "));
@@ -35,10 +43,21 @@ mod tests {
 
     #[test]
     fn a_cycle_is_refused_in_heats_words() {
-        let refusal =
-            RejectCycles.apply(&mut graph(&[("a", &["b"]), ("b", &["a"]), ("c", &["a"])]));
-        let refusal = refusal.unwrap_err();
+        let shown = |name: &ResourceName| format!("Value \"{name}\"");
+        let mut graph = graph(&[("a", &["b"]), ("b", &["a"]), ("c", &["a", "d"]), ("d", &[])]);
+        let refusal = RejectCycles(&shown).apply(&mut graph).unwrap_err();
         assert_eq!(refusal.class, "CircularDependencyException");
-        assert_eq!(refusal.message, "Circular Dependency Found: {a: {b}, b: {a}}");
+        assert_eq!(
+            refusal.message,
+            "Circular Dependency Found: {Value \"a\": {Value \"b\"}, Value \"b\": {Value \"a\"}, \
+             Value \"c\": {Value \"a\"}}"
+        );
+    }
+
+    #[test]
+    fn a_chain_is_taken() {
+        let shown = |name: &ResourceName| name.to_string();
+        let mut graph = graph(&[("a", &[]), ("b", &["a"])]);
+        assert_eq!(RejectCycles(&shown).apply(&mut graph), Ok(()));
     }
 }

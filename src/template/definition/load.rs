@@ -132,7 +132,27 @@ impl StackDefinition {
             root,
             template,
             environment: Env::Read(environment, &source.parameters),
-            files: Arc::new(Files::new(source.files.clone())),
+            files: Arc::new(source.files.clone().into()),
+            pseudo: pseudo.clone(),
+            depth: 0,
+        };
+        Self::put_together(parts, types, reading)
+    }
+
+    /// The same with all that is given in the environment.
+    pub(crate) fn of_documents(
+        root: &Node,
+        environment: &Node,
+        files: Arc<Files>,
+        pseudo: &PseudoParameters,
+        types: &dyn TypeLookup,
+        reading: Reading,
+    ) -> Outcome<StackDefinition> {
+        let parts = Parts {
+            root,
+            template: root.to_json(),
+            environment: Env::Read(environment, &JsonMap::new()),
+            files,
             pseudo: pseudo.clone(),
             depth: 0,
         };
