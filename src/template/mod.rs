@@ -28,6 +28,7 @@ mod value;
 mod version;
 mod walk;
 mod yaml;
+mod yaql;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,6 +7,32 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     Regex::new(&format!("\\A(?:{})", translated(pattern))).map_err(|error| error.to_string())
 }
 
+/// How a pattern is to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags {
+    pub(crate) ignore_case: bool,
+    pub(crate) multi_line: bool,
+    pub(crate) dot_all: bool,
+}
+
+/// Compiles a pattern that may match anywhere in a text; the error is ours.
+pub(crate) fn searching(pattern: &str, flags: Flags) -> Result<Regex, String> {
+    let Flags { ignore_case, multi_line, dot_all } = flags;
+    let mut pattern = translated(pattern);
+    for (is_set, letter) in [(ignore_case, 'i'), (dot_all, 's')] {
+        if is_set {
+            pattern = format!("(?{letter}:{pattern})");
+        }
+    }
+    if multi_line {
+        pattern = format!("(?m:{})", pattern.replace(END, "$"));
+    }
+    Regex::new(&pattern).map_err(|error| error.to_string())
+}
+
+/// What `$` means to Python where it stands for the end of a text.
+const END: &str = "(?=\\n?\\z)";
+
 /// `$` also matches before a line break at the end, `\Z` is the very end, and a look-around may be
 /// repeated.
 fn translated(pattern: &str) -> String {
@@ -68,7 +94,7 @@ fn translated(pattern: &str) -> String {
                     at += repetition_length(&chars[at..]);
                 }
             }
-            '$' => out.push_str("(?=\\n?\\z)"),
+            '$' => out.push_str(END),
             other => out.push(other),
         }
     }

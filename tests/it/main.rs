@@ -22,3 +22,4 @@ mod support;
 mod template_cases;
 mod type_rules;
 mod type_schemas;
+mod yaql_cases;

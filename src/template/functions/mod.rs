@@ -29,6 +29,7 @@ mod split;
 mod str_replace;
 mod str_split;
 pub(crate) mod table;
+mod yaql;
 
 use std::collections::BTreeMap;
 use std::fmt;

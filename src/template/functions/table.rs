@@ -4,7 +4,7 @@ use super::{
     Kind, Parse, ParseScoped, base64, conditions, contains, digest, equals, filter, find_in_map,
     get_attr, get_azs, get_file, get_param, get_resource, invalid, list_concat, list_join,
     make_url, map_merge, map_replace, member_list_to_map, reference, repeat, resource_facade,
-    select, split, str_replace, str_split,
+    select, split, str_replace, str_split, yaql,
 };
 use crate::template::dialect::Language;
 use crate::template::version::{Release, Version};
@@ -64,7 +64,7 @@ static HOT: &[Entry] = &[
     plain("list_concat_unique", R2017_09_01, list_concat::parse_unique),
     plain("contains", R2017_09_01, contains::parse),
     scoped("resource_facade", R2013_05_23, resource_facade::parse),
-    plain("yaql", R2016_10_14, invalid::unsupported),
+    plain("yaql", R2016_10_14, yaql::parse),
     removed("Fn::Select", R2015_10_15),
     plain("Fn::Select", R2013_05_23, select::parse),
     removed("Fn::GetAZs", R2014_10_16),
@@ -92,7 +92,7 @@ static HOT_CONDITIONS: &[Entry] = &[
     plain("and", R2016_10_14, conditions::parse_and),
     plain("or", R2016_10_14, conditions::parse_or),
     plain("contains", R2017_09_01, contains::parse),
-    plain("yaql", R2017_09_01, invalid::unsupported),
+    plain("yaql", R2017_09_01, yaql::parse),
 ];
 
 static CFN: &[Entry] = &[

@@ -1,0 +1,441 @@
+//! Calls a function by name: among those of the name it finds the one that takes the arguments,
+//! which are evaluated once, or not at all where they are taken as lambdas.
+
+use std::rc::Rc;
+
+use super::context::Context;
+use super::expression::Expression;
+use super::failure;
+use super::library::{self, Definition};
+use super::machine::{LIMIT_ITERATORS, Machine};
+use super::signature::{Arg, Default, Kind, Parameter};
+use super::stream::{Cursor, limited};
+use super::value::{Entries, Value};
+use crate::template::error::Outcome;
+
+/// An expression that a function evaluates itself, with the context it stands in.
+#[derive(Clone)]
+pub(super) struct Lambda {
+    pub(super) body: Arg,
+    pub(super) context: Rc<Context>,
+}
+
+/// An argument as a function has it.
+pub(super) enum Slot {
+    Absent,
+    Value(Value),
+    Lambda(Lambda),
+    Rule(Lambda, Lambda),
+}
+
+/// A call on its way into a function of the library. What a signature promises holds, so that the
+/// readers below have an answer for each argument.
+pub(super) struct Call<'a> {
+    pub(super) machine: &'a mut Machine,
+    /// A fresh context, within that of the caller.
+    pub(super) context: Rc<Context>,
+    pub(super) args: Vec<Slot>,
+    pub(super) rest: Vec<Slot>,
+    pub(super) named: Vec<(String, Slot)>,
+}
+
+impl Call<'_> {
+    /// An argument's value; null where it was left out.
+    pub(super) fn value(&self, at: usize) -> Value {
+        self.given(at).unwrap_or(Value::Null)
+    }
+
+    /// An argument's value, if it was given.
+    pub(super) fn given(&self, at: usize) -> Option<Value> {
+        match self.args.get(at) {
+            Some(Slot::Value(value)) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    /// The values of the further arguments.
+    pub(super) fn rest(&self) -> Vec<Value> {
+        let values = self.rest.iter().map(|slot| match slot {
+            Slot::Value(value) => value.clone(),
+            _ => Value::Null,
+        });
+        values.collect()
+    }
+
+    /// The further arguments that are lambdas.
+    pub(super) fn lambdas(&mut self) -> Vec<Lambda> {
+        let lambdas = self.rest.drain(..).filter_map(|slot| match slot {
+            Slot::Lambda(lambda) => Some(lambda),
+            _ => None,
+        });
+        lambdas.collect()
+    }
+
+    /// A text; none for null.
+    pub(super) fn text(&self, at: usize) -> Option<Rc<str>> {
+        match self.args.get(at) {
+            Some(Slot::Value(Value::Text(text))) => Some(Rc::clone(text)),
+            _ => None,
+        }
+    }
+
+    /// A text that cannot be null.
+    pub(super) fn string(&self, at: usize) -> Rc<str> {
+        self.text(at).unwrap_or_default()
+    }
+
+    /// An integer; booleans are integers.
+    pub(super) fn int(&self, at: usize) -> i128 {
+        self.value(at).as_whole().unwrap_or_default()
+    }
+
+    /// A boolean, or Python's truth of another value.
+    pub(super) fn truth(&self, at: usize) -> bool {
+        self.value(at).is_truthy()
+    }
+
+    /// A lambda; none where it was left out or is null.
+    pub(super) fn lambda(&self, at: usize) -> Option<Lambda> {
+        match self.args.get(at) {
+            Some(Slot::Lambda(lambda)) => Some(lambda.clone()),
+            _ => None,
+        }
+    }
+
+    /// The entries of a map.
+    pub(super) fn entries(&self, at: usize) -> Entries {
+        match self.args.get(at) {
+            Some(Slot::Value(Value::Map(map))) => map.entries.clone(),
+            _ => Entries::new(),
+        }
+    }
+
+    /// A cursor over a collection.
+    pub(super) fn cursor(&mut self, at: usize) -> Outcome<Cursor> {
+        let collection = self.value(at);
+        Cursor::over(self.machine, &collection)
+    }
+
+    /// All items of a collection.
+    pub(super) fn items(&mut self, at: usize) -> Outcome<Vec<Value>> {
+        self.cursor(at)?.rest(self.machine)
+    }
+
+    /// Whether an argument is a tuple, or another list.
+    pub(super) fn list(&self, at: usize) -> Option<Rc<super::value::List>> {
+        match self.args.get(at) {
+            Some(Slot::Value(Value::List(list))) => Some(Rc::clone(list)),
+            _ => None,
+        }
+    }
+
+    /// The value of a lambda.
+    pub(super) fn invoke(&mut self, lambda: &Lambda, args: &[Value]) -> Outcome<Value> {
+        self.machine.invoke(lambda, args)
+    }
+
+    /// Another function of the library for values, as the expression sees it.
+    pub(super) fn apply(&mut self, name: &str, args: Vec<Value>) -> Outcome<Value> {
+        apply(self.machine, name, None, args, &self.context)
+    }
+}
+
+/// Calls a function with values.
+pub(super) fn apply(
+    machine: &mut Machine,
+    name: &str,
+    receiver: Option<Value>,
+    args: Vec<Value>,
+    context: &Rc<Context>,
+) -> Outcome<Value> {
+    let args = args.into_iter().map(Arg::Value).collect();
+    call(machine, name, receiver, args, Vec::new(), context)
+}
+
+/// A function that may be meant; one that `def` made has a body.
+struct Candidate {
+    definition: &'static Definition,
+    body: Option<Lambda>,
+}
+
+/// A candidate with the parameter for each argument.
+struct Fit {
+    candidate: Candidate,
+    positional: Vec<&'static Parameter>,
+    named: Vec<(String, &'static Parameter)>,
+}
+
+/// Calls a function, or with a receiver a method.
+pub(super) fn call(
+    machine: &mut Machine,
+    name: &str,
+    receiver: Option<Value>,
+    args: Vec<Arg>,
+    named: Vec<(String, Arg)>,
+    context: &Rc<Context>,
+) -> Outcome<Value> {
+    machine.step(2)?;
+    let layers = candidates(name, receiver.is_some(), context);
+    let Some(first) = layers.iter().flatten().next() else {
+        return Err(failure::unknown(name, receiver.as_ref()));
+    };
+    let takes_names = first.definition.takes_names;
+    if layers.iter().flatten().any(|other| other.definition.takes_names != takes_names) {
+        return Err(failure::ambiguous(name, receiver.as_ref()));
+    }
+    let mut all = Vec::with_capacity(args.len() + 1);
+    all.extend(receiver.clone().map(Arg::Value));
+    all.extend(args);
+    let (mut args, mut named) = by_name(takes_names, all, named)?;
+
+    let mut lazy: Option<(Vec<bool>, Vec<bool>)> = None;
+    let mut fitting = Vec::new();
+    for layer in layers {
+        let mut fits = Vec::new();
+        for candidate in layer {
+            let Some(fit) = fit(candidate, &args, &named) else { continue };
+            let is_lazy = (
+                fit.positional.iter().map(|parameter| parameter.is_lazy()).collect(),
+                fit.named.iter().map(|(_, parameter)| parameter.is_lazy()).collect(),
+            );
+            if *lazy.get_or_insert_with(|| is_lazy.clone()) != is_lazy {
+                return Err(failure::ambiguous(name, receiver.as_ref()));
+            }
+            fits.push(fit);
+        }
+        fitting.push(fits);
+    }
+    let Some((lazy, lazy_named)) = lazy else {
+        return Err(failure::no_match(name, receiver.as_ref()));
+    };
+    for (arg, is_lazy) in args.iter_mut().zip(lazy) {
+        evaluate(machine, arg, is_lazy, context)?;
+    }
+    for ((_, arg), is_lazy) in named.iter_mut().zip(lazy_named) {
+        evaluate(machine, arg, is_lazy, context)?;
+    }
+    for fits in fitting {
+        let mut chosen: Option<Fit> = None;
+        for fit in fits.into_iter().filter(|fit| takes(fit, &args, &named)) {
+            chosen = match chosen {
+                None => Some(fit),
+                Some(other) if is_narrower(&other, &fit) => Some(other),
+                Some(other) if is_narrower(&fit, &other) => Some(fit),
+                Some(_) => return Err(failure::ambiguous(name, receiver.as_ref())),
+            };
+        }
+        if let Some(fit) = chosen {
+            let result = run(machine, &fit, args, named, context)?;
+            machine.limit_memory(&result)?;
+            return Ok(result);
+        }
+    }
+    Err(failure::no_match(name, receiver.as_ref()))
+}
+
+/// The functions of a name, layer by layer: those of `def`, the nearest first, then the library.
+fn candidates(name: &str, is_method: bool, context: &Rc<Context>) -> Vec<Vec<Candidate>> {
+    let name = name.trim_end_matches('_');
+    let mut layers = Vec::new();
+    if !is_method {
+        for (body, context) in context.functions(name) {
+            let body = Some(Lambda { body: Arg::Expression(body), context });
+            layers.push(vec![Candidate { definition: library::defined(), body }]);
+        }
+    }
+    let known = library::lookup(name).iter().filter(|definition| definition.is(is_method));
+    let known: Vec<_> = known.map(|definition| Candidate { definition, body: None }).collect();
+    if !known.is_empty() {
+        layers.push(known);
+    }
+    layers
+}
+
+/// Takes rules among the arguments as arguments with names, where the function knows such.
+#[expect(clippy::type_complexity, reason = "two lists of arguments")]
+fn by_name(
+    takes_names: bool,
+    args: Vec<Arg>,
+    mut named: Vec<(String, Arg)>,
+) -> Outcome<(Vec<Arg>, Vec<(String, Arg)>)> {
+    if !takes_names {
+        return match named.first() {
+            Some((name, _)) => Err(failure::argument(name)),
+            None => Ok((args, named)),
+        };
+    }
+    let mut positional = Vec::with_capacity(args.len());
+    let mut from_rules: Vec<(String, Arg)> = Vec::new();
+    for arg in args {
+        let Arg::Expression(expression) = &arg else {
+            positional.push(arg);
+            continue;
+        };
+        let Expression::Rule(source, destination) = expression.as_ref() else {
+            positional.push(arg);
+            continue;
+        };
+        let Expression::Keyword(name) = source.as_ref() else { return Err(failure::rule()) };
+        let value = Arg::Expression(std::sync::Arc::clone(destination));
+        match from_rules.iter_mut().find(|(known, _)| known == name) {
+            Some(entry) => entry.1 = value,
+            None => from_rules.push((name.clone(), value)),
+        }
+    }
+    if named.iter().any(|(name, _)| from_rules.iter().any(|(known, _)| known == name)) {
+        return Err(failure::rule());
+    }
+    from_rules.append(&mut named);
+    Ok((positional, from_rules))
+}
+
+/// Finds the parameter for each argument; none where one has no place or does not fit.
+fn fit(candidate: Candidate, args: &[Arg], named: &[(String, Arg)]) -> Option<Fit> {
+    let signature = &candidate.definition.signature;
+    let mut positional: Vec<Option<&'static Parameter>> = vec![signature.rest.as_ref(); args.len()];
+    let mut by_name: Vec<Option<&'static Parameter>> = vec![None; named.len()];
+    for (index, parameter) in signature.positional.iter().enumerate() {
+        let place = named.iter().position(|(name, _)| *name == parameter.name);
+        match (args.get(index), place) {
+            (Some(Arg::Expression(_) | Arg::Value(_)), Some(_)) => return None,
+            (Some(Arg::Expression(_) | Arg::Value(_)), None) => {
+                positional[index] = Some(parameter);
+            }
+            (_, Some(place)) => {
+                by_name[place] = Some(parameter);
+                if args.get(index).is_some() {
+                    // It has its value by name, and nothing has the place it left out.
+                    positional[index] = signature.rest.as_ref();
+                }
+            }
+            (_, None) if parameter.default == Default::Required => return None,
+            (Some(Arg::Absent), None) => positional[index] = Some(parameter),
+            (None, None) => {}
+        }
+    }
+    let positional: Option<Vec<_>> = positional.into_iter().collect();
+    let positional = positional?;
+    let by_name: Option<Vec<_>> = by_name
+        .into_iter()
+        .zip(named)
+        .map(|(parameter, (name, _))| Some((name.clone(), parameter.or(signature.named.as_ref())?)))
+        .collect();
+    let by_name = by_name?;
+    let all_fit = positional.iter().zip(args).all(|(parameter, arg)| parameter.may_take(arg))
+        && by_name.iter().zip(named).all(|((_, parameter), (_, arg))| parameter.may_take(arg));
+    all_fit.then_some(Fit { candidate, positional, named: by_name })
+}
+
+/// Evaluates an argument in place, unless it is taken as it is.
+fn evaluate(
+    machine: &mut Machine,
+    arg: &mut Arg,
+    is_lazy: bool,
+    context: &Rc<Context>,
+) -> Outcome<()> {
+    if let (Arg::Expression(expression), false) = (&arg, is_lazy) {
+        *arg = Arg::Value(machine.evaluate(expression, context)?);
+    }
+    Ok(())
+}
+
+/// Whether the evaluated arguments fit.
+fn takes(fit: &Fit, args: &[Arg], named: &[(String, Arg)]) -> bool {
+    let mut args = fit.positional.iter().zip(args);
+    let mut named = fit.named.iter().zip(named);
+    args.all(|(parameter, arg)| parameter.may_take(arg))
+        && named.all(|((_, parameter), (_, arg))| parameter.may_take(arg))
+}
+
+/// Whether one function asks for more than another.
+fn is_narrower(one: &Fit, other: &Fit) -> bool {
+    let mut result = false;
+    for (left, right) in one.positional.iter().zip(&other.positional) {
+        if right.is_narrower_than(left) {
+            return false;
+        }
+        result |= left.is_narrower_than(right);
+    }
+    result
+}
+
+/// Puts the arguments into their places and runs the function.
+fn run(
+    machine: &mut Machine,
+    fit: &Fit,
+    args: Vec<Arg>,
+    named: Vec<(String, Arg)>,
+    context: &Rc<Context>,
+) -> Outcome<Value> {
+    let Definition { signature, body, .. } = fit.candidate.definition;
+    let context = machine.context(context);
+    let mut named: Vec<_> = named.into_iter().map(Some).collect();
+    let mut args = args.into_iter();
+    let mut slots = Vec::with_capacity(signature.positional.len());
+    for parameter in &signature.positional {
+        let arg = args.next().unwrap_or(Arg::Absent);
+        let by_name = named
+            .iter_mut()
+            .find(|entry| entry.as_ref().is_some_and(|(name, _)| *name == parameter.name));
+        let arg = match (arg, by_name.and_then(Option::take)) {
+            (Arg::Absent, Some((_, arg))) => arg,
+            (arg, _) => arg,
+        };
+        slots.push(slot(machine, parameter, arg, &context)?);
+    }
+    let mut rest = Vec::new();
+    if let Some(parameter) = &signature.rest {
+        for arg in args {
+            rest.push(slot(machine, parameter, arg, &context)?);
+        }
+    }
+    let mut others = Vec::new();
+    if let Some(parameter) = &signature.named {
+        for (name, arg) in named.into_iter().flatten() {
+            others.push((name, slot(machine, parameter, arg, &context)?));
+        }
+    }
+    if let Some(lambda) = &fit.candidate.body {
+        return library::system::run_defined(machine, lambda, rest, others);
+    }
+    body(&mut Call { machine, context, args: slots, rest, named: others })
+}
+
+fn slot(
+    machine: &mut Machine,
+    parameter: &Parameter,
+    arg: Arg,
+    context: &Rc<Context>,
+) -> Outcome<Slot> {
+    let value = match arg {
+        Arg::Absent => match parameter.default {
+            Default::Required | Default::Absent => return Ok(Slot::Absent),
+            Default::Null if parameter.is_lazy() => return Ok(Slot::Absent),
+            Default::Null => Value::Null,
+            Default::Bool(truth) => Value::Bool(truth),
+            Default::Int(number) => Value::Int(number),
+            Default::Text(text) => Value::text(text),
+        },
+        Arg::Value(Value::Null) if parameter.is_lazy() => return Ok(Slot::Absent),
+        Arg::Expression(expression) => {
+            let lambda = |body| Lambda { body: Arg::Expression(body), context: Rc::clone(context) };
+            return Ok(match (parameter.kind, expression.as_ref()) {
+                (Kind::LazyRule, Expression::Rule(source, destination)) => Slot::Rule(
+                    lambda(std::sync::Arc::clone(source)),
+                    lambda(std::sync::Arc::clone(destination)),
+                ),
+                _ => Slot::Lambda(lambda(expression)),
+            });
+        }
+        Arg::Value(value) if parameter.is_lazy() => {
+            let lambda = Lambda { body: Arg::Value(value), context: Rc::clone(context) };
+            return Ok(Slot::Lambda(lambda));
+        }
+        Arg::Value(value) => value,
+    };
+    machine.limit_memory(&value)?;
+    match parameter.kind {
+        Kind::Iterable | Kind::Unset => limited(machine, value, LIMIT_ITERATORS).map(Slot::Value),
+        _ => Ok(Slot::Value(value)),
+    }
+}

@@ -1,0 +1,56 @@
+//! YAQL, the query language of the function `yaql`: text to an expression, an expression with data
+//! to a value. Nothing outside of the data can be reached, and steps, depth and the size of values
+//! are bounded.
+
+mod call;
+mod context;
+mod expression;
+mod failure;
+mod lexer;
+mod library;
+mod machine;
+mod output;
+mod parser;
+mod print;
+mod signature;
+mod size;
+mod stream;
+mod value;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use self::context::Context;
+use self::expression::Expression;
+use self::machine::Machine;
+use self::value::{Entries, Value};
+use super::error::{Outcome, TemplateError};
+use super::value::Datum;
+
+/// How deep an expression may be nested.
+const DEPTH_MAX: usize = 100;
+
+/// An expression, ready to be evaluated.
+pub(crate) struct Query(Arc<Expression>);
+
+/// Parses an expression.
+pub(crate) fn parse(text: &str) -> Outcome<Query> {
+    parser::parse(text).map(Query)
+}
+
+/// Whether an error says that a text is no expression of the language.
+pub(crate) fn is_syntax(error: &TemplateError) -> bool {
+    [failure::LEXICAL, failure::GRAMMAR].contains(&error.class.as_ref())
+}
+
+impl Query {
+    /// The value for data, which the expression knows as `$.data`.
+    pub(crate) fn evaluate(&self, data: &Datum) -> Outcome<Datum> {
+        let mut machine = Machine::new();
+        let context = Rc::new(Context::default());
+        let root = Entries::from([(Value::text("data"), Value::from_datum(data)?)]);
+        context.set("$", Value::map(root)?);
+        let value = machine.evaluate(&self.0, &context)?;
+        output::datum(&mut machine, value)
+    }
+}

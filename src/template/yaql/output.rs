@@ -1,0 +1,77 @@
+//! The value of an expression as a value of the template language, in its shape when Heat's API
+//! shows it: sets are lists, sorted so that they are the same each time, and keys are text.
+
+use super::failure;
+use super::machine::{LIMIT_ITERATORS, Machine};
+use super::print;
+use super::stream::{Cursor, limited};
+use super::value::Value;
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::python;
+use crate::template::value::{Datum, DatumMap};
+
+/// Takes a value out.
+pub(super) fn datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
+    machine.step(1)?;
+    Ok(match value {
+        Value::Null => Datum::Null,
+        Value::Bool(truth) => Datum::Bool(truth),
+        Value::Int(number) => Datum::Int(number),
+        Value::Float(number) => Datum::Float(number),
+        Value::Text(text) => Datum::Text(text.to_string()),
+        Value::Map(map) => {
+            if map.entries.len() > LIMIT_ITERATORS {
+                return Err(failure::collection(LIMIT_ITERATORS));
+            }
+            let mut out = DatumMap::new();
+            for (key, item) in &map.entries {
+                let item = machine.deeper(|machine| datum(machine, item.clone()))?;
+                out.insert(key_text(key)?, item);
+            }
+            Datum::Map(out)
+        }
+        Value::Set(_) => set(machine, value)?,
+        Value::View(ref view) if view.part != super::value::Part::Values => set(machine, value)?,
+        Value::List(_) | Value::View(_) | Value::Stream(_) | Value::Ordering(_) => {
+            Datum::List(items(machine, value)?)
+        }
+        Value::Regex(_)
+        | Value::Moment(_)
+        | Value::Span(_)
+        | Value::Context(_)
+        | Value::Rule(_) => Datum::Text(print::text(&value)),
+    })
+}
+
+fn items(machine: &mut Machine, collection: Value) -> Outcome<Vec<Datum>> {
+    let collection = limited(machine, collection, LIMIT_ITERATORS)?;
+    let mut cursor = Cursor::over(machine, &collection)?;
+    let mut out = Vec::new();
+    while let Some(item) = cursor.next(machine)? {
+        out.push(machine.deeper(|machine| datum(machine, item))?);
+    }
+    Ok(out)
+}
+
+fn set(machine: &mut Machine, value: Value) -> Outcome<Datum> {
+    let mut members = items(machine, value)?;
+    // Members become lists and maps, which a set of Python's cannot have.
+    let unhashable = members.iter().find(|item| matches!(item, Datum::List(_) | Datum::Map(_)));
+    if let Some(member) = unhashable {
+        let message = format!("unhashable type: '{}'", python::type_name(member));
+        return Err(TemplateError::kind(message));
+    }
+    members.sort_by_cached_key(|member| python::json_text(member, false));
+    Ok(Datum::List(members))
+}
+
+fn key_text(key: &Value) -> Outcome<String> {
+    Ok(match key {
+        Value::Null => "null".to_owned(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::List(_) => return Err(TemplateError::kind("unhashable type: 'list'")),
+        Value::Map(_) => return Err(TemplateError::kind("unhashable type: 'dict'")),
+        Value::Set(_) => return Err(TemplateError::kind("unhashable type: 'set'")),
+        other => print::text(other),
+    })
+}
