@@ -1,5 +1,5 @@
-//! Names that a version knows but does not let be called: those removed from the language, those
-//! that have no place where they stand, and those that Hearth does not know yet.
+//! Names that a version knows but does not let be called: those removed from the language, and
+//! those that have no place where they stand.
 
 use std::sync::Arc;
 
@@ -20,12 +20,6 @@ pub(crate) fn removed(call: Call) -> Outcome<Arc<dyn Function>> {
 pub(super) fn misplaced(call: Call) -> Outcome<Arc<dyn Function>> {
     let message = format!("The function \"{}\" is invalid in this context", call.name);
     Err(TemplateError::value(message))
-}
-
-/// Refuses a call of a function that Hearth cannot carry out, rather than take it for data.
-pub(super) fn unsupported(call: Call) -> Outcome<Arc<dyn Function>> {
-    let message = format!("The function \"{}\" is not supported.", call.name);
-    Err(TemplateError::new("NotSupported", message))
 }
 
 impl Removed {

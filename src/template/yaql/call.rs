@@ -165,7 +165,19 @@ struct Fit {
     named: Vec<(String, &'static Parameter)>,
 }
 
-/// Calls a function, or with a receiver a method.
+/// A call whose functions and parameters are known, its arguments not yet evaluated.
+struct Plan {
+    args: Vec<Arg>,
+    named: Vec<(String, Arg)>,
+    /// Whether each argument is passed on unevaluated.
+    lazy: Vec<bool>,
+    lazy_named: Vec<bool>,
+    /// What fits so far, layer by layer.
+    fits: Vec<Vec<Fit>>,
+}
+
+/// Calls a function, or with a receiver a method. Its parts are functions of their own, so that
+/// calls within calls take little of the stack.
 pub(super) fn call(
     machine: &mut Machine,
     name: &str,
@@ -175,62 +187,79 @@ pub(super) fn call(
     context: &Rc<Context>,
 ) -> Outcome<Value> {
     machine.step(2)?;
+    let mut plan = plan(name, receiver.as_ref(), args, named, context)?;
+    evaluate_args(machine, &mut plan, context)?;
+    let fit = choose(name, receiver.as_ref(), &mut plan)?;
+    run(machine, &fit, plan, context)
+}
+
+fn plan(
+    name: &str,
+    receiver: Option<&Value>,
+    args: Vec<Arg>,
+    named: Vec<(String, Arg)>,
+    context: &Rc<Context>,
+) -> Outcome<Plan> {
     let layers = candidates(name, receiver.is_some(), context);
     let Some(first) = layers.iter().flatten().next() else {
-        return Err(failure::unknown(name, receiver.as_ref()));
+        return Err(failure::unknown(name, receiver));
     };
     let takes_names = first.definition.takes_names;
     if layers.iter().flatten().any(|other| other.definition.takes_names != takes_names) {
-        return Err(failure::ambiguous(name, receiver.as_ref()));
+        return Err(failure::ambiguous(name, receiver));
     }
-    let mut all = Vec::with_capacity(args.len() + 1);
-    all.extend(receiver.clone().map(Arg::Value));
-    all.extend(args);
-    let (mut args, mut named) = by_name(takes_names, all, named)?;
+    let all = receiver.cloned().map(Arg::Value).into_iter().chain(args).collect();
+    let (args, named) = by_name(takes_names, all, named)?;
 
     let mut lazy: Option<(Vec<bool>, Vec<bool>)> = None;
-    let mut fitting = Vec::new();
+    let mut fits = Vec::new();
     for layer in layers {
-        let mut fits = Vec::new();
-        for candidate in layer {
-            let Some(fit) = fit(candidate, &args, &named) else { continue };
+        let fitting: Vec<Fit> =
+            layer.into_iter().filter_map(|candidate| fit(candidate, &args, &named)).collect();
+        for fit in &fitting {
             let is_lazy = (
                 fit.positional.iter().map(|parameter| parameter.is_lazy()).collect(),
                 fit.named.iter().map(|(_, parameter)| parameter.is_lazy()).collect(),
             );
             if *lazy.get_or_insert_with(|| is_lazy.clone()) != is_lazy {
-                return Err(failure::ambiguous(name, receiver.as_ref()));
+                return Err(failure::ambiguous(name, receiver));
             }
-            fits.push(fit);
         }
-        fitting.push(fits);
+        fits.push(fitting);
     }
-    let Some((lazy, lazy_named)) = lazy else {
-        return Err(failure::no_match(name, receiver.as_ref()));
-    };
-    for (arg, is_lazy) in args.iter_mut().zip(lazy) {
-        evaluate(machine, arg, is_lazy, context)?;
+    let (lazy, lazy_named) = lazy.ok_or_else(|| failure::no_match(name, receiver))?;
+    Ok(Plan { args, named, lazy, lazy_named, fits })
+}
+
+/// Evaluates the arguments in place, but for those that are taken as they are.
+fn evaluate_args(machine: &mut Machine, plan: &mut Plan, context: &Rc<Context>) -> Outcome<()> {
+    let args = plan.args.iter_mut().zip(&plan.lazy);
+    let named = plan.named.iter_mut().map(|(_, arg)| arg).zip(&plan.lazy_named);
+    for (arg, is_lazy) in args.chain(named) {
+        if let (Arg::Expression(expression), false) = (&arg, *is_lazy) {
+            *arg = Arg::Value(machine.evaluate(expression, context)?);
+        }
     }
-    for ((_, arg), is_lazy) in named.iter_mut().zip(lazy_named) {
-        evaluate(machine, arg, is_lazy, context)?;
-    }
-    for fits in fitting {
+    Ok(())
+}
+
+/// The function that takes the evaluated arguments, in the nearest layer that has one.
+fn choose(name: &str, receiver: Option<&Value>, plan: &mut Plan) -> Outcome<Fit> {
+    for fits in std::mem::take(&mut plan.fits) {
         let mut chosen: Option<Fit> = None;
-        for fit in fits.into_iter().filter(|fit| takes(fit, &args, &named)) {
+        for fit in fits.into_iter().filter(|fit| takes(fit, &plan.args, &plan.named)) {
             chosen = match chosen {
                 None => Some(fit),
                 Some(other) if is_narrower(&other, &fit) => Some(other),
                 Some(other) if is_narrower(&fit, &other) => Some(fit),
-                Some(_) => return Err(failure::ambiguous(name, receiver.as_ref())),
+                Some(_) => return Err(failure::ambiguous(name, receiver)),
             };
         }
         if let Some(fit) = chosen {
-            let result = run(machine, &fit, args, named, context)?;
-            machine.limit_memory(&result)?;
-            return Ok(result);
+            return Ok(fit);
         }
     }
-    Err(failure::no_match(name, receiver.as_ref()))
+    Err(failure::no_match(name, receiver))
 }
 
 /// The functions of a name, layer by layer: those of `def`, the nearest first, then the library.
@@ -326,19 +355,6 @@ fn fit(candidate: Candidate, args: &[Arg], named: &[(String, Arg)]) -> Option<Fi
     all_fit.then_some(Fit { candidate, positional, named: by_name })
 }
 
-/// Evaluates an argument in place, unless it is taken as it is.
-fn evaluate(
-    machine: &mut Machine,
-    arg: &mut Arg,
-    is_lazy: bool,
-    context: &Rc<Context>,
-) -> Outcome<()> {
-    if let (Arg::Expression(expression), false) = (&arg, is_lazy) {
-        *arg = Arg::Value(machine.evaluate(expression, context)?);
-    }
-    Ok(())
-}
-
 /// Whether the evaluated arguments fit.
 fn takes(fit: &Fit, args: &[Arg], named: &[(String, Arg)]) -> bool {
     let mut args = fit.positional.iter().zip(args);
@@ -359,21 +375,31 @@ fn is_narrower(one: &Fit, other: &Fit) -> bool {
     result
 }
 
-/// Puts the arguments into their places and runs the function.
-fn run(
-    machine: &mut Machine,
+/// Runs a function.
+fn run(machine: &mut Machine, fit: &Fit, plan: Plan, context: &Rc<Context>) -> Outcome<Value> {
+    let mut call = place(machine, fit, plan, context)?;
+    let result = match &fit.candidate.body {
+        Some(lambda) => library::system::run_defined(&mut call, lambda)?,
+        None => (fit.candidate.definition.body)(&mut call)?,
+    };
+    machine.limit_memory(&result)?;
+    Ok(result)
+}
+
+/// Puts the arguments into their places.
+fn place<'a>(
+    machine: &'a mut Machine,
     fit: &Fit,
-    args: Vec<Arg>,
-    named: Vec<(String, Arg)>,
+    plan: Plan,
     context: &Rc<Context>,
-) -> Outcome<Value> {
-    let Definition { signature, body, .. } = fit.candidate.definition;
+) -> Outcome<Call<'a>> {
+    let signature = &fit.candidate.definition.signature;
     let context = machine.context(context);
-    let mut named: Vec<_> = named.into_iter().map(Some).collect();
-    let mut args = args.into_iter();
-    let mut slots = Vec::with_capacity(signature.positional.len());
+    let mut named: Vec<_> = plan.named.into_iter().map(Some).collect();
+    let mut given = plan.args.into_iter();
+    let mut args = Vec::with_capacity(signature.positional.len());
     for parameter in &signature.positional {
-        let arg = args.next().unwrap_or(Arg::Absent);
+        let arg = given.next().unwrap_or(Arg::Absent);
         let by_name = named
             .iter_mut()
             .find(|entry| entry.as_ref().is_some_and(|(name, _)| *name == parameter.name));
@@ -381,11 +407,11 @@ fn run(
             (Arg::Absent, Some((_, arg))) => arg,
             (arg, _) => arg,
         };
-        slots.push(slot(machine, parameter, arg, &context)?);
+        args.push(slot(machine, parameter, arg, &context)?);
     }
     let mut rest = Vec::new();
     if let Some(parameter) = &signature.rest {
-        for arg in args {
+        for arg in given {
             rest.push(slot(machine, parameter, arg, &context)?);
         }
     }
@@ -395,10 +421,7 @@ fn run(
             others.push((name, slot(machine, parameter, arg, &context)?));
         }
     }
-    if let Some(lambda) = &fit.candidate.body {
-        return library::system::run_defined(machine, lambda, rest, others);
-    }
-    body(&mut Call { machine, context, args: slots, rest, named: others })
+    Ok(Call { machine, context, args, rest, named: others })
 }
 
 fn slot(

@@ -8,7 +8,7 @@ use super::context::Context;
 use super::expression::{Expression, Operation};
 use super::failure;
 use super::library::ordering::Ordering;
-use super::signature::{Arg, is_iterable};
+use super::signature::{Arg, constant, is_iterable};
 use super::size;
 use super::stream::{Cursor, Producer, Stream, limited};
 use super::value::Value;
@@ -24,7 +24,7 @@ const STEPS_MAX: usize = 400_000;
 /// The bytes of a value that cost as much as a step.
 const BYTES_PER_STEP: usize = 64;
 /// How deep evaluations may be nested in each other.
-const EVALUATIONS_MAX: usize = 300;
+const EVALUATIONS_MAX: usize = 120;
 
 /// The state of an evaluation.
 pub(super) struct Machine {
@@ -66,18 +66,18 @@ impl Machine {
         Ok(())
     }
 
-    /// Works one level deeper.
-    pub(super) fn deeper<T>(
-        &mut self,
-        work: impl FnOnce(&mut Machine) -> Outcome<T>,
-    ) -> Outcome<T> {
+    /// Goes one level deeper, until `leave`.
+    pub(super) fn enter(&mut self) -> Outcome<()> {
         if self.depth >= EVALUATIONS_MAX {
             return Err(failure::depth());
         }
         self.depth += 1;
-        let result = work(self);
+        Ok(())
+    }
+
+    /// Comes back from a level.
+    pub(super) fn leave(&mut self) {
         self.depth -= 1;
-        result
     }
 
     /// A lazy iterator.
@@ -132,33 +132,59 @@ impl Machine {
     ) -> Outcome<Value> {
         self.step(1)?;
         match expression.as_ref() {
-            Expression::Null => Ok(Value::Null),
-            Expression::Bool(truth) => Ok(Value::Bool(*truth)),
-            Expression::Int(number) => Ok(Value::Int(*number)),
-            Expression::Float(number) => Ok(Value::Float(*number)),
-            Expression::Text(text) | Expression::Keyword(text) => Ok(Value::text(text.as_str())),
             Expression::Wrapped(inside) => self.evaluate(inside, context),
-            Expression::Variable(name) => {
-                let value = context.get(name);
-                self.limit_memory(&value)?;
-                Ok(value)
-            }
+            Expression::Variable(name) => self.variable(name, context),
             Expression::Call(operation) | Expression::Operation(operation) => {
-                self.deeper(|machine| machine.operate(operation, None, context))
+                self.enter()?;
+                let value = self.operate(operation, None, context);
+                self.leave();
+                value
             }
             Expression::Member { receiver, member, optional } => {
-                let receiver = self.deeper(|machine| machine.evaluate(receiver, context))?;
-                if *optional && matches!(receiver, Value::Null) {
-                    return Ok(Value::Null);
-                }
-                self.deeper(|machine| machine.member(receiver, member, context))
+                self.enter()?;
+                let value = self.member_of(receiver, member, *optional, context);
+                self.leave();
+                value
             }
-            Expression::Rule(source, destination) => self.deeper(|machine| {
-                let source = machine.evaluate(source, context)?;
-                let destination = machine.evaluate(destination, context)?;
-                Ok(Value::Rule(Rc::new((source, destination))))
-            }),
+            Expression::Rule(source, destination) => {
+                self.enter()?;
+                let value = self.rule(source, destination, context);
+                self.leave();
+                value
+            }
+            plain => Ok(constant(plain).unwrap_or(Value::Null)),
         }
+    }
+
+    fn variable(&mut self, name: &str, context: &Rc<Context>) -> Outcome<Value> {
+        let value = context.get(name);
+        self.limit_memory(&value)?;
+        Ok(value)
+    }
+
+    fn rule(
+        &mut self,
+        source: &Arc<Expression>,
+        destination: &Arc<Expression>,
+        context: &Rc<Context>,
+    ) -> Outcome<Value> {
+        let source = self.evaluate(source, context)?;
+        let destination = self.evaluate(destination, context)?;
+        Ok(Value::Rule(Rc::new((source, destination))))
+    }
+
+    fn member_of(
+        &mut self,
+        receiver: &Arc<Expression>,
+        member: &Arc<Expression>,
+        optional: bool,
+        context: &Rc<Context>,
+    ) -> Outcome<Value> {
+        let receiver = self.evaluate(receiver, context)?;
+        if optional && matches!(receiver, Value::Null) {
+            return Ok(Value::Null);
+        }
+        self.member(receiver, member, context)
     }
 
     fn operate(
@@ -228,7 +254,7 @@ impl Machine {
         for (index, arg) in args.iter().enumerate() {
             context.set(&(index + 1).to_string(), arg.clone());
         }
-        self.deeper(|machine| machine.evaluate(body, &context))
+        self.invoke_body(body, &context)
     }
 
     /// The value of a lambda in a context of the caller's.
@@ -238,9 +264,16 @@ impl Machine {
         context: &Rc<Context>,
     ) -> Outcome<Value> {
         match &lambda.body {
-            Arg::Expression(body) => self.deeper(|machine| machine.evaluate(body, context)),
+            Arg::Expression(body) => self.invoke_body(body, context),
             Arg::Value(value) => Ok(value.clone()),
             Arg::Absent => Ok(Value::Null),
         }
+    }
+
+    fn invoke_body(&mut self, body: &Arc<Expression>, context: &Rc<Context>) -> Outcome<Value> {
+        self.enter()?;
+        let value = self.evaluate(body, context);
+        self.leave();
+        value
     }
 }

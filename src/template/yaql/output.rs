@@ -13,6 +13,13 @@ use crate::template::value::{Datum, DatumMap};
 /// Takes a value out.
 pub(super) fn datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
     machine.step(1)?;
+    machine.enter()?;
+    let datum = inner_datum(machine, value);
+    machine.leave();
+    datum
+}
+
+fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
     Ok(match value {
         Value::Null => Datum::Null,
         Value::Bool(truth) => Datum::Bool(truth),
@@ -25,7 +32,7 @@ pub(super) fn datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
             }
             let mut out = DatumMap::new();
             for (key, item) in &map.entries {
-                let item = machine.deeper(|machine| datum(machine, item.clone()))?;
+                let item = datum(machine, item.clone())?;
                 out.insert(key_text(key)?, item);
             }
             Datum::Map(out)
@@ -48,7 +55,7 @@ fn items(machine: &mut Machine, collection: Value) -> Outcome<Vec<Datum>> {
     let mut cursor = Cursor::over(machine, &collection)?;
     let mut out = Vec::new();
     while let Some(item) = cursor.next(machine)? {
-        out.push(machine.deeper(|machine| datum(machine, item))?);
+        out.push(datum(machine, item)?);
     }
     Ok(out)
 }

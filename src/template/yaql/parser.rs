@@ -96,28 +96,33 @@ impl Parser<'_> {
             return Err(failure::depth());
         }
         let mut left = self.prefixed()?;
-        while let Some(word) = self.next.as_ref().map(|token| token.word.clone()) {
-            left = match word {
-                Word::Mark('[') if INDEX_BINDING >= weakest => {
-                    self.advance()?;
-                    let (args, depth) = self.arguments(']')?;
-                    let args = [vec![Some(left.0)], args].concat();
-                    operation("#indexer", args, left.1.max(depth))?
-                }
-                Word::Operator(operator) => {
-                    let Some((binds, rightwards)) = binding(operator) else { break };
-                    if binds < weakest {
-                        break;
-                    }
-                    self.advance()?;
-                    let right = self.expression(if rightwards { binds } else { binds + 1 })?;
-                    between(operator, left, right)?
-                }
-                _ => break,
-            };
+        while let Some(binds) = self.next_binding()
+            && binds.0 >= weakest
+        {
+            left = self.suffix(left, binds)?;
         }
         self.depth -= 1;
         Ok(left)
+    }
+
+    /// How the next word binds to what stands before it, if it does.
+    fn next_binding(&self) -> Option<(u8, bool)> {
+        match self.next.as_ref()?.word {
+            Word::Mark('[') => Some((INDEX_BINDING, false)),
+            Word::Operator(operator) => binding(operator),
+            _ => None,
+        }
+    }
+
+    /// An operator, or an index, with what stands before and behind it.
+    fn suffix(&mut self, left: Parsed, (binds, rightwards): (u8, bool)) -> Outcome<Parsed> {
+        let Some(Token { word: Word::Operator(operator), .. }) = self.advance()? else {
+            let (args, depth) = self.arguments(']')?;
+            let args = [vec![Some(left.0)], args].concat();
+            return operation("#indexer", args, left.1.max(depth));
+        };
+        let right = self.expression(if rightwards { binds } else { binds + 1 })?;
+        between(operator, left, right)
     }
 
     fn prefixed(&mut self) -> Outcome<Parsed> {
@@ -147,29 +152,32 @@ impl Parser<'_> {
             Word::True => Expression::Bool(true),
             Word::False => Expression::Bool(false),
             Word::Keyword(name) => Expression::Keyword(name),
-            Word::Function(name) => {
-                let (args, depth) = self.arguments(')')?;
-                return deeper(Expression::Call(Operation { name, args }), depth);
-            }
-            Word::Mark('[') => {
-                let (args, depth) = self.arguments(']')?;
-                return operation("#list", args, depth);
-            }
-            Word::Mark('{') => {
-                let (args, depth) = self.arguments('}')?;
-                return operation("#map", args, depth);
-            }
-            Word::Mark('(') => {
-                let (inside, depth) = self.expression(0)?;
-                self.expect(')')?;
-                // Parentheses around parentheses say nothing more.
-                let wrapped = matches!(*inside, Expression::Wrapped(_));
-                let once = if wrapped { inside } else { Arc::new(Expression::Wrapped(inside)) };
-                return Ok((once, depth));
-            }
+            Word::Function(name) => return self.call(name),
+            Word::Mark('[') => return self.collection("#list", ']'),
+            Word::Mark('{') => return self.collection("#map", '}'),
+            Word::Mark('(') => return self.wrapped(),
             Word::Null | Word::Operator(_) | Word::Arrow | Word::Mark(_) => Expression::Null,
         };
         Ok((Arc::new(plain), 1))
+    }
+
+    fn call(&mut self, name: String) -> Outcome<Parsed> {
+        let (args, depth) = self.arguments(')')?;
+        deeper(Expression::Call(Operation { name, args }), depth)
+    }
+
+    fn collection(&mut self, name: &str, close: char) -> Outcome<Parsed> {
+        let (args, depth) = self.arguments(close)?;
+        operation(name, args, depth)
+    }
+
+    fn wrapped(&mut self) -> Outcome<Parsed> {
+        let (inside, depth) = self.expression(0)?;
+        self.expect(')')?;
+        // Parentheses around parentheses say nothing more.
+        let is_wrapped = matches!(*inside, Expression::Wrapped(_));
+        let once = if is_wrapped { inside } else { Arc::new(Expression::Wrapped(inside)) };
+        Ok((once, depth))
     }
 
     /// Arguments up to the closing mark. One may be left out before another one; rules come last.

@@ -29,7 +29,10 @@ impl Stream {
         // While it works the producer is out, so one that reads itself finds the end.
         let Some(mut producer) = self.producer.borrow_mut().take() else { return Ok(None) };
         machine.step(1)?;
-        let item = machine.deeper(|machine| producer(machine))?;
+        machine.enter()?;
+        let item = producer(machine);
+        machine.leave();
+        let item = item?;
         if item.is_some() {
             self.producer.replace(Some(producer));
         }

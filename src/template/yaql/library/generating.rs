@@ -82,7 +82,7 @@ fn is_new(machine: &mut Machine, seen: &mut Option<Members>, item: &Value) -> Ou
 
 fn selected(machine: &mut Machine, selector: Option<&Lambda>, item: &Value) -> Outcome<Value> {
     match selector {
-        Some(selector) => machine.invoke(selector, &[item.clone()]),
+        Some(selector) => machine.invoke(selector, std::slice::from_ref(item)),
         None => Ok(item.clone()),
     }
 }

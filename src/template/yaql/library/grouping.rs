@@ -81,7 +81,7 @@ impl Aggregator {
         }
         let group = Value::tuple(vec![key, values])?;
         if self.may_take_key {
-            match machine.invoke(&self.lambda, &[group.clone()]) {
+            match machine.invoke(&self.lambda, std::slice::from_ref(&group)) {
                 Ok(result) if length(&result) == Some(2) => return Ok(result),
                 Err(error) if failure::is_bound(&error) => return Err(error),
                 Ok(_) | Err(_) => {}

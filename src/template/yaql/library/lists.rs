@@ -68,7 +68,10 @@ fn push_flattened(machine: &mut Machine, value: Value, items: &mut Vec<Value>) -
     }
     let mut cursor = Cursor::over(machine, &value)?;
     while let Some(item) = cursor.next(machine)? {
-        machine.deeper(|machine| push_flattened(machine, item, items))?;
+        machine.enter()?;
+        let pushed = push_flattened(machine, item, items);
+        machine.leave();
+        pushed?;
     }
     Ok(())
 }

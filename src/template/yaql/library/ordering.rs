@@ -97,8 +97,8 @@ impl Ordering {
         right: &Value,
     ) -> Outcome<bool> {
         for (key, ascending) in keys {
-            let left = machine.invoke(key, &[left.clone()])?;
-            let right = machine.invoke(key, &[right.clone()])?;
+            let left = machine.invoke(key, std::slice::from_ref(left))?;
+            let right = machine.invoke(key, std::slice::from_ref(right))?;
             let pair = vec![left, right];
             if apply(machine, "#operator_<", None, pair.clone(), &self.context)?.is_truthy() {
                 return Ok(*ascending);

@@ -93,13 +93,13 @@ fn where_(call: &mut Call<'_>) -> Outcome<Value> {
     let predicate = call.lambda(1);
     Ok(call.machine.stream(move |machine| {
         while let Some(item) = cursor.next(machine)? {
-            let args = [item];
             // Without a predicate Python's `filter` asks the item itself.
             let holds = match &predicate {
-                Some(predicate) => machine.invoke(predicate, &args)?.is_truthy(),
-                None => args[0].is_truthy(),
+                Some(predicate) => {
+                    machine.invoke(predicate, std::slice::from_ref(&item))?.is_truthy()
+                }
+                None => item.is_truthy(),
             };
-            let [item] = args;
             if holds {
                 return Ok(Some(item));
             }
@@ -179,7 +179,7 @@ fn take_while(call: &mut Call<'_>) -> Outcome<Value> {
     let predicate = required(call, 1)?;
     Ok(call.machine.stream(move |machine| {
         let Some(item) = cursor.next(machine)? else { return Ok(None) };
-        let holds = machine.invoke(&predicate, &[item.clone()])?.is_truthy();
+        let holds = machine.invoke(&predicate, std::slice::from_ref(&item))?.is_truthy();
         Ok(holds.then_some(item))
     }))
 }
@@ -191,7 +191,7 @@ fn skip_while(call: &mut Call<'_>) -> Outcome<Value> {
     Ok(call.machine.stream(move |machine| {
         while let Some(item) = cursor.next(machine)? {
             if is_skipping {
-                is_skipping = machine.invoke(&predicate, &[item.clone()])?.is_truthy();
+                is_skipping = machine.invoke(&predicate, std::slice::from_ref(&item))?.is_truthy();
             }
             if !is_skipping {
                 return Ok(Some(item));
@@ -208,7 +208,7 @@ fn distinct(call: &mut Call<'_>) -> Outcome<Value> {
     Ok(call.machine.stream(move |machine| {
         while let Some(item) = cursor.next(machine)? {
             let key = match &key_of {
-                Some(key_of) => machine.invoke(key_of, &[item.clone()])?,
+                Some(key_of) => machine.invoke(key_of, std::slice::from_ref(&item))?,
                 None => item.clone(),
             };
             if seen.insert(key.hashable()?) {
@@ -264,7 +264,7 @@ fn split_where(call: &mut Call<'_>) -> Outcome<Value> {
     Ok(call.machine.stream(move |machine| {
         let mut piece = Vec::new();
         for item in items.by_ref() {
-            if machine.invoke(&predicate, &[item.clone()])?.is_truthy() {
+            if machine.invoke(&predicate, std::slice::from_ref(&item))?.is_truthy() {
                 return Value::tuple(piece).map(Some);
             }
             piece.push(item);
@@ -290,7 +290,7 @@ fn slice_where(call: &mut Call<'_>) -> Outcome<Value> {
             before = Some(key);
         }
         for item in items.by_ref() {
-            let key = machine.invoke(&predicate, &[item.clone()])?;
+            let key = machine.invoke(&predicate, std::slice::from_ref(&item))?;
             if before.as_ref().is_some_and(|before| *before != key) {
                 held = Some((item, key));
                 return Value::tuple(piece).map(Some);

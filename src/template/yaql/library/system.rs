@@ -6,7 +6,6 @@ use super::{Entry, function, method};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::yaql::call::{self, Call, Lambda, Slot};
 use crate::template::yaql::failure;
-use crate::template::yaql::machine::Machine;
 use crate::template::yaql::print;
 use crate::template::yaql::signature::Arg;
 use crate::template::yaql::value::Value;
@@ -108,19 +107,18 @@ fn camel_case(name: &str) -> String {
 
 /// Runs a function that `def` made.
 pub(in crate::template::yaql) fn run_defined(
-    machine: &mut Machine,
+    call: &mut Call<'_>,
     lambda: &Lambda,
-    args: Vec<Slot>,
-    named: Vec<(String, Slot)>,
 ) -> Outcome<Value> {
-    let context = machine.context(&lambda.context);
+    let context = call.machine.context(&lambda.context);
     let places = (1..).map(|place: usize| place.to_string());
-    for (name, slot) in places.zip(args).chain(named) {
+    let args = places.zip(std::mem::take(&mut call.rest));
+    for (name, slot) in args.chain(std::mem::take(&mut call.named)) {
         if let Slot::Value(value) = slot {
             context.set(&name, value);
         }
     }
-    machine.invoke_within(lambda, &context)
+    call.machine.invoke_within(lambda, &context)
 }
 
 fn assert(call: &mut Call<'_>) -> Outcome<Value> {
@@ -132,7 +130,7 @@ fn assert(call: &mut Call<'_>) -> Outcome<Value> {
         other => other,
     };
     let holds = match call.lambda(1) {
-        Some(condition) => call.invoke(&condition, &[object.clone()])?.is_truthy(),
+        Some(condition) => call.invoke(&condition, std::slice::from_ref(&object))?.is_truthy(),
         None => return Err(TemplateError::kind("'NoneType' object is not callable")),
     };
     if holds {
