@@ -177,7 +177,7 @@ fn evaluate(
         stack_name: "yaql".into(),
         stack_id: uuid::Uuid::nil().to_string(),
         project_id: "yaql".into(),
-        region: "RegionOne".into(),
+        facade: None,
     };
     let source = StackSource { template, ..StackSource::default() };
     let definition = StackDefinition::load(&source, &pseudo, registry)
