@@ -5,6 +5,7 @@ mod bench;
 mod client;
 pub mod data;
 mod history;
+mod in_order;
 mod logging;
 mod login;
 mod node;

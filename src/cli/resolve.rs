@@ -1,12 +1,13 @@
 //! `hearth resolve`: what a template comes to without a cloud, as JSON; one template, or one JSON
 //! object per line of input with `--batch`.
 
-use std::io::{BufRead, Write};
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::in_order::answer_lines;
 use super::template_files::{Inputs, TemplateArguments};
 use crate::api::status_of;
 use crate::model::Refusal;
@@ -102,20 +103,13 @@ impl TypeLookup for AnyType {
 
 impl Resolver {
     fn batch(&self) -> std::io::Result<()> {
-        let mut out = std::io::stdout().lock();
-        for line in std::io::stdin().lock().lines() {
-            let line = line?;
-            if line.trim().is_empty() {
-                continue;
-            }
-            let (id, answer) = match Request::read(&line) {
+        answer_lines(BufReader::new(std::io::stdin()), std::io::stdout().lock(), |line| {
+            let (id, answer) = match Request::read(line) {
                 Ok(request) => (request.id.clone(), self.answer(&request)),
                 Err(refusal) => (Value::Null, Answer::refused(&refusal)),
             };
-            writeln!(out, "{{\"id\": {id}, \"result\": {}}}", answer.json)?;
-            out.flush()?;
-        }
-        Ok(())
+            format!("{{\"id\": {id}, \"result\": {}}}", answer.json)
+        })
     }
 
     fn answer(&self, request: &Request) -> Answer {

@@ -1,6 +1,7 @@
 //! Reading templates: HOT and CloudFormation documents, parameters, environments, conditions, functions, outputs.
 //! Pure: it asks no cloud, and knows of resource types only what `TypeLookup` tells.
 
+mod budget;
 mod conditions;
 pub mod constraints;
 mod definition;

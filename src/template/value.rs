@@ -43,6 +43,17 @@ impl Datum {
         }
     }
 
+    /// About how much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        const NODE: usize = size_of::<Datum>();
+        NODE + match self {
+            Datum::Null | Datum::Bool(_) | Datum::Int(_) | Datum::Float(_) => 0,
+            Datum::Text(text) => text.len(),
+            Datum::List(items) => items.iter().map(Datum::bytes).sum(),
+            Datum::Map(map) => map.iter().map(|(key, item)| NODE + key.len() + item.bytes()).sum(),
+        }
+    }
+
     /// As JSON. What JSON cannot say (NaN, infinities) is null there, and an integer beyond 64
     /// bits is a float.
     pub(crate) fn to_json(&self) -> Value {

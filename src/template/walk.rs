@@ -15,9 +15,10 @@ pub(crate) fn resolve_nullable(node: &Node, scope: &Scope<'_>) -> Outcome<Option
     Ok(Some(match &node.form {
         Form::Omitted => return Ok(None),
         Form::Call(call) => {
-            return call
-                .resolve(scope)
-                .map_err(|error| error.placed(place_of(call.as_ref(), node)));
+            let placed = |error: TemplateError| error.placed(place_of(call.as_ref(), node));
+            let value = call.resolve(scope).map_err(placed)?;
+            scope.budget.spend(value.as_ref().map_or(0, Datum::bytes)).map_err(placed)?;
+            return Ok(value);
         }
         Form::List(items) => {
             let mut resolved = Vec::with_capacity(items.len());

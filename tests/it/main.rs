@@ -10,6 +10,7 @@ mod drivers;
 mod environment_dir;
 mod fault_sweep;
 mod function_probes;
+mod fuzz;
 mod journeys;
 mod layers;
 mod log_commands;

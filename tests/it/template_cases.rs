@@ -96,42 +96,6 @@ fn validated(template: &Path, format: &str) -> String {
 }
 
 #[test]
-fn no_text_makes_the_reader_panic() {
-    let registry = Registry::built_in().unwrap();
-    let seeds: Vec<String> = templates("resolve")
-        .into_iter()
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .collect();
-    let pieces = [
-        "{", "}", "[", "]", ": ", "- ", "&a ", "*a", "!!set ", "\"", "'", "\n", "<<", "? ", "é",
-        "\u{0}", "|", "if", "~",
-    ];
-    let mut chance = 0x2545_f491_4f6c_dd1d_u64;
-    let mut below = |limit: usize| {
-        chance ^= chance << 13;
-        chance ^= chance >> 7;
-        chance ^= chance << 17;
-        (chance % limit.max(1) as u64) as usize
-    };
-    for round in 0..1_500 {
-        let mut chars: Vec<char> = seeds[round % seeds.len()].chars().collect();
-        for _ in 0..1 + below(4) {
-            let at = below(chars.len());
-            let end = (at + below(8)).min(chars.len());
-            let piece: Vec<char> = pieces[below(pieces.len())].chars().collect();
-            chars.splice(at..end, piece);
-        }
-        let text: String = chars.into_iter().collect();
-        if let Ok(definition) = resolve(&registry, text.clone().into(), Some(text.clone())) {
-            definition.describe();
-        }
-        if let Ok(definition) = resolve(&registry, text.into(), None) {
-            definition.describe();
-        }
-    }
-}
-
-#[test]
 fn a_template_of_a_thousand_resources_is_taken_and_one_more_is_not() {
     let registry = Registry::built_in().unwrap();
     let load = |count: usize| {

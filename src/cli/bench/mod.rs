@@ -1,6 +1,7 @@
 //! `hearth bench`: the workloads of the speed budgets, over the public API of a server of its own.
 
 mod figure;
+mod language;
 mod many_stacks;
 mod one_stack;
 mod replay;
@@ -79,6 +80,8 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
         }
         all.extend(figures);
     };
+
+    report(language::run(scale, dir)?);
 
     let server = Server::start(&dir.join("one"), &[]).await?;
     report(vec![Figure::secs("ready on an empty log", server.ready_after, 0.3)]);

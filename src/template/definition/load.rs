@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{RESOURCES_MAX, StackDefinition};
 use crate::model::{JsonMap, Refusal, ResourceName};
+use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
 use crate::template::environment::registry::Found;
 use crate::template::environment::{self, Environment};
@@ -215,6 +216,7 @@ impl StackDefinition {
             outputs: IndexMap::new(),
             declared: IndexMap::new(),
             reads: BTreeSet::new(),
+            budget: Budget::default(),
         };
         definition.fill(root, types, reading)?;
         Ok(definition)

@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use crate::model::{JsonMap, Refusal, ResourceName, Secret};
+use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
 use crate::template::dialect::ResourceKeys;
 use crate::template::environment::Environment;
@@ -57,6 +58,7 @@ pub struct StackDefinition {
     pub(super) outputs: IndexMap<String, outputs::Definition>,
     pub(super) declared: IndexMap<ResourceName, ResourceDeclared>,
     reads: BTreeSet<AttributeRead>,
+    budget: Budget,
 }
 
 /// What stands behind a type.
@@ -90,7 +92,9 @@ impl TypeLookup for AnyType {
 
 impl StackDefinition {
     fn scope<'a>(&'a self, types: &'a dyn TypeLookup) -> Scope<'a> {
-        self.scope_with(&NothingYet, types)
+        let scope = self.scope_with(&NothingYet, types);
+        self.budget.renew_for_one_of(self.definitions.len());
+        scope
     }
 
     pub(super) fn scope_with<'a>(
@@ -98,6 +102,7 @@ impl StackDefinition {
         values: &'a dyn ResourceValues,
         types: &'a dyn TypeLookup,
     ) -> Scope<'a> {
+        self.budget.renew();
         Scope {
             version: self.version,
             parameters: &self.parameters,
@@ -108,6 +113,7 @@ impl StackDefinition {
             facade: self.pseudo.facade.as_ref(),
             values,
             types,
+            budget: &self.budget,
         }
     }
 

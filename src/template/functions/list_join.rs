@@ -81,6 +81,7 @@ impl Function for ListJoin {
         };
         let texts: Vec<String> =
             items.iter().map(|item| self.text(item)).collect::<Outcome<_>>()?;
+        scope.budget.spend(delimiter.len().saturating_mul(texts.len()))?;
         Ok(Some(Datum::Text(texts.join(&delimiter))))
     }
 }

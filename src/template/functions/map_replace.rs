@@ -80,6 +80,7 @@ impl Function for MapReplace {
             };
             // Keys of a map are text here, so that only text is ever found among them.
             let replaced = value.as_text().and_then(|text| values.get(text));
+            scope.budget.spend(replaced.map_or(0, Datum::bytes))?;
             output.insert(renamed, replaced.unwrap_or(value).clone());
         }
         Ok(Some(Datum::Map(output)))

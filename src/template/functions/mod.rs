@@ -35,6 +35,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::budget::Budget;
 use super::conditions::Conditions;
 use super::error::{Outcome, TemplateError};
 use super::node::{Form, Node};
@@ -130,6 +131,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) facade: Option<&'a Facade>,
     pub(crate) values: &'a dyn ResourceValues,
     pub(crate) types: &'a dyn TypeLookup,
+    /// What functions may still make.
+    pub(crate) budget: &'a Budget,
 }
 
 impl Scope<'_> {

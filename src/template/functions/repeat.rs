@@ -152,22 +152,24 @@ impl Function for Repeat {
                 chosen.push((placeholder.as_str(), value.unwrap_or(&Datum::Null)));
             }
             chosen.reverse();
-            items.push(replace(&template, &chosen)?);
+            items.push(replace(&template, &chosen, scope)?);
         }
         Ok(Some(Datum::List(items)))
     }
 }
 
-fn replace(template: &Datum, chosen: &[(&str, &Datum)]) -> Outcome<Datum> {
+fn replace(template: &Datum, chosen: &[(&str, &Datum)], scope: &Scope<'_>) -> Outcome<Datum> {
+    scope.budget.spend(size_of::<Datum>())?;
     Ok(match template {
-        Datum::Text(text) => Datum::Text(replace_text(text, chosen)?),
-        Datum::List(items) => {
-            Datum::List(items.iter().map(|item| replace(item, chosen)).collect::<Outcome<_>>()?)
-        }
+        Datum::Text(text) => Datum::Text(replace_text(text, chosen, scope)?),
+        Datum::List(items) => Datum::List(
+            items.iter().map(|item| replace(item, chosen, scope)).collect::<Outcome<_>>()?,
+        ),
         Datum::Map(map) => {
             let mut replaced = DatumMap::new();
             for (key, item) in map {
-                replaced.insert(replace_text(key, chosen)?, replace(item, chosen)?);
+                let key = replace_text(key, chosen, scope)?;
+                replaced.insert(key, replace(item, chosen, scope)?);
             }
             Datum::Map(replaced)
         }
@@ -175,7 +177,8 @@ fn replace(template: &Datum, chosen: &[(&str, &Datum)]) -> Outcome<Datum> {
     })
 }
 
-fn replace_text(text: &str, chosen: &[(&str, &Datum)]) -> Outcome<String> {
+fn replace_text(text: &str, chosen: &[(&str, &Datum)], scope: &Scope<'_>) -> Outcome<String> {
+    scope.budget.spend(text.len())?;
     let mut text = text.to_owned();
     for (placeholder, value) in chosen {
         let Datum::Text(value) = value else {
@@ -183,6 +186,8 @@ fn replace_text(text: &str, chosen: &[(&str, &Datum)]) -> Outcome<String> {
             let message = format!("replace() argument 2 must be str, not {kind}");
             return Err(TemplateError::kind(message));
         };
+        let found = text.matches(placeholder).count();
+        scope.budget.spend(found.saturating_mul(value.len()))?;
         text = text.replace(placeholder, value);
     }
     Ok(text)

@@ -118,7 +118,7 @@ impl StrReplace {
         Ok(text)
     }
 
-    fn replace(&self, template: &str, mapping: &DatumMap) -> Outcome<String> {
+    fn replace(&self, template: &str, mapping: &DatumMap, scope: &Scope<'_>) -> Outcome<String> {
         let mut placeholders: Vec<&String> = mapping.keys().collect();
         placeholders.sort_by_key(|key| (std::cmp::Reverse(key.chars().count()), *key));
         let mut unreplaced = placeholders.clone();
@@ -137,6 +137,7 @@ impl StrReplace {
                 };
                 for (index, part) in text.split(placeholder.as_str()).enumerate() {
                     if index > 0 {
+                        scope.budget.spend(value.len())?;
                         next.push(Piece::Settled(value.clone()));
                         unreplaced.retain(|other| *other != placeholder);
                     }
@@ -185,6 +186,6 @@ impl Function for StrReplace {
         let Datum::Map(mapping) = mapping else {
             return Err(TemplateError::kind(format!("\"{name}\" params must be a map")));
         };
-        self.replace(&template, &mapping).map(|text| Some(Datum::Text(text)))
+        self.replace(&template, &mapping, scope).map(|text| Some(Datum::Text(text)))
     }
 }

@@ -126,7 +126,7 @@ fn window(line: &str, column: usize) -> (String, usize) {
     const REACH: usize = 37;
     const CUT: usize = 5;
     let chars: Vec<char> = line.chars().collect();
-    let column = column.min(chars.len());
+    let column = pointed(&chars, column);
     let (head, start) = match column >= REACH {
         true => (" ... ", column - REACH + CUT),
         false => ("", 0),
@@ -137,6 +137,12 @@ fn window(line: &str, column: usize) -> (String, usize) {
     };
     let middle: String = chars[start..end].iter().collect();
     (format!("{head}{middle}{tail}"), head.len() + column - start)
+}
+
+/// The number of the character in a column; byte order marks take none.
+fn pointed(chars: &[char], column: usize) -> usize {
+    let columns = chars.iter().enumerate().filter(|(_, c)| **c != '\u{feff}');
+    columns.map(|(index, _)| index).nth(column).unwrap_or(chars.len())
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ pub(crate) mod emit;
 mod error;
 mod event;
 mod libyaml;
+#[cfg(test)]
+mod properties;
 mod pure;
 mod resolver;
 mod scalars;
@@ -19,7 +21,7 @@ use self::compose::compose;
 use self::construct::construct;
 pub(super) use self::error::YamlError;
 use self::scalars::Timestamps;
-use super::node::{Form, Node};
+use super::node::{Form, Node, Place};
 
 /// How deep collections may nest. Stored templates pass a JSON reader that stops at 128.
 pub(super) const DEPTH_MAX: usize = 100;
@@ -30,8 +32,15 @@ pub(super) const ALIAS_NODES_MAX: usize = 100_000;
 /// How many bytes of text aliases may add to a document.
 pub(super) const ALIAS_BYTES_MAX: usize = 2 * 1024 * 1024;
 
+/// How many lines may be directives: each is compared with all before it.
+const DIRECTIVES_MAX: usize = 1_000;
+
 /// Reads the one document of a text, of which nothing is an empty map.
 pub(super) fn read(text: &str) -> Result<Node, YamlError> {
+    if directives(text) > DIRECTIVES_MAX {
+        let message = format!("There are more than {DIRECTIVES_MAX} directives");
+        return Err(YamlError::limit(Place { line: 1, column: 1 }, message));
+    }
     match read_with_libyaml(text) {
         Ok(Some(node)) if !node.is_null() => Ok(node),
         Ok(_) => Ok(Node { form: Form::Map(Default::default()), ..Node::default() }),
@@ -44,6 +53,12 @@ pub(super) fn read(text: &str) -> Result<Node, YamlError> {
     }
 }
 
+/// The number of lines that begin with `%`.
+fn directives(text: &str) -> usize {
+    let starts_line = |at: usize| text[..at].chars().next_back().is_none_or(error::is_break);
+    text.match_indices('%').filter(|(at, _)| starts_line(*at)).count()
+}
+
 fn read_with_libyaml(text: &str) -> Result<Option<Node>, YamlError> {
     let Some(graph) = compose(libyaml::Scanner::new(text)?)? else { return Ok(None) };
     construct(graph, Timestamps::Text).map(Some)
@@ -52,7 +67,6 @@ fn read_with_libyaml(text: &str) -> Result<Option<Node>, YamlError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::node::Place;
     use crate::template::python;
 
     fn check(text: &str, expected: &str) {
