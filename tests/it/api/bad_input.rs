@@ -360,7 +360,16 @@ async fn actions_are_refused_by_name_number_and_state() {
         (json!({}), "HTTPBadRequest", "No action specified"),
         (json!({ "check": null, "suspend": null }), "HTTPBadRequest", "Multiple actions specified"),
         (json!({ "snapshot": null }), "HTTPBadRequest", "Invalid action snapshot specified"),
-        (json!({ "suspend": null }), "NotSupported", "Stack suspend is not supported."),
+        (
+            json!({ "rollback": { "to": 0 } }),
+            "HTTPBadRequest",
+            "The action rollback needs the number of a revision: {\"to\": 1}",
+        ),
+        (
+            json!({ "rollback": { "to": 7 } }),
+            "EntityNotFound",
+            "The Revision (7) could not be found.",
+        ),
         (
             json!({ "cancel_update": null }),
             "NotSupported",
