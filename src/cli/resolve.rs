@@ -11,7 +11,7 @@ use super::in_order::answer_lines;
 use super::template_files::{Inputs, TemplateArguments};
 use crate::api::status_of;
 use crate::model::Refusal;
-use crate::resource_types::Registry;
+use crate::resource_types::{PluginChecks, Registry};
 use crate::template::{PseudoParameters, Request, StackDefinition, TypeLookup};
 
 /// Print what a template comes to, functions resolved, without a cloud
@@ -34,7 +34,8 @@ pub(super) struct Arguments {
 /// Resolves and prints.
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let registry = match Registry::built_in() {
-        Ok(registry) => registry,
+        // What a type demands of a cloud's objects is not the template's.
+        Ok(registry) => registry.with_plugin_checks(PluginChecks::Heat),
         Err(error) => return failed(&error),
     };
     let resolver = Resolver { registry, any_type: arguments.any_type };

@@ -24,10 +24,10 @@ impl Registry {
     ) -> Vec<(ResourceName, ResourceName)> {
         let mut resources = BTreeMap::new();
         for (name, declared) in definition.resources() {
-            // Errors in properties are told by validation.
-            let early = definition.resolve_early(name);
             let Some(schema) = self.schema(&declared.type_name) else { continue };
-            let properties = schema.translated(filled(&schema.properties, &early.properties));
+            // Errors in properties are told by validation.
+            let early = self.early(definition, name, schema);
+            let properties = filled(&schema.properties, &early.properties);
             resources.insert(name, (declared.type_name.as_str(), properties));
         }
         let known = Known { resources, definition };

@@ -3,24 +3,27 @@
 
 mod advice;
 pub mod constraints;
+mod convert;
 pub mod declared;
 pub mod driver;
+mod early;
 pub(crate) mod environment_dir;
 mod finders;
 mod implicit;
 mod nested;
 pub(crate) mod python;
+mod reading;
 pub mod registry;
 mod rules;
 pub mod schema;
 mod show;
 mod types;
 mod validate;
-pub mod values;
 
 pub use declared::Declaration;
 pub use driver::{
     Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
 };
-pub use registry::{Registry, RegistryError};
+pub use reading::Problem;
+pub use registry::{PluginChecks, Registry, RegistryError};
 pub use show::{TemplateKind, TypeFilter};

@@ -1,62 +1,27 @@
-//! How Python prints values: Heat's messages show them so.
+//! How Python prints and compares values: Heat's messages show them so.
 
 use serde_json::Value;
 
+use crate::template::{Datum, python};
+
 /// `str(value)`.
 pub(crate) fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => repr(other),
-    }
+    python::text_of(&Datum::from(value))
 }
 
 /// `repr(value)`.
 pub(crate) fn repr(value: &Value) -> String {
-    match value {
-        Value::Null => "None".into(),
-        Value::Bool(true) => "True".into(),
-        Value::Bool(false) => "False".into(),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) => quoted(text),
-        Value::Array(list) => {
-            format!("[{}]", list.iter().map(repr).collect::<Vec<_>>().join(", "))
-        }
-        Value::Object(map) => {
-            let pairs = map.iter().map(|(key, value)| format!("{}: {}", quoted(key), repr(value)));
-            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
-        }
-    }
+    python::repr(&Datum::from(value))
 }
 
-fn quoted(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push(quote);
-    for character in text.chars() {
-        match character {
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\\' => quoted.push_str("\\\\"),
-            other if other == quote => quoted.extend(['\\', other]),
-            other => quoted.push(other),
-        }
-    }
-    quoted.push(quote);
-    quoted
+/// `json.dumps(value)`.
+pub(crate) fn json(value: &Value) -> String {
+    python::json_text(&Datum::from(value), false)
 }
 
 /// The name of the value's Python type.
 pub(crate) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "NoneType",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float",
-        Value::Number(_) => "int",
-        Value::String(_) => "str",
-        Value::Array(_) => "list",
-        Value::Object(_) => "dict",
-    }
+    python::type_name(&Datum::from(value))
 }
 
 /// A path as Heat writes it: `resources.a.properties.list[0].key`.

@@ -9,16 +9,15 @@ use serde_json::Value;
 use tracing::error;
 
 use super::advice;
-use super::constraints::custom;
 use super::declared::{Declaration, Declared};
 use super::driver::Driver;
+use super::early::ask_custom;
 use super::python;
+use super::reading::{Strictness, read};
 use super::schema::filled;
 use super::types::{self, BuiltIn, Runs};
-use super::values::{Check, Problem, read};
-use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::template::{Advice, Mappings, Member, StackDefinition, TypeLookup};
+use crate::template::{Advice, AllGiven, Given, Mappings, Member, StackDefinition, TypeLookup};
 
 /// A type file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +44,17 @@ pub struct Registry {
     types: IndexMap<String, Entry>,
     /// What types stand for with everybody, where that is not what is built in.
     mappings: Option<Mappings>,
+    pub(super) plugin_checks: PluginChecks,
+}
+
+/// Whose rules beyond the schemas a definition is held to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PluginChecks {
+    /// Those of every type.
+    #[default]
+    All,
+    /// Those of OS::Heat::* alone, which know no cloud.
+    Heat,
 }
 
 struct Entry {
@@ -69,7 +79,12 @@ impl Registry {
             types.insert(name.ok_or_else(nameless)?.to_owned(), entry);
         }
         types.sort_unstable_keys();
-        Ok(Self { types, mappings: None })
+        Ok(Self { types, mappings: None, plugin_checks: PluginChecks::All })
+    }
+
+    /// The same types, with these rules alone.
+    pub fn with_plugin_checks(self, plugin_checks: PluginChecks) -> Self {
+        Self { plugin_checks, ..self }
     }
 
     /// Adds the types of a directory: each `*.yaml` in it declares one. A type that exists already
@@ -154,18 +169,27 @@ impl Registry {
         if declaration.accepts_anything {
             return Ok(properties);
         }
-        let properties = declaration.translated(properties);
-        let properties = read(&declaration.properties, &properties, &|_| Check::All)
-            .map_err(|problem| problem.refusal_in_action(resource))?;
-        for asked in custom::asked(&declaration.properties, &properties) {
-            custom::check_local(&asked.constraint, &asked.value, SystemClock.now()).map_err(
-                |reason| {
-                    let message = asked.words(&reason);
-                    Problem { path: asked.path.clone(), message }.refusal_in_action(resource)
-                },
-            )?;
+        let given: AllGiven = properties
+            .into_iter()
+            .map(|(name, value)| (name, Given::Value { value, is_final: true }))
+            .collect();
+        let read = read(
+            &declaration.properties,
+            &declaration.translation,
+            &given,
+            Strictness::Strict,
+            &ask_custom,
+        );
+        match read.problems.into_iter().next() {
+            None => Ok(read.properties),
+            Some(problem) => {
+                // In an action nothing is worded twice.
+                let start = [resource.as_str(), "Properties"].into_iter();
+                let path = python::path(start.chain(problem.path.iter().map(String::as_str)));
+                let message = problem.message;
+                Err(Refusal::validation(format!("Property error: {path}: {message}")))
+            }
         }
-        Ok(properties)
     }
 
     /// The properties whose value differs; an unset one has its default.
@@ -197,7 +221,7 @@ impl TypeLookup for Registry {
     }
 
     fn check_custom(&self, constraint: &str, value: &Value) -> Result<(), String> {
-        custom::check_known(constraint, value, SystemClock.now())
+        ask_custom(constraint, value)
     }
 
     fn takes_anything(&self, type_name: &str) -> bool {

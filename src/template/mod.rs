@@ -21,7 +21,7 @@ mod parameters;
 mod parse;
 mod pattern;
 mod provider;
-mod python;
+pub(crate) mod python;
 mod request;
 mod resources;
 mod suggest;
@@ -36,8 +36,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName};
+pub use definition::{AllGiven, Given, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition};
 pub(crate) use definition::{Behind, Reading, Values};
-pub use definition::{EarlyProperties, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition};
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{FileNamed, TEMPLATE_SIZE_MAX_BYTES, files_named, yaml_text};
 pub use environment::mappings::{Mappings, MappingsError};
@@ -46,6 +46,7 @@ pub(crate) use error::{Outcome, TemplateError};
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
 pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
 pub use request::Request;
+pub(crate) use value::Datum;
 
 /// The names of the parameters that a template declares; none where it cannot be read.
 pub fn parameter_names(template: &Value) -> BTreeSet<String> {

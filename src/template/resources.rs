@@ -303,37 +303,6 @@ impl Definition {
         Ok(())
     }
 
-    /// Checks that each property resolves while no resource has values yet.
-    /// `is_open` are errors that may go away once all parameters have values.
-    pub(crate) fn check_properties(
-        &self,
-        name: &str,
-        scope: &Scope<'_>,
-        is_open: &dyn Fn(&TemplateError) -> bool,
-    ) -> Outcome<()> {
-        let dialect = scope.version.dialect;
-        let error = |error: TemplateError, key: Option<&String>, node: &Node| {
-            let place = error.place.unwrap_or(node.place);
-            let path = [dialect.sections.resources, name, dialect.resource.properties];
-            let path = path.map(str::to_owned).into_iter();
-            TemplateError::validation(error.text())
-                .headed("Property error")
-                .in_path(path.chain(key.cloned()))
-                .placed(place)
-        };
-        let Some(map) = self.properties.as_map() else {
-            let resolved = walk::resolve(&self.properties, scope);
-            return resolved.map(drop).map_err(|e| error(e, None, &self.properties));
-        };
-        for (key, node) in map {
-            match walk::resolve(node, scope) {
-                Err(problem) if !is_open(&problem) => return Err(error(problem, Some(key), node)),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
     /// The id of what exists already and is only taken into the stack.
     pub(crate) fn external_id(&self, scope: &Scope<'_>) -> Outcome<Option<String>> {
         Ok(match walk::resolve(&self.external_id, scope)? {

@@ -16,6 +16,8 @@ use crate::resource_types::finders;
 pub enum Translation {
     /// The value of the sibling `with` stands for the property at `replace`.
     Replace { replace: String, with: String },
+    /// The value of `from`, where it is set, is one more item of `add`.
+    Add { add: String, from: String },
     /// The property goes.
     Delete { delete: String },
     /// The value at `resolve` is a name or an id; `finder` gives the id.

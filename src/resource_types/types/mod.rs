@@ -3,7 +3,7 @@
 
 mod cinder;
 mod glance;
-mod heat;
+pub(super) mod heat;
 mod known;
 mod neutron;
 mod nova;

@@ -341,26 +341,14 @@ impl StackDefinition {
 
     /// Checks the calls in each resource, then those in the outputs.
     pub(crate) fn check(&self, types: &dyn TypeLookup) -> Outcome<()> {
-        for name in self.definitions.keys() {
-            self.check_calls(name, types)?;
+        for (name, definition) in &self.definitions {
+            // What exists already is taken as it is.
+            let is_external = !definition.external_id.is_null();
+            if !is_external && !types.takes_anything(&self.types[name]) {
+                self.check_calls(name, types)?;
+            }
         }
         self.check_outputs(types)
-    }
-
-    /// Checks the calls in a resource, and that its properties resolve.
-    pub(crate) fn check_calls(&self, name: &str, types: &dyn TypeLookup) -> Outcome<()> {
-        let scope = self.scope(types);
-        let Some(definition) = self.definitions.get(name) else { return Ok(()) };
-        // What exists already is taken as it is.
-        let is_external = !definition.external_id.is_null();
-        if is_external || types.takes_anything(&self.types[name]) {
-            return Ok(());
-        }
-        definition.check(name, &scope).map_err(|error| error.placed(definition.place))?;
-        if self.values != Values::Unchecked {
-            definition.check_properties(name, &scope, &|error| self.is_open(error))?;
-        }
-        Ok(())
     }
 
     /// Checks the calls in the outputs.

@@ -2,9 +2,10 @@
 //! applied, references checked. What other rooms know of a template, they know from here.
 
 mod child;
+mod early;
 mod load;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -30,6 +31,7 @@ use crate::template::{
     walk,
 };
 pub use child::NESTED_DEPTH_MAX;
+pub use early::{AllGiven, Given};
 pub(crate) use load::{Reading, Values};
 
 /// Heat's `max_resources_per_stack`.
@@ -214,53 +216,6 @@ impl StackDefinition {
         })
     }
 
-    /// A resource's update policy, as [`Self::resolve_early`] has the properties.
-    pub(crate) fn early_update_policy(&self, name: &ResourceName) -> EarlyProperties {
-        let definition = self.definitions.get(name.as_str());
-        definition.map(|it| self.resolved_early(&it.update_policy)).unwrap_or_default()
-    }
-
-    /// A resource's properties before any other resource has values: references are names,
-    /// attributes null.
-    pub fn resolve_early(&self, name: &ResourceName) -> EarlyProperties {
-        let definition = self.definitions.get(name.as_str());
-        definition.map(|it| self.resolved_early(&it.properties)).unwrap_or_default()
-    }
-
-    fn resolved_early(&self, node: &Node) -> EarlyProperties {
-        let mut early = EarlyProperties::default();
-        let scope = self.scope(&AnyType);
-        let Some(written) = node.as_map() else {
-            match resolved_map(node, "properties", &scope) {
-                Ok(properties) => early.properties = properties,
-                Err(error) => early.whole_failed = Some(error.text()),
-            }
-            return early;
-        };
-        for (key, node) in written {
-            let mut is_read = false;
-            let _ = walk::reads(node, &mut String::new(), &scope, &mut |_| is_read = true);
-            early.written.insert(key.clone());
-            let value = match walk::resolve_nullable(node, &scope) {
-                Ok(None) => continue,
-                Ok(Some(value)) => value.to_json(),
-                Err(error) if self.is_open(&error) => {
-                    is_read = true;
-                    Value::Null
-                }
-                Err(error) => {
-                    early.failed.insert(key.clone(), error.text());
-                    continue;
-                }
-            };
-            if is_read {
-                early.unknown.insert(key.clone());
-            }
-            early.properties.insert(key.clone(), value);
-        }
-        early
-    }
-
     /// The outputs, without values.
     pub fn outputs(&self) -> Vec<OutputDeclared> {
         self.outputs
@@ -379,20 +334,6 @@ impl StackDefinition {
     }
 }
 
-/// A resource's properties before any other resource has values.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct EarlyProperties {
-    pub properties: JsonMap,
-    /// The names of all that the template has, also of those that vanish.
-    pub written: BTreeSet<String>,
-    /// The properties that read resources, whose values are not known yet.
-    pub unknown: BTreeSet<String>,
-    /// The properties that cannot be resolved, and why.
-    pub failed: BTreeMap<String, String>,
-    /// Why the properties as a whole cannot be resolved.
-    pub whole_failed: Option<String>,
-}
-
 fn resolved_map(node: &Node, section: &str, scope: &Scope<'_>) -> Outcome<JsonMap> {
     match walk::resolve(node, scope)? {
         Datum::Map(map) => Ok(to_json_map(&map)),
@@ -469,9 +410,9 @@ outputs:
         assert_eq!(port.requires, BTreeSet::from(["net".into()]));
         let reads = [("net".into(), "name".to_owned()), ("port".into(), "*".to_owned())];
         assert_eq!(definition.attributes_read(), BTreeSet::from(reads));
-        let early = definition.resolve_early(&"port".into());
-        assert_eq!(early.unknown, BTreeSet::from(["net".to_owned()]));
-        assert_eq!(early.properties["text"], "geheim");
+        let given = definition.properties_given(&"port".into()).unwrap();
+        assert_eq!(given["net"], Given::Value { value: "net".into(), is_final: false });
+        assert_eq!(given["text"], Given::Value { value: "geheim".into(), is_final: true });
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! OS::Heat::*: types of Heat's own, which need no cloud.
 
+mod checks;
 pub(super) mod delay;
 pub(super) mod none;
 pub(super) mod random_string;
 pub(super) mod test_resource;
 pub(super) mod value;
 mod wait;
+
+pub(in crate::resource_types) use checks::{check, schema};
 
 use crate::resource_types::driver::{Learned, LocalOutcome, Subject};
 

@@ -1,0 +1,245 @@
+//! One resource before any other has values: its calls, policies and properties checked against
+//! its type, in Heat's order and words.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::constraints::custom;
+use super::declared::{Declaration, Translation};
+use super::driver::Subject;
+use super::nested::{self, Budget};
+use super::reading::{Problem, Strictness, read};
+use super::registry::{PluginChecks, Registry};
+use super::schema::{Properties, filled};
+use super::types::heat;
+use crate::clock::{Clock, SystemClock};
+use crate::model::{JsonMap, ResourceName};
+use crate::template::{
+    AllGiven, Given, NestedTemplate, Outcome, Provider, StackDefinition, TemplateError,
+};
+
+/// What a resource says, read by a schema.
+pub(super) struct Early<'a> {
+    pub(super) schema: Cow<'a, Properties>,
+    /// In their types, under their newest names, without defaults.
+    pub(super) properties: JsonMap,
+    pub(super) problems: Vec<TemplateError>,
+    /// The properties that depend on resources.
+    unknown: Vec<String>,
+}
+
+/// What a check beyond the schema may look at.
+pub(crate) struct Looked<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) definition: &'a StackDefinition,
+    pub(crate) name: &'a ResourceName,
+    /// With defaults.
+    pub(crate) properties: &'a JsonMap,
+    pub(crate) update_policy: &'a JsonMap,
+}
+
+impl Looked<'_> {
+    /// Heat's wording where a check raised one of Python's exceptions.
+    pub(crate) fn fallen(&self, class: &str, message: String) -> TemplateError {
+        let [resources, name, _] = self.definition.path_of(self.name, "");
+        TemplateError::validation(message).headed(class).in_path([resources, name])
+    }
+}
+
+impl Registry {
+    /// All that is wrong with a resource, in the order in which Heat meets it: it refuses with the
+    /// first. What takes anything, and what exists already, is never wrong.
+    pub(super) fn problems(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        budget: &mut Budget,
+    ) -> Vec<TemplateError> {
+        let Some(declared) = definition.resources().get(name) else { return Vec::new() };
+        if declared.external_id.is_some() {
+            return Vec::new();
+        }
+        let provider = definition.provider(name);
+        if let Some(problem) = provider.and_then(Provider::problem) {
+            return vec![TemplateError::validation(problem)];
+        }
+        let declaration = match provider {
+            Some(_) => None,
+            None => match self.known(&declared.type_name) {
+                Ok(declaration) if declaration.accepts_anything => return Vec::new(),
+                Ok(declaration) => Some(declaration),
+                Err(refusal) => return vec![refusal.into()],
+            },
+        };
+        if let Err(error) = definition.check_calls(name.as_str(), self) {
+            return vec![error];
+        }
+        let mut problems = Vec::new();
+        if declared.deletion_policy == "Snapshot" && !declaration.is_some_and(|it| it.snapshots) {
+            let message = "\"Snapshot\" deletion policy not supported";
+            let path = definition.path_of(name, definition.resource_keys().deletion_policy);
+            problems.push(TemplateError::validation(message).in_path(path));
+        }
+        let policy = self.policy(definition, name, declaration);
+        let early = match declaration {
+            Some(declaration) => self.early(definition, name, declaration),
+            None => self.early_of_template(definition, name, provider),
+        };
+        problems.extend(policy.problems);
+        problems.extend(early.problems);
+        if !problems.is_empty() {
+            return problems;
+        }
+        let checked = match declaration {
+            Some(declaration) => {
+                let looked = Looked {
+                    registry: self,
+                    definition,
+                    name,
+                    properties: &filled(&early.schema, &early.properties),
+                    update_policy: &filled(&declaration.update_policy, &policy.properties),
+                };
+                self.check_beyond_schema(&looked, declaration, &early.properties)
+            }
+            None => {
+                let parameters = nested::parameters(&early.schema, &early.properties);
+                let template = &NestedTemplate::Provider;
+                self.validate_nested(definition, name, template, parameters, budget)
+                    .and_then(|()| self.check_facade(definition, name, &early.schema))
+            }
+        };
+        checked.err().into_iter().collect()
+    }
+
+    fn check_beyond_schema(
+        &self,
+        looked: &Looked<'_>,
+        declaration: &Declaration,
+        properties: &JsonMap,
+    ) -> Outcome<()> {
+        let type_name = &declaration.type_name;
+        heat::check(type_name, looked)?;
+        if !type_name.starts_with("OS::Heat::") && self.plugin_checks == PluginChecks::Heat {
+            return Ok(());
+        }
+        let Some(driver) = self.driver(type_name) else { return Ok(()) };
+        let subject = Subject {
+            name: Some(looked.name.clone()),
+            properties: properties.clone(),
+            ..Subject::default()
+        };
+        Ok(driver.validate(&subject)?)
+    }
+
+    /// Reads a resource's properties.
+    pub(super) fn early<'a>(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        declaration: &'a Declaration,
+    ) -> Early<'a> {
+        let (given, errors) = taken(definition.properties_given(name));
+        let schema = heat::schema(declaration, &given);
+        let key = definition.resource_keys().properties;
+        let translation = &declaration.translation;
+        let mut early = Early::read(definition, name, key, schema, translation, &given, errors);
+        early.unknown.extend(declaration.newer_names(&early.unknown));
+        early
+    }
+
+    /// Reads the properties of a resource whose type is a template.
+    fn early_of_template(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        provider: Option<&Provider>,
+    ) -> Early<'static> {
+        let (given, errors) = taken(definition.properties_given(name));
+        let schema = Cow::Owned(provider.map(nested::properties).unwrap_or_default());
+        let key = definition.resource_keys().properties;
+        Early::read(definition, name, key, schema, &[], &given, errors)
+    }
+
+    /// Reads a resource's update policy.
+    fn policy<'a>(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        declaration: Option<&'a Declaration>,
+    ) -> Early<'a> {
+        let (given, errors) = taken(definition.update_policy_given(name));
+        let schema = match declaration {
+            Some(declaration) => Cow::Borrowed(&declaration.update_policy),
+            None => Cow::Owned(Properties::new()),
+        };
+        let key = definition.resource_keys().update_policy;
+        Early::read(definition, name, key, schema, &[], &given, errors)
+    }
+}
+
+fn taken(given: Outcome<AllGiven>) -> (AllGiven, Vec<TemplateError>) {
+    match given {
+        Ok(given) => (given, Vec::new()),
+        Err(error) => (AllGiven::new(), vec![error]),
+    }
+}
+
+/// What a custom constraint says that the value alone decides; the error is the whole text.
+pub(super) fn ask_custom(constraint: &str, value: &Value) -> Result<(), String> {
+    custom::check_local(constraint, value, SystemClock.now())
+}
+
+impl Problem {
+    /// The error at its place in the template.
+    pub(super) fn error(self, section: &[&str]) -> TemplateError {
+        let section = section.iter().map(|step| (*step).to_owned());
+        TemplateError::validation(self.message)
+            .headed("Property error")
+            .in_path(section.chain(self.path))
+    }
+}
+
+impl<'a> Early<'a> {
+    /// `errors` are about the section as a whole, which then cannot be read.
+    fn read(
+        definition: &StackDefinition,
+        name: &ResourceName,
+        key: &str,
+        schema: Cow<'a, Properties>,
+        translation: &[Translation],
+        given: &AllGiven,
+        errors: Vec<TemplateError>,
+    ) -> Self {
+        if !errors.is_empty() {
+            let (properties, unknown) = (JsonMap::new(), Vec::new());
+            return Self { schema, properties, problems: errors, unknown };
+        }
+        // A nested stack is only looked at: no value is wrong in it.
+        let strictness = match definition.is_nested() {
+            true => Strictness::NamesAlone,
+            false => Strictness::Strict,
+        };
+        let read = read(&schema, translation, given, strictness, &ask_custom);
+        let path = definition.path_of(name, key);
+        let problems = read.problems.into_iter().map(|problem| problem.error(&path));
+        let is_final = |given: &Given| !matches!(given, Given::Value { is_final: false, .. });
+        let unknown = given.iter().filter(|(_, given)| !is_final(given));
+        Self {
+            schema,
+            properties: read.properties,
+            problems: problems.collect(),
+            unknown: unknown.map(|(name, _)| name.clone()).collect(),
+        }
+    }
+
+    /// What custom constraints are asked about: values that are final.
+    pub(super) fn asked(&self) -> Vec<custom::Asked> {
+        let is_final = |path: &[String]| {
+            path.first().is_some_and(|name| !self.unknown.iter().any(|unknown| unknown == name))
+        };
+        let mut asked = custom::asked(&self.schema, &self.properties);
+        asked.retain(|asked| is_final(&asked.path) && !asked.value.is_null());
+        asked
+    }
+}

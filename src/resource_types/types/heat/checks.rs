@@ -1,0 +1,181 @@
+//! What OS::Heat::* types demand of their properties beyond a schema. Values that depend on other
+//! resources stand for them: a reference is the resource's name, an attribute null.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::value;
+use crate::model::{JsonMap, ResourceName};
+use crate::resource_types::declared::Declaration;
+use crate::resource_types::early::Looked;
+use crate::resource_types::schema::{Properties, PropertySchema};
+use crate::template::{AllGiven, Given, Outcome, TemplateError};
+
+/// Heat's `stack_action_timeout`.
+const STACK_TIMEOUT_SECS: f64 = 3600.0;
+/// The longest pause between batches.
+const PAUSE_MAX_SECS: u64 = 3600;
+
+/// The schema that properties are read by, where it depends on them.
+pub(in crate::resource_types) fn schema<'a>(
+    declaration: &'a Declaration,
+    given: &AllGiven,
+) -> Cow<'a, Properties> {
+    let mut schema = Cow::Borrowed(&declaration.properties);
+    if declaration.type_name == "OS::Heat::Value"
+        && let Some(Given::Value { value: Value::String(name), .. }) = given.get("type")
+        && let Some(kind) = value::kind(name)
+    {
+        let value = PropertySchema { required: true, ..PropertySchema::of(kind) };
+        schema.to_mut().insert("value".to_owned(), value);
+    }
+    schema
+}
+
+/// Checks the resource by the rules of its type.
+pub(in crate::resource_types) fn check(type_name: &str, looked: &Looked<'_>) -> Outcome<()> {
+    match type_name {
+        "OS::Heat::AccessPolicy" => access_policy(looked),
+        "OS::Heat::Delay" => delay(looked),
+        "OS::Heat::InstanceGroup" => instance_group(looked),
+        "OS::Heat::ScalingPolicy" => scaling_policy(looked.properties),
+        "OS::Heat::SoftwareComponent" => software_component(looked),
+        "OS::Heat::SoftwareDeployment" | "OS::Heat::StructuredDeployment" => {
+            software_deployment(looked)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn access_policy(looked: &Looked<'_>) -> Outcome<()> {
+    let allowed = list(looked.properties, "AllowedResources").iter();
+    let is_there =
+        |name: &&str| looked.definition.resources().contains_key(&ResourceName::from(*name));
+    match allowed.filter_map(Value::as_str).find(|name| !is_there(name)) {
+        None => Ok(()),
+        Some(name) => {
+            Err(TemplateError::validation(format!("AccessPolicy resource {name} not in stack")))
+        }
+    }
+}
+
+fn delay(looked: &Looked<'_>) -> Outcome<()> {
+    let number = |name| looked.properties.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    let longest = number("min_wait") + number("max_jitter") * number("jitter_multiplier");
+    if longest > STACK_TIMEOUT_SECS {
+        return Err(TemplateError::validation(format!(
+            "OS::Heat::Delay maximum delay {longest}s exceeds stack timeout."
+        )));
+    }
+    Ok(())
+}
+
+fn scaling_policy(properties: &JsonMap) -> Outcome<()> {
+    let is_percentage =
+        properties.get("adjustment_type").is_some_and(|kind| kind == "percent_change_in_capacity");
+    if !is_percentage && properties.contains_key("min_adjustment_step") {
+        return Err(TemplateError::new(
+            "ResourcePropertyValueDependency",
+            "min_adjustment_step property should only be specified for adjustment_type with value \
+             percent_change_in_capacity.",
+        ));
+    }
+    Ok(())
+}
+
+fn software_component(looked: &Looked<'_>) -> Outcome<()> {
+    let mut taken = BTreeSet::new();
+    for config in list(looked.properties, "configs") {
+        let actions = config.get("actions").and_then(Value::as_array);
+        let actions: BTreeSet<&str> =
+            actions.into_iter().flatten().filter_map(Value::as_str).collect();
+        if !taken.is_disjoint(&actions) {
+            return Err(TemplateError::validation(format!(
+                "Defining more than one configuration for the same action in SoftwareComponent \
+                 \"{}\" is not allowed.",
+                looked.name
+            )));
+        }
+        taken.extend(actions);
+    }
+    Ok(())
+}
+
+fn software_deployment(looked: &Looked<'_>) -> Outcome<()> {
+    let Some(server) = looked.properties.get("server").and_then(Value::as_str) else {
+        return Ok(());
+    };
+    let name = ResourceName::from(server);
+    let Some(declared) = looked.definition.resources().get(&name) else { return Ok(()) };
+    let Some(declaration) = looked.registry.schema(&declared.type_name) else { return Ok(()) };
+    let of_server = looked.registry.early(looked.definition, &name, declaration).properties;
+    let property = declaration.properties.get("user_data_format");
+    let format = of_server
+        .get("user_data_format")
+        .or(property.and_then(|property| property.default.as_ref()))
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if !format.is_empty() && format != "SOFTWARE_CONFIG" {
+        return Err(TemplateError::validation(format!(
+            "Resource {server}'s property user_data_format should be set to SOFTWARE_CONFIG since \
+             there are software deployments on it."
+        )));
+    }
+    Ok(())
+}
+
+fn instance_group(looked: &Looked<'_>) -> Outcome<()> {
+    let refused = |message: String| Err(looked.fallen("ValueError", message));
+    if let Some(reference) =
+        looked.properties.get("LaunchConfigurationName").and_then(Value::as_str)
+        && !reference.is_empty()
+    {
+        let configuration = ResourceName::from(reference);
+        if !looked.definition.resources().contains_key(&configuration) {
+            return refused(format!(
+                "LaunchConfigurationName ({reference}) reference can not be found."
+            ));
+        }
+        let declared = looked.definition.resources().get(looked.name);
+        if !declared.is_some_and(|declared| declared.requires.contains(&configuration)) {
+            return refused(format!(
+                "LaunchConfigurationName ({reference}) requires a reference to the configuration \
+                 not just the name of the resource."
+            ));
+        }
+    }
+    let policy = looked.update_policy.get("RollingUpdate");
+    let Some(pause) = policy.and_then(|policy| policy.get("PauseTime")).and_then(Value::as_str)
+    else {
+        return Ok(());
+    };
+    match duration(pause) {
+        None => {
+            refused("Only ISO 8601 duration format of the form PT#H#M#S is supported.".to_owned())
+        }
+        Some(seconds) if seconds > PAUSE_MAX_SECS => {
+            refused("Maximum PauseTime is 1 hour.".to_owned())
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The seconds of `PT#H#M#S`.
+fn duration(text: &str) -> Option<u64> {
+    let mut rest = text.strip_prefix("PT")?;
+    let mut seconds = 0_u64;
+    for (unit, length) in [('H', 3600), ('M', 60), ('S', 1)] {
+        if let Some((number, after)) = rest.split_once(unit) {
+            let number: u64 = number.parse().ok()?;
+            seconds = seconds.checked_add(number.checked_mul(length)?)?;
+            rest = after;
+        }
+    }
+    rest.is_empty().then_some(seconds)
+}
+
+fn list<'a>(properties: &'a JsonMap, name: &str) -> &'a [Value] {
+    properties.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
