@@ -354,6 +354,15 @@ impl StackDefinition {
     /// Checks the calls in the outputs.
     pub(crate) fn check_outputs(&self, types: &dyn TypeLookup) -> Outcome<()> {
         let scope = self.scope(types);
+        // With each resource Heat asks the outputs which they read. That this is none it forgives,
+        // but not that it is no name at all.
+        let asked = if self.definitions.is_empty() { 0 } else { self.outputs.len() };
+        for output in self.outputs.values().take(asked) {
+            match walk::reads(&output.value, &mut String::new(), &scope, &mut |_| {}) {
+                Err(error) if error.class == "TypeError" => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
         self.outputs.iter().try_for_each(|(name, output)| output.check(name, &scope))
     }
 }

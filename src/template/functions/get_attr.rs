@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Call, Function, Read, Scope, unpack};
+use super::{Call, Function, Read, Scope, unhashable, unpack};
 use crate::model::ResourceName;
 use crate::template::environment::registry::is_template;
 use crate::template::error::{Outcome, TemplateError};
@@ -73,7 +73,11 @@ impl GetAttr {
     }
 
     fn resource(&self, scope: &Scope<'_>) -> Outcome<String> {
-        Ok(python::text_of(&walk::resolve(self.parts().0, scope)?))
+        let name = walk::resolve(self.parts().0, scope)?;
+        match unhashable(&name) {
+            Some(error) => Err(error),
+            None => Ok(python::text_of(&name)),
+        }
     }
 
     fn attribute(&self, scope: &Scope<'_>) -> Outcome<Option<String>> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Read, Scope};
+use super::{Call, Function, Read, Scope, unhashable};
 use crate::model::ResourceName;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::python;
@@ -16,13 +16,23 @@ pub(super) fn parse(call: Call) -> Outcome<Arc<dyn Function>> {
     Ok(Arc::new(GetResource(call)))
 }
 
+impl GetResource {
+    fn resource(&self, scope: &Scope<'_>) -> Outcome<String> {
+        let name = scope.args(self)?;
+        match unhashable(&name) {
+            Some(error) => Err(error),
+            None => Ok(python::text_of(&name)),
+        }
+    }
+}
+
 impl Function for GetResource {
     fn call(&self) -> &Call {
         &self.0
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let name = python::text_of(&scope.args(self)?);
+        let name = self.resource(scope)?;
         if !scope.resources.contains_key(&name) {
             return Err(TemplateError::reference(&name, "unknown"));
         }
@@ -35,7 +45,6 @@ impl Function for GetResource {
     }
 
     fn reads(&self, scope: &Scope<'_>) -> Outcome<Option<Read>> {
-        let resource = python::text_of(&scope.args(self)?);
-        Ok(Some(Read { resource, attribute: None }))
+        Ok(Some(Read { resource: self.resource(scope)?, attribute: None }))
     }
 }

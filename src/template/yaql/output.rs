@@ -33,7 +33,7 @@ fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
             let mut out = DatumMap::new();
             for (key, item) in &map.entries {
                 let item = datum(machine, item.clone())?;
-                out.insert(key_text(key)?, item);
+                out.insert(key_text(machine, key)?, item);
             }
             Datum::Map(out)
         }
@@ -72,13 +72,18 @@ fn set(machine: &mut Machine, value: Value) -> Outcome<Datum> {
     Ok(Datum::List(members))
 }
 
-fn key_text(key: &Value) -> Outcome<String> {
+/// A key as JSON has it. A collection becomes a list or a map on its way out, which no map of
+/// Python's can have for a key.
+fn key_text(machine: &mut Machine, key: &Value) -> Outcome<String> {
     Ok(match key {
         Value::Null => "null".to_owned(),
         Value::Bool(truth) => truth.to_string(),
-        Value::List(_) => return Err(TemplateError::kind("unhashable type: 'list'")),
-        Value::Map(_) => return Err(TemplateError::kind("unhashable type: 'dict'")),
         Value::Set(_) => return Err(TemplateError::kind("unhashable type: 'set'")),
+        Value::List(_) | Value::Map(_) | Value::View(_) | Value::Stream(_) | Value::Ordering(_) => {
+            let key = datum(machine, key.clone())?;
+            let message = format!("unhashable type: '{}'", python::type_name(&key));
+            return Err(TemplateError::kind(message));
+        }
         other => print::text(other),
     })
 }
