@@ -101,6 +101,7 @@ impl Registry {
                     update_policy: &filled(&declaration.update_policy, &policy.properties),
                 };
                 self.check_beyond_schema(&looked, declaration, &early.properties)
+                    .and_then(|()| self.validate_group(&looked, budget))
             }
             None => {
                 let parameters = nested::parameters(&early.schema, &early.properties);

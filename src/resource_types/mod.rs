@@ -9,6 +9,7 @@ pub mod driver;
 mod early;
 pub(crate) mod environment_dir;
 mod finders;
+mod groups;
 mod implicit;
 mod nested;
 pub(crate) mod python;

@@ -232,7 +232,7 @@ impl TypeLookup for Registry {
         attribute == "show"
             || self
                 .schema(type_name)
-                .is_some_and(|schema| schema.attributes.contains_key(attribute))
+                .is_some_and(|it| it.any_attribute || it.attributes.contains_key(attribute))
     }
 
     fn type_names(&self) -> Vec<String> {

@@ -42,6 +42,9 @@ pub struct Declaration {
     pub update_policy: Properties,
     #[serde(default)]
     pub attributes: IndexMap<String, AttributeSchema>,
+    /// Any name may be asked for as an attribute: what there is shows when the resource is made.
+    #[serde(default)]
+    pub any_attribute: bool,
     /// Older names of properties, and names that stand for ids.
     #[serde(default)]
     pub translation: Vec<Translation>,

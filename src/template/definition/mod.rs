@@ -139,6 +139,11 @@ impl StackDefinition {
         self.providers.get(name.as_str()).map(Arc::as_ref)
     }
 
+    /// Whether something stands behind a type's name in this stack.
+    pub(crate) fn has_type(&self, type_name: &str, types: &dyn TypeLookup) -> bool {
+        self.environment.registry.find(type_name, "", types, None).is_some()
+    }
+
     /// Whether it is a nested stack's.
     pub fn is_nested(&self) -> bool {
         self.depth > 0
