@@ -134,8 +134,11 @@ fn plain(value: Datum) -> Datum {
             map([("!float", python::float_text(number).as_str().into())])
         }
         Datum::List(items) => Datum::List(items.into_iter().map(plain).collect()),
-        Datum::Map(entries) => {
-            Datum::Map(entries.into_iter().map(|(key, value)| (key, plain(value))).collect())
+        Datum::Map(mut entries) => {
+            for value in entries.values_mut() {
+                *value = plain(std::mem::replace(value, Datum::Null));
+            }
+            Datum::Map(entries)
         }
         other => other,
     }

@@ -167,8 +167,13 @@ fn write_json(out: &mut String, value: &Datum, sorted: bool) {
 }
 
 fn write_json_text(out: &mut String, text: &str) {
+    let is_plain = |c: char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\');
     out.push('"');
-    for c in text.chars() {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| !is_plain(c)) {
+        out.push_str(&rest[..at]);
+        let Some(c) = rest[at..].chars().next() else { break };
+        rest = &rest[at + c.len_utf8()..];
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -177,7 +182,6 @@ fn write_json_text(out: &mut String, text: &str) {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(c),
             other => {
                 for unit in other.encode_utf16(&mut [0; 2]) {
                     let _ = write!(out, "\\u{unit:04x}");
@@ -185,6 +189,7 @@ fn write_json_text(out: &mut String, text: &str) {
             }
         }
     }
+    out.push_str(rest);
     out.push('"');
 }
 

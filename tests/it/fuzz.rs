@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hearth::resource_types::Registry;
-use serde_json::json;
+use hearth::template::yaml_text;
+use serde_json::{Value, json};
 
 #[path = "../../fuzz/resolve_input.rs"]
 mod resolve_input;
@@ -240,7 +241,7 @@ fn mutated(corpus: &[String], chance: &mut Chance) -> String {
     chars.into_iter().collect()
 }
 
-/// The templates among the data of the tests, with their environments.
+/// The templates among the data of the tests, those in files with their environments.
 fn corpus() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/template");
     let mut paths: Vec<_> = ["resolve", "diagnose"]
@@ -260,7 +261,19 @@ fn corpus() -> Vec<String> {
             false => read(template),
         }
     };
-    templates.iter().map(|template| text(template)).collect()
+    let mut corpus: Vec<String> = templates.iter().map(|template| text(template)).collect();
+    let mut cases: Vec<_> =
+        std::fs::read_dir(root.join("cases")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    for line in
+        cases.iter().flat_map(|path| read(path).lines().map(str::to_owned).collect::<Vec<_>>())
+    {
+        let case: Value = serde_json::from_str(&line).unwrap();
+        let template = &case["template"];
+        corpus.push(template.as_str().map_or_else(|| yaml_text(template), str::to_owned));
+    }
+    corpus.retain(|text| !text.is_empty());
+    corpus
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test has no settings of its own")]

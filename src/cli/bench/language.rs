@@ -128,7 +128,7 @@ fn large() -> Result<String, BenchError> {
     let mut text = "heat_template_version: 2018-08-31\nparameters:\n  p: { type: string, default: \
                     v }\nresources:\n"
         .to_owned();
-    let padding = "x".repeat(TEMPLATE_SIZE_MAX_BYTES / RESOURCES_MAX - 380);
+    let padding = "x".repeat(TEMPLATE_SIZE_MAX_BYTES / RESOURCES_MAX - 390);
     for number in 0..RESOURCES_MAX {
         let before = number.saturating_sub(1);
         let value = match number {
