@@ -1,10 +1,11 @@
 //! Custom constraints that need nothing but the value.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use serde_json::Value;
 
+use super::cron;
 use crate::resource_types::python;
 
 /// The longest name in DNS, and the longest of its parts.
@@ -27,13 +28,23 @@ pub(super) fn check(name: &str, value: &Value, now: DateTime<Utc>) -> Option<Res
         },
         "net_cidr" => net_cidr(&python::text(value)),
         "ip_or_cidr" => match text {
-            Some(text) if text.contains('/') => net_cidr(text),
-            Some(text) if text.parse::<IpAddr>().is_ok() => Ok(()),
-            Some(text) => Err(format!("'{text}' is not a valid IP address")),
+            Some(text) if text.contains('/') => match network(text) {
+                Some(_) => Ok(()),
+                None => Err(format!("'{text}' is not a valid IP subnet")),
+            },
+            Some(text) => address(text),
             None => Err(format!("{} is not a valid IP or CIDR", python::text(value))),
         },
-        "dns_name" | "rel_dns_name" | "dns_domain" | "json_string" | "expiration" if is_empty => {
+        "dns_name" | "rel_dns_name" | "dns_domain" | "json_string" | "expiration"
+        | "cron_expression" | "timezone"
+            if is_empty =>
+        {
             Ok(())
+        }
+        "cron_expression" => cron::check(&python::text(value))
+            .map_err(|reason| format!("Invalid CRON expression: {reason}")),
+        "timezone" => {
+            timezone(&python::text(value)).map_err(|reason| format!("Invalid timezone: {reason}"))
         }
         "dns_name" => dns_name(&python::text(value)),
         "rel_dns_name" => relative_dns_name(&python::text(value)),
@@ -86,25 +97,62 @@ fn is_mac(text: &str) -> bool {
 
 /// An address, a slash and the length of its prefix; bits behind the prefix may be set in both
 /// versions, as Neutron itself decides about them.
+fn network(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, prefix) = text.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    let length = prefix.parse().ok().filter(|length| *length <= bits)?;
+    Some((address, length))
+}
+
 fn net_cidr(text: &str) -> Result<(), String> {
-    let invalid = || format!("Invalid net cidr invalid IPNetwork {text} ");
-    let Some((address, prefix)) = text.split_once('/') else {
-        return match text.parse::<IpAddr>() {
-            Ok(address) => {
-                let bits = if address.is_ipv4() { 32 } else { 128 };
-                Err(format!(
-                    "'{text}' isn't a recognized IP subnet cidr, '{text}/{bits}' is recommended"
-                ))
-            }
-            Err(_) => Err(invalid()),
-        };
-    };
-    let address: IpAddr = address.parse().map_err(|_| invalid())?;
-    let bits: u8 = if address.is_ipv4() { 32 } else { 128 };
-    match prefix.parse::<u8>() {
-        Ok(length) if length <= bits => Ok(()),
-        _ => Err(invalid()),
+    if network(text).is_some() {
+        return Ok(());
     }
+    // What netaddr reads, and Neutron does not take: no prefix, a mask, an address cut short.
+    let (address, prefix) = text.split_once('/').unwrap_or((text, "32"));
+    let is_short = (1..4).contains(&address.split('.').count())
+        && address.split('.').all(|octet| octet.parse::<u8>().is_ok());
+    let is_mask = prefix.parse::<Ipv4Addr>().is_ok();
+    let is_length = prefix.parse::<u8>().is_ok_and(|length| length <= 32);
+    let is_read = (is_short || address.parse::<IpAddr>().is_ok()) && (is_mask || is_length);
+    match is_read {
+        true => Err(format!("'{text}' is not a valid IP subnet")),
+        false => Err(format!("Invalid net cidr invalid IPNetwork {text} ")),
+    }
+}
+
+fn address(text: &str) -> Result<(), String> {
+    if text.parse::<IpAddr>().is_ok() {
+        return Ok(());
+    }
+    let octets: Vec<&str> = text.split('.').collect();
+    let stripped: Vec<&str> = octets
+        .iter()
+        .map(|octet| match octet.trim_start_matches('0') {
+            "" if !octet.is_empty() => "0",
+            digits => digits,
+        })
+        .collect();
+    match stripped.join(".").parse::<Ipv4Addr>() {
+        Ok(plain) => {
+            Err(format!("'{text}' is not an accepted IP address, '{plain}' is recommended"))
+        }
+        Err(_) => Err(format!("'{text}' is not a valid IP address")),
+    }
+}
+
+/// The time zones of the IANA database, a name a line, sorted.
+const TIMEZONES: &str = include_str!("timezones.txt");
+
+fn timezone(name: &str) -> Result<(), String> {
+    if TIMEZONES.lines().any(|known| known == name) {
+        return Ok(());
+    }
+    if name.starts_with('/') {
+        return Err(format!("ZoneInfo keys may not be absolute paths, got: {name}"));
+    }
+    Err(python::repr(&format!("No time zone found with key {name}").into()))
 }
 
 fn relative_dns_name(name: &str) -> Result<(), String> {
@@ -177,30 +225,16 @@ mod tests {
 
     #[test]
     fn values_are_taken_and_refused_as_heat_takes_and_refuses_them() {
-        let now = DateTime::UNIX_EPOCH;
-        let cases = json!({
-            "dns_domain": [["a.b", false], ["a.b.", true], ["", true]],
-            "dns_name": [["a.b", true], ["a.b.", true], ["a", true], ["-a", false], ["a-", false],
-                ["a_b", false], ["1.2", true], ["1.2.", false], ["a.1", true], ["", true],
-                ["A.B", false], ["a..b", false], [".", false]],
-            "expiration": [["x", false], ["2100-01-01T00:00:00Z", true], ["", true]],
-            "ip_addr": [["1.2.3.4", true], ["01.2.3.4", false], ["1.2.3", false],
-                [" 1.2.3.4", false], ["::1", true], ["fe80::1%eth0", false], [5, false], ["", false]],
-            "ip_or_cidr": [["1.2.3.4", true], ["1.2.3.4/24", true], ["1.2.3.0/24", true],
-                ["x", false], ["::1", true], ["::/0", true]],
-            "iso_8601": [["2020-01-01", true], ["2020-01-01T00:00:00Z", true], ["2020", true],
-                ["x", false], ["2020-01-01T00:00:00+02:00", true], ["2020-01-01 00:00", true]],
-            "json_string": [["{}", true], ["x", false], ["", true], ["1", true]],
-            "mac_addr": [["00:11:22:33:44:55", true], ["00-11-22-33-44-55", true],
-                ["001122334455", true], ["0011.2233.4455", true], ["x", false],
-                ["00:11:22:33:44", false]],
-            "net_cidr": [["10.0.0.0/24", true], ["10.0.0.1/24", true], ["10/8", false],
-                ["10.0.0.0", false], ["::/64", true], ["fe80::1/64", true], ["x", false]],
-        });
+        let now = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+        let text = include_str!("../../../tests/data/constraints/probes.json");
+        let cases: Value = serde_json::from_str(text).unwrap();
         for (name, cases) in cases.as_object().unwrap() {
             for case in cases.as_array().unwrap() {
-                let holds = check(name, &case[0], now).unwrap().is_ok();
-                assert_eq!(json!(holds), case[1], "{name} {}", case[0]);
+                let held = check(name, &case[0], now).unwrap();
+                assert_eq!(json!(held.is_ok()), case[1], "{name} {}", case[0]);
+                if let Some(reason) = case.get(2) {
+                    assert_eq!(held.unwrap_err(), reason.as_str().unwrap(), "{name}");
+                }
             }
         }
     }

@@ -1,4 +1,5 @@
 //! Custom constraints on properties and parameters, looked up by name.
 
+mod cron;
 pub(crate) mod custom;
 mod local;
