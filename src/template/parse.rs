@@ -19,12 +19,12 @@ pub(crate) fn parse(
     let form = match &node.form {
         Form::Map(map) => {
             if let Some((name, args)) = map.first().filter(|_| map.len() == 1)
-                && let Some(kind) = table::lookup(scope.version, position, name)
+                && let Some(found) = table::lookup(scope.version, position, name)
             {
                 let length = path.len();
                 path.push('.');
                 path.push_str(name);
-                let call = call(name, args, kind, position, scope, path);
+                let call = call(name, args, found, position, scope, path);
                 let call = call.map_err(|error| in_path(error, path).placed(args.key_place));
                 path.truncate(length);
                 return Ok(Node::at(node, Form::Call(call?)));
@@ -57,7 +57,7 @@ pub(crate) fn parse(
 fn call(
     name: &str,
     args: &Node,
-    kind: Kind,
+    (kind, class): table::Found,
     position: Position,
     scope: &Scope<'_>,
     path: &mut String,
@@ -65,16 +65,16 @@ fn call(
     match kind {
         Kind::Plain(make) => {
             let args = parse(args, position, scope, path)?;
-            make(Call { name: name.to_owned(), args })
+            make(Call { name: name.to_owned(), class, args })
         }
         Kind::Scoped(make) => {
             let args = parse(args, position, scope, path)?;
-            make(Call { name: name.to_owned(), args }, scope)
+            make(Call { name: name.to_owned(), class, args }, scope)
         }
-        Kind::If { nullable } => if_::parse(name, args, nullable, scope, path),
+        Kind::If { nullable } => if_::parse(name, class, args, nullable, scope, path),
         Kind::Removed => {
             let args = parse(args, position, scope, path)?;
-            invalid::removed(Call { name: name.to_owned(), args })
+            invalid::removed(Call { name: name.to_owned(), class, args })
         }
     }
 }

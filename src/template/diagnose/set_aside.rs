@@ -32,7 +32,8 @@ impl Function for SetAside {
 /// What takes the place of a node.
 pub(super) fn form() -> Form {
     static CALL: LazyLock<Arc<dyn Function>> = LazyLock::new(|| {
-        Arc::new(SetAside(Call { name: "set aside".to_owned(), args: Node::default() }))
+        let call = Call { name: "set aside".to_owned(), class: "SetAside", args: Node::default() };
+        Arc::new(SetAside(call))
     });
     Form::Call(Arc::clone(&CALL))
 }

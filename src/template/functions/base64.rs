@@ -19,10 +19,6 @@ impl Function for Base64 {
         &self.0
     }
 
-    fn class_name(&self) -> &'static str {
-        "Base64"
-    }
-
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         match scope.args(self)? {
             Datum::Text(text) => Ok(Some(Datum::Text(text))),

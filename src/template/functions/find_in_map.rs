@@ -26,10 +26,6 @@ impl Function for FindInMap {
         &self.0
     }
 
-    fn class_name(&self) -> &'static str {
-        "FindInMap"
-    }
-
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let Some([mapping, key, value]) = self.args().as_list() else {
             return Ok(Some(Datum::Null));

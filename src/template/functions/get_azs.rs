@@ -20,10 +20,6 @@ impl Function for GetAzs {
         &self.0
     }
 
-    fn class_name(&self) -> &'static str {
-        "GetAZs"
-    }
-
     fn resolve(&self, _scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         Ok(Some(Datum::List(vec![Datum::from("nova")])))
     }

@@ -17,6 +17,7 @@ struct If(Call);
 /// Chooses and parses. `nullable`: the third argument may be missing.
 pub(crate) fn parse(
     name: &str,
+    class: &'static str,
     args: &Node,
     nullable: bool,
     scope: &Scope<'_>,
@@ -38,7 +39,7 @@ pub(crate) fn parse(
     let holds = scope.holds(&walk::resolve(&condition, scope)?)?;
     let chosen = if holds { then } else { otherwise };
     let args = parse::parse(chosen, Position::Value, scope, path)?;
-    Ok(Arc::new(If(Call { name: name.to_owned(), args })))
+    Ok(Arc::new(If(Call { name: name.to_owned(), class, args })))
 }
 
 impl Function for If {

@@ -71,10 +71,6 @@ impl Function for MemberListToMap {
         &self.call
     }
 
-    fn class_name(&self) -> &'static str {
-        "MemberListToMap"
-    }
-
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let Some([_, _, list]) = self.args().as_list() else { return Ok(Some(Datum::Null)) };
         let members = members(walk::resolve(list, scope)?)?;

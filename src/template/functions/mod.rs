@@ -52,6 +52,8 @@ pub(crate) use get_attr::select;
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) name: String,
+    /// Heat's name of the class, which some errors show.
+    pub(crate) class: &'static str,
     pub(crate) args: Node,
 }
 
@@ -95,11 +97,6 @@ pub(crate) trait Function: fmt::Debug + Send + Sync {
     /// The name as written.
     fn name(&self) -> &str {
         &self.call().name
-    }
-
-    /// The name of the class that Heat has for it, which some of its errors show.
-    fn class_name(&self) -> &'static str {
-        "Function"
     }
 
     /// The parsed arguments.
@@ -194,7 +191,7 @@ fn unpack(args: &Node, count: usize) -> Outcome<Vec<Node>> {
 /// `type(node).__name__` of arguments as they are parsed; of a call, Heat's name of its class.
 fn type_name(node: &Node) -> &'static str {
     match &node.form {
-        Form::Call(call) => call.class_name(),
+        Form::Call(call) => call.call().class,
         _ => super::parse::type_name(node),
     }
 }

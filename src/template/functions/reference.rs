@@ -15,7 +15,9 @@ struct ParameterReference(Call);
 /// Parses a call; what it refers to is decided here.
 pub(super) fn parse(call: Call, scope: &Scope<'_>) -> Outcome<Arc<dyn Function>> {
     match &call.args.form {
-        Form::Text(name) if scope.resources.contains_key(name) => get_resource::parse(call),
+        Form::Text(name) if scope.resources.contains_key(name) => {
+            get_resource::parse(Call { class: "GetResource", ..call })
+        }
         Form::List(_) | Form::Map(_) | Form::Call(_) => {
             let message = format!("unhashable type: '{}'", type_name(&call.args));
             Err(TemplateError::kind(message))
@@ -32,10 +34,6 @@ pub(super) fn parse_parameter(call: Call) -> Outcome<Arc<dyn Function>> {
 impl Function for ParameterReference {
     fn call(&self) -> &Call {
         &self.0
-    }
-
-    fn class_name(&self) -> &'static str {
-        "ParamRef"
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {

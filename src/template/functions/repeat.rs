@@ -182,7 +182,10 @@ fn replace_text(text: &str, chosen: &[(&str, &Datum)], scope: &Scope<'_>) -> Out
     let mut text = text.to_owned();
     for (placeholder, value) in chosen {
         let Datum::Text(value) = value else {
-            let kind = python::type_name(value);
+            let kind = match value {
+                Datum::Null => "None",
+                other => python::type_name(other),
+            };
             let message = format!("replace() argument 2 must be str, not {kind}");
             return Err(TemplateError::kind(message));
         };

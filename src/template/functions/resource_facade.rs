@@ -76,10 +76,6 @@ impl Function for ResourceFacade {
         &self.call
     }
 
-    fn class_name(&self) -> &'static str {
-        "ResourceFacade"
-    }
-
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let Some(field) = self.field(&scope.args(self)?) else { return Ok(Some(Datum::Null)) };
         let Some(facade) = scope.facade else {

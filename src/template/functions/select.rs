@@ -46,10 +46,6 @@ impl Function for Select {
         &self.0
     }
 
-    fn class_name(&self) -> &'static str {
-        "Select"
-    }
-
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let name = self.name();
         let absent = || Datum::Text(String::new());

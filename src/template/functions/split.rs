@@ -30,10 +30,6 @@ impl Function for Split {
         &self.0
     }
 
-    fn class_name(&self) -> &'static str {
-        "Split"
-    }
-
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let name = self.name();
         let Some([delimiter, text]) = self.args().as_list() else { return Ok(Some(Datum::Null)) };
