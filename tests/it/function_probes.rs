@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hearth::model::{Refusal, ResourceName};
+use hearth::resource_types::Registry;
 use hearth::template::{
-    PseudoParameters, ResourceValues, StackDefinition, StackSource, TypeLookup, template_functions,
+    PseudoParameters, ResourceValues, StackDefinition, StackSource, template_functions,
     template_versions,
 };
 use serde::Deserialize;
@@ -44,16 +45,6 @@ enum Stage {
 /// Two resources, of which one is there.
 struct Resources;
 
-impl TypeLookup for Resources {
-    fn exists(&self, _type_name: &str) -> bool {
-        true
-    }
-
-    fn has_attribute(&self, _type_name: &str, attribute: &str) -> bool {
-        attribute == "output"
-    }
-}
-
 impl ResourceValues for Resources {
     fn reference(&self, name: &ResourceName) -> Option<Value> {
         (name.as_str() == "server").then(|| "srv-ref".into())
@@ -71,12 +62,13 @@ impl ResourceValues for Resources {
 #[test]
 fn every_function_does_what_heats_does() {
     let text = std::fs::read_to_string(data("probes.jsonl")).unwrap();
+    let registry = Registry::built_in().unwrap();
     let mut wrong = Vec::new();
     let mut count = 0;
     for line in text.lines() {
         count += 1;
         let probe: Probe = serde_json::from_str(line).unwrap();
-        if let Err(difference) = probe.check() {
+        if let Err(difference) = probe.check(&registry) {
             wrong.push(format!("{line}\n    {difference}"));
         }
     }
@@ -137,7 +129,7 @@ impl Probe {
         Value::Object(template)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, registry: &Registry) -> Result<(), String> {
         let source = StackSource {
             template: self.template(),
             files: [("f.txt".to_owned(), "file body".to_owned())].into(),
@@ -149,7 +141,8 @@ impl Probe {
             project_id: "p1".into(),
             facade: None,
         };
-        let loaded = StackDefinition::load(&source, &stack, &Resources);
+        let loaded = StackDefinition::load(&source, &stack, registry)
+            .and_then(|definition| registry.validate(&definition).map(|()| definition));
         let is_condition = self.context == "condition";
         if self.stage != Stage::Resolve || (is_condition && !self.error.is_empty()) {
             let Err(refusal) = loaded else { return Err("is accepted".into()) };

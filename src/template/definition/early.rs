@@ -43,7 +43,7 @@ impl StackDefinition {
     fn all_given(&self, name: &ResourceName, node: &Node) -> Outcome<AllGiven> {
         if let Form::Call(call) = &node.form {
             // Heat cannot look into a call for names, and says so of the resource as a whole.
-            let message = format!("'{}' object is not iterable", call.class_name());
+            let message = format!("'{}' object is not iterable", call.call().class);
             let resources = self.version.dialect.sections.resources;
             return Err(TemplateError::validation(message)
                 .headed("TypeError")

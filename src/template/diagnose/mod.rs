@@ -348,7 +348,7 @@ fn written_path(root: &Node, error: &TemplateError) -> String {
     }
     // A circle is told of at the first of its resources.
     let circle = error.message.strip_prefix("Circular Dependency Found: {");
-    let first = circle.and_then(|rest| rest.split(": {").next());
+    let first = circle.and_then(|rest| rest.split('"').nth(1));
     let section = dialect::of(root).sections.resources;
     first.map(|name| format!("{section}.{name}")).unwrap_or_default()
 }
