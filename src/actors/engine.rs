@@ -25,7 +25,7 @@ use crate::events::{StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, Refusal, ResourceId, ResourceName, StackId, StackName};
 use crate::openstack::Cloud;
 use crate::resource_types::Registry;
-use crate::template::{StackDefinition, StackSource};
+use crate::template::StackSource;
 
 /// What the engine is made of.
 pub struct EngineParts {
@@ -196,11 +196,6 @@ impl Engine {
         let command = || ResourceCommand::Mark { healthy, reason: reason.to_owned() };
         let receipt = self.ask_resource(stack, who, name, command).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
-    }
-
-    /// Refuses a definition whose resources require one another in a circle.
-    pub fn check_graph(&self, definition: &StackDefinition) -> Result<(), Refusal> {
-        definition::dependencies(&self.services, definition).map(|_| ())
     }
 
     /// What a create would make; nothing is written.

@@ -49,12 +49,13 @@ impl Looked<'_> {
 
 impl Registry {
     /// All that is wrong with a resource, in the order in which Heat meets it: it refuses with the
-    /// first. What takes anything, and what exists already, is never wrong.
+    /// first. What takes anything, and what exists already, is never wrong. Without a budget
+    /// nothing is asked that goes beyond the schema.
     pub(super) fn problems(
         &self,
         definition: &StackDefinition,
         name: &ResourceName,
-        budget: &mut Budget,
+        budget: Option<&mut Budget>,
     ) -> Vec<TemplateError> {
         let Some(declared) = definition.resources().get(name) else { return Vec::new() };
         if declared.external_id.is_some() {
@@ -88,9 +89,7 @@ impl Registry {
         };
         problems.extend(policy.problems);
         problems.extend(early.problems);
-        if !problems.is_empty() {
-            return problems;
-        }
+        let Some(budget) = budget.filter(|_| problems.is_empty()) else { return problems };
         let checked = match declaration {
             Some(declaration) => {
                 let looked = Looked {
@@ -150,7 +149,7 @@ impl Registry {
     }
 
     /// Reads the properties of a resource whose type is a template.
-    fn early_of_template(
+    pub(super) fn early_of_template(
         &self,
         definition: &StackDefinition,
         name: &ResourceName,
@@ -216,8 +215,8 @@ impl<'a> Early<'a> {
             let (properties, unknown) = (JsonMap::new(), Vec::new());
             return Self { schema, properties, problems: errors, unknown };
         }
-        // A nested stack is only looked at: no value is wrong in it.
-        let strictness = match definition.is_nested() {
+        // In what is only looked at no value is wrong.
+        let strictness = match definition.is_without_values() {
             true => Strictness::NamesAlone,
             false => Strictness::Strict,
         };

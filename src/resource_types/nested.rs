@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::python;
 use super::registry::Registry;
 use super::schema::{Kind, Properties, PropertySchema};
-use crate::model::{JsonMap, ResourceName};
+use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{
     Behind, NestedTemplate, Outcome, Provider, ProviderKind, Reading, StackDefinition,
     TemplateError, Values,
@@ -132,6 +132,36 @@ impl Registry {
         });
         let url = provider.map_or("nested_stack", Provider::template_name);
         validated.map_err(|error| error.within(["resources".to_owned(), format!("{name}<{url}>")]))
+    }
+
+    /// The parameters of nested stacks by resource, with those of the stacks within them.
+    pub fn nested_parameters(&self, definition: &StackDefinition) -> Result<JsonMap, Refusal> {
+        self.parameters_within(definition, &mut Budget::default()).map_err(Refusal::from)
+    }
+
+    fn parameters_within(
+        &self,
+        definition: &StackDefinition,
+        budget: &mut Budget,
+    ) -> Outcome<JsonMap> {
+        let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
+        let mut shown = JsonMap::new();
+        for (name, resource) in definition.resources() {
+            let Some(provider) = definition.provider(name) else { continue };
+            if let Some(problem) = provider.problem() {
+                return Err(TemplateError::validation(problem));
+            }
+            budget.spend(provider.text_bytes())?;
+            let early = self.early_of_template(definition, name, Some(provider));
+            let parameters = parameters(&early.schema, &early.properties)?;
+            let template = NestedTemplate::Provider;
+            let child = definition.child(name, &template, parameters, self, reading)?;
+            let within = self.parameters_within(&child, budget)?;
+            let mut body = child.parameters_body(within);
+            body.insert("Type".to_owned(), resource.declared_type.as_str().into());
+            shown.insert(name.to_string(), body.into());
+        }
+        Ok(shown)
     }
 
     /// Checks that a template can stand for a type that exists without it.

@@ -6,11 +6,11 @@ use super::constraints::custom::{self, CustomError};
 use super::nested::Budget;
 use super::reading::Problem;
 use super::registry::Registry;
-use crate::graph::build;
 use crate::graph::steps::{Declared, RejectCycles};
+use crate::graph::{Dependencies, build};
 use crate::model::{Refusal, ResourceName};
 use crate::openstack::Session;
-use crate::template::{Outcome, StackDefinition};
+use crate::template::{Outcome, StackDefinition, TemplateError, TypeLookup};
 
 impl Registry {
     /// Checks what needs no cloud: every resource by the schema and the rules of its type, with
@@ -26,7 +26,7 @@ impl Registry {
         let mut found = Vec::new();
         for name in definition.resources().keys() {
             let path = definition.path_of(name, "").into_iter().take(2);
-            for error in self.problems(definition, name, &mut budget) {
+            for error in self.problems(definition, name, Some(&mut budget)) {
                 let is_placed = !error.path.is_empty();
                 let error = if is_placed { error } else { error.in_path(path.clone()) };
                 found.push(Refusal::from(error));
@@ -35,14 +35,42 @@ impl Registry {
         found
     }
 
+    /// Checks what a template alone decides, as in a request that only asks whether it holds
+    /// together: names of properties and calls, but no values and nothing that a type checks
+    /// itself.
+    pub fn validate_template(&self, definition: &StackDefinition) -> Result<(), Refusal> {
+        let checked = self.validate_written(definition);
+        checked.map_err(TemplateError::of_validation)
+    }
+
+    fn validate_written(&self, definition: &StackDefinition) -> Outcome<()> {
+        let graph = self.graph(definition)?;
+        for name in graph.in_order() {
+            let resource = &definition.resources()[name];
+            if resource.external_id.is_none() && self.takes_anything(&resource.type_name) {
+                // Its calls are looked at all the same.
+                definition.check_calls(name.as_str(), self)?;
+            }
+            if let Some(problem) = self.problems(definition, name, None).into_iter().next() {
+                return Err(problem);
+            }
+        }
+        definition.check_outputs(self)
+    }
+
+    /// What the template itself says of dependencies.
+    fn graph(&self, definition: &StackDefinition) -> Outcome<Dependencies> {
+        let names = definition.resources().keys().cloned();
+        let shown = |name: &ResourceName| self.shown(definition, name);
+        Ok(build(names, &[&Declared(definition), &RejectCycles(&shown)])?)
+    }
+
     pub(super) fn validate_stack(
         &self,
         definition: &StackDefinition,
         budget: &mut Budget,
     ) -> Outcome<()> {
-        let names = definition.resources().keys().cloned();
-        let shown = |name: &ResourceName| self.shown(definition, name);
-        let graph = build(names, &[&Declared(definition), &RejectCycles(&shown)])?;
+        let graph = self.graph(definition)?;
         let mut seen = HashSet::new();
         for name in graph.in_order() {
             let is_made_of_template = definition.provider(name).is_some();
@@ -50,7 +78,8 @@ impl Registry {
             if is_made_of_template && !seen.insert(definition.written(name)) {
                 continue;
             }
-            if let Some(problem) = self.problems(definition, name, budget).into_iter().next() {
+            let problems = self.problems(definition, name, Some(&mut *budget));
+            if let Some(problem) = problems.into_iter().next() {
                 return Err(problem);
             }
         }

@@ -110,6 +110,15 @@ impl TemplateError {
         }
     }
 
+    /// The refusal of a template that is only looked at: what does not hold together is a bad
+    /// request there.
+    pub(crate) fn of_validation(self) -> Refusal {
+        match self.class.as_ref() {
+            "StackValidationFailed" => Refusal::new("HTTPBadRequest", self.text()),
+            _ => self.into(),
+        }
+    }
+
     /// With its place in the text, unless it knows a nearer one.
     pub(crate) fn placed(mut self, place: Place) -> Self {
         if place.line > 0 {

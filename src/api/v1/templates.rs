@@ -9,6 +9,7 @@ use super::{Answer, State, answer};
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
+use crate::model::JsonMap;
 use crate::template::{
     PseudoParameters, StackDefinition, StackSource, template_functions, template_versions,
 };
@@ -27,9 +28,12 @@ pub(in crate::api) async fn validate(
 ) -> Answer {
     context.require("stacks:validate_template")?;
     let params = Params::of(&request);
-    params.boolean("show_nested")?;
-    let ignored = params.one("ignore_errors").into_iter().flat_map(|codes| codes.split(','));
-    if let Some(unknown) = ignored.into_iter().find(|code| *code != IGNORABLE_ERROR) {
+    let with_nested = params.boolean("show_nested")?.unwrap_or(false);
+    let codes = params.one("ignore_errors").into_iter().flat_map(|codes| codes.split(','));
+    let unknown: Vec<String> =
+        codes.filter(|code| *code != IGNORABLE_ERROR).map(|code| format!("'{code}'")).collect();
+    if !unknown.is_empty() {
+        let unknown = unknown.join(", ");
         return Err(Fault::bad_request(format!("Invalid codes in ignore_errors : [{unknown}]")));
     }
     let sent = Sent::read(&state, &body.required()?)?;
@@ -50,8 +54,12 @@ pub(in crate::api) async fn validate(
     };
     let types = state.registry.as_ref();
     let definition = StackDefinition::load_without_values(&source, &pseudo, types)?;
-    state.engine.check_graph(&definition)?;
-    answer(&definition.validation_body())
+    types.validate_template(&definition)?;
+    let nested = match with_nested {
+        true => types.nested_parameters(&definition)?,
+        false => JsonMap::new(),
+    };
+    answer(&definition.validation_body(nested))
 }
 
 pub(in crate::api) async fn versions(context: Context) -> Answer {

@@ -84,23 +84,14 @@ impl StackDefinition {
         Ok(Self::read(source, pseudo, types, reading)?)
     }
 
-    /// Reads a template that is only looked at: parameters need no values. What does not hold
-    /// together is a bad request here.
+    /// Reads a template that is only looked at: parameters need no values.
     pub fn load_without_values(
         source: &StackSource,
         pseudo: &PseudoParameters,
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
         let reading = Reading { resources_max: RESOURCES_MAX, values: Values::Unchecked };
-        let definition = Self::read(source, pseudo, types, reading);
-        let checked = definition.and_then(|definition| {
-            definition.check(types)?;
-            Ok(definition)
-        });
-        checked.map_err(|error| match error.class.as_ref() {
-            "StackValidationFailed" => Refusal::new("HTTPBadRequest", error.text()),
-            _ => error.into(),
-        })
+        Self::read(source, pseudo, types, reading).map_err(TemplateError::of_validation)
     }
 
     /// Reads, up to the checks of single resources and outputs.

@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName, Secret};
 use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
 use crate::template::dialect::ResourceKeys;
-use crate::template::environment::Environment;
 use crate::template::environment::registry::Found;
+use crate::template::environment::{Environment, registry};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::functions::Scope;
 use crate::template::node::Node;
@@ -144,9 +144,9 @@ impl StackDefinition {
         self.environment.registry.find(type_name, "", types, None).is_some()
     }
 
-    /// Whether it is a nested stack's.
-    pub fn is_nested(&self) -> bool {
-        self.depth > 0
+    /// Whether it is only looked at: parameters need no values, and no value is wrong.
+    pub fn is_without_values(&self) -> bool {
+        self.values == Values::Unchecked
     }
 
     /// A resource as the template has it, without its name.
@@ -301,16 +301,39 @@ impl StackDefinition {
         self.environment.shown(&self.parameters)
     }
 
-    /// The body of a template's validation.
-    pub fn validation_body(&self) -> Value {
-        let mut body = json!({
-            "Description": self.description,
-            "Parameters": shown::schemas(&self.parameters),
-        });
-        if let Some(groups) = self.parameter_groups.as_ref().filter(|groups| !is_empty(groups)) {
-            body["ParameterGroups"] = groups.clone();
+    /// The body of a template's validation; `nested` are the parameters of nested stacks, by
+    /// resource, if there are any.
+    pub fn validation_body(&self, nested: JsonMap) -> Value {
+        let mut body = self.parameters_body(nested);
+        let mut environment = self.environment.as_given();
+        // As in Heat a template that is a type by its own name stands in the registry from then on.
+        let types = self.declared.values().map(|resource| &resource.declared_type);
+        if let Some(registry) = environment["resource_registry"].as_object_mut() {
+            for name in types.filter(|name| registry::is_template(name)) {
+                registry.entry(name.clone()).or_insert_with(|| name.as_str().into());
+            }
         }
-        body["Environment"] = self.environment.as_given();
+        body.insert("Environment".to_owned(), environment);
+        Value::Object(body)
+    }
+
+    /// What the body of a validation says of the parameters of this stack and those within it.
+    pub(crate) fn parameters_body(&self, nested: JsonMap) -> JsonMap {
+        let mut body = JsonMap::new();
+        // Unlike everywhere else it is what the template has, text or not.
+        let description = self.template.get(self.version.dialect.sections.description);
+        let description = match description.filter(|it| Datum::from(*it).is_truthy()) {
+            Some(description) => description.clone(),
+            None => self.description.as_str().into(),
+        };
+        body.insert("Description".to_owned(), description);
+        body.insert("Parameters".to_owned(), shown::schemas(&self.parameters).into());
+        if let Some(groups) = self.parameter_groups.as_ref().filter(|groups| !is_empty(groups)) {
+            body.insert("ParameterGroups".to_owned(), groups.clone());
+        }
+        if !nested.is_empty() {
+            body.insert("NestedParameters".to_owned(), nested.into());
+        }
         body
     }
 
@@ -375,6 +398,8 @@ fn collect_texts(value: &Datum, into: &mut BTreeSet<String>) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::template::{PseudoParameters, StackSource};
 
@@ -448,7 +473,7 @@ outputs:
         let source = StackSource { template: TEMPLATE.into(), ..StackSource::default() };
         let pseudo = PseudoParameters::default();
         let definition = StackDefinition::load_without_values(&source, &pseudo, &AnyType).unwrap();
-        let body = definition.validation_body();
+        let body = definition.validation_body(JsonMap::new());
         assert_eq!(body["Description"], "No description");
         assert_eq!(
             body["Parameters"]["secret"],

@@ -161,7 +161,10 @@ impl Look<'_> {
             let mut is_changed = false;
             let paths: Vec<Told> =
                 errors.into_iter().map(|error| self.about(&root, error)).collect();
-            for one in paths {
+            // A key that was meant to be another may be all that is wrong with what is around it.
+            let is_key = |one: &Told| one.wrong.as_ref().is_some_and(|wrong| wrong.is_key);
+            let has_keys = paths.iter().any(is_key);
+            for one in paths.into_iter().filter(|one| !has_keys || is_key(one)) {
                 let is_open = self.is_open(&root, &one.error);
                 let message = one.error.text();
                 if !is_open && told.insert((tree::shown(&one.path), one.error.place, message)) {
@@ -207,6 +210,10 @@ impl Look<'_> {
             (Some(key), None) => {
                 let path: Path = written.iter().cloned().chain([Step::Key(key)]).collect();
                 if tree::at(root, &path).is_some() { path } else { written }
+            }
+            (None, None) if !written.is_empty() => {
+                let name = wrong.as_ref().map(|wrong| wrong.name.as_str());
+                name.and_then(|name| tree::path_to_text(root, &written, name)).unwrap_or(written)
             }
             (None, Some(place)) => tree::path_below(root, &written, place).unwrap_or(written),
             (None, None) => written,

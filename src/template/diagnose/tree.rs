@@ -52,6 +52,11 @@ pub(super) fn path_below(root: &Node, above: &[Step], place: Place) -> Option<Pa
     below.or_else(|| find(root, &mut Vec::new(), &fits))
 }
 
+/// The first node below a path that is this text.
+pub(super) fn path_to_text(root: &Node, above: &[Step], text: &str) -> Option<Path> {
+    find(at(root, above)?, &mut above.to_vec(), &|node| node.as_text() == Some(text))
+}
+
 /// The entry whose key stands at a place.
 pub(super) fn path_to_key(root: &Node, place: Place) -> Option<Path> {
     find(root, &mut Vec::new(), &|node| node.key_place == place)

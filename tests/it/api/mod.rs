@@ -6,4 +6,5 @@ mod commands;
 mod feed;
 mod reads;
 mod story;
+mod validations;
 mod views;
