@@ -2,6 +2,7 @@
 //! cloud of `clouds.yaml` that `OS_CLOUD` names, or from the `OS_…` variables. What neither says
 //! is the embedded sandbox's.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -30,7 +31,10 @@ pub(super) enum LoginError {
 
 /// Looks at the environment, and at the files that it names.
 pub(super) fn find() -> Result<LoginFound, LoginError> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let texts = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables: HashMap<String, String> = texts.filter(|(_, text)| !text.is_empty()).collect();
+    let variable = |name: &str| variables.get(name).cloned();
     let auth = match variable("OS_CLOUD") {
         None => Value::Null,
         Some(cloud) => of_cloud(&cloud, variable)?,

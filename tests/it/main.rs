@@ -11,6 +11,7 @@ mod environment_dir;
 mod fault_sweep;
 mod function_probes;
 mod fuzz;
+mod generated_cases;
 mod journeys;
 mod layers;
 mod log_commands;
