@@ -80,7 +80,7 @@ fn look(documents: &Documents, registry: &Registry) -> Diagnosis {
 /// What needs all resources at once, and their schemas: everything that is wrong.
 fn findings(registry: &Registry, definition: &StackDefinition) -> Vec<Refusal> {
     let names = definition.resources().keys().cloned();
-    let shown = |name: &ResourceName| name.to_string();
+    let shown = |name: &ResourceName| registry.shown(definition, name);
     let circle = build(names, &[&Declared(definition), &RejectCycles(&shown)]).err();
     circle.into_iter().chain(registry.findings(definition)).collect()
 }

@@ -36,9 +36,15 @@ impl EnvironmentSent<'_> {
     /// Reads the environment. Where files are named they take its place, and what they say of a
     /// parameter goes above what the request says.
     pub fn merge(&self) -> Result<EnvironmentMerged, Refusal> {
-        let root = document::template(self.template)?;
-        let own = schema::read_all(&root, Version::of(&root)?)?;
-        let schemas = merge::all_schemas(self.files, own)?;
+        // A PATCH without a template keeps the one there is, which was read when it came.
+        let schemas = match self.template.is_null() && self.environment_files.is_empty() {
+            true => Default::default(),
+            false => {
+                let root = document::template(self.template)?;
+                let own = schema::read_all(&root, Version::of(&root)?)?;
+                merge::all_schemas(self.files, own)?
+            }
+        };
         if self.environment_files.is_empty() {
             let node = super::read(self.environment)?;
             let environment = match node.to_json() {
