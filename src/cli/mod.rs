@@ -3,6 +3,7 @@
 
 mod bench;
 mod client;
+mod convert;
 pub mod data;
 mod history;
 mod in_order;
@@ -42,6 +43,7 @@ enum Command {
     Sandbox(sandbox::Args),
     Validate(validate::Arguments),
     Resolve(resolve::Arguments),
+    Convert(convert::Arguments),
     History(history::Arguments),
     Rollback(rollback::Arguments),
     Replay(replay::Arguments),
@@ -61,6 +63,7 @@ pub fn main() -> ExitCode {
             Command::Sandbox(args) => sandbox::run(args).await,
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Resolve(arguments) => resolve::run(&arguments),
+            Command::Convert(arguments) => convert::run(&arguments),
             Command::History(arguments) => history::run(arguments).await,
             Command::Rollback(arguments) => rollback::run(arguments).await,
             Command::Replay(arguments) => replay::run(arguments).await,

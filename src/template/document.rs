@@ -63,6 +63,17 @@ pub(super) fn template_map(text: &str, name: &str) -> Outcome<Node> {
     Ok(node)
 }
 
+/// Reads the text of a template in JSON; the error is of Python's reader.
+pub(super) fn json_map(text: &str) -> Outcome<Node> {
+    check_size(text.chars().count())?;
+    let node = json::parse(text).map_err(TemplateError::value)?;
+    if node.as_map().is_none() {
+        let error = TemplateError::value("The template is not a JSON object.");
+        return Err(error.placed(node.place));
+    }
+    Ok(node)
+}
+
 /// Reads the text of an environment; what is wrong with it is a `ValueError`.
 pub(super) fn environment_text(text: &str) -> Outcome<Node> {
     check_size(text.chars().count())?;

@@ -4,6 +4,7 @@
 mod budget;
 mod conditions;
 pub mod constraints;
+mod convert;
 mod definition;
 mod describe;
 mod diagnose;
@@ -36,6 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName};
+pub use convert::{Obstacle, cfn_to_hot, json_to_yaml};
 pub use definition::{AllGiven, Given, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition};
 pub(crate) use definition::{Behind, Reading, Values};
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
 mod api;
+mod convert_cases;
 mod coverage;
 mod crash_process;
 mod crash_sweep;

@@ -47,7 +47,8 @@ const TYPES: [ParameterType; 5] = [
 ];
 
 impl ParameterType {
-    fn of(name: &str, language: Language) -> Option<Self> {
+    /// The type that a language writes so.
+    pub(crate) fn of(name: &str, language: Language) -> Option<Self> {
         TYPES.into_iter().find(|kind| kind.name_in(language) == name)
     }
 

@@ -2,6 +2,7 @@
 
 mod app;
 mod bad_input;
+mod cloudformation;
 mod commands;
 mod feed;
 mod reads;
