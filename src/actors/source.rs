@@ -45,8 +45,7 @@ pub(super) fn encode(
     if let Some(Value::Object(defaults)) = environment.get_mut("parameter_defaults") {
         *defaults = seal_hidden(std::mem::take(defaults), hidden, vault, scope)?;
     }
-    let kept =
-        Kept { template: definition.template().clone(), environment, files: source.files.clone() };
+    let kept = Kept { template: definition.template(), environment, files: source.files.clone() };
     Ok((serde_json::to_vec(&kept).unwrap_or_default(), parameters))
 }
 

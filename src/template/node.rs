@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::functions::Function;
-use super::value::Datum;
+use super::value::{Datum, json_integer};
 
 /// A place in a text, counted from 1; 0 where there is no text (a template sent as an object).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,7 +119,21 @@ impl Node {
 
     /// As JSON.
     pub(crate) fn to_json(&self) -> Value {
-        self.to_datum().to_json()
+        match &self.form {
+            Form::Null | Form::Omitted => Value::Null,
+            Form::Bool(truth) => Value::Bool(*truth),
+            Form::Int(number) => json_integer(*number),
+            Form::Float(number) => Value::from(*number),
+            Form::Text(text) => Value::String(text.clone()),
+            Form::List(items) => Value::Array(items.iter().map(Node::to_json).collect()),
+            Form::Map(map) => {
+                Value::Object(map.iter().map(|(key, node)| (key.clone(), node.to_json())).collect())
+            }
+            Form::Call(call) => {
+                let written = (call.name().to_owned(), call.args().to_json());
+                Value::Object([written].into_iter().collect())
+            }
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The outputs of a template: parsed, checked, resolved one by one, so that one that cannot be
 //! resolved spoils no other.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 
 use super::dialect::Language;
@@ -112,7 +114,7 @@ impl Definition {
     pub(crate) fn check(&self, name: &str, scope: &Scope<'_>) -> Outcome<()> {
         let dialect = scope.version.dialect;
         let mut path =
-            [dialect.sections.outputs, name, dialect.output.value].map(str::to_owned).to_vec();
+            [dialect.sections.outputs, name, dialect.output.value].map(Cow::Borrowed).to_vec();
         walk::check(&self.value, &mut path, scope).map_err(|error| error.placed(self.place))
     }
 }

@@ -8,6 +8,7 @@ use super::functions::table::{self, Position};
 use super::functions::{Call, Function, Kind, Scope, if_, invalid};
 use super::node::{Form, Node};
 use super::python;
+use super::walk::push_index;
 
 /// Parses a node. The path (`resources.a.properties.b`) is for errors; it comes back as it was.
 pub(crate) fn parse(
@@ -43,7 +44,7 @@ pub(crate) fn parse(
             let mut parsed = Vec::with_capacity(items.len());
             for (index, item) in items.iter().enumerate() {
                 let length = path.len();
-                path.push_str(&format!("[{index}]"));
+                push_index(path, index);
                 parsed.push(parse(item, position, scope, path)?);
                 path.truncate(length);
             }

@@ -110,7 +110,7 @@ impl Request {
         merge::merge_files(&mut sections, &names, &files, &schemas)?;
         let environment = Node::from(Datum::Map(sections));
         StackDefinition::of_documents(
-            &root,
+            root,
             &environment,
             Arc::new(files.into()),
             pseudo,

@@ -1,6 +1,7 @@
 //! The resources of a template: their definitions parsed, those whose condition does not hold left
 //! out, and what each requires.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
@@ -297,7 +298,7 @@ impl Definition {
             (keys.update_policy, &self.update_policy),
             (keys.external_id.unwrap_or_default(), &self.external_id),
         ] {
-            let mut path = [dialect.sections.resources, name, section].map(str::to_owned).to_vec();
+            let mut path = [dialect.sections.resources, name, section].map(Cow::Borrowed).to_vec();
             walk::check(node, &mut path, scope)?;
         }
         Ok(())

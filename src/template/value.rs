@@ -74,7 +74,8 @@ pub(crate) fn to_json_map(map: &DatumMap) -> JsonMap {
     map.iter().map(|(key, value)| (key.clone(), value.to_json())).collect()
 }
 
-fn json_integer(number: i128) -> Value {
+/// The number as JSON has it.
+pub(crate) fn json_integer(number: i128) -> Value {
     if let Ok(small) = i64::try_from(number) {
         Value::from(small)
     } else if let Ok(large) = u64::try_from(number) {

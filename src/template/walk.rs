@@ -1,5 +1,8 @@
 //! Walks over parsed nodes: resolving them, checking their calls, finding what they read.
 
+use std::borrow::Cow;
+use std::fmt::Write;
+
 use super::error::{Outcome, TemplateError};
 use super::functions::{Function, Read, Scope};
 use super::node::{Form, Node, Place};
@@ -53,16 +56,20 @@ fn place_of(call: &dyn Function, node: &Node) -> Place {
 }
 
 /// Checks every call below a node; an error has the path to the outermost call that failed.
-pub(crate) fn check(node: &Node, path: &mut Vec<String>, scope: &Scope<'_>) -> Outcome<()> {
+pub(crate) fn check<'n>(
+    node: &'n Node,
+    path: &mut Vec<Cow<'n, str>>,
+    scope: &Scope<'_>,
+) -> Outcome<()> {
     match &node.form {
         Form::Call(call) => call.check(scope).map_err(|error| {
             let place = error.place.unwrap_or(place_of(call.as_ref(), node));
-            let path = path.iter().cloned().chain([call.name().to_owned()]);
+            let path = path.iter().map(|step| step.to_string()).chain([call.name().to_owned()]);
             TemplateError::validation(error.text()).in_path(path).placed(place)
         }),
         Form::Map(map) => {
             for (key, item) in map {
-                path.push(key.clone());
+                path.push(Cow::Borrowed(key));
                 check(item, path, scope)?;
                 path.pop();
             }
@@ -71,9 +78,12 @@ pub(crate) fn check(node: &Node, path: &mut Vec<String>, scope: &Scope<'_>) -> O
         Form::List(items) => {
             let parent = path.pop();
             for (index, item) in items.iter().enumerate() {
-                path.push(format!("{}[{index}]", parent.as_deref().unwrap_or_default()));
-                check(item, path, scope)?;
-                path.pop();
+                if matches!(item.form, Form::Call(_) | Form::List(_) | Form::Map(_)) {
+                    let parent = parent.as_deref().unwrap_or_default();
+                    path.push(Cow::Owned(format!("{parent}[{index}]")));
+                    check(item, path, scope)?;
+                    path.pop();
+                }
             }
             path.extend(parent);
             Ok(())
@@ -85,6 +95,12 @@ pub(crate) fn check(node: &Node, path: &mut Vec<String>, scope: &Scope<'_>) -> O
         | Form::Text(_)
         | Form::Omitted => Ok(()),
     }
+}
+
+/// Adds `[index]` to a path.
+pub(crate) fn push_index(path: &mut String, index: usize) {
+    // Writing to a String cannot fail.
+    let _ = write!(path, "[{index}]");
 }
 
 /// Finds the resources that the calls below a node read. A name that is no resource is an error
@@ -124,7 +140,7 @@ pub(crate) fn reads(
         Form::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 let length = path.len();
-                path.push_str(&format!("[{index}]"));
+                push_index(path, index);
                 reads(item, path, scope, found)?;
                 path.truncate(length);
             }

@@ -40,11 +40,9 @@ impl StackDefinition {
             parameters.iter().map(|(name, value)| (name.clone(), Datum::from(value))).collect();
         let made_from = provider.map(|provider| &provider.entry);
         let environment = self.environment.of_child(resource.as_str(), parameters, made_from)?;
-        let (root, written) = match (template, provider) {
-            (NestedTemplate::Made(template), _) => (Arc::new(template.into()), template.clone()),
-            (NestedTemplate::Provider, Some(provider)) => {
-                (Arc::clone(&provider.root), provider.root.to_json())
-            }
+        let root = match (template, provider) {
+            (NestedTemplate::Made(template), _) => Arc::new(template.into()),
+            (NestedTemplate::Provider, Some(provider)) => Arc::clone(&provider.root),
             (NestedTemplate::Provider, None) => {
                 let message = format!("The resource {resource} is made of no template.");
                 return Err(TemplateError::validation(message));
@@ -53,8 +51,7 @@ impl StackDefinition {
         let stack_name = format!("{}-{resource}", self.pseudo.stack_name);
         check_stack_name(&stack_name)?;
         let parts = Parts {
-            root: &root,
-            template: written,
+            root,
             environment: Env::Ready(Box::new(environment)),
             files: Arc::clone(&self.files),
             pseudo: PseudoParameters {

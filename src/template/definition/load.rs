@@ -46,9 +46,7 @@ pub(crate) enum Values {
 
 /// What a definition is put together from.
 pub(super) struct Parts<'a> {
-    pub(super) root: &'a Node,
-    /// The template as an object.
-    pub(super) template: Value,
+    pub(super) root: Arc<Node>,
     pub(super) environment: Env<'a>,
     pub(super) files: Arc<Files>,
     pub(super) pseudo: PseudoParameters,
@@ -103,17 +101,12 @@ impl StackDefinition {
     ) -> Outcome<StackDefinition> {
         let root = document::template(&source.template)?;
         let environment = environment::read(&Value::Object(source.environment.clone()))?;
-        let template = match &source.template {
-            Value::Object(_) => source.template.clone(),
-            _ => root.to_json(),
-        };
-        Self::assemble(&root, template, &environment, source, pseudo, types, reading)
+        Self::assemble(root, &environment, source, pseudo, types, reading)
     }
 
     /// The same from documents that are read already, which know their places.
     pub(crate) fn assemble(
-        root: &Node,
-        template: Value,
+        root: Node,
         environment: &Node,
         source: &StackSource,
         pseudo: &PseudoParameters,
@@ -121,8 +114,7 @@ impl StackDefinition {
         reading: Reading,
     ) -> Outcome<StackDefinition> {
         let parts = Parts {
-            root,
-            template,
+            root: Arc::new(root),
             environment: Env::Read(environment, &source.parameters),
             files: Arc::new(source.files.clone().into()),
             pseudo: pseudo.clone(),
@@ -133,7 +125,7 @@ impl StackDefinition {
 
     /// The same with all that is given in the environment.
     pub(crate) fn of_documents(
-        root: &Node,
+        root: Node,
         environment: &Node,
         files: Arc<Files>,
         pseudo: &PseudoParameters,
@@ -141,8 +133,7 @@ impl StackDefinition {
         reading: Reading,
     ) -> Outcome<StackDefinition> {
         let parts = Parts {
-            root,
-            template: root.to_json(),
+            root: Arc::new(root),
             environment: Env::Read(environment, &JsonMap::new()),
             files,
             pseudo: pseudo.clone(),
@@ -156,15 +147,15 @@ impl StackDefinition {
         types: &dyn TypeLookup,
         reading: Reading,
     ) -> Outcome<StackDefinition> {
-        let Parts { root, template, environment, files, pseudo, depth } = parts;
-        let version = Version::of(root)?;
+        let Parts { root, environment, files, pseudo, depth } = parts;
+        let version = Version::of(&root)?;
         let sections = &version.dialect.sections;
-        let schemas = schema::read_all(root, version)?;
+        let schemas = schema::read_all(&root, version)?;
         let environment = match environment {
             Env::Read(environment, parameters) => Environment::new(environment, parameters)?,
             Env::Ready(environment) => *environment,
         };
-        check_sections(root, version, reading.resources_max).map_err(|error| match depth {
+        check_sections(&root, version, reading.resources_max).map_err(|error| match depth {
             // What the API checks first of all comes to one class.
             0 if error.class != "RequestLimitExceeded" => {
                 TemplateError { place: error.place, ..TemplateError::validation(error.text()) }
@@ -183,7 +174,7 @@ impl StackDefinition {
             None => "No description".to_owned(),
         };
         let mut definition = StackDefinition {
-            template,
+            root: Arc::clone(&root),
             description,
             parameter_groups: sections
                 .parameter_groups
@@ -209,7 +200,7 @@ impl StackDefinition {
             reads: BTreeSet::new(),
             budget: Budget::default(),
         };
-        definition.fill(root, types, reading)?;
+        definition.fill(&root, types, reading)?;
         Ok(definition)
     }
 

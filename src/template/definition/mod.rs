@@ -40,7 +40,8 @@ pub const RESOURCES_MAX: usize = 1000;
 /// A template with its parameters, ready to be acted on.
 #[derive(Debug)]
 pub struct StackDefinition {
-    pub(super) template: Value,
+    /// The template as read.
+    root: Arc<Node>,
     description: String,
     parameter_groups: Option<Value>,
     pub(super) version: &'static Version,
@@ -261,8 +262,8 @@ impl StackDefinition {
     }
 
     /// The template as an object.
-    pub fn template(&self) -> &Value {
-        &self.template
+    pub fn template(&self) -> Value {
+        self.root.to_json()
     }
 
     /// The template's own description.
@@ -321,9 +322,9 @@ impl StackDefinition {
     pub(crate) fn parameters_body(&self, nested: JsonMap) -> JsonMap {
         let mut body = JsonMap::new();
         // Unlike everywhere else it is what the template has, text or not.
-        let description = self.template.get(self.version.dialect.sections.description);
-        let description = match description.filter(|it| Datum::from(*it).is_truthy()) {
-            Some(description) => description.clone(),
+        let description = self.root.get(self.version.dialect.sections.description);
+        let description = match description.filter(|it| it.is_truthy()) {
+            Some(description) => description.to_json(),
             None => self.description.as_str().into(),
         };
         body.insert("Description".to_owned(), description);

@@ -13,8 +13,6 @@ mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::definition::{Reading, StackDefinition, Values};
 use super::dialect;
 use super::document;
@@ -185,8 +183,7 @@ impl Look<'_> {
         let types = set_aside::Types(self.types);
         let environment = environments.merged(root)?;
         let definition = StackDefinition::assemble(
-            root,
-            Value::Null,
+            root.clone(),
             &environment,
             &source,
             self.pseudo,

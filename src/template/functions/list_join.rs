@@ -18,22 +18,22 @@ struct ListJoin {
 /// Parses `[delimiter, list]`.
 pub(super) fn parse(call: Call) -> Outcome<Arc<dyn Function>> {
     let example =
-        misuse(&call.name, &format!("\"{}\" : [ \" \", [ \"str1\", \"str2\"]]", call.name));
+        || misuse(&call.name, &format!("\"{}\" : [ \" \", [ \"str1\", \"str2\"]]", call.name));
     match call.args.as_list() {
-        None => Err(TemplateError::kind(example)),
+        None => Err(TemplateError::kind(example())),
         Some([_, _]) => Ok(Arc::new(ListJoin { call, many: false })),
-        Some(_) => Err(TemplateError::value(example)),
+        Some(_) => Err(TemplateError::value(example())),
     }
 }
 
 /// Parses `[delimiter, list, list…]`.
 pub(super) fn parse_many(call: Call) -> Outcome<Arc<dyn Function>> {
     let example =
-        misuse(&call.name, &format!("\"{}\" : [ \" \", [ \"str1\", \"str2\"] ...]", call.name));
+        || misuse(&call.name, &format!("\"{}\" : [ \" \", [ \"str1\", \"str2\"] ...]", call.name));
     match call.args.as_list() {
-        None => Err(TemplateError::kind(example)),
+        None => Err(TemplateError::kind(example())),
         Some([_, _, ..]) => Ok(Arc::new(ListJoin { call, many: true })),
-        Some(_) => Err(TemplateError::value(example)),
+        Some(_) => Err(TemplateError::value(example())),
     }
 }
 
