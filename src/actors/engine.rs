@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use actix::prelude::{Handler, Message};
 use indexmap::IndexMap;
 use tracing::{info, warn};
 
@@ -14,8 +15,8 @@ use super::project::ProjectCommand;
 use super::project_actor::HolderOf;
 use super::resource::{Resource, ResourceCommand};
 use super::services::{EngineLimits, Services};
-use super::shell::{Ask, Inhabit, Receipt, fold};
-use super::stack::{Create, Known, Revise, StackCommand, refuse_resting};
+use super::shell::{Ask, Inhabit, Receipt, Shell, fold};
+use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
 use super::stack_actor::{Drop, ResourceNamed, Stand};
 use super::{definition, source};
 use crate::clock::Clock;
@@ -367,35 +368,41 @@ impl Engine {
         Ok(standing)
     }
 
-    pub(super) fn silent() -> Refusal {
+    fn silent() -> Refusal {
         Refusal::unavailable("The engine does not answer at present.")
     }
 
     async fn stand(&self, stack: StackId) -> Result<Option<Standing>, Refusal> {
+        self.ask_of(stack, || Stand).await
+    }
+
+    /// Asks a stack's actor; one that went to rest meanwhile is woken and asked again.
+    pub(super) async fn ask_of<M>(
+        &self,
+        stack: StackId,
+        message: impl Fn() -> M,
+    ) -> Result<M::Result, Refusal>
+    where
+        M: Message<Result: Send> + Send + 'static,
+        Shell<Stack>: Handler<M>,
+    {
         for _ in 0..SENDS_MAX {
             let Some(address) = self.services.directory.stack(stack) else { break };
-            if let Ok(standing) = address.send(Stand).await {
-                return Ok(standing);
+            if let Ok(answer) = address.send(message()).await {
+                return Ok(answer);
             }
         }
         Err(Self::silent())
     }
 
-    /// Sends a command; an actor that went to rest meanwhile is woken and asked again, which is
-    /// harmless, for a command is answered once.
+    /// Sends a command, which may be sent again: it is answered once.
     async fn ask_stack(
         &self,
         stack: StackId,
         who: &Requester,
         command: impl Fn() -> StackCommand,
     ) -> Result<Receipt, Refusal> {
-        for _ in 0..SENDS_MAX {
-            let Some(address) = self.services.directory.stack(stack) else { break };
-            if let Ok(answer) = address.send(Ask { command: command(), meta: who.meta() }).await {
-                return answer;
-            }
-        }
-        Err(Self::silent())
+        self.ask_of(stack, || Ask { command: command(), meta: who.meta() }).await?
     }
 
     /// Sends a command to the incarnation that counts for a name.
@@ -407,11 +414,8 @@ impl Engine {
         command: impl Fn() -> ResourceCommand,
     ) -> Result<Receipt, Refusal> {
         for _ in 0..SENDS_MAX {
-            let Some(address) = self.services.directory.stack(stack) else { break };
-            let Ok(resource) = address.send(ResourceNamed(name.clone())).await else { continue };
-            let Some(resource) = resource else {
-                return Err(Refusal::not_found("Resource", name));
-            };
+            let resource = self.ask_of(stack, || ResourceNamed(name.clone())).await?;
+            let resource = resource.ok_or_else(|| Refusal::not_found("Resource", name))?;
             if let Ok(answer) = resource.send(Ask { command: command(), meta: who.meta() }).await {
                 return answer;
             }

@@ -76,9 +76,7 @@ impl Engine {
         number: StackRevision,
     ) -> Result<RevisionAccepted, Refusal> {
         let missing = || Refusal::not_found("Revision", number);
-        let address = self.services.directory.stack(standing.id);
-        let address = address.ok_or_else(Self::silent)?;
-        let found = address.send(RevisionNumbered(number)).await.map_err(|_| Self::silent())?;
+        let found = self.ask_of(standing.id, || RevisionNumbered(number)).await?;
         let revision = found.ok_or_else(missing)?;
         if revision.source.is_none() {
             let name = &standing.name;

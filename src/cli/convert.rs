@@ -1,6 +1,5 @@
 //! `hearth convert`: a CloudFormation template as YAML, or in HOT.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,8 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     };
     match converted {
         Ok(text) => {
-            // A reader that goes away early, as `head` does, is no error.
-            let _ = std::io::stdout().write_all(text.as_bytes());
+            super::print(&text);
             ExitCode::SUCCESS
         }
         Err(obstacles) => {

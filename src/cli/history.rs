@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: Arguments) -> ExitCode {
     match printed(&arguments).await {
         Ok(text) => {
-            print!("{text}");
+            super::print(&text);
             ExitCode::SUCCESS
         }
         Err(reason) => {

@@ -23,6 +23,7 @@ mod up;
 mod validate;
 mod verify;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -77,4 +78,9 @@ pub fn main() -> ExitCode {
 /// The command line's own description, by which the documentation is checked.
 pub fn command() -> clap::Command {
     Cli::command()
+}
+
+/// Prints; a reader that goes away early, as `head` does, is no error.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -42,7 +42,7 @@ enum Until {
 pub(super) async fn run(arguments: Arguments) -> ExitCode {
     match printed(&arguments).await {
         Ok(text) => {
-            println!("{text}");
+            super::print(&format!("{text}\n"));
             ExitCode::SUCCESS
         }
         Err(reason) => {

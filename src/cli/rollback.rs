@@ -65,7 +65,7 @@ async fn roll_back(arguments: &Arguments) -> Result<bool, RollbackError> {
 
     let asked = json!({ "rollback": { "to": arguments.to, "plan": true } });
     let plan = client.post(&actions, &asked).await?;
-    print!("{}", table(&plan["rollback"]["resources"]));
+    super::print(&table(&plan["rollback"]["resources"]));
     if arguments.plan {
         return Ok(true);
     }

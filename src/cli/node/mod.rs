@@ -12,6 +12,7 @@ use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, RunningApi};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
+use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
 use crate::events::vault::{MasterKey, Vault, VaultError};
 use crate::openstack::CloudError;
@@ -116,6 +117,11 @@ impl Node {
             api::serve(parts, listener).map_err(|source| StartError::Listen { address, source })?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
         Ok(Node { log, address, auth_url, clouds_yaml, engine, views, api, sandbox })
+    }
+
+    /// Returns when the API shows what the log has up to the position.
+    pub(super) async fn seen(&self, position: Position) -> Result<(), ViewError> {
+        self.views.after(position).await
     }
 
     /// Lets requests finish, makes everything durable and stops.

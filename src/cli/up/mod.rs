@@ -27,6 +27,7 @@ use crate::config::{ConfigError, Flags, Settings};
 use crate::events::Position;
 use crate::events::log::{EventLog, Filter, LogError};
 use crate::model::{StackId, Status};
+use crate::projections::ViewError;
 
 /// How often times on the screen are renewed.
 const REDRAW_EVERY: Duration = Duration::from_millis(100);
@@ -60,6 +61,8 @@ enum UpError {
     Client(#[from] ClientError),
     #[error("the log could not be followed")]
     Log(#[from] LogError),
+    #[error("the views do not follow the log")]
+    Views(#[from] ViewError),
     #[error("the log ended before the stack settled")]
     LogEnded,
     #[error("the API gave no id for the stack")]
@@ -113,10 +116,12 @@ async fn bring_up(node: &Node, name: &str, inputs: &Inputs) -> Result<Status, Up
     let path = ask_for(&client, name, inputs).await?;
     let id = path.rsplit('/').next().and_then(|id| Uuid::parse_str(id).ok());
     let stack = StackId(id.ok_or(UpError::NoId)?);
-    let settled = watch(node, name, stack, before).await?;
+    let (settled, at) = watch(node, name, stack, before).await?;
     if settled.status == Status::Failed {
         println!("\n{}", settled.reason);
     }
+    // The log is ahead of the views that the API reads.
+    node.seen(at).await?;
     let shown = client.get(&path).await?;
     print_outputs(&shown["stack"]["outputs"]);
     Ok(settled.status)
@@ -141,21 +146,23 @@ async fn ask_for(client: &Client, name: &str, inputs: &Inputs) -> Result<String,
     }
 }
 
-/// Shows the tree until the stack has settled.
+/// Shows the tree until the stack has settled; where in the log that is.
 async fn watch(
     node: &Node,
     name: &str,
     stack: StackId,
     after: Position,
-) -> Result<Settled, UpError> {
+) -> Result<(Settled, Position), UpError> {
     let mut screen = Screen::of_stack(name.to_owned());
     let mut tree = Tree::of(stack);
     let mut events = node.log.subscribe(after, Filter { kinds: vec!["stack", "resource"] });
+    let mut at = after;
     let mut redraw = tokio::time::interval(REDRAW_EVERY);
     loop {
         tokio::select! {
             event = events.next() => {
                 let event = event.ok_or(UpError::LogEnded)??;
+                at = event.position;
                 if let Some(line) = tree.apply(&event) {
                     screen.tell(&tree, &line, SystemClock.now());
                 }
@@ -164,7 +171,7 @@ async fn watch(
         }
         if let Some(settled) = tree.settled.clone() {
             screen.draw(&tree, SystemClock.now());
-            return Ok(settled);
+            return Ok((settled, at));
         }
     }
 }

@@ -5,7 +5,7 @@ mod github;
 mod json;
 mod text;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -63,8 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Format::Json => json::report(&documents, &diagnosis),
         Format::Github => github::report(&diagnosis),
     };
-    // A reader that goes away early, as `head` does, is no error.
-    let _ = std::io::stdout().write_all(report.as_bytes());
+    super::print(&report);
     match diagnosis.definition {
         Some(_) => ExitCode::SUCCESS,
         None => ExitCode::FAILURE,

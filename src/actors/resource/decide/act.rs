@@ -98,9 +98,10 @@ impl Resource {
         reason: String,
     ) -> Result<Decision<Self>, Refusal> {
         if self.in_progress() {
+            let stack = self.stack.as_ref().map(|stack| stack.name.as_str()).unwrap_or_default();
             return Err(Refusal::new(
                 "ActionInProgress",
-                format!("Stack {} already has an action ({}) in progress.", self.name, self.action),
+                format!("Stack {stack} already has an action ({}) in progress.", self.action),
             ));
         }
         let is_ill = (self.action, self.status) == (Action::Check, Status::Failed);
@@ -113,8 +114,12 @@ impl Resource {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::actors::resource::story::{Story, given_nothing, test_resource, traversal};
+    use crate::actors::resource::story::{
+        Story, converge, given_nothing, test_resource, traversal,
+    };
 
     fn act(story: Story, number: u128, action: Action) -> Story {
         let stack = story.resource.stack.clone().unwrap();
@@ -150,6 +155,15 @@ mod tests {
         let reason = "Error: resources.a: State ('CREATE', 'COMPLETE') invalid for resume";
         let failed = Outcome::Failed { action: Action::Resume, reason: reason.to_owned() };
         assert_eq!(story.resource.outcome, Some((traversal(2), failed)));
+    }
+
+    #[test]
+    fn a_resource_at_work_is_not_marked() {
+        let slow = converge(1, "OS::Neutron::Net", json!({}));
+        let mut story = given_nothing().when(slow);
+        let refused = story.resource.mark(false, "seen".to_owned()).err();
+        let text = "Stack web already has an action (CREATE) in progress.";
+        assert_eq!(refused.map(|refusal| refusal.message).as_deref(), Some(text));
     }
 
     #[test]

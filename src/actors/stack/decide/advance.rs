@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::act::{is_act, order};
+use super::act::order;
 use crate::actors::resource::{CleanUp, Converge, ResourceCommand};
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::StackEffect;
@@ -56,7 +56,7 @@ impl Stack {
             Some(known) if traversal.action != Action::Delete => &known.dependencies,
             _ => &none,
         };
-        let walk = match is_act(traversal.action) {
+        let walk = match traversal.is_act() {
             true => Walk::new(&order(traversal), &[]),
             false => Walk::new(dependencies, &traversal.existing),
         };
@@ -72,7 +72,7 @@ impl Stack {
             Task::Converge(name) => {
                 let traversal = self.traversal.as_ref()?;
                 let id = *traversal.nodes.get(name)?;
-                if is_act(traversal.action) {
+                if traversal.is_act() {
                     return self.act_task(name, id);
                 }
                 Some(self.converge_task(name, id, knowledge))
