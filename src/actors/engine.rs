@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix::prelude::{Handler, Message};
 use indexmap::IndexMap;
+use serde_json::Value;
 use tracing::{info, warn};
 
 use super::asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
@@ -13,7 +14,7 @@ use super::directory::Directory;
 use super::preview::{self, Preview};
 use super::project::ProjectCommand;
 use super::project_actor::HolderOf;
-use super::resource::{Resource, ResourceCommand};
+use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::{EngineLimits, Services};
 use super::shell::{Ask, Inhabit, Receipt, Shell, fold};
 use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
@@ -197,6 +198,34 @@ impl Engine {
         let command = || ResourceCommand::Mark { healthy, reason: reason.to_owned() };
         let receipt = self.ask_resource(stack, who, name, command).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Passes a signal on to a resource; `details` are an object or null.
+    pub async fn signal_resource(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+        details: &Value,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let signal = || Signal { id: who.command_id, details: details.clone() };
+        let command = || ResourceCommand::Signal(signal());
+        let receipt = self.ask_resource(stack, who, name, command).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// A resource's metadata as it is now, with what signals have added; secrets open.
+    pub async fn resource_metadata(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+    ) -> Result<JsonMap, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let missing = || Refusal::not_found("Resource", name);
+        let id = standing.incarnations.get(name).ok_or_else(missing)?;
+        Ok(self.resource(*id).await?.metadata(&Resource::knowledge(&self.services)))
     }
 
     /// What a create would make; nothing is written.

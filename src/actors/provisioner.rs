@@ -163,6 +163,26 @@ impl Inhabit for Resource {
                     come_back(shell, ResourceCommand::FailedSeen { epoch, replace }, ctx);
                 }));
             }
+            ResourceEffect::CarryOutSignal { signal, driver_type, subject, attempt, user_id } => {
+                let id = signal.id;
+                let work = async move {
+                    // The signal was lost with its group; this actor is about to be dropped.
+                    services.log.durable(at).await.ok()?;
+                    let reached = reach(&services, &driver_type, &project, &user_id).await;
+                    let (driver, session) = match reached {
+                        Ok(reached) => reached,
+                        Err(error) => return Some(Err(error)),
+                    };
+                    let details = &signal.details;
+                    Some(driver.carry_out_signal(&session, &subject, details, attempt).await)
+                };
+                ctx.spawn(work.into_actor(shell).map(move |result, shell, ctx| {
+                    if let Some(result) = result {
+                        let command = ResourceCommand::SignalCarriedOut { signal: id, result };
+                        come_back(shell, command, ctx);
+                    }
+                }));
+            }
             ResourceEffect::Observe { epoch, driver_type, subject, wanted, user_id } => {
                 let look = async move {
                     let mut attributes = JsonMap::new();

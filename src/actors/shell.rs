@@ -62,12 +62,14 @@ pub struct Decision<A: Aggregate> {
     pub effects: Vec<A::Effect>,
     /// Decided next, on the state after the events, before any other command.
     pub then: Option<A::Command>,
+    /// What the command is answered with all the same: it was refused, and that is on record.
+    pub refusal: Option<Refusal>,
 }
 
 impl<A: Aggregate> Decision<A> {
     /// Nothing to record, nothing to do.
     pub fn nothing() -> Self {
-        Self { events: Vec::new(), effects: Vec::new(), then: None }
+        Self { events: Vec::new(), effects: Vec::new(), then: None, refusal: None }
     }
 
     /// Records one event.
@@ -90,6 +92,12 @@ impl<A: Aggregate> Decision<A> {
     /// Decides a further command on the state after the events.
     pub fn and_then(mut self, command: A::Command) -> Self {
         self.then = Some(command);
+        self
+    }
+
+    /// Refuses the command, after the events have their place.
+    pub fn and_refuse(mut self, refusal: Refusal) -> Self {
+        self.refusal = Some(refusal);
         self
     }
 }
@@ -239,9 +247,9 @@ impl<A: Inhabit> Shell<A> {
         meta: Arc<Meta>,
         ctx: &mut Context<Self>,
     ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
-        let Decision { events, effects, then } = decision;
+        let Decision { events, effects, then, refusal } = decision;
         if events.is_empty() {
-            return self.go_on(effects, then, meta, ctx);
+            return self.go_on(effects, then, refusal, meta, ctx);
         }
         let encoded: Result<Vec<_>, _> =
             events.iter().map(|event| NewEvent::of(event, now, meta.clone())).collect();
@@ -263,7 +271,7 @@ impl<A: Inhabit> Shell<A> {
                 for event in &events {
                     shell.machine.apply(event, now);
                 }
-                shell.go_on(effects, then, meta, ctx)
+                shell.go_on(effects, then, refusal, meta, ctx)
             }
             Err(error) => {
                 debug!(stream = %shell.stream, %error, "append refused");
@@ -278,6 +286,7 @@ impl<A: Inhabit> Shell<A> {
         &mut self,
         effects: Vec<A::Effect>,
         then: Option<A::Command>,
+        refusal: Option<Refusal>,
         meta: Arc<Meta>,
         ctx: &mut Context<Self>,
     ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
@@ -285,13 +294,12 @@ impl<A: Inhabit> Shell<A> {
         for effect in effects {
             A::perform(self, effect, self.position, ctx);
         }
-        match then {
-            Some(command) => self.decide(command, meta, ctx),
-            None => {
-                A::rest(self, ctx);
-                Box::pin(actix::fut::ready(Ok(Receipt { position: self.position })))
-            }
+        if let Some(command) = then {
+            return self.decide(command, meta, ctx);
         }
+        A::rest(self, ctx);
+        let receipt = Receipt { position: self.position };
+        Box::pin(actix::fut::ready(refusal.map_or(Ok(receipt), Err)))
     }
 
     fn recover(&mut self, ctx: &mut Context<Self>) {

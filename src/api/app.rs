@@ -138,6 +138,10 @@ fn v1(config: &mut web::ServiceConfig) {
             [get(resources::show), ("PATCH", web::patch().to(resources::mark))],
         ))
         .service(known(&under("/resources/{resource}/metadata"), [get(resources::metadata)]))
+        .service(known(
+            &under("/resources/{resource}/signal"),
+            [("POST", web::post().to(resources::signal))],
+        ))
         .service(known(&under("/resources/{resource}/events"), [get(events::of_resource)]))
         .service(known(&under("/resources/{resource}/events/{event}"), [get(events::show)]))
         .service(known(&under("/events"), [get(events::of_stack)]))

@@ -170,6 +170,9 @@ fn resource_detail(event: ResourceEvent) -> String {
             let word = if body.healthy { "well" } else { "sick" };
             format!("{word}: {}", body.reason)
         }
+        ResourceEvent::SignalTaken(body) => body.signal.to_string(),
+        ResourceEvent::SignalHandled(body) => body.reason.or(body.error).unwrap_or_default(),
+        ResourceEvent::Remarked(body) => body.reason,
         ResourceEvent::ActionSettled(body) => {
             format!("{} {}: {}", body.action, body.status, body.reason)
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{
-    Action, JsonMap, ProjectId, ResourceName, StackId, StackName, Status, TraversalId,
+    Action, CommandId, JsonMap, ProjectId, ResourceName, StackId, StackName, Status, TraversalId,
 };
 
 events! {
@@ -23,6 +23,9 @@ events! {
         ReplacementRequired = 1,
         AttributesObserved = 1,
         HealthMarked = 1,
+        SignalTaken = 1,
+        SignalHandled = 1,
+        Remarked = 1,
         ActionSettled = 1,
     }
 }
@@ -136,6 +139,38 @@ pub struct AttributesObserved {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HealthMarked {
     pub healthy: bool,
+    pub reason: String,
+}
+
+/// A signal came that asks for calls; they are made until `SignalHandled` says how they ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SignalTaken {
+    pub signal: CommandId,
+    /// As sent; leaves that hold a secret are sealed.
+    pub details: Value,
+}
+
+/// What a signal came to; the status stays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SignalHandled {
+    pub signal: CommandId,
+    /// What the event list says of it; nothing where it is not worth a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why its calls failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it adds to the resource's metadata; leaves that hold a secret are sealed.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub metadata: JsonMap,
+    /// Resource data set by it; null removes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, Value>,
+}
+
+/// Something happened that leaves the resource as it is: a line of the event list alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remarked {
     pub reason: String,
 }
 

@@ -5,7 +5,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use uuid::Uuid;
 
-use super::columns::{action, bytes, micros, position, status, stored, time};
+use super::columns::{bytes, micros, position, status, stored, time};
 use super::resources::Known;
 use super::stacks::number;
 use super::views::ViewError;
@@ -24,7 +24,8 @@ pub struct EventRow {
     pub name: String,
     pub type_name: String,
     pub physical_id: Option<String>,
-    pub action: Action,
+    /// Heat's word: an action's, or `SIGNAL`.
+    pub action: String,
     pub status: Status,
     pub reason: String,
     pub at: DateTime<Utc>,
@@ -101,7 +102,7 @@ pub(super) fn of_resource(
     db: &Connection,
     event: &RecordedEvent,
     known: &Known,
-    (action, status): (Action, Status),
+    (action, status): (&str, Status),
     reason: &str,
     physical_id: Option<&str>,
 ) -> Result<(), ViewError> {
@@ -111,7 +112,7 @@ pub(super) fn of_resource(
         known.name,
         known.type_name,
         physical_id,
-        action.as_str(),
+        action,
         status.as_str(),
         reason,
         micros(event.at),
@@ -134,7 +135,7 @@ fn row(stack: StackId, row: &rusqlite::Row<'_>) -> rusqlite::Result<EventRow> {
         name: row.get(1)?,
         type_name: row.get(2)?,
         physical_id: row.get(3)?,
-        action: action(row, 4)?,
+        action: row.get(4)?,
         status: status(row, 5)?,
         reason: row.get(6)?,
         at: time(row, 7)?,

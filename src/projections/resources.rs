@@ -69,14 +69,14 @@ pub(super) fn apply(
             let state = (Action::Update, Status::Complete);
             let physical_id = known.physical_id.as_deref();
             set_state(db, id, state, &body.reason, physical_id)?;
-            event_list::of_resource(db, event, &known, state, &body.reason, physical_id)
+            of_known(db, event, &known, state, &body.reason, physical_id)
         }
         ResourceEvent::HealthMarked(body) => {
             let status = if body.healthy { Status::Complete } else { Status::Failed };
             let state = (Action::Check, status);
             let physical_id = known.physical_id.as_deref();
             set_state(db, id, state, &body.reason, physical_id)?;
-            event_list::of_resource(db, event, &known, state, &body.reason, physical_id)
+            of_known(db, event, &known, state, &body.reason, physical_id)
         }
         ResourceEvent::ActionSettled(body) => {
             let state = (body.action, body.status);
@@ -85,12 +85,30 @@ pub(super) fn apply(
                 Action::Delete => body.physical_id.as_deref().or(known.physical_id.as_deref()),
                 _ => body.physical_id.as_deref(),
             };
-            event_list::of_resource(db, event, &known, state, &body.reason, physical_id)?;
+            of_known(db, event, &known, state, &body.reason, physical_id)?;
             set_state(db, id, state, &body.reason, physical_id)?;
             if state == (Action::Delete, Status::Complete) && !body.again {
                 gone(db, id)?;
             }
             Ok(())
+        }
+        ResourceEvent::SignalTaken(body) => {
+            db.prepare_cached("INSERT OR IGNORE INTO signals_open VALUES (?1, ?2)")?
+                .execute([bytes(id.0), bytes(body.signal.0)])?;
+            Ok(())
+        }
+        ResourceEvent::SignalHandled(body) => {
+            db.prepare_cached("DELETE FROM signals_open WHERE resource = ?1 AND signal = ?2")?
+                .execute([bytes(id.0), bytes(body.signal.0)])?;
+            let Some(reason) = &body.reason else { return Ok(()) };
+            let state = ("SIGNAL", known.status);
+            let physical_id = known.physical_id.as_deref();
+            event_list::of_resource(db, event, &known, state, reason, physical_id)
+        }
+        ResourceEvent::Remarked(body) => {
+            let state = (known.action, known.status);
+            let physical_id = known.physical_id.as_deref();
+            of_known(db, event, &known, state, &body.reason, physical_id)
         }
         ResourceEvent::CallIntended(_)
         | ResourceEvent::CallRetried(_)
@@ -132,7 +150,19 @@ fn started(
         ..known.clone()
     };
     let physical_id = known.physical_id.as_deref();
-    event_list::of_resource(db, event, &now, state, "state changed", physical_id)
+    of_known(db, event, &now, state, "state changed", physical_id)
+}
+
+/// A line of the event list that tells a state.
+fn of_known(
+    db: &Connection,
+    event: &RecordedEvent,
+    known: &Known,
+    (action, status): (Action, Status),
+    reason: &str,
+    physical_id: Option<&str>,
+) -> Result<(), ViewError> {
+    event_list::of_resource(db, event, known, (action.as_str(), status), reason, physical_id)
 }
 
 /// What the event list needs to know of a resource.

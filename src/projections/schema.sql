@@ -70,6 +70,12 @@ CREATE TABLE resources (
 ) WITHOUT ROWID;
 CREATE INDEX resources_of_stack ON resources (stack, role, place);
 
+CREATE TABLE signals_open (
+    resource BLOB NOT NULL,               -- the incarnation that took the signal
+    signal   BLOB NOT NULL,
+    PRIMARY KEY (resource, signal)
+) WITHOUT ROWID;
+
 CREATE TABLE event_list (
     position    INTEGER PRIMARY KEY,
     stack       INTEGER NOT NULL,

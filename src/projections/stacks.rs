@@ -194,11 +194,13 @@ pub(super) fn shown(db: &Connection, id: StackId) -> rusqlite::Result<Option<Sta
     Ok(Some(StackShown { stack, revision, outputs }))
 }
 
-/// Stacks in the middle of an action, and failed ones with a resource that is still at work: what
-/// a restart must wake.
+/// Stacks in the middle of an action, failed ones with a resource that is still at work, and those
+/// with a signal that is not carried out yet: what a restart must wake.
 pub(super) fn unsettled(db: &Connection) -> rusqlite::Result<Vec<StackId>> {
-    let query = "SELECT id FROM stacks WHERE status = 'IN_PROGRESS' UNION ALL \
+    let query = "SELECT id FROM stacks WHERE status = 'IN_PROGRESS' UNION \
          SELECT id FROM stacks WHERE status = 'FAILED' AND EXISTS (SELECT 1 FROM resources \
-         WHERE resources.stack = stacks.number AND resources.status = 'IN_PROGRESS')";
+         WHERE resources.stack = stacks.number AND resources.status = 'IN_PROGRESS') UNION \
+         SELECT stacks.id FROM signals_open JOIN resources ON resources.id = signals_open.resource \
+         JOIN stacks ON stacks.number = resources.stack WHERE resources.role >= 0";
     db.prepare_cached(query)?.query_map([], |row| Ok(StackId(uuid(row, 0)?)))?.collect()
 }

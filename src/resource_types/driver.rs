@@ -30,6 +30,8 @@ pub struct Subject {
     pub physical_id: Option<String>,
     /// What earlier beats asked to be remembered.
     pub data: BTreeMap<String, Value>,
+    /// What signals have added to the metadata.
+    pub signals: JsonMap,
     /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
     pub taken: BTreeSet<String>,
 }
@@ -100,6 +102,39 @@ pub enum UpdateKind {
     Nothing,
     /// Heat's `NotSupported`: the text.
     Refuse(String),
+}
+
+/// What a signal comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signaled {
+    /// The type takes no signals.
+    Unsupported,
+    /// It changes nothing but the resource itself.
+    Handled(SignalOutcome),
+    /// It asks for calls: `carry_out_signal`.
+    Work,
+}
+
+/// What became of a signal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SignalOutcome {
+    pub said: Said,
+    /// What it adds to the resource's metadata.
+    pub metadata: JsonMap,
+    /// Resource data; null removes.
+    pub data: BTreeMap<String, Value>,
+}
+
+/// What the event list says of a signal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Said {
+    /// Nothing: it was not worth a line (Heat's `NoActionRequired`), or could not be read.
+    #[default]
+    Nothing,
+    /// What its details say.
+    Details,
+    /// `Signal: ` and this.
+    Result(String),
 }
 
 /// Why a beat failed.
@@ -182,6 +217,23 @@ pub trait Driver: Send + Sync + 'static {
     /// asked of the cloud where the type keeps a live object. Default: replaced.
     async fn replace_failed(&self, _cloud: &Session, _subject: &Subject) -> bool {
         true
+    }
+
+    /// What a signal comes to. `details` are an object, or null where the sender gave none.
+    fn signal(&self, _subject: &Subject, _details: &Value, _moment: &Moment<'_>) -> Signaled {
+        Signaled::Unsupported
+    }
+
+    /// Makes the calls that a signal asks for; safe to repeat by a process that was started after
+    /// the one that took the signal (`Attempt::Unanswered`).
+    async fn carry_out_signal(
+        &self,
+        _cloud: &Session,
+        _subject: &Subject,
+        _details: &Value,
+        _attempt: Attempt,
+    ) -> Result<SignalOutcome, DriverError> {
+        Ok(SignalOutcome::default())
     }
 
     /// The attributes asked for, from the cloud's present state. Empty asks for all.

@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use crate::events::resource::{Definition, Step};
 use crate::model::{
-    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, Status, TraversalId,
+    Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, Status,
+    TraversalId,
 };
-use crate::resource_types::{Attempt, Beat, DriverError, Subject, Work};
+use crate::resource_types::{Attempt, Beat, DriverError, SignalOutcome, Subject, Work};
 
 /// The stack that a resource belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,15 @@ pub struct Act {
     pub user_id: String,
 }
 
+/// Word from outside, as the type understands it.
+#[derive(Clone, Debug)]
+pub struct Signal {
+    /// The same signal again is taken once.
+    pub id: CommandId,
+    /// An object, or null.
+    pub details: Value,
+}
+
 /// What became of a beat.
 #[derive(Debug)]
 pub struct Answered {
@@ -71,6 +81,12 @@ pub enum ResourceCommand {
     Mark {
         healthy: bool,
         reason: String,
+    },
+    Signal(Signal),
+    /// What the calls of a signal came to.
+    SignalCarriedOut {
+        signal: CommandId,
+        result: Result<SignalOutcome, DriverError>,
     },
     /// Give up the action under way: `ACTION aborted (REASON)`.
     Cancel {
@@ -127,12 +143,19 @@ pub struct Report {
     /// As observed; leaves that hold a secret are sealed.
     pub attributes: JsonMap,
     pub changed_at: DateTime<Utc>,
+    /// Whether a signal asks for calls that are not made yet.
+    pub owes_signal: bool,
 }
 
 impl Report {
     /// Whether an action is under way.
     pub fn in_progress(&self) -> bool {
         self.status == Status::InProgress
+    }
+
+    /// Whether anything is left to be done.
+    pub fn at_work(&self) -> bool {
+        self.in_progress() || self.owes_signal
     }
 }
 
@@ -165,6 +188,14 @@ pub enum ResourceEffect {
         driver_type: String,
         subject: Box<Subject>,
         wanted: Vec<String>,
+        user_id: String,
+    },
+    /// Make the calls that a signal asks for; what they come to comes back as `SignalCarriedOut`.
+    CarryOutSignal {
+        signal: Signal,
+        driver_type: String,
+        subject: Box<Subject>,
+        attempt: Attempt,
         user_id: String,
     },
     /// Tell the stack how the resource stands.

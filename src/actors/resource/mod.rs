@@ -9,6 +9,6 @@ mod story;
 
 pub use command::{
     Act, Answered, BeatCall, CleanUp, Converge, Outcome, Report, ResourceCommand, ResourceEffect,
-    StackIdentity,
+    Signal, StackIdentity,
 };
 pub use state::{Call, Knowledge, Resource};

@@ -7,14 +7,17 @@ use crate::resource_types::Attempt;
 
 impl Resource {
     pub(super) fn resume(&mut self, moment: &Moment<'_>, knowledge: &Knowledge) -> Decision<Self> {
+        let mut owed = self.signals_owed(knowledge);
         if !self.in_progress() {
-            return Decision::nothing();
+            return owed;
         }
         // A step whose intent is on record may have been carried out; any other was not.
         let attempt = match self.call {
             super::Call::Intended(_) | super::Call::Unanswered(_) => Attempt::Unanswered,
             super::Call::None | super::Call::First | super::Call::Due(_) => Attempt::First,
         };
-        self.proceed(attempt, moment, knowledge)
+        let mut decision = self.proceed(attempt, moment, knowledge);
+        decision.effects.append(&mut owed.effects);
+        decision
     }
 }

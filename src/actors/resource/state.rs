@@ -3,7 +3,7 @@
 // Call:  None ─ActionStarted▶ First ─CallIntended▶ Intended ─CallAnswered▶ Due ─CallIntended▶ …
 //        any ─ActionSettled▶ None, or Unanswered where a call was given up without its answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,10 +14,11 @@ use super::command::{Converge, Outcome, Report, ResourceCommand, ResourceEffect,
 use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
-use crate::events::resource::{ActionSettled, Definition, Step};
+use crate::events::resource::{ActionSettled, Definition, SignalTaken, Step};
 use crate::events::vault::Vault;
 use crate::model::{
-    Action, JsonMap, Refusal, ResourceId, ResourceName, Secret, Status, TraversalId, physical_name,
+    Action, CommandId, JsonMap, Refusal, ResourceId, ResourceName, Secret, Status, TraversalId,
+    physical_name,
 };
 use crate::resource_types::{Attempt, Driver, Registry, Subject};
 
@@ -80,6 +81,12 @@ pub struct Resource {
     pub failures: u32,
     pub outcome: Option<(TraversalId, Outcome)>,
     pub changed_at: DateTime<Utc>,
+    /// What signals have added to the metadata.
+    pub signals: JsonMap,
+    /// The newest signals, so that none is taken twice.
+    pub(super) signals_known: VecDeque<CommandId>,
+    /// Signals whose calls are not made yet.
+    pub(super) signals_open: Vec<SignalTaken>,
     pub(super) working: Working,
 }
 
@@ -159,6 +166,7 @@ impl Resource {
             metadata: self.open_map(&definition.metadata, knowledge),
             physical_id: self.physical_id.clone(),
             data: data.collect(),
+            signals: self.open_map(&self.signals, knowledge),
             ..Subject::default()
         }
     }
@@ -202,6 +210,7 @@ impl Resource {
             reference,
             attributes: self.attributes.clone(),
             changed_at: self.changed_at,
+            owes_signal: !self.signals_open.is_empty(),
         }
     }
 
@@ -317,6 +326,17 @@ impl Aggregate for Resource {
                 self.reason = marked.reason.clone();
                 self.changed_at = at;
             }
+            ResourceEvent::SignalTaken(taken) => {
+                self.know_signal(taken.signal);
+                self.signals_open.push(taken.clone());
+            }
+            ResourceEvent::SignalHandled(handled) => {
+                self.know_signal(handled.signal);
+                self.signals_open.retain(|taken| taken.signal != handled.signal);
+                self.signals.extend(handled.metadata.clone());
+                self.take_data(&handled.data);
+            }
+            ResourceEvent::Remarked(_) => {}
             ResourceEvent::ActionSettled(settled) => {
                 self.action = settled.action;
                 self.status = settled.status;
@@ -371,6 +391,10 @@ impl Aggregate for Resource {
             ResourceCommand::CleanUp(clean_up) => self.clean_up(clean_up, moment, knowledge),
             ResourceCommand::Act(act) => self.act(act, knowledge),
             ResourceCommand::Mark { healthy, reason } => self.mark(healthy, reason)?,
+            ResourceCommand::Signal(signal) => return self.signal(signal, moment, knowledge),
+            ResourceCommand::SignalCarriedOut { signal, result } => {
+                self.signal_carried_out(signal, result, knowledge)
+            }
             ResourceCommand::Cancel { reason } => self.cancel(reason, knowledge),
             ResourceCommand::TimeOut => self.time_out(knowledge),
             ResourceCommand::Answered(answered) => self.answered(*answered, moment, knowledge),

@@ -10,7 +10,7 @@ impl Stack {
         if self.is_deleted() {
             return Decision::nothing().and_do(self.release());
         }
-        let at_work = self.working.reports.values().filter(|report| report.in_progress());
+        let at_work = self.working.reports.values().filter(|report| report.at_work());
         let mut decision = Decision::nothing();
         decision.effects.extend(at_work.map(|report| StackEffect::Rouse { id: report.id }));
         let Some(traversal) = self.traversal.as_ref().filter(|traversal| !traversal.settled) else {

@@ -122,7 +122,7 @@ impl Stack {
 
     /// Whether nothing is at work, neither the stack nor a resource of it.
     pub fn at_rest(&self) -> bool {
-        let at_work = self.working.reports.values().any(Report::in_progress);
+        let at_work = self.working.reports.values().any(Report::at_work);
         !self.in_progress() && !at_work && self.working.told.is_empty()
     }
 

@@ -4,7 +4,6 @@ use actix_web::{HttpRequest, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::events::definition_at;
 use super::stacks::list::split_states;
 use super::{
     Answer, StackPath, State, answer, answer_nothing, any_stack, living_stack, requester, seen,
@@ -157,6 +156,24 @@ pub(in crate::api) async fn mark(
     Ok(answer_nothing())
 }
 
+/// `POST …/resources/{resource}/signal`: an object, or nothing.
+pub(in crate::api) async fn signal(
+    state: State,
+    context: Context,
+    path: web::Path<StackPath>,
+    wanted: web::Path<ResourcePath>,
+    body: Body,
+) -> Answer {
+    context.require("resource:signal")?;
+    let stack = living_stack(&state, &context, &path).await?;
+    let resource = named(&state, &stack, &wanted.resource).await?;
+    let details = body.0.map_or(Value::Null, Value::Object);
+    let who = requester(&state, &context);
+    let accepted = state.engine.signal_resource(&who, stack.id, &resource.name, &details).await?;
+    seen(&state, &accepted).await?;
+    Ok(answer_nothing())
+}
+
 pub(in crate::api) async fn metadata(
     state: State,
     context: Context,
@@ -166,17 +183,9 @@ pub(in crate::api) async fn metadata(
     context.require("resource:metadata")?;
     let stack = living_stack(&state, &context, &path).await?;
     let resource = named(&state, &stack, &wanted.resource).await?;
-    let definition = match resource.definition {
-        Some(position) => definition_at(&state, position).await?,
-        None => None,
-    };
-    let metadata = Value::Object(definition.map(|found| found.metadata).unwrap_or_default());
-    // It is read by the resource's own agent, for which it was written.
-    let metadata =
-        state.vault.open(&format!("stack-{}", stack.id), &metadata).map_err(|error| {
-            tracing::warn!(stack.id = %stack.id, %error, "metadata cannot be opened");
-            Fault::new("Error", "The metadata is no longer readable.")
-        })?;
+    let who = requester(&state, &context);
+    // It is read by the resource's own agent, for which it was written: secrets are open.
+    let metadata = state.engine.resource_metadata(&who, stack.id, &resource.name).await?;
     answer(&json!({ "metadata": metadata }))
 }
 

@@ -7,4 +7,5 @@ mod delete;
 mod meeting;
 mod rollback;
 mod secrets;
+mod signals;
 mod update;

@@ -7,3 +7,4 @@ mod clean_up;
 mod converge;
 mod proceed;
 mod repeat;
+mod signal;

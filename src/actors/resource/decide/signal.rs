@@ -1,0 +1,215 @@
+//! Take a signal: word from outside, as the type understands it. What it changes of the resource
+//! itself is decided at once; calls that it asks for are made once it is on record.
+
+use serde_json::Value;
+
+use crate::actors::resource::command::{ResourceEffect, Signal};
+use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::clock::Moment;
+use crate::events::resource::{Definition, Remarked, SignalHandled, SignalTaken};
+use crate::model::{Action, CommandId, JsonMap, Refusal};
+use crate::resource_types::{Attempt, DriverError, Said, SignalOutcome, Signaled, python};
+
+/// How many signals are remembered, so that none is taken twice.
+const SIGNALS_KNOWN_MAX: usize = 64;
+
+impl Resource {
+    pub(in crate::actors::resource) fn signal(
+        &mut self,
+        signal: Signal,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        if self.signals_known.contains(&signal.id) {
+            return Ok(Decision::nothing());
+        }
+        if let Some(refused) = self.no_signal() {
+            return Ok(refused);
+        }
+        let Some(definition) = self.signaled_definition() else {
+            return Err(Refusal::new(
+                "ResourceNotAvailable",
+                format!("The Resource ({}) is not available.", self.name),
+            ));
+        };
+        let Some(driver) = knowledge.registry.driver(&definition.driver_type) else {
+            return Err(unsupported());
+        };
+        let subject = self.subject(&definition, knowledge);
+        match driver.signal(&subject, &signal.details, moment) {
+            Signaled::Unsupported => Err(unsupported()),
+            Signaled::Handled(outcome) => {
+                Ok(self.signal_handled(signal.id, outcome, &signal.details, knowledge))
+            }
+            Signaled::Work => {
+                let details = self.seal_details(signal.details, &definition, knowledge);
+                let taken = SignalTaken { signal: signal.id, details };
+                let carry_out = self.carry_out(&taken, Attempt::First, definition, knowledge);
+                Ok(Decision::record(taken).and_do(carry_out).and_do(ResourceEffect::Report))
+            }
+        }
+    }
+
+    /// A resource that is suspended or on its way out takes none, and says so in its event list.
+    fn no_signal(&self) -> Option<Decision<Self>> {
+        let action = Some(self.action)
+            .filter(|action| matches!(action, Action::Suspend | Action::Delete))?;
+        let remark = Remarked { reason: format!("Cannot signal resource during {action}") };
+        let text = format!("Signal resource during {action} is not supported.");
+        Some(Decision::record(remark).and_refuse(Refusal::new("NotSupported", text)))
+    }
+
+    pub(in crate::actors::resource) fn signal_carried_out(
+        &mut self,
+        signal: CommandId,
+        result: Result<SignalOutcome, DriverError>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let Some(taken) = self.signals_open.iter().find(|taken| taken.signal == signal) else {
+            return Decision::nothing();
+        };
+        match result {
+            Ok(outcome) => {
+                let details = self.open(&taken.details, knowledge);
+                self.signal_handled(signal, outcome, &details, knowledge)
+            }
+            Err(error) => {
+                let error = self.without_secrets(&error.to_string(), knowledge);
+                tracing::warn!(resource.id = %self.id, %error, "a signal could not be carried out");
+                Decision::record(SignalHandled {
+                    signal,
+                    reason: None,
+                    error: Some(error),
+                    metadata: JsonMap::new(),
+                    data: Default::default(),
+                })
+                .and_do(ResourceEffect::Report)
+            }
+        }
+    }
+
+    fn signal_handled(
+        &self,
+        signal: CommandId,
+        outcome: SignalOutcome,
+        details: &Value,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let reason = match outcome.said {
+            Said::Nothing => None,
+            Said::Details => Some(sentence(details)),
+            Said::Result(result) => Some(format!("Signal: {result}")),
+        };
+        let learned = crate::resource_types::Learned { physical_id: None, data: outcome.data };
+        Decision::record(SignalHandled {
+            signal,
+            reason: reason.map(|reason| self.without_secrets(&reason, knowledge)),
+            error: None,
+            metadata: self.seal_attributes(outcome.metadata, knowledge),
+            data: self.seal_learned(learned, knowledge).data,
+        })
+        .and_do(ResourceEffect::Report)
+    }
+
+    /// The calls of signals that a former process took and did not see through.
+    pub(in crate::actors::resource) fn signals_owed(
+        &self,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let mut decision = Decision::nothing();
+        let Some(definition) = self.signaled_definition() else { return decision };
+        for taken in &self.signals_open {
+            let definition = definition.clone();
+            let effect = self.carry_out(taken, Attempt::Unanswered, definition, knowledge);
+            decision.effects.push(effect);
+        }
+        decision
+    }
+
+    fn carry_out(
+        &self,
+        taken: &SignalTaken,
+        attempt: Attempt,
+        definition: Definition,
+        knowledge: &Knowledge,
+    ) -> ResourceEffect {
+        let details = self.open(&taken.details, knowledge);
+        ResourceEffect::CarryOutSignal {
+            signal: Signal { id: taken.signal, details },
+            subject: Box::new(self.subject(&definition, knowledge)),
+            driver_type: definition.driver_type,
+            attempt,
+            user_id: self.user_id.clone(),
+        }
+    }
+
+    /// What the resource is now, or is becoming.
+    fn signaled_definition(&self) -> Option<Definition> {
+        self.working_definition().or_else(|| self.definition.clone())
+    }
+
+    fn seal_details(
+        &self,
+        details: Value,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Value {
+        let secrets = self.secrets(definition, knowledge);
+        knowledge.vault.seal_leaves(&self.scope(), details, &secrets).unwrap_or_default()
+    }
+
+    /// Remembers a signal, and forgets the oldest.
+    pub(in crate::actors::resource) fn know_signal(&mut self, signal: CommandId) {
+        if self.signals_known.contains(&signal) {
+            return;
+        }
+        if self.signals_known.len() == SIGNALS_KNOWN_MAX {
+            self.signals_known.pop_front();
+        }
+        self.signals_known.push_back(signal);
+    }
+
+    /// The metadata as it is now: the definition's, and what signals have added.
+    pub fn metadata(&self, knowledge: &Knowledge) -> JsonMap {
+        let of_definition = self.definition.as_ref().or(self.target.as_ref());
+        let mut metadata = of_definition.map(|it| it.metadata.clone()).unwrap_or_default();
+        metadata.extend(self.signals.clone());
+        self.open_map(&metadata, knowledge)
+    }
+}
+
+fn unsupported() -> Refusal {
+    Refusal::new("ResourceActionNotSupported", "signal is not supported for resource.")
+}
+
+/// The details of a signal in Heat's words: those of an alarm are told, of others nothing is known.
+fn sentence(details: &Value) -> String {
+    if details.is_null() {
+        return "No signal details provided".to_owned();
+    }
+    match (details.get("previous"), details.get("current"), details.get("reason")) {
+        (Some(previous), Some(current), Some(reason)) => format!(
+            "alarm state changed from {} to {} ({})",
+            python::text(previous),
+            python::text(current),
+            python::text(reason)
+        ),
+        _ => "Unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_alarm_is_told_and_other_details_are_not() {
+        let alarm = json!({ "previous": "ok", "current": "alarm", "reason": "cpu > 80" });
+        assert_eq!(sentence(&alarm), "alarm state changed from ok to alarm (cpu > 80)");
+        assert_eq!(sentence(&json!({ "current": "alarm" })), "Unknown");
+        assert_eq!(sentence(&Value::Null), "No signal details provided");
+    }
+}
