@@ -33,10 +33,9 @@ pub(super) fn prepare(
     services.registry.validate(&definition)?;
     services.registry.check_made(&definition)?;
     for (name, resource) in definition.resources() {
-        if resource.deletion_policy == "Snapshot" || resource.external_id.is_some() {
+        if resource.external_id.is_some() {
             return Err(Refusal::validation(format!(
-                "Hearth does not support the deletion policy Snapshot or external_id yet \
-                 (resource {name})"
+                "Hearth does not support external_id yet (resource {name})"
             )));
         }
     }

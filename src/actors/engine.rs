@@ -307,7 +307,7 @@ impl Engine {
         }
     }
 
-    async fn prepare(
+    pub(super) async fn prepare(
         &self,
         who: &Requester,
         source: &StackSource,
@@ -323,7 +323,7 @@ impl Engine {
         Ok(known)
     }
 
-    fn revise(
+    pub(super) fn revise(
         &self,
         who: &Requester,
         id: StackId,
@@ -425,7 +425,7 @@ impl Engine {
     }
 
     /// Sends a command, which may be sent again: it is answered once.
-    async fn ask_stack(
+    pub(super) async fn ask_stack(
         &self,
         stack: StackId,
         who: &Requester,

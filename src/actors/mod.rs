@@ -18,6 +18,7 @@ pub mod provisioner;
 pub mod resource;
 pub mod services;
 pub mod shell;
+mod snapshots;
 mod source;
 pub mod stack;
 pub mod stack_actor;

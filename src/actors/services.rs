@@ -20,6 +20,8 @@ pub struct EngineLimits {
     pub max_resources_per_stack: Option<usize>,
     /// `None` is no limit; administrators have none.
     pub max_stacks_per_tenant: Option<usize>,
+    /// `None` is no limit; administrators have none.
+    pub max_snapshots_per_stack: Option<usize>,
     /// How often a create that meets a conflict or an object in error is made again.
     pub action_retry_limit: u32,
     /// How long after a call whose answer was lost its object may still appear.
@@ -32,6 +34,7 @@ impl Default for EngineLimits {
             stack_action_timeout: Duration::from_secs(3600),
             max_resources_per_stack: Some(1000),
             max_stacks_per_tenant: Some(512),
+            max_snapshots_per_stack: Some(32),
             action_retry_limit: 5,
             lost_call_rest: Duration::from_secs(10),
         }

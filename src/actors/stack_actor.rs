@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use actix::{ActorFutureExt, WrapFuture};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tracing::error;
@@ -17,6 +18,7 @@ use super::provisioner::{ChildBroken, Halt, ResourceLinks, Taken, note_taken};
 use super::resource::{Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Shell, Woken, fold};
+use super::snapshots::drop_snapshot;
 use super::stack::{Knowledge, Stack, StackCommand, StackEffect};
 use crate::events::log::{Head, LogError};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
@@ -100,7 +102,7 @@ impl Inhabit for Stack {
     fn perform(
         shell: &mut Shell<Self>,
         effect: StackEffect,
-        _at: Position,
+        at: Position,
         ctx: &mut Context<Shell<Self>>,
     ) {
         match effect {
@@ -109,14 +111,29 @@ impl Inhabit for Stack {
                 let name = ResourceName::default();
                 child(shell, id, &name, ctx);
             }
-            StackEffect::Deadline { traversal, at } => {
+            StackEffect::Deadline { traversal, at: end } => {
                 if let Some(former) = shell.links.deadline.take() {
                     ctx.cancel_future(former);
                 }
-                let left = (at - shell.services.clock.now()).to_std().unwrap_or_default();
+                let left = (end - shell.services.clock.now()).to_std().unwrap_or_default();
                 shell.links.deadline = Some(ctx.run_later(left, move |shell, ctx| {
                     let command = StackCommand::TimedOut { traversal };
                     ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                }));
+            }
+            StackEffect::DropSnapshot { snapshot, project_id, user_id, resources } => {
+                let (services, stack) = (shell.services.clone(), shell.machine.id);
+                let deletion = async move {
+                    // Nothing is deleted before it is on record.
+                    services.log.durable(at).await.ok()?;
+                    let dropped = drop_snapshot(&services, stack, &project_id, &user_id, resources);
+                    Some(dropped.await)
+                };
+                ctx.spawn(deletion.into_actor(shell).map(move |result, shell, ctx| {
+                    if let Some(result) = result {
+                        let command = StackCommand::SnapshotDropped { snapshot, result };
+                        ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                    }
                 }));
             }
             StackEffect::Release { project_id, name, id } => {

@@ -14,7 +14,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::error::Fault;
-use super::v1::{actions, events, outputs, resource_types, resources, services, stacks, templates};
+use super::v1::{
+    actions, events, outputs, resource_types, resources, services, snapshots, stacks, templates,
+};
 use super::{ApiParts, ApiState, auth, feed, trace, versions};
 
 /// How long a stop waits for requests under way.
@@ -132,6 +134,18 @@ fn v1(config: &mut web::ServiceConfig) {
         .service(known(&under("/outputs"), [get(outputs::list)]))
         .service(known(&under("/outputs/{output}"), [get(outputs::show)]))
         .service(known(&under("/actions"), [("POST", web::post().to(actions::act))]))
+        .service(known(
+            &under("/snapshots"),
+            [get(snapshots::list), ("POST", web::post().to(snapshots::take))],
+        ))
+        .service(known(
+            &under("/snapshots/{snapshot}"),
+            [get(snapshots::show), ("DELETE", web::delete().to(snapshots::delete))],
+        ))
+        .service(known(
+            &under("/snapshots/{snapshot}/restore"),
+            [("POST", web::post().to(snapshots::restore))],
+        ))
         .service(known(&under("/resources"), [get(resources::list)]))
         .service(known(
             &under("/resources/{resource}"),

@@ -50,11 +50,7 @@ async fn printed(arguments: &Arguments) -> Result<String, String> {
 fn heading(stack: &StackLog) -> String {
     let created = stack.stack.iter().find_map(|(event, body)| match body {
         StackEvent::StackCreated(created) => Some((event, created)),
-        StackEvent::RevisionAccepted(_)
-        | StackEvent::TraversalStarted(_)
-        | StackEvent::ReplacementStarted(_)
-        | StackEvent::ActionDeferred(_)
-        | StackEvent::TraversalSettled(_) => None,
+        _ => None,
     });
     match created {
         Some((event, created)) => format!(
@@ -145,6 +141,14 @@ fn stack_detail(event: StackEvent) -> String {
         StackEvent::ReplacementStarted(body) => format!("{} by {}", body.name, body.new),
         StackEvent::TraversalSettled(body) => {
             format!("{} {}: {}", body.action, body.status, body.reason)
+        }
+        StackEvent::SnapshotStarted(body) => {
+            format!("{} of revision {}", body.snapshot, body.revision)
+        }
+        StackEvent::SnapshotSettled(body) => format!("{} {}", body.snapshot, body.status),
+        StackEvent::SnapshotDeletionStarted(body) => body.snapshot.to_string(),
+        StackEvent::SnapshotDeletionSettled(body) => {
+            format!("{} {} {}", body.snapshot, body.status, body.reason)
         }
     }
 }

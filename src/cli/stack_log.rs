@@ -111,8 +111,6 @@ fn resources_of(event: &StackEvent) -> Vec<(ResourceId, ResourceName)> {
         StackEvent::TraversalSettled(settled) => {
             settled.rows.iter().flatten().map(|row| (row.id, row.name.clone())).collect()
         }
-        StackEvent::StackCreated(_)
-        | StackEvent::RevisionAccepted(_)
-        | StackEvent::ActionDeferred(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }

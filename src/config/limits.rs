@@ -15,6 +15,8 @@ pub struct Limits {
     pub resources_per_stack: Option<usize>,
     /// `max_stacks_per_tenant`.
     pub stacks_per_project: Option<usize>,
+    /// `max_snapshots_per_stack`.
+    pub snapshots_per_stack: Option<usize>,
     /// `stack_action_timeout`: of an action that names none itself.
     pub action_timeout: Duration,
     /// `action_retry_limit`: how often a failed resource is created again.
@@ -42,6 +44,7 @@ impl Limits {
             template_size: number("max_template_size", 524_288)? as usize,
             resources_per_stack: layers.limit("DEFAULT", "max_resources_per_stack", 1000)?,
             stacks_per_project: layers.limit("DEFAULT", "max_stacks_per_tenant", 512)?,
+            snapshots_per_stack: layers.limit("DEFAULT", "max_snapshots_per_stack", 32)?,
             action_timeout: Duration::from_secs(number("stack_action_timeout", 3600)?.into()),
             action_retries: number("action_retry_limit", 5)?,
             client_retries: layers.parsed("DEFAULT", "client_retry_limit", "a whole number")?,

@@ -1,5 +1,7 @@
 //! What happens in a stack's stream: revisions are accepted, traversals start and settle.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +21,10 @@ events! {
         ReplacementStarted = 1,
         ActionDeferred = 1,
         TraversalSettled = 1,
+        SnapshotStarted = 1,
+        SnapshotSettled = 1,
+        SnapshotDeletionStarted = 1,
+        SnapshotDeletionSettled = 1,
     }
 }
 
@@ -37,7 +43,7 @@ pub struct StackCreated {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RevisionAccepted {
     pub revision: StackRevision,
-    /// The action that asked for it: CREATE, UPDATE, ROLLBACK.
+    /// The action that asked for it: CREATE, UPDATE, ROLLBACK, RESTORE.
     pub action: Action,
     /// The revision whose definition this is: itself, or, for a rollback, the one gone back to.
     pub origin: StackRevision,
@@ -71,7 +77,7 @@ pub struct OutputDeclared {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraversalStarted {
     pub traversal: TraversalId,
-    /// CREATE, UPDATE, DELETE, ROLLBACK, SUSPEND, RESUME, CHECK.
+    /// CREATE, UPDATE, DELETE, ROLLBACK, SUSPEND, RESUME, CHECK, SNAPSHOT, RESTORE.
     pub action: Action,
     pub revision: StackRevision,
     /// One for each resource that the revision has (none for a DELETE).
@@ -159,4 +165,62 @@ pub struct OutputResolved {
     pub value: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// A snapshot of the stack is being taken, by the traversal of the same id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotStarted {
+    pub snapshot: TraversalId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The revision whose template, environment, files and parameters it keeps.
+    pub revision: StackRevision,
+}
+
+/// A snapshot is taken, or cannot be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotSettled {
+    pub snapshot: TraversalId,
+    /// COMPLETE or FAILED.
+    pub status: Status,
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ResourceKept>,
+}
+
+/// A resource as a snapshot keeps it. Leaves that hold a secret are sealed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResourceKept {
+    pub name: ResourceName,
+    /// The type as the template says it.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The type behind the alias, which has the driver.
+    pub driver_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub physical_id: Option<String>,
+    pub action: Action,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub metadata: JsonMap,
+    /// Resource data: what the snapshot made in the cloud is among it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, Value>,
+}
+
+/// What a snapshot keeps in the cloud is being deleted, and then the snapshot is gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotDeletionStarted {
+    pub snapshot: TraversalId,
+    /// Whose trust the calls use.
+    pub user_id: String,
+}
+
+/// A snapshot is gone (COMPLETE), or something of it cannot be deleted (FAILED).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotDeletionSettled {
+    pub snapshot: TraversalId,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }

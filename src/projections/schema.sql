@@ -51,6 +51,20 @@ CREATE TABLE outputs (
     vals   TEXT NOT NULL                  -- JSON array of key, value and error; secrets sealed
 );
 
+CREATE TABLE snapshots (
+    id         BLOB PRIMARY KEY,
+    stack      INTEGER NOT NULL,
+    place      INTEGER NOT NULL,          -- the position of its first event
+    name       TEXT,
+    action     TEXT NOT NULL,
+    status     TEXT NOT NULL,
+    reason     TEXT,
+    created_at INTEGER NOT NULL,
+    revision   INTEGER NOT NULL,
+    settled    INTEGER                    -- the position of the event that has the resources
+) WITHOUT ROWID;
+CREATE INDEX snapshots_of_stack ON snapshots (stack, place);
+
 CREATE TABLE resources (
     id          BLOB PRIMARY KEY,         -- of the incarnation
     stack       INTEGER NOT NULL,

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::columns::{action, bytes, json, micros, status, time, time_or_none, uuid};
 use super::views::ViewError;
-use super::{OutputRow, RevisionRow, event_list, outputs, resources, revisions};
+use super::{OutputRow, RevisionRow, event_list, outputs, resources, revisions, snapshots};
 use crate::events::stack::StackCreated;
 use crate::events::{RecordedEvent, StackEvent};
 use crate::model::{Action, ProjectId, StackId, StackName, StackRevision, Status};
@@ -99,6 +99,18 @@ pub(super) fn apply(
             resources::traversal_started(db, number, event, body)?;
         }
         StackEvent::ActionDeferred(_) => {}
+        StackEvent::SnapshotStarted(body) => snapshots::started(db, number, event, body)?,
+        StackEvent::SnapshotSettled(body) => {
+            snapshots::settled(db, body.snapshot, event, body.status, &body.reason)?;
+        }
+        StackEvent::SnapshotDeletionStarted(body) => {
+            let reason = "Snapshot delete started";
+            snapshots::deleting(db, body.snapshot, Status::InProgress, reason)?;
+        }
+        StackEvent::SnapshotDeletionSettled(body) => match body.status {
+            Status::Complete => snapshots::gone(db, body.snapshot)?,
+            status => snapshots::deleting(db, body.snapshot, status, &body.reason)?,
+        },
         StackEvent::ReplacementStarted(body) => {
             resources::replacement_started(db, event, body)?;
         }
@@ -195,12 +207,16 @@ pub(super) fn shown(db: &Connection, id: StackId) -> rusqlite::Result<Option<Sta
 }
 
 /// Stacks in the middle of an action, failed ones with a resource that is still at work, and those
-/// with a signal that is not carried out yet: what a restart must wake.
+/// with a signal that is not carried out yet or a snapshot that is being deleted: what a restart
+/// must wake.
 pub(super) fn unsettled(db: &Connection) -> rusqlite::Result<Vec<StackId>> {
     let query = "SELECT id FROM stacks WHERE status = 'IN_PROGRESS' UNION \
          SELECT id FROM stacks WHERE status = 'FAILED' AND EXISTS (SELECT 1 FROM resources \
          WHERE resources.stack = stacks.number AND resources.status = 'IN_PROGRESS') UNION \
          SELECT stacks.id FROM signals_open JOIN resources ON resources.id = signals_open.resource \
-         JOIN stacks ON stacks.number = resources.stack WHERE resources.role >= 0";
+         JOIN stacks ON stacks.number = resources.stack WHERE resources.role >= 0 \
+         UNION \
+         SELECT stacks.id FROM snapshots JOIN stacks ON stacks.number = snapshots.stack \
+         WHERE snapshots.action = 'DELETE' AND snapshots.status = 'IN_PROGRESS'";
     db.prepare_cached(query)?.query_map([], |row| Ok(StackId(uuid(row, 0)?)))?.collect()
 }

@@ -10,12 +10,12 @@ use super::runner::{self, Runner};
 use super::stack_query::{self, StackQuery};
 use super::store::{Place, Readers};
 use super::{
-    EventQuery, EventRow, ResourceRow, RevisionRow, StackRow, StackShown, event_list, resources,
-    revisions, stacks,
+    EventQuery, EventRow, ResourceRow, RevisionRow, SnapshotRow, StackRow, StackShown, event_list,
+    resources, revisions, snapshots, stacks,
 };
 use crate::events::log::{EventLog, LogError};
 use crate::events::{DecodeError, Position};
-use crate::model::{ProjectId, ResourceId, ResourceName, StackId};
+use crate::model::{ProjectId, ResourceId, ResourceName, StackId, TraversalId};
 
 /// Why the views could not answer.
 #[derive(Debug, thiserror::Error)]
@@ -183,6 +183,20 @@ impl Views {
     /// Every accepted definition of a stack, oldest first.
     pub async fn revisions(&self, stack: StackId) -> Result<Vec<RevisionRow>, ViewError> {
         self.read(move |db| revisions::of_stack(db, stack))
+    }
+
+    /// The snapshots of a stack, oldest first.
+    pub async fn snapshots(&self, stack: StackId) -> Result<Vec<SnapshotRow>, ViewError> {
+        self.read(move |db| snapshots::of_stack(db, stack))
+    }
+
+    /// One snapshot of a stack.
+    pub async fn snapshot(
+        &self,
+        stack: StackId,
+        id: TraversalId,
+    ) -> Result<Option<SnapshotRow>, ViewError> {
+        self.read(move |db| snapshots::by_id(db, stack, id))
     }
 
     /// The newest accepted definition of a stack.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{
-    Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName,
+    Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, TraversalId,
 };
 use crate::openstack::Session;
 
@@ -32,6 +32,10 @@ pub struct Subject {
     pub data: BTreeMap<String, Value>,
     /// What signals have added to the metadata.
     pub signals: JsonMap,
+    /// The traversal that the action belongs to.
+    pub traversal: Option<TraversalId>,
+    /// What is about to be deleted is kept as a snapshot first (deletion policy Snapshot).
+    pub kept_first: bool,
     /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
     pub taken: BTreeSet<String>,
 }
@@ -46,7 +50,7 @@ pub enum Work {
         changed: BTreeSet<String>,
     },
     Delete,
-    /// SUSPEND, RESUME or CHECK of the object as it is.
+    /// SUSPEND, RESUME, CHECK or SNAPSHOT of the object as it is.
     Act(Action),
 }
 
@@ -208,7 +212,7 @@ pub trait Driver: Send + Sync + 'static {
         changed: &BTreeSet<String>,
     ) -> UpdateKind;
 
-    /// Whether the type does anything of its own for SUSPEND, RESUME or CHECK.
+    /// Whether the type does anything of its own for SUSPEND, RESUME, CHECK or SNAPSHOT.
     fn acts(&self, _action: Action) -> bool {
         false
     }
@@ -234,6 +238,22 @@ pub trait Driver: Send + Sync + 'static {
         _attempt: Attempt,
     ) -> Result<SignalOutcome, DriverError> {
         Ok(SignalOutcome::default())
+    }
+
+    /// Deletes what a snapshot of the resource made in the cloud, by the data that it left; safe to
+    /// repeat. Whether it is gone; if not, it is asked again.
+    async fn delete_snapshot(
+        &self,
+        _cloud: &Session,
+        _data: &BTreeMap<String, Value>,
+    ) -> Result<bool, DriverError> {
+        Ok(true)
+    }
+
+    /// The properties that differ from the template's when the resource is restored from the data
+    /// of its snapshot; null takes a property away.
+    fn restored(&self, _data: &BTreeMap<String, Value>) -> JsonMap {
+        JsonMap::new()
     }
 
     /// The attributes asked for, from the cloud's present state. Empty asks for all.

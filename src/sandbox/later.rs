@@ -25,6 +25,8 @@ pub(super) enum Turn {
     Volume { id: String, end: cinder::VolumeEnd },
     /// A snapshot has reached a status; `None` is gone.
     Snapshot { id: String, status: Option<String> },
+    /// A backup has reached a status; `None` is gone.
+    Backup { id: String, status: Option<String> },
     /// A floating IP follows its association.
     FloatingIp { id: String },
     /// An image's import is done.
@@ -40,6 +42,7 @@ pub(super) fn carry_out(cloud: &mut Cloud, turn: &Turn, at: DateTime<Utc>) {
         }
         Turn::Volume { id, end } => cinder::volume_ends(cloud, id, end, at),
         Turn::Snapshot { id, status } => cinder::snapshot_ends(cloud, id, status.as_deref(), at),
+        Turn::Backup { id, status } => cinder::backup_ends(cloud, id, status.as_deref(), at),
         Turn::FloatingIp { id } => neutron::floating_ip_ends(cloud, id, at),
         Turn::Image { id } => glance::image_ends(cloud, id, at),
     }

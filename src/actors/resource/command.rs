@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::events::resource::{Definition, Step};
+use crate::events::stack::ResourceKept;
 use crate::model::{
     Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, Status,
     TraversalId,
@@ -42,11 +43,13 @@ pub struct CleanUp {
     pub user_id: String,
 }
 
-/// Suspend, resume or check the resource as it is.
+/// Suspend, resume, check or snapshot the resource as it is.
 #[derive(Clone, Debug)]
 pub struct Act {
     pub traversal: TraversalId,
     pub action: Action,
+    /// As the template says it.
+    pub type_name: String,
     pub stack: StackIdentity,
     pub deadline: Option<DateTime<Utc>>,
     pub user_id: String,
@@ -145,6 +148,8 @@ pub struct Report {
     pub changed_at: DateTime<Utc>,
     /// Whether a signal asks for calls that are not made yet.
     pub owes_signal: bool,
+    /// What a snapshot keeps of it, once one was taken.
+    pub kept: Option<Box<ResourceKept>>,
 }
 
 impl Report {

@@ -15,6 +15,7 @@ use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
 use crate::events::resource::{ActionSettled, Definition, SignalTaken, Step};
+use crate::events::stack::ResourceKept;
 use crate::events::vault::Vault;
 use crate::model::{
     Action, CommandId, JsonMap, Refusal, ResourceId, ResourceName, Secret, Status, TraversalId,
@@ -87,6 +88,8 @@ pub struct Resource {
     pub(super) signals_known: VecDeque<CommandId>,
     /// Signals whose calls are not made yet.
     pub(super) signals_open: Vec<SignalTaken>,
+    /// How it stood before its deletion began.
+    pub deleted_from: (Action, Status),
     pub(super) working: Working,
 }
 
@@ -167,6 +170,10 @@ impl Resource {
             physical_id: self.physical_id.clone(),
             data: data.collect(),
             signals: self.open_map(&self.signals, knowledge),
+            traversal: self.traversal,
+            kept_first: self.action == Action::Delete
+                && self.deleted_from.1 != Status::Failed
+                && definition.deletion_policy == "Snapshot",
             ..Subject::default()
         }
     }
@@ -211,6 +218,22 @@ impl Resource {
             attributes: self.attributes.clone(),
             changed_at: self.changed_at,
             owes_signal: !self.signals_open.is_empty(),
+            kept: (self.action == Action::Snapshot).then(|| Box::new(self.kept())),
+        }
+    }
+
+    /// The resource as a snapshot or an export has it.
+    pub fn kept(&self) -> ResourceKept {
+        let definition = self.definition.as_ref();
+        ResourceKept {
+            name: self.name.clone(),
+            type_name: self.type_name.clone(),
+            driver_type: definition.map(|it| it.driver_type.clone()).unwrap_or_default(),
+            physical_id: self.physical_id.clone(),
+            action: self.action,
+            status: self.status,
+            metadata: definition.map(|it| it.metadata.clone()).unwrap_or_default(),
+            data: self.data.clone(),
         }
     }
 
@@ -277,6 +300,9 @@ impl Aggregate for Resource {
                 let goes_on = self.traversal == Some(started.traversal);
                 self.repetitions *= u32::from(goes_on);
                 self.repeating &= goes_on && started.action == Action::Delete;
+                if started.action == Action::Delete && self.action != Action::Delete {
+                    self.deleted_from = (self.action, self.status);
+                }
                 self.action = started.action;
                 self.status = Status::InProgress;
                 self.reason = "state changed".to_owned();

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use super::known::Known;
 use crate::actors::resource::{Report, ResourceCommand};
 use crate::events::log::BlobId;
+use crate::events::stack::ResourceKept;
 use crate::model::{
     Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId,
 };
@@ -35,6 +36,15 @@ pub struct Create {
     pub revise: Revise,
 }
 
+/// A snapshot to be taken.
+#[derive(Clone)]
+pub struct TakeSnapshot {
+    pub snapshot: TraversalId,
+    pub name: Option<String>,
+    /// How many the stack may have.
+    pub limit: Option<usize>,
+}
+
 /// A command to a stack.
 pub enum StackCommand {
     Create(Box<Create>),
@@ -48,6 +58,18 @@ pub enum StackCommand {
     Act {
         action: Action,
     },
+    /// Keep how the stack is now.
+    TakeSnapshot(TakeSnapshot),
+    DeleteSnapshot {
+        snapshot: TraversalId,
+    },
+    /// What a snapshot kept in the cloud is gone, or cannot be deleted.
+    SnapshotDropped {
+        snapshot: TraversalId,
+        result: Result<(), String>,
+    },
+    /// Bring the stack to the definition that a snapshot keeps.
+    Restore(Box<Revise>),
     /// How a resource stands.
     Report(Box<Report>),
     /// Hand out what is ready.
@@ -66,6 +88,13 @@ pub enum StackEffect {
     Rouse { id: ResourceId },
     /// Come back when the traversal's time is over.
     Deadline { traversal: TraversalId, at: DateTime<Utc> },
+    /// Delete what a snapshot made in the cloud; comes back as `SnapshotDropped`.
+    DropSnapshot {
+        snapshot: TraversalId,
+        project_id: ProjectId,
+        user_id: String,
+        resources: Vec<ResourceKept>,
+    },
     /// The stack is gone: its name is free.
     Release { project_id: ProjectId, name: StackName, id: StackId },
 }

@@ -8,7 +8,7 @@ mod recover;
 mod state;
 mod values;
 
-pub use command::{Create, Revise, StackCommand, StackEffect};
-pub(super) use decide::refuse_resting;
+pub use command::{Create, Revise, StackCommand, StackEffect, TakeSnapshot};
+pub(super) use decide::{refuse_resting, snapshot_not_found};
 pub use known::Known;
-pub use state::{Knowledge, Stack, Traversal};
+pub use state::{Knowledge, Snapshot, Stack, Traversal};

@@ -13,6 +13,7 @@ impl Stack {
         let at_work = self.working.reports.values().filter(|report| report.at_work());
         let mut decision = Decision::nothing();
         decision.effects.extend(at_work.map(|report| StackEffect::Rouse { id: report.id }));
+        decision.effects.extend(self.deletions_owed());
         let Some(traversal) = self.traversal.as_ref().filter(|traversal| !traversal.settled) else {
             return decision;
         };

@@ -17,7 +17,7 @@ use crate::actors::resource::{Report, StackIdentity};
 use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::StackEvent;
-use crate::events::stack::{RevisionAccepted, Row, TraversalStarted};
+use crate::events::stack::{ResourceKept, RevisionAccepted, Row, TraversalStarted};
 use crate::events::vault::Vault;
 use crate::graph::Walk;
 use crate::graph::walk::Existing;
@@ -71,7 +71,20 @@ pub struct Stack {
     pub deferred: Vec<Action>,
     /// Who works on the stack: the user of the newest command.
     pub user_id: String,
+    /// The snapshots that the stack has, oldest first.
+    pub snapshots: IndexMap<TraversalId, Snapshot>,
     pub(super) working: Working,
+}
+
+/// A snapshot of a stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The revision whose definition it keeps.
+    pub revision: StackRevision,
+    /// CREATE or DELETE.
+    pub action: Action,
+    pub status: Status,
+    pub resources: Vec<ResourceKept>,
 }
 
 /// What is not in the log, because `recover` builds it again.
@@ -123,7 +136,10 @@ impl Stack {
     /// Whether nothing is at work, neither the stack nor a resource of it.
     pub fn at_rest(&self) -> bool {
         let at_work = self.working.reports.values().any(Report::at_work);
-        !self.in_progress() && !at_work && self.working.told.is_empty()
+        !self.in_progress()
+            && !at_work
+            && self.working.told.is_empty()
+            && self.deletions_owed().is_empty()
     }
 
     /// The newest revision.
@@ -139,6 +155,11 @@ impl Stack {
     /// The revision of an origin; `None` for the empty one.
     pub fn revision_of(&self, origin: StackRevision) -> Option<&RevisionAccepted> {
         self.revisions.iter().find(|revision| revision.revision == origin)
+    }
+
+    /// The revision of a number.
+    pub fn revision_numbered(&self, number: StackRevision) -> Option<&RevisionAccepted> {
+        self.revisions.iter().find(|revision| revision.revision == number)
     }
 
     /// The origins of the revisions whose definitions a wakened stack needs: the newest, and the
@@ -270,11 +291,15 @@ impl Aggregate for Stack {
             | StackCommand::Update(_)
             | StackCommand::Delete
             | StackCommand::Act { .. }
+            | StackCommand::TakeSnapshot(_)
+            | StackCommand::DeleteSnapshot { .. }
+            | StackCommand::Restore(_)
             | StackCommand::CancelUpdate
             | StackCommand::CancelWithoutRollback => true,
-            StackCommand::Report(_) | StackCommand::Advance | StackCommand::TimedOut { .. } => {
-                false
-            }
+            StackCommand::Report(_)
+            | StackCommand::Advance
+            | StackCommand::SnapshotDropped { .. }
+            | StackCommand::TimedOut { .. } => false,
         }
     }
 
@@ -314,6 +339,35 @@ impl Aggregate for Stack {
                 }
             }
             StackEvent::ActionDeferred(deferred) => self.deferred.push(deferred.action),
+            StackEvent::SnapshotStarted(started) => {
+                let snapshot = Snapshot {
+                    revision: started.revision,
+                    action: Action::Create,
+                    status: Status::InProgress,
+                    resources: Vec::new(),
+                };
+                self.snapshots.insert(started.snapshot, snapshot);
+            }
+            StackEvent::SnapshotSettled(settled) => {
+                if let Some(snapshot) = self.snapshots.get_mut(&settled.snapshot) {
+                    snapshot.status = settled.status;
+                    snapshot.resources = settled.resources.clone();
+                }
+            }
+            StackEvent::SnapshotDeletionStarted(started) => {
+                self.user_id = started.user_id.clone();
+                if let Some(snapshot) = self.snapshots.get_mut(&started.snapshot) {
+                    snapshot.action = Action::Delete;
+                    snapshot.status = Status::InProgress;
+                }
+            }
+            StackEvent::SnapshotDeletionSettled(settled) => {
+                if settled.status == Status::Complete {
+                    self.snapshots.shift_remove(&settled.snapshot);
+                } else if let Some(snapshot) = self.snapshots.get_mut(&settled.snapshot) {
+                    snapshot.status = settled.status;
+                }
+            }
             StackEvent::TraversalSettled(settled) => {
                 self.action = settled.action;
                 self.status = settled.status;
@@ -341,6 +395,12 @@ impl Aggregate for Stack {
             StackCommand::Update(revise) => self.update(*revise, moment, knowledge),
             StackCommand::Delete => self.delete(moment, knowledge),
             StackCommand::Act { action } => self.act(action, moment, knowledge),
+            StackCommand::TakeSnapshot(take) => self.take_snapshot(take, moment, knowledge),
+            StackCommand::DeleteSnapshot { snapshot } => self.delete_snapshot(snapshot),
+            StackCommand::SnapshotDropped { snapshot, result } => {
+                Ok(self.snapshot_dropped(snapshot, result, moment, knowledge))
+            }
+            StackCommand::Restore(revise) => self.restore(*revise, moment, knowledge),
             StackCommand::CancelUpdate => self.cancel_update(moment, knowledge),
             StackCommand::CancelWithoutRollback => self.cancel_without_rollback(moment, knowledge),
             StackCommand::Report(report) => Ok(self.reported(*report, moment, knowledge)),

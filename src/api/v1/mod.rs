@@ -6,6 +6,7 @@ pub(super) mod outputs;
 pub(super) mod resource_types;
 pub(super) mod resources;
 pub(super) mod services;
+pub(super) mod snapshots;
 pub(super) mod stacks;
 pub(super) mod templates;
 

@@ -158,6 +158,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         stack_action_timeout: settings.limits.action_timeout,
         max_resources_per_stack: settings.limits.resources_per_stack,
         max_stacks_per_tenant: settings.limits.stacks_per_project,
+        max_snapshots_per_stack: settings.limits.snapshots_per_stack,
         action_retry_limit: settings.limits.action_retries,
         lost_call_rest: settings.limits.lost_call_rest,
     }

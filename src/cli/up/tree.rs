@@ -112,9 +112,7 @@ impl Tree {
                         reason: settled.reason,
                     });
                 }
-                StackEvent::StackCreated(_)
-                | StackEvent::RevisionAccepted(_)
-                | StackEvent::ActionDeferred(_) => {}
+                _ => {}
             }
             return None;
         }

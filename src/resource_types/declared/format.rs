@@ -94,7 +94,7 @@ pub struct Declaration {
     /// Further calls, each for one property, after the creation and before the update.
     #[serde(default)]
     pub calls: Vec<PropertyCall>,
-    /// What the type does something of its own for, of SUSPEND, RESUME and CHECK.
+    /// What the type does something of its own for, of SUSPEND, RESUME, CHECK and SNAPSHOT.
     #[serde(default)]
     pub acts: Vec<Action>,
     /// When a failed resource keeps its object instead of being replaced.

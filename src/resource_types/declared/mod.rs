@@ -8,7 +8,7 @@ mod special;
 mod steps;
 mod translation;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -151,6 +151,18 @@ impl Driver for Declared {
 
     fn acts(&self, action: Action) -> bool {
         self.declaration.acts.contains(&action)
+    }
+
+    async fn delete_snapshot(
+        &self,
+        cloud: &Session,
+        data: &BTreeMap<String, Value>,
+    ) -> Result<bool, DriverError> {
+        self.special.delete_snapshot(cloud, data).await
+    }
+
+    fn restored(&self, data: &BTreeMap<String, Value>) -> JsonMap {
+        self.special.restored(data)
     }
 
     async fn replace_failed(&self, cloud: &Session, subject: &Subject) -> bool {

@@ -1,7 +1,7 @@
 //! The hatch: what a type does otherwise than its file can say. Each method inherits the
 //! interpreter's way, so that an override is about the difference alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -31,6 +31,20 @@ pub(crate) trait Special: Send + Sync + 'static {
     /// Makes one beat.
     async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         declared.plain_beat(beating).await
+    }
+
+    /// Deletes what a snapshot made; see `Driver::delete_snapshot`.
+    async fn delete_snapshot(
+        &self,
+        _cloud: &Session,
+        _data: &BTreeMap<String, Value>,
+    ) -> Result<bool, DriverError> {
+        Ok(true)
+    }
+
+    /// What a restore changes; see `Driver::restored`.
+    fn restored(&self, _data: &BTreeMap<String, Value>) -> JsonMap {
+        JsonMap::new()
     }
 
     /// A last change to the fields of a body.

@@ -1,6 +1,7 @@
-//! Block Storage v3: volumes, snapshots, types and quotas.
+//! Block Storage v3: volumes, snapshots, backups, types and quotas.
 
 mod actions;
+mod backups;
 mod quotas;
 mod snapshots;
 mod types;
@@ -15,6 +16,7 @@ use super::cloud::Cloud;
 use super::keystone;
 use super::store::{Rows, Table};
 
+pub(super) use backups::ends as backup_ends;
 pub(super) use snapshots::ends as snapshot_ends;
 pub(super) use types::plant as plant_type;
 pub(super) use volume::{
@@ -22,6 +24,7 @@ pub(super) use volume::{
 };
 pub(super) use volumes::{Wish, begin_delete, create_for_server};
 
+use backups::Backup;
 use snapshots::Snapshot;
 use types::VolumeType;
 use volume::Volume;
@@ -33,6 +36,7 @@ const VERSION_LAST: u32 = 70;
 pub(super) struct Cinder {
     pub(super) volumes: Table<Volume>,
     snapshots: Table<Snapshot>,
+    backups: Table<Backup>,
     types: Table<VolumeType>,
 }
 
@@ -41,12 +45,13 @@ impl Cinder {
         Self {
             volumes: Table::new("volumes"),
             snapshots: Table::new("snapshots"),
+            backups: Table::new("backups"),
             types: Table::new("volume_types"),
         }
     }
 
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 3] {
-        [&mut self.volumes, &mut self.snapshots, &mut self.types]
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 4] {
+        [&mut self.volumes, &mut self.snapshots, &mut self.backups, &mut self.types]
     }
 }
 
@@ -73,6 +78,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let reply = match path {
         ["volumes", rest @ ..] => volumes::answer(cloud, ask, &scope, version, rest),
         ["snapshots", rest @ ..] => snapshots::answer(cloud, ask, &scope, rest),
+        ["backups", rest @ ..] => backups::answer(cloud, ask, &scope, rest),
         ["types", rest @ ..] => types::answer(cloud, ask, &scope, rest),
         rest => quotas::answer(cloud, ask, &scope, rest),
     };

@@ -98,6 +98,31 @@ pub(in crate::sandbox) fn create_for_server(
     Ok(make(cloud, volume, at)?.id)
 }
 
+/// A volume that is filled from a backup: the wanted one, or a new one.
+pub(super) fn restored(
+    cloud: &mut Cloud,
+    scope: &Scope,
+    wanted: Option<&str>,
+    name: Option<&str>,
+    size: i64,
+    at: DateTime<Utc>,
+) -> Result<Volume, Answer> {
+    if let Some(id) = wanted {
+        let volume = find(cloud, scope, id)?.clone();
+        if volume.status != "available" {
+            return Err(bad("Invalid volume: Volume to be restored to must be available"));
+        }
+        super::set_status(cloud, id, "restoring-backup", at);
+        plan(cloud, id, VolumeEnd::Status("available".to_owned()), at);
+        return Ok(volume);
+    }
+    let mut given = JsonMap::new();
+    given.set("size", size);
+    given.set("name", name.unwrap_or_default());
+    let volume = asked_for(cloud, scope, &given, at)?;
+    make(cloud, volume, at)
+}
+
 /// Begins the end of a volume.
 pub(in crate::sandbox) fn begin_delete(cloud: &mut Cloud, id: &str, at: DateTime<Utc>) {
     cloud.unplan(|turn| matches!(turn, Turn::Volume { id: about, .. } if about == id));

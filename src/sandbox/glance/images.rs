@@ -277,10 +277,11 @@ pub(in crate::sandbox) fn create_from_server(
     cloud: &mut Cloud,
     scope: &Scope,
     name: &str,
+    metadata: Option<&JsonMap>,
     server: &str,
     at: DateTime<Utc>,
 ) -> String {
-    let mut given = JsonMap::new();
+    let mut given = metadata.cloned().unwrap_or_default();
     given.set("name", name);
     given.set("disk_format", "raw");
     given.set("container_format", "bare");

@@ -235,7 +235,8 @@ fn create_image(
 ) -> Reply {
     ready(server, "createImage", &["ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"])?;
     let name = given.text("name");
-    let id = glance::create_from_server(cloud, scope, name, &server.id, ask.at);
+    let metadata = given.object("metadata");
+    let id = glance::create_from_server(cloud, scope, name, metadata, &server.id, ask.at);
     let location = format!("{}/image/v2/images/{id}", ask.base);
     let answer = match version >= Version(45) {
         true => Answer::json(202, &json!({"image_id": id})),

@@ -6,6 +6,7 @@ mod cloudformation;
 mod commands;
 mod feed;
 mod reads;
+mod snapshots;
 mod story;
 mod validations;
 mod views;

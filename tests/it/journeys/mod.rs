@@ -8,4 +8,5 @@ mod meeting;
 mod rollback;
 mod secrets;
 mod signals;
+mod snapshots;
 mod update;

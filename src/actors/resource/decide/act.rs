@@ -1,4 +1,4 @@
-//! Suspend, resume and check: as the type does it, where it does anything. And a word from outside
+//! Suspend, resume, check and snapshot: as the type does it, where it does anything. And a word from outside
 //! on whether the resource is well.
 
 use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEffect};
@@ -34,6 +34,10 @@ impl Resource {
             let driver = knowledge.registry.driver(&definition.driver_type);
             driver.is_some_and(|driver| driver.acts(act.action))
         });
+        // What never came to be is not kept; it stays to be created.
+        if (self.action, act.action) == (Action::Init, Action::Snapshot) {
+            return self.without_event(&act, Outcome::Converged);
+        }
         if act.action == Action::Check && !handles {
             return self.unchecked(&act);
         }
@@ -44,7 +48,7 @@ impl Resource {
             stack_name: act.stack.name.clone(),
             project_id: act.stack.project_id.clone(),
             name: self.name.clone(),
-            type_name: self.type_name.clone(),
+            type_name: act.type_name.clone(),
             definition: None,
             deadline: act.deadline,
             user_id: act.user_id.clone(),
@@ -126,6 +130,7 @@ mod tests {
         let act = Act {
             traversal: traversal(number),
             action,
+            type_name: "OS::Heat::TestResource".to_owned(),
             stack,
             deadline: None,
             user_id: String::new(),

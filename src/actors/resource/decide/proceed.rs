@@ -40,6 +40,7 @@ impl Resource {
             Call::First => {
                 let is_nothing = match &work {
                     Work::Update { changed, .. } => changed.is_empty(),
+                    Work::Act(Action::Snapshot) if self.physical_id.is_none() => true,
                     Work::Act(action) => !driver.acts(*action),
                     Work::Create | Work::Delete => false,
                 };
@@ -104,13 +105,16 @@ impl Resource {
     /// The definition that the calls of the action work with.
     pub(in crate::actors::resource) fn working_definition(&self) -> Option<Definition> {
         let known = match self.action {
-            Action::Delete | Action::Suspend | Action::Resume | Action::Check => &self.definition,
+            Action::Delete
+            | Action::Suspend
+            | Action::Resume
+            | Action::Check
+            | Action::Snapshot => &self.definition,
             Action::Init
             | Action::Create
             | Action::Update
             | Action::Rollback
             | Action::Adopt
-            | Action::Snapshot
             | Action::Restore => &self.target,
         };
         known.clone()
@@ -133,13 +137,12 @@ impl Resource {
                     changed: self.changed(&former, definition, knowledge),
                 }
             }
-            Action::Suspend | Action::Resume | Action::Check => Work::Act(self.action),
-            Action::Init
-            | Action::Create
-            | Action::Rollback
-            | Action::Adopt
-            | Action::Snapshot
-            | Action::Restore => Work::Create,
+            Action::Suspend | Action::Resume | Action::Check | Action::Snapshot => {
+                Work::Act(self.action)
+            }
+            Action::Init | Action::Create | Action::Rollback | Action::Adopt | Action::Restore => {
+                Work::Create
+            }
         }
     }
 

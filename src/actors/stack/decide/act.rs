@@ -1,4 +1,4 @@
-//! Suspend, resume and check: a walk over the incarnations that the stack has, each of which does
+//! Suspend, resume, check and snapshot: a walk over the incarnations that the stack has, each of which does
 //! the action in its turn. One that is asked for in the middle of another action waits for its end
 //! (Heat starts it at once, and the last one to end wins).
 
@@ -9,21 +9,20 @@ use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
 use crate::actors::stack::state::{Knowledge, Stack, Traversal};
 use crate::clock::Moment;
-use crate::events::stack::{ActionDeferred, Node, TraversalStarted};
+use crate::events::stack::{ActionDeferred, Node, RevisionAccepted, TraversalStarted};
 use crate::graph::Dependencies;
 use crate::model::{Action, Refusal, ResourceId, ResourceName, Status};
 
 /// Whether an action is a walk over what is there, and leads to no revision.
 pub(in crate::actors::stack) fn is_act(action: Action) -> bool {
     match action {
-        Action::Suspend | Action::Resume | Action::Check => true,
+        Action::Suspend | Action::Resume | Action::Check | Action::Snapshot => true,
         Action::Init
         | Action::Create
         | Action::Delete
         | Action::Update
         | Action::Rollback
         | Action::Adopt
-        | Action::Snapshot
         | Action::Restore => false,
     }
 }
@@ -78,6 +77,19 @@ impl Stack {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let Some(newest) = self.revision() else { return decision };
+        let started = self.act_traversal(action, newest, moment, knowledge);
+        let deadline = Self::deadline_of(&started);
+        decision.and_record(started).and_do(deadline).and_then(StackCommand::Advance)
+    }
+
+    /// A walk over what is there.
+    pub(super) fn act_traversal(
+        &self,
+        action: Action,
+        newest: &RevisionAccepted,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> TraversalStarted {
         let resources = self.known().map(|known| known.definition.resources());
         let nodes = self.traversal.iter().flat_map(|former| {
             former.nodes.iter().map(|(name, id)| {
@@ -93,13 +105,11 @@ impl Stack {
                 }
             })
         });
-        let started = TraversalStarted {
+        TraversalStarted {
             nodes: nodes.collect(),
             rows: None,
             ..self.traversal_of(action, newest, None, moment, knowledge)
-        };
-        let deadline = Self::deadline_of(&started);
-        decision.and_record(started).and_do(deadline).and_then(StackCommand::Advance)
+        }
     }
 
     /// What is told to an incarnation in its turn.
@@ -108,6 +118,7 @@ impl Stack {
         let act = Act {
             traversal: traversal.id,
             action: traversal.action,
+            type_name: (self.rows.get(&id)).map_or_else(String::new, |row| row.type_name.clone()),
             stack: self.identity(),
             deadline: traversal.deadline,
             user_id: self.user_id.clone(),

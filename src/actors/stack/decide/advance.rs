@@ -33,7 +33,9 @@ impl Stack {
                 }
             }
         }
-        let over = walk.is_over();
+        // The snapshots of a stack that is deleted go with it.
+        let kept = self.action == Action::Delete && !self.snapshots.is_empty();
+        let over = walk.is_over() && !kept;
         self.working.walk = Some(walk);
         if over {
             let mut complete = self.complete(moment, knowledge);

@@ -19,13 +19,14 @@ impl Stack {
         let started = self.traversal_of(Action::Delete, &newest, None, moment, knowledge);
         if self.in_progress() {
             let reason = format!("Stack {} cancelled", self.action);
-            decision.events.push(self.settled(Status::Failed, reason, knowledge).into());
+            decision = self.ending(self.settled(Status::Failed, reason, knowledge));
         }
         decision = self.interrupt(decision, || ResourceCommand::Cancel {
             reason: "user triggered cancel".to_owned(),
         });
         let deadline = Self::deadline_of(&started);
-        Ok(decision.and_record(started).and_do(deadline).and_then(StackCommand::Advance))
+        let decision = self.delete_snapshots(decision.and_record(started));
+        Ok(decision.and_do(deadline).and_then(StackCommand::Advance))
     }
 
     /// Tells every resource that is at work to stop.

@@ -8,8 +8,10 @@ mod delete;
 mod report;
 mod revise;
 mod settle;
+mod snapshot;
 mod timeout;
 mod traverse;
 mod update;
 
+pub(in crate::actors) use snapshot::snapshot_not_found;
 pub(in crate::actors) use update::refuse_resting;

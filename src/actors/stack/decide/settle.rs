@@ -24,7 +24,7 @@ impl Stack {
         if !is_act(self.action) {
             settled.rows = None;
         }
-        let decision = Decision::record(settled);
+        let decision = self.ending(settled);
         if self.action == Action::Delete {
             return decision.and_do(self.release());
         }
@@ -47,12 +47,20 @@ impl Stack {
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
-        let decision = Decision::record(self.settled(Status::Failed, reason, knowledge));
-        let goes_back = matches!(self.action, Action::Create | Action::Update)
+        let decision = self.ending(self.settled(Status::Failed, reason, knowledge));
+        let goes_back = matches!(self.action, Action::Create | Action::Update | Action::Restore)
             && self.revision().is_some_and(|newest| !newest.disable_rollback);
         match goes_back {
             true => self.roll_back(decision, moment, knowledge),
             false => self.and_deferred(decision, moment, knowledge),
+        }
+    }
+
+    /// Records the end of the traversal, and of the snapshot that it takes.
+    pub(super) fn ending(&self, settled: TraversalSettled) -> Decision<Self> {
+        match self.snapshot_settled(settled.status, &settled.reason) {
+            Some(snapshot) => Decision::record(snapshot).and_record(settled),
+            None => Decision::record(settled),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::actors::shell::Decision;
 use crate::actors::stack::command::{Revise, StackCommand};
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
-use crate::model::{Action, Refusal, StackRevision};
+use crate::model::{Action, Refusal, StackRevision, Status};
 
 impl Stack {
     pub(in crate::actors::stack) fn update(
@@ -13,15 +13,44 @@ impl Stack {
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
-        let newest = self.alive()?;
+        self.alive()?;
         refuse_resting(self.action)?;
-        let revision = StackRevision(newest + 1);
-        let accepted = Self::accepted(revision, Action::Update, &revise);
-        let started =
-            self.traversal_of(Action::Update, &accepted, Some(&revise.known), moment, knowledge);
+        self.lead_to(Action::Update, revise, moment, knowledge)
+    }
+
+    /// Bring the stack to the definition of a snapshot: an update by another name.
+    pub(in crate::actors::stack) fn restore(
+        &mut self,
+        revise: Revise,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        self.alive()?;
+        if self.action == Action::Delete {
+            refuse_resting(self.action)?;
+        }
+        self.lead_to(Action::Restore, revise, moment, knowledge)
+    }
+
+    fn lead_to(
+        &mut self,
+        action: Action,
+        revise: Revise,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        let revision = StackRevision(self.alive()? + 1);
+        let accepted = Self::accepted(revision, action, &revise);
+        let started = self.traversal_of(action, &accepted, Some(&revise.known), moment, knowledge);
         self.know_definition(revision, revise.known.clone());
         let deadline = Self::deadline_of(&started);
-        Ok(Decision::record(accepted)
+        let mut decision = Decision::nothing();
+        if self.in_progress() {
+            let reason = format!("Stack {} superseded", self.action);
+            decision.events.extend(self.snapshot_settled(Status::Failed, &reason).map(Into::into));
+        }
+        Ok(decision
+            .and_record(accepted)
             .and_record(started)
             .and_do(deadline)
             .and_then(StackCommand::Advance))

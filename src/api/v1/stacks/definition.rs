@@ -10,8 +10,8 @@ use crate::api::v1::{Answer, StackPath, State, answer, any_stack};
 use crate::events::log::Filter;
 use crate::events::stack::RevisionAccepted;
 use crate::events::vault::Vault;
-use crate::events::{Position, StackEvent};
-use crate::model::{JsonMap, StackId};
+use crate::events::{Event, Position, StackEvent};
+use crate::model::{JsonMap, StackId, StackRevision};
 use crate::projections::ViewError;
 
 /// The sections of an environment: maps, then lists.
@@ -25,7 +25,7 @@ pub(in crate::api) async fn template(
 ) -> Answer {
     context.require("stacks:template")?;
     let stack = any_stack(&state, &context, &path).await?;
-    let source = source(&state, stack.id).await?;
+    let source = source_of(&state, stack.id, None).await?;
     answer(&source.get("template").cloned().unwrap_or_else(|| json!({})))
 }
 
@@ -36,7 +36,12 @@ pub(in crate::api) async fn environment(
 ) -> Answer {
     context.require("stacks:environment")?;
     let stack = any_stack(&state, &context, &path).await?;
-    let source = source(&state, stack.id).await?;
+    let source = source_of(&state, stack.id, None).await?;
+    answer(&shown_environment(&source))
+}
+
+/// The environment of a source with every section that Heat shows, secrets masked.
+pub(in crate::api::v1) fn shown_environment(source: &JsonMap) -> Value {
     let given = source.get("environment").and_then(Value::as_object);
     let empty = MAPS.iter().map(|name| (*name, json!({})));
     let empty = empty.chain(LISTS.iter().map(|name| (*name, json!([]))));
@@ -46,7 +51,7 @@ pub(in crate::api) async fn environment(
             (name.to_owned(), value.unwrap_or(empty))
         })
         .collect();
-    answer(&Vault::masked(&Value::Object(environment)))
+    Vault::masked(&Value::Object(environment))
 }
 
 pub(in crate::api) async fn files(
@@ -56,15 +61,25 @@ pub(in crate::api) async fn files(
 ) -> Answer {
     context.require("stacks:files")?;
     let stack = any_stack(&state, &context, &path).await?;
-    let source = source(&state, stack.id).await?;
+    let source = source_of(&state, stack.id, None).await?;
     answer(&source.get("files").cloned().unwrap_or_else(|| json!({})))
 }
 
-/// The newest revision's source with its parameters in the environment, sealed ones still sealed.
-async fn source(state: &ApiState, stack: StackId) -> Result<JsonMap, Fault> {
-    let Some(revision) = state.views.newest_revision(stack).await? else {
-        return Ok(JsonMap::new());
+/// A revision's source, the newest's where none is named, with its parameters in the environment,
+/// sealed ones still sealed.
+pub(in crate::api::v1) async fn source_of(
+    state: &ApiState,
+    stack: StackId,
+    revision: Option<StackRevision>,
+) -> Result<JsonMap, Fault> {
+    let revision = match revision {
+        None => state.views.newest_revision(stack).await?,
+        Some(number) => {
+            let revisions = state.views.revisions(stack).await?;
+            revisions.into_iter().find(|revision| revision.revision == number)
+        }
     };
+    let Some(revision) = revision else { return Ok(JsonMap::new()) };
     let Some(accepted) = accepted_at(state, revision.position).await? else {
         return Ok(JsonMap::new());
     };
@@ -106,12 +121,20 @@ async fn accepted_at(
     state: &ApiState,
     position: Position,
 ) -> Result<Option<RevisionAccepted>, Fault> {
+    Ok(match event_at(state, position).await? {
+        Some(StackEvent::RevisionAccepted(accepted)) => Some(accepted),
+        _ => None,
+    })
+}
+
+/// The event at a position of the log.
+pub(in crate::api::v1) async fn event_at<E: Event>(
+    state: &ApiState,
+    position: Position,
+) -> Result<Option<E>, Fault> {
     let before = Position(position.0.saturating_sub(1));
     let events = state.log.read_all(before, &Filter::default(), 1).await?;
     let event = events.first().filter(|event| event.position == position);
-    match event.map(|event| event.decode::<StackEvent>()).transpose() {
-        Ok(Some(StackEvent::RevisionAccepted(accepted))) => Ok(Some(accepted)),
-        Ok(_) => Ok(None),
-        Err(error) => Err(ViewError::from(error).into()),
-    }
+    let decoded = event.map(|event| event.decode::<E>()).transpose();
+    Ok(decoded.map_err(ViewError::from)?)
 }

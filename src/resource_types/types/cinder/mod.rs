@@ -1,5 +1,6 @@
 //! OS::Cinder::*: what these types do otherwise than their files say.
 
+mod backup;
 pub(super) mod volume;
 pub(super) mod volume_attachment;
 

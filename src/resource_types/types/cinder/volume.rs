@@ -1,14 +1,14 @@
 //! OS::Cinder::Volume: made from several sources, grown and retyped in place; its attributes read
 //! as texts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{VOLUMES, text};
+use super::{VOLUMES, backup, text};
 use crate::events::resource::Step;
-use crate::model::{JsonMap, Refusal};
+use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, Session, path_segment};
 use crate::resource_types::declared::{
     Beating, Declared, Progress, Purpose, Special, done, in_error, next, unknown_status,
@@ -20,10 +20,11 @@ use crate::resource_types::rules::conflict;
 pub(crate) struct Volume;
 
 /// The stages of an update in their order, and the properties that ask for them.
-const STAGES: [(&str, &[&str]); 5] = [
+const STAGES: [(&str, &[&str]); 6] = [
     ("describe", &["name", "description"]),
     ("metadata", &["metadata"]),
     ("retype", &["volume_type"]),
+    ("refill", &["backup_id"]),
     ("extend", &["size"]),
     ("read_only", &["read_only"]),
 ];
@@ -55,6 +56,10 @@ impl Special for Volume {
             Work::Update { changed, .. } => after("", changed),
             Work::Create if text(&subject.properties, "backup_id").is_some() => {
                 Progress::default().change("restore")
+            }
+            Work::Act(Action::Snapshot) => backup::first(work, subject),
+            Work::Delete if subject.kept_first && subject.physical_id.is_some() => {
+                backup::first(work, subject)
             }
             Work::Create | Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
@@ -109,6 +114,14 @@ impl Special for Volume {
                 }
                 Ok(following("retype"))
             }
+            "refill" => refill(beating, &given).await,
+            "refilled" => {
+                match poll(cloud, subject).await?["status"].as_str().unwrap_or_default() {
+                    "restoring-backup" => Ok(Beat::Wait { after: None }),
+                    "available" | "in-use" => Ok(following("refill")),
+                    other => Err(unknown_status("Volume restore failed", other)),
+                }
+            }
             "extend" => extend(beating, &given).await,
             "extended" => {
                 let volume = poll(cloud, subject).await?;
@@ -138,6 +151,7 @@ impl Special for Volume {
                 Some(volume) if is_in_passing(&volume["status"]) => Ok(Beat::Wait { after: None }),
                 _ => declared.plain_beat(beating).await,
             },
+            "backup" | "backed_up" => backup::beat(beating).await,
             "check" => {
                 let volume = declared.show(cloud, subject).await?;
                 match volume["status"].as_str().unwrap_or_default() {
@@ -156,6 +170,25 @@ impl Special for Volume {
         if purpose == Purpose::Create && text(body, "description").is_none() {
             body.insert("description".into(), subject.physical_name.as_str().into());
         }
+    }
+
+    async fn delete_snapshot(
+        &self,
+        cloud: &Session,
+        data: &BTreeMap<String, Value>,
+    ) -> Result<bool, DriverError> {
+        backup::delete(cloud, data).await
+    }
+
+    fn restored(&self, data: &BTreeMap<String, Value>) -> JsonMap {
+        let Some(backup) = data.get(backup::SNAPSHOT).filter(|id| !id.is_null()) else {
+            return JsonMap::new();
+        };
+        // What the volume was made of gives way to the backup; the size stays.
+        let dropped =
+            ["image", "imageRef", "source_volid"].map(|name| (name.to_owned(), Value::Null));
+        let backup = ("backup_id".to_owned(), backup.clone());
+        dropped.into_iter().chain([backup]).collect()
     }
 
     async fn attribute(
@@ -240,6 +273,20 @@ async fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Dri
     };
     let learned = Learned { physical_id: id, ..Learned::default() };
     Ok(next(learned, Progress::default().change("describe")))
+}
+
+/// Fills the volume from a backup; one that the template no longer names is left as it is.
+async fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let Some(backup) = text(given, "backup_id") else {
+        return Ok(next(Learned::default(), Progress::default().look("refilled")));
+    };
+    if !(beating.is_unanswered() && poll(cloud, subject).await?["status"] == "restoring-backup") {
+        let body = json!({ "restore": { "volume_id": subject.physical_id } });
+        let path = format!("/backups/{}/restore", path_segment(backup));
+        cloud.send(Request::post(Service::Volume, path).json(body)).await?;
+    }
+    Ok(next(Learned::default(), Progress::default().look("refilled")))
 }
 
 async fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {

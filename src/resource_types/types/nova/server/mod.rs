@@ -4,11 +4,13 @@
 //! ```text
 //! create: port* ─▶ float* ─▶ create ─▶ ready ─▶ tags ─▶ done
 //! delete: delete ─▶ gone ─▶ drop_port* ─▶ done
+//! snapshot: see `image`
 //! update: see `update`
 //! ```
 
 mod addresses;
 mod block_devices;
+mod image;
 mod networks;
 mod rest;
 mod update;
@@ -16,7 +18,7 @@ mod user_data;
 mod validate;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -62,6 +64,10 @@ impl Special for Server {
             Work::Create => Progress::default().look("prepare"),
             Work::Update { .. } => update::first(),
             Work::Act(action @ (Action::Suspend | Action::Resume)) => rest::first(*action),
+            Work::Act(Action::Snapshot) => image::first(work, subject),
+            Work::Delete if subject.kept_first && subject.physical_id.is_some() => {
+                image::first(work, subject)
+            }
             Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
     }
@@ -135,6 +141,7 @@ impl Special for Server {
                 }
             }
             "suspend" | "suspended" | "resume" | "resumed" => rest::beat(beating).await,
+            "image" | "imaged" => image::beat(beating).await,
             "pause" => declared.plain_beat(beating).await,
             _ => update::beat(declared, beating).await,
         }
@@ -156,6 +163,19 @@ impl Special for Server {
             return declared.replaced_by_class(subject);
         }
         declared.plain_on_change(subject, changed)
+    }
+
+    async fn delete_snapshot(
+        &self,
+        cloud: &Session,
+        data: &BTreeMap<String, Value>,
+    ) -> Result<bool, DriverError> {
+        image::delete(cloud, data).await
+    }
+
+    fn restored(&self, data: &BTreeMap<String, Value>) -> JsonMap {
+        let image = data.get(image::SNAPSHOT).filter(|image| !image.is_null());
+        image.map(|image| ("image".to_owned(), image.clone())).into_iter().collect()
     }
 
     async fn attribute(

@@ -1,6 +1,8 @@
 //! A journey's log is cut after every single append; the next engine reaches the same end, and
 //! the cloud holds exactly what the last template says.
 
+mod snapshots;
+
 use std::sync::Arc;
 
 use hearth::model::Action;
@@ -33,66 +35,75 @@ fn second_template() -> Value {
     }))
 }
 
-#[actix::test]
-async fn every_cut_of_a_journey_heals() {
+/// A journey that is cut at every append.
+trait Life {
+    /// Lives until the end, or until the log is cut (`None`).
+    async fn live(&self, world: &World, log: &CutLog) -> Option<()>;
+}
+
+/// Cuts a journey's log after every single append, and lets the next engine heal what is left.
+async fn sweep(life: &impl Life, cuts_min: usize) {
     for (healed, appends) in (1..APPENDS_MAX).enumerate() {
         let ground = Ground::new().await;
         let empty = ground.counts();
         let log = Arc::new(CutLog::new(ground.log.clone(), appends));
         let world = ground.start_on(log.clone()).await;
-        let whole = live(&world, &log).await == Ok(true);
+        let whole = life.live(&world, &log).await.is_some();
         log.cut();
         world.engine.shutdown().await;
         drop(world);
         heal(&ground, &empty, appends).await;
         if whole {
             println!("{healed} cuts healed");
-            assert!(healed > 40, "the journey is shorter than it was: {healed}");
+            assert!(healed > cuts_min, "the journey is shorter than it was: {healed}");
             return;
         }
     }
     panic!("the journey makes more than {APPENDS_MAX} appends");
 }
 
-/// Create, suspend, resume, check, update, delete; stops where the log does. Whether the end was reached.
-async fn live(world: &World, log: &CutLog) -> Result<bool, ()> {
-    let web = world.create("web", first_template()).await.map_err(|_| ())?;
-    if !reached(world, log, &web, "CREATE_COMPLETE").await {
-        return Ok(false);
-    }
-    for (action, end) in [
-        (Action::Suspend, "SUSPEND_COMPLETE"),
-        (Action::Resume, "RESUME_COMPLETE"),
-        (Action::Check, "CHECK_COMPLETE"),
-    ] {
-        let acted = world.engine.act_on_stack(&world.requester(), web.stack, action).await;
-        if !reached(world, log, &acted.map_err(|_| ())?, end).await {
-            return Ok(false);
+/// Create, suspend, resume, check, update, delete.
+struct Plain;
+
+impl Life for Plain {
+    async fn live(&self, world: &World, log: &CutLog) -> Option<()> {
+        let web = world.create("web", first_template()).await.ok()?;
+        reached(world, log, &web, "CREATE_COMPLETE").await?;
+        for (action, end) in [
+            (Action::Suspend, "SUSPEND_COMPLETE"),
+            (Action::Resume, "RESUME_COMPLETE"),
+            (Action::Check, "CHECK_COMPLETE"),
+        ] {
+            let acted = world.engine.act_on_stack(&world.requester(), web.stack, action).await;
+            reached(world, log, &acted.ok()?, end).await?;
         }
+        let updated = world.update(web.stack, second_template()).await.ok()?;
+        reached(world, log, &updated, "UPDATE_COMPLETE").await?;
+        let deleted = world.delete(web.stack).await.ok()?;
+        reached(world, log, &deleted, "DELETE_COMPLETE").await
     }
-    let updated = world.update(web.stack, second_template()).await.map_err(|_| ())?;
-    if !reached(world, log, &updated, "UPDATE_COMPLETE").await {
-        return Ok(false);
-    }
-    let deleted = world.delete(web.stack).await.map_err(|_| ())?;
-    Ok(reached(world, log, &deleted, "DELETE_COMPLETE").await)
 }
 
-/// Waits for a state, or for the log to be cut.
+#[actix::test]
+async fn every_cut_of_a_journey_heals() {
+    sweep(&Plain, 40).await;
+}
+
+/// Waits for a state, or for the log to be cut (`None`).
 async fn reached(
     world: &World,
     log: &CutLog,
     accepted: &hearth::actors::Accepted,
     end: &str,
-) -> bool {
+) -> Option<()> {
     loop {
         let stack = world.views.stack(accepted.stack).await.unwrap();
         let state = stack.map(|stack| format!("{}_{}", stack.action, stack.status));
         if state.as_deref() == Some(end) {
-            return true;
+            return Some(());
         }
         if log.is_cut() {
-            return false;
+            return None;
         }
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }

@@ -1,0 +1,191 @@
+//! Snapshots as the engine is asked for them, and the deletion of what they made in the cloud.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use serde_json::Value;
+use tracing::warn;
+
+use super::asks::{Accepted, Requester};
+use super::definition;
+use super::engine::Engine;
+use super::services::Services;
+use super::shell::Shell;
+use super::stack::{Snapshot, Stack, StackCommand, TakeSnapshot, snapshot_not_found};
+use crate::events::StreamId;
+use crate::events::stack::{ResourceKept, RevisionAccepted};
+use crate::model::{Action, ProjectId, Refusal, StackId, Status, TraversalId};
+use crate::resource_types::DriverError;
+use crate::template::StackSource;
+
+/// The pause before something that is not gone yet is asked for again; it doubles up to the longest.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// How often a deletion that fails in passing is made.
+const DROP_ATTEMPTS_MAX: u32 = 10;
+
+/// Asks a stack for one of its snapshots and the revision that it keeps.
+#[derive(Message)]
+#[rtype(result = "Option<(Snapshot, RevisionAccepted)>")]
+struct SnapshotNumbered(TraversalId);
+
+impl Handler<SnapshotNumbered> for Shell<Stack> {
+    type Result = Option<(Snapshot, RevisionAccepted)>;
+
+    fn handle(&mut self, numbered: SnapshotNumbered, _ctx: &mut Context<Self>) -> Self::Result {
+        let snapshot = self.machine.snapshots.get(&numbered.0)?;
+        let revision = self.machine.revision_numbered(snapshot.revision)?;
+        Some((snapshot.clone(), revision.clone()))
+    }
+}
+
+impl Engine {
+    /// Accepts a snapshot; its id is there at once.
+    pub async fn take_snapshot(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: Option<String>,
+    ) -> Result<(Accepted, TraversalId), Refusal> {
+        let standing = self.standing(who, stack).await?;
+        self.services.credentials.ensure(&self.services, who).await?;
+        let limit = self.services.limits.max_snapshots_per_stack;
+        let take = TakeSnapshot {
+            snapshot: TraversalId(self.services.clock.fresh_id()),
+            name,
+            limit: limit.filter(|_| !who.caller.is_admin()),
+        };
+        let receipt =
+            self.ask_stack(stack, who, || StackCommand::TakeSnapshot(take.clone())).await?;
+        let accepted = Accepted { stack, name: standing.name, position: receipt.position };
+        Ok((accepted, take.snapshot))
+    }
+
+    /// Accepts the deletion of a snapshot.
+    pub async fn delete_snapshot(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        snapshot: TraversalId,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        self.services.credentials.ensure(&self.services, who).await?;
+        let command = || StackCommand::DeleteSnapshot { snapshot };
+        let receipt = self.ask_stack(stack, who, command).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Accepts the definition that a snapshot keeps as the stack's new one.
+    pub async fn restore_snapshot(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        id: TraversalId,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let found = self.ask_of(stack, || SnapshotNumbered(id)).await?;
+        let (snapshot, revision) =
+            found.ok_or_else(|| snapshot_not_found(&id.to_string(), &standing.name))?;
+        if (snapshot.action, snapshot.status) != (Action::Create, Status::Complete) {
+            let text = "Restoring incomplete snapshot is not supported.";
+            return Err(Refusal::new("NotSupported", text));
+        }
+        let mut source = definition::open(&self.services, stack, &revision)
+            .await
+            .map_err(|error| Refusal::unavailable(error.to_string()))?
+            .map_err(Refusal::unavailable)?;
+        for kept in &snapshot.resources {
+            restore(&self.services, stack, &mut source, kept);
+        }
+        let known = self.prepare(who, &source, stack, &standing.name).await?;
+        self.services.credentials.ensure(&self.services, who).await?;
+        let now = &standing.revision;
+        let settings = (now.tags.clone(), now.timeout_mins, now.disable_rollback);
+        let revise = self.revise(who, stack, &source, known, settings)?;
+        let command = || StackCommand::Restore(Box::new(revise.clone()));
+        let receipt = self.ask_stack(stack, who, command).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+}
+
+/// Changes a resource in the template as its type restores it.
+fn restore(services: &Services, stack: StackId, source: &mut StackSource, kept: &ResourceKept) {
+    let Some(driver) = services.registry.driver(&kept.driver_type) else { return };
+    let changed = driver.restored(&opened(services, stack, &kept.data));
+    if changed.is_empty() {
+        return;
+    }
+    let (section, key) = match source.template.get("Resources") {
+        Some(_) => ("Resources", "Properties"),
+        None => ("resources", "properties"),
+    };
+    let resource = source.template.get_mut(section).and_then(|all| all.get_mut(kept.name.as_str()));
+    let Some(Value::Object(resource)) = resource else { return };
+    let properties = resource.entry(key).or_insert_with(|| Value::Object(Default::default()));
+    if let Value::Object(properties) = properties {
+        for (name, value) in changed {
+            if value.is_null() {
+                properties.shift_remove(&name);
+            } else {
+                properties.insert(name, value);
+            }
+        }
+    }
+}
+
+/// A resource's data with its secrets open.
+fn opened(
+    services: &Services,
+    stack: StackId,
+    data: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    let scope = StreamId::stack(stack);
+    let open = |(key, value): (&String, &Value)| {
+        let value = services.vault.open(scope.as_str(), value).unwrap_or(Value::Null);
+        (key.clone(), value)
+    };
+    data.iter().map(open).collect()
+}
+
+/// Deletes what a snapshot made, each thing until it is gone; safe to repeat.
+pub(super) async fn drop_snapshot(
+    services: &Arc<Services>,
+    stack: StackId,
+    project: &ProjectId,
+    user_id: &str,
+    resources: Vec<ResourceKept>,
+) -> Result<(), String> {
+    for kept in resources {
+        let Some(driver) = services.registry.driver(&kept.driver_type) else { continue };
+        let data = opened(services, stack, &kept.data);
+        if driver.restored(&data).is_empty() {
+            continue;
+        }
+        let (mut attempts, mut pause) = (0, PAUSE_MIN);
+        loop {
+            let dropped = async {
+                let session = services.credentials.session(services, project, user_id).await?;
+                driver.delete_snapshot(&session, &data).await
+            };
+            match dropped.await {
+                Ok(true) => break,
+                Ok(false) => tokio::time::sleep(pause).await,
+                Err(error) if error.transient && attempts + 1 < DROP_ATTEMPTS_MAX => {
+                    attempts += 1;
+                    warn!(stack.id = %stack, %error, "a snapshot is not deleted yet");
+                    tokio::time::sleep(error.retry_after.unwrap_or(pause)).await;
+                }
+                Err(DriverError { class, message, .. }) => {
+                    let name = &kept.name;
+                    return Err(format!(
+                        "Resource snapshot DELETE failed: {class}: resources.{name}: {message}"
+                    ));
+                }
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+    Ok(())
+}

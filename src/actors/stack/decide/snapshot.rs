@@ -1,0 +1,179 @@
+//! Snapshots: taken by a walk that bears the snapshot's id, deleted by what they made in the cloud,
+//! and all of them with the stack.
+
+// Snapshot: none ─SnapshotStarted▶ CREATE IN_PROGRESS ─SnapshotSettled▶ CREATE COMPLETE or FAILED
+//           CREATE COMPLETE or FAILED, DELETE FAILED ─SnapshotDeletionStarted▶ DELETE IN_PROGRESS
+//           DELETE IN_PROGRESS ─SnapshotDeletionSettled▶ none, or DELETE FAILED
+
+use crate::actors::shell::Decision;
+use crate::actors::stack::command::{StackCommand, StackEffect, TakeSnapshot};
+use crate::actors::stack::state::{Knowledge, Snapshot, Stack};
+use crate::clock::Moment;
+use crate::events::stack::{
+    ResourceKept, SnapshotDeletionSettled, SnapshotDeletionStarted, SnapshotSettled,
+    SnapshotStarted,
+};
+use crate::model::{Action, Refusal, Status, TraversalId};
+
+impl Stack {
+    pub(in crate::actors::stack) fn take_snapshot(
+        &mut self,
+        take: TakeSnapshot,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        self.alive()?;
+        if self.in_progress() {
+            let (name, action) = (&self.name, self.action);
+            let text = format!("Stack {name} already has an action ({action}) in progress.");
+            return Err(Refusal::new("ActionInProgress", text));
+        }
+        if let Some(limit) = take.limit.filter(|limit| self.snapshots.len() >= *limit) {
+            return Err(Refusal::new(
+                "RequestLimitExceeded",
+                format!(
+                    "Request limit exceeded: You have reached the maximum snapshots per stack, \
+                     {limit}. Please delete some snapshots."
+                ),
+            ));
+        }
+        let Some(newest) = self.revision() else { return Ok(Decision::nothing()) };
+        let started =
+            SnapshotStarted { snapshot: take.snapshot, name: take.name, revision: newest.revision };
+        let mut walk = self.act_traversal(Action::Snapshot, newest, moment, knowledge);
+        walk.traversal = take.snapshot;
+        let deadline = Self::deadline_of(&walk);
+        let decision = Decision::record(started).and_record(walk);
+        Ok(decision.and_do(deadline).and_then(StackCommand::Advance))
+    }
+
+    /// The end of the snapshot that the traversal under way takes, if it takes one.
+    pub(super) fn snapshot_settled(&self, status: Status, reason: &str) -> Option<SnapshotSettled> {
+        let traversal = self.traversal.as_ref().filter(|it| it.action == Action::Snapshot)?;
+        let kept = |report: &crate::actors::resource::Report| -> Option<ResourceKept> {
+            report.kept.as_deref().cloned()
+        };
+        let resources = traversal.nodes.values().filter_map(|id| self.reports().get(id));
+        Some(SnapshotSettled {
+            snapshot: traversal.id,
+            status,
+            reason: reason.to_owned(),
+            resources: resources.filter_map(kept).collect(),
+        })
+    }
+
+    pub(in crate::actors::stack) fn delete_snapshot(
+        &mut self,
+        id: TraversalId,
+    ) -> Result<Decision<Self>, Refusal> {
+        self.alive()?;
+        let Some(snapshot) = self.snapshots.get(&id) else {
+            return Err(snapshot_not_found(&id.to_string(), &self.name));
+        };
+        match (snapshot.action, snapshot.status) {
+            (Action::Create, Status::InProgress) => {
+                Err(Refusal::new("NotSupported", "Deleting in-progress snapshot is not supported."))
+            }
+            (Action::Delete, Status::InProgress) => Ok(Decision::nothing()),
+            _ => Ok(self.begin_deletion(Decision::nothing(), id, snapshot)),
+        }
+    }
+
+    /// Every snapshot goes with the stack; one that is under way ends with what it has.
+    pub(super) fn delete_snapshots(&self, mut decision: Decision<Self>) -> Decision<Self> {
+        for (id, snapshot) in &self.snapshots {
+            if (snapshot.action, snapshot.status) != (Action::Delete, Status::InProgress) {
+                decision = self.begin_deletion(decision, *id, snapshot);
+            }
+        }
+        decision
+    }
+
+    fn begin_deletion(
+        &self,
+        decision: Decision<Self>,
+        id: TraversalId,
+        snapshot: &Snapshot,
+    ) -> Decision<Self> {
+        let user_id = self.user_id.clone();
+        let started = SnapshotDeletionStarted { snapshot: id, user_id: user_id.clone() };
+        // What the walk under way has kept so far is recorded with its end, in this decision too.
+        let under_way = (snapshot.status == Status::InProgress)
+            .then(|| self.snapshot_settled(Status::Failed, ""))
+            .flatten()
+            .map(|settled| settled.resources);
+        let resources = under_way.unwrap_or_else(|| snapshot.resources.clone());
+        decision.and_record(started).and_do(StackEffect::DropSnapshot {
+            snapshot: id,
+            project_id: self.project_id.clone(),
+            user_id,
+            resources,
+        })
+    }
+
+    /// What a deletion came to.
+    pub(in crate::actors::stack) fn snapshot_dropped(
+        &mut self,
+        id: TraversalId,
+        result: Result<(), String>,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let is_owed = self.snapshots.get(&id).is_some_and(|snapshot| {
+            (snapshot.action, snapshot.status) == (Action::Delete, Status::InProgress)
+        });
+        if !is_owed {
+            return Decision::nothing();
+        }
+        let ends = self.in_progress() && self.action == Action::Delete;
+        match result {
+            Ok(()) => {
+                let gone = SnapshotDeletionSettled {
+                    snapshot: id,
+                    status: Status::Complete,
+                    reason: String::new(),
+                };
+                let decision = Decision::record(gone);
+                if ends { decision.and_then(StackCommand::Advance) } else { decision }
+            }
+            Err(reason) => {
+                let failed = SnapshotDeletionSettled {
+                    snapshot: id,
+                    status: Status::Failed,
+                    reason: reason.clone(),
+                };
+                let mut decision = Decision::record(failed);
+                if ends {
+                    let mut failed = self.fail(reason, moment, knowledge);
+                    decision.events.append(&mut failed.events);
+                    decision.effects.append(&mut failed.effects);
+                    decision.then = failed.then;
+                }
+                decision
+            }
+        }
+    }
+
+    /// The deletions of snapshots that are on record and not known to be done.
+    pub(in crate::actors::stack) fn deletions_owed(&self) -> Vec<StackEffect> {
+        let deleting = self.snapshots.iter().filter(|(_, snapshot)| {
+            (snapshot.action, snapshot.status) == (Action::Delete, Status::InProgress)
+        });
+        let effect = |(id, snapshot): (&TraversalId, &Snapshot)| StackEffect::DropSnapshot {
+            snapshot: *id,
+            project_id: self.project_id.clone(),
+            user_id: self.user_id.clone(),
+            resources: snapshot.resources.clone(),
+        };
+        deleting.map(effect).collect()
+    }
+}
+
+/// Heat's words for a snapshot that a stack does not have.
+pub(in crate::actors) fn snapshot_not_found(
+    snapshot: &str,
+    stack: &crate::model::StackName,
+) -> Refusal {
+    let text = format!("The Snapshot ({snapshot}) for Stack ({stack}) could not be found.");
+    Refusal::new("SnapshotNotFound", text)
+}

@@ -1,0 +1,128 @@
+//! Snapshots of a volume: a backup is made of it, waited for, and deleted with the snapshot.
+//!
+//! ```text
+//! snapshot: backup ─▶ backed_up ─▶ done
+//! delete, by the policy Snapshot: backup ─▶ backed_up ─▶ delete ─▶ …
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::events::resource::Step;
+use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Beating, Progress, done, next, unknown_status};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+
+/// Where the id of a snapshot's backup is kept.
+pub(super) const SNAPSHOT: &str = "backup_id";
+/// Where the id of the backup is kept that a deletion makes first.
+const DELETION: &str = "deletion_backup_id";
+
+/// The first step towards the backup.
+pub(super) fn first(work: &Work, subject: &Subject) -> Step {
+    match work == &Work::Delete && subject.data.contains_key(DELETION) {
+        true => Progress::default().look("backed_up"),
+        false => Progress::default().change("backup"),
+    }
+}
+
+/// One beat.
+pub(super) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    match beating.step.name.as_str() {
+        "backup" => make(beating).await,
+        _ => await_backup(beating).await,
+    }
+}
+
+async fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, work, subject, .. } = *beating;
+    // The description says which snapshot it belongs to, should the answer be lost.
+    let token = subject.traversal.map(|traversal| traversal.to_string()).unwrap_or_default();
+    let found = if beating.is_unanswered() { find(cloud, subject, &token).await? } else { None };
+    let backup = match found {
+        Some(backup) => backup,
+        None => {
+            let body = json!({ "backup": {
+                "volume_id": subject.physical_id, "force": true, "description": token } });
+            let request = Request::post(Service::Volume, "/backups").json(body);
+            match cloud.send(request).await {
+                Ok(response) => {
+                    response.json()?["backup"]["id"].as_str().unwrap_or_default().to_owned()
+                }
+                Err(error) if error.is_not_found() && *work == Work::Delete => {
+                    return Ok(after(work));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    };
+    let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
+    let data = BTreeMap::from([(key.to_owned(), Value::String(backup))]);
+    Ok(next(Learned { data, ..Learned::default() }, Progress::default().look("backed_up")))
+}
+
+/// The backup that a lost call has made.
+async fn find(
+    cloud: &Session,
+    subject: &Subject,
+    token: &str,
+) -> Result<Option<String>, CloudError> {
+    let volume = subject.physical_id.as_deref().unwrap_or_default();
+    let request = Request::get(Service::Volume, "/backups/detail").query("volume_id", volume);
+    let listed = cloud.send(request).await?.json()?;
+    let mut backups = listed["backups"].as_array().into_iter().flatten();
+    let made = backups.find(|backup| backup["description"] == token);
+    Ok(made.and_then(|backup| backup["id"].as_str().map(str::to_owned)))
+}
+
+async fn await_backup(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, work, subject, .. } = *beating;
+    let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
+    let shown = cloud.send(Request::get(Service::Volume, path(subject.data.get(key)))).await?;
+    let backup = shown.json()?["backup"].take();
+    match (backup["status"].as_str().unwrap_or_default(), work) {
+        ("available", _) => Ok(after(work)),
+        ("creating", _) => Ok(Beat::Wait { after: None }),
+        (other, Work::Delete) => Err(unknown_status("Volume backup failed", other)),
+        _ => {
+            let reason = backup["fail_reason"].as_str().unwrap_or_default();
+            Err(DriverError::fatal("Error", reason))
+        }
+    }
+}
+
+fn after(work: &Work) -> Beat {
+    match work {
+        Work::Delete => next(Learned::default(), Progress::default().change("delete")),
+        Work::Create | Work::Update { .. } | Work::Act(_) => done(),
+    }
+}
+
+fn path(backup: Option<&Value>) -> String {
+    let id = backup.and_then(Value::as_str).unwrap_or_default();
+    format!("/backups/{}", path_segment(id))
+}
+
+/// Deletes the backup of a snapshot, until Cinder no longer knows it.
+pub(super) async fn delete(
+    cloud: &Session,
+    data: &BTreeMap<String, Value>,
+) -> Result<bool, DriverError> {
+    let Some(backup) = data.get(SNAPSHOT).filter(|backup| !backup.is_null()) else {
+        return Ok(true);
+    };
+    let shown = match cloud.send(Request::get(Service::Volume, path(Some(backup)))).await {
+        Ok(shown) => shown.json()?["backup"].take(),
+        Err(error) if error.is_not_found() => return Ok(true),
+        Err(error) => return Err(error.into()),
+    };
+    if shown["status"] == "deleting" {
+        return Ok(false);
+    }
+    match cloud.send(Request::delete(Service::Volume, path(Some(backup)))).await {
+        Ok(_) => Ok(false),
+        Err(error) if error.is_not_found() => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,131 @@
+//! Snapshots of a server: an image is made of it, waited for, and deleted with the snapshot.
+//!
+//! ```text
+//! snapshot: image ─▶ imaged ─▶ done
+//! delete, by the policy Snapshot: image ─▶ imaged ─▶ delete ─▶ …
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{action, poll};
+use crate::events::resource::Step;
+use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Beating, Progress, done, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+
+/// Where the id of a snapshot's image is kept.
+pub(super) const SNAPSHOT: &str = "snapshot_image_id";
+/// Where the id of the image is kept that a deletion makes first.
+const DELETION: &str = "deletion_image_id";
+/// The property of the image that says which snapshot it belongs to.
+const TOKEN: &str = "hearth_snapshot";
+
+/// What Nova does to a server while an image is made of it.
+const IMAGING: [&str; 4] =
+    ["image_uploading", "image_snapshot_pending", "image_snapshot", "image_pending_upload"];
+
+/// The first step towards the image.
+pub(super) fn first(work: &Work, subject: &Subject) -> Step {
+    match work == &Work::Delete && subject.data.contains_key(DELETION) {
+        true => Progress::default().look("imaged"),
+        false => Progress::default().change("image"),
+    }
+}
+
+/// One beat.
+pub(super) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    match beating.step.name.as_str() {
+        "image" => make(beating).await,
+        _ => await_image(beating).await,
+    }
+}
+
+async fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, work, subject, .. } = *beating;
+    let token = subject.traversal.map(|traversal| traversal.to_string()).unwrap_or_default();
+    let found = if beating.is_unanswered() { find(cloud, subject, &token).await? } else { None };
+    let image = match found {
+        Some(image) => image,
+        None => {
+            let body = json!({ "createImage": {
+                "name": subject.physical_name, "metadata": { TOKEN: token } } });
+            match cloud.send(action(subject, body)).await {
+                Ok(response) => {
+                    let told = response.json()?["image_id"].as_str().map(str::to_owned);
+                    let location = response.header("location");
+                    let named = location.and_then(|url| url.rsplit('/').next());
+                    told.or(named.map(str::to_owned)).unwrap_or_default()
+                }
+                Err(error) if error.is_not_found() && *work == Work::Delete => {
+                    return Ok(after(work));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    };
+    let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
+    let data = BTreeMap::from([(key.to_owned(), Value::String(image))]);
+    Ok(next(Learned { data, ..Learned::default() }, Progress::default().look("imaged")))
+}
+
+/// The image that a lost call has made.
+async fn find(
+    cloud: &Session,
+    subject: &Subject,
+    token: &str,
+) -> Result<Option<String>, CloudError> {
+    let request =
+        Request::get(Service::Image, "/v2/images").query("name", subject.physical_name.as_str());
+    let listed = cloud.send(request).await?.json()?;
+    let mut images = listed["images"].as_array().into_iter().flatten();
+    let made = images.find(|image| image[TOKEN] == token);
+    Ok(made.and_then(|image| image["id"].as_str().map(str::to_owned)))
+}
+
+async fn await_image(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, work, subject, .. } = *beating;
+    let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
+    let image = cloud.send(Request::get(Service::Image, path(subject.data.get(key)))).await?;
+    let status = image.json()?["status"].as_str().unwrap_or_default().to_ascii_lowercase();
+    match status.as_str() {
+        "active" => {}
+        "killed" | "error" | "deleted" => return Err(DriverError::fatal("Error", status)),
+        _ => return Ok(Beat::Wait { after: None }),
+    }
+    let server = match poll(cloud, subject).await {
+        Err(error) if error.class == "NotFound" => return Ok(after(work)),
+        polled => polled?.unwrap_or_default(),
+    };
+    let task = server["OS-EXT-STS:task_state"].as_str().unwrap_or_default();
+    match IMAGING.contains(&task) {
+        true => Ok(Beat::Wait { after: None }),
+        false => Ok(after(work)),
+    }
+}
+
+fn after(work: &Work) -> Beat {
+    match work {
+        Work::Delete => next(Learned::default(), Progress::default().change("delete")),
+        Work::Create | Work::Update { .. } | Work::Act(_) => done(),
+    }
+}
+
+fn path(image: Option<&Value>) -> String {
+    let id = image.and_then(Value::as_str).unwrap_or_default();
+    format!("/v2/images/{}", path_segment(id))
+}
+
+/// Deletes the image of a snapshot.
+pub(super) async fn delete(
+    cloud: &Session,
+    data: &BTreeMap<String, Value>,
+) -> Result<bool, DriverError> {
+    let Some(image) = data.get(SNAPSHOT).filter(|image| !image.is_null()) else { return Ok(true) };
+    match cloud.send(Request::delete(Service::Image, path(Some(image)))).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}

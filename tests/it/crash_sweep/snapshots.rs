@@ -1,0 +1,57 @@
+//! Snapshots: taken, restored, deleted one by one and with the stack.
+
+use serde_json::{Value, json};
+
+use super::{Life, reached, sweep};
+use crate::support::cut_log::CutLog;
+use crate::support::world::{World, hot};
+
+fn template(size: u64) -> Value {
+    hot(json!({
+        "net": { "type": "OS::Neutron::Net" },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+        "port": { "type": "OS::Neutron::Port", "depends_on": "subnet",
+                  "properties": { "network": { "get_resource": "net" } } },
+        "server": { "type": "OS::Nova::Server", "properties": {
+            "flavor": "m1.tiny", "image": "cirros",
+            "networks": [{ "port": { "get_resource": "port" } }] } },
+        "volume": { "type": "OS::Cinder::Volume", "properties": { "size": size } },
+    }))
+}
+
+struct Snapshots;
+
+impl Life for Snapshots {
+    async fn live(&self, world: &World, log: &CutLog) -> Option<()> {
+        let engine = &world.engine;
+        let web = world.create("web", template(1)).await.ok()?;
+        reached(world, log, &web, "CREATE_COMPLETE").await?;
+        let mut taken = Vec::new();
+        for _ in 0..2 {
+            let (accepted, id) =
+                engine.take_snapshot(&world.requester(), web.stack, None).await.ok()?;
+            reached(world, log, &accepted, "SNAPSHOT_COMPLETE").await?;
+            taken.push(id);
+        }
+        let accepted =
+            engine.delete_snapshot(&world.requester(), web.stack, taken[0]).await.ok()?;
+        world.views.after(accepted.position).await.ok()?;
+        while world.views.snapshot(web.stack, taken[0]).await.unwrap().is_some() {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+            if log.is_cut() {
+                return None;
+            }
+        }
+        let restored =
+            engine.restore_snapshot(&world.requester(), web.stack, taken[1]).await.ok()?;
+        reached(world, log, &restored, "RESTORE_COMPLETE").await?;
+        let deleted = world.delete(web.stack).await.ok()?;
+        reached(world, log, &deleted, "DELETE_COMPLETE").await
+    }
+}
+
+#[actix::test]
+async fn every_cut_of_a_life_with_snapshots_heals() {
+    sweep(&Snapshots, 60).await;
+}

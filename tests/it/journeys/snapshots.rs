@@ -1,0 +1,184 @@
+//! Snapshots: taken, restored, deleted, and what they keep in the cloud; the deletion policy.
+
+use hearth::actors::Accepted;
+use hearth::model::{Action, TraversalId};
+use serde_json::{Value, json};
+
+use crate::support::world::{Ground, World, hot, test_resource};
+
+async fn take(world: &World, stack: &Accepted) -> TraversalId {
+    let taken = world.engine.take_snapshot(&world.requester(), stack.stack, Some("s".into())).await;
+    let (accepted, id) = taken.unwrap();
+    assert_eq!(world.settled(&accepted).await, "SNAPSHOT_COMPLETE");
+    id
+}
+
+async fn restore(world: &World, stack: &Accepted, id: TraversalId) -> String {
+    let accepted =
+        world.engine.restore_snapshot(&world.requester(), stack.stack, id).await.unwrap();
+    world.settled(&accepted).await
+}
+
+async fn gone(world: &World, stack: &Accepted, id: TraversalId) {
+    let accepted = world.engine.delete_snapshot(&world.requester(), stack.stack, id).await.unwrap();
+    world.views.after(accepted.position).await.unwrap();
+    while world.views.snapshot(stack.stack, id).await.unwrap().is_some() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// A server of an image and a volume, both with a snapshot of their own.
+fn machines(policy: &str) -> Value {
+    hot(json!({
+        "net": { "type": "OS::Neutron::Net" },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+        "server": { "type": "OS::Nova::Server", "depends_on": "subnet", "deletion_policy": policy,
+            "properties": { "flavor": "m1.tiny", "image": "cirros",
+                            "networks": [{ "network": { "get_resource": "net" } }] } },
+        "volume": { "type": "OS::Cinder::Volume", "deletion_policy": policy,
+                    "properties": { "size": 1 } },
+    }))
+}
+
+fn count(ground: &Ground, kind: &str) -> u64 {
+    ground.counts()[kind].as_u64().unwrap()
+}
+
+#[actix::test]
+async fn a_stack_goes_back_to_its_snapshot() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |value: &str, more: Value| {
+        let mut resources = json!({ "a": test_resource(json!({ "value": value })) });
+        resources.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        hot(resources)
+    };
+    let b = json!({ "b": { "type": "OS::Heat::RandomString", "depends_on": "a" } });
+    let web = world.create("web", with("one", b)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let known = world.events(web.stack).await.len();
+    let id = take(&world, &web).await;
+    assert_eq!(world.reason(web.stack).await, "Stack SNAPSHOT completed successfully");
+    let expected = [
+        "web SNAPSHOT_IN_PROGRESS",
+        "a SNAPSHOT_IN_PROGRESS",
+        "a SNAPSHOT_COMPLETE",
+        "b SNAPSHOT_IN_PROGRESS",
+        "b SNAPSHOT_COMPLETE",
+        "web SNAPSHOT_COMPLETE",
+    ];
+    assert_eq!(world.events(web.stack).await[known..], expected);
+    assert_eq!(world.resources(web.stack).await, ["a SNAPSHOT_COMPLETE", "b SNAPSHOT_COMPLETE"]);
+
+    let updated = world.update(web.stack, with("two", json!({}))).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let known = world.events(web.stack).await.len();
+    assert_eq!(restore(&world, &web, id).await, "RESTORE_COMPLETE");
+    let expected = [
+        "web RESTORE_IN_PROGRESS",
+        "a UPDATE_IN_PROGRESS",
+        "a UPDATE_COMPLETE",
+        "b CREATE_IN_PROGRESS",
+        "b CREATE_COMPLETE",
+        "web RESTORE_COMPLETE",
+    ];
+    assert_eq!(world.events(web.stack).await[known..], expected);
+}
+
+#[actix::test]
+async fn a_failed_stack_can_be_kept_and_what_failed_counts_as_kept() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({
+        "a": test_resource(json!({ "fail": true })),
+        "b": { "type": "OS::Heat::TestResource", "depends_on": "a" },
+    }));
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    let id = take(&world, &web).await;
+    assert_eq!(world.resources(web.stack).await, ["a SNAPSHOT_COMPLETE", "b INIT_COMPLETE"]);
+    assert_eq!(restore(&world, &web, id).await, "RESTORE_COMPLETE");
+    assert_eq!(world.resources(web.stack).await, ["a SNAPSHOT_COMPLETE", "b CREATE_COMPLETE"]);
+    assert_eq!(world.physical_id(web.stack, "a").await, None);
+}
+
+#[actix::test]
+async fn a_snapshot_has_images_and_backups_that_go_with_it() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let empty = ground.counts();
+    let web = world.create("web", machines("Delete")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let (images, backups) = (count(&ground, "images"), count(&ground, "backups"));
+    let first = take(&world, &web).await;
+    let second = take(&world, &web).await;
+    assert_eq!((count(&ground, "images"), count(&ground, "backups")), (images + 2, backups + 2));
+    gone(&world, &web, first).await;
+    assert_eq!((count(&ground, "images"), count(&ground, "backups")), (images + 1, backups + 1));
+    assert_eq!(restore(&world, &web, second).await, "RESTORE_COMPLETE");
+    let template = world.engine.source_of(&world.requester(), web.stack).await.unwrap().template;
+    let properties = |name: &str| template["resources"][name]["properties"].clone();
+    assert_ne!(properties("server")["image"], "cirros");
+    assert!(properties("volume")["backup_id"].is_string());
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert_eq!(ground.counts(), empty, "images and backups are gone with the stack");
+}
+
+#[actix::test]
+async fn what_is_deleted_by_the_policy_snapshot_is_kept_as_one() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let before = ground.counts();
+    let web = world.create("web", machines("Snapshot")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    for (kind, more) in [("servers", 0), ("volumes", 0), ("images", 1), ("backups", 1)] {
+        assert_eq!(count(&ground, kind), before[kind].as_u64().unwrap() + more, "{kind}");
+    }
+}
+
+#[actix::test]
+async fn what_cannot_be_done_is_refused_in_heats_words() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({ "a": test_resource(json!({ "wait_secs": 0.3 })) }));
+    let web = world.create("web", template).await.unwrap();
+    world.at_work(&web, "a").await;
+    let who = world.requester();
+    let refused = world.engine.take_snapshot(&who, web.stack, None).await.unwrap_err();
+    let text = "Stack web already has an action (CREATE) in progress.";
+    assert_eq!((&*refused.class, &*refused.message), ("ActionInProgress", text));
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+
+    let unknown = TraversalId(uuid::Uuid::from_u128(7));
+    let refused = world.engine.restore_snapshot(&who, web.stack, unknown).await.unwrap_err();
+    let text = format!("The Snapshot ({unknown}) for Stack (web) could not be found.");
+    assert_eq!((&*refused.class, refused.message), ("SnapshotNotFound", text));
+
+    for _ in 0..32 {
+        take(&world, &web).await;
+    }
+    let refused = world.engine.take_snapshot(&world.requester(), web.stack, None).await;
+    let text = "Request limit exceeded: You have reached the maximum snapshots per stack, 32. \
+                Please delete some snapshots.";
+    assert_eq!(refused.unwrap_err().message, text);
+}
+
+#[actix::test]
+async fn a_suspended_stack_can_be_kept_and_is_then_not_resumed() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({ "a": test_resource(json!({})) }));
+    let web = world.create("web", template).await.unwrap();
+    world.settled(&web).await;
+    let act = async |action| {
+        let acted = world.engine.act_on_stack(&world.requester(), web.stack, action).await.unwrap();
+        world.settled(&acted).await
+    };
+    assert_eq!(act(Action::Suspend).await, "SUSPEND_COMPLETE");
+    take(&world, &web).await;
+    assert_eq!(act(Action::Resume).await, "RESUME_FAILED");
+}
