@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use super::resource::StackIdentity;
 use super::services::Services;
-use super::source;
-use super::stack::{Known, Stack};
+use super::source::{self, Opened};
+use super::stack::Known;
 use crate::events::StreamId;
 use crate::events::log::LogError;
-use crate::events::stack::RevisionAccepted;
+use crate::events::stack::{Owner, RevisionAccepted};
 use crate::graph::steps::{Declared, Implied, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
@@ -21,7 +24,11 @@ pub(super) fn prepare(
     name: &StackName,
     project: &ProjectId,
 ) -> Result<Known, Refusal> {
-    let definition = read(services, source, id, name, project)?;
+    check(services, read(services, source, id, name, project)?)
+}
+
+/// Checks all of a definition that can be checked without a cloud.
+pub(super) fn check(services: &Services, definition: StackDefinition) -> Result<Known, Refusal> {
     let limit = services.limits.max_resources_per_stack;
     if limit.is_some_and(|limit| definition.resources().len() > limit) {
         return Err(Refusal::new(
@@ -45,14 +52,19 @@ pub(super) fn prepare(
 /// Reads an accepted revision back, which was checked when it was accepted.
 pub(super) async fn read_back(
     services: &Arc<Services>,
-    stack: &Stack,
+    stack: &StackIdentity,
+    owner: Option<&Owner>,
     revision: &RevisionAccepted,
 ) -> Result<Result<Known, String>, LogError> {
-    let source = match open(services, stack.id, revision).await? {
-        Ok(source) => source,
+    let opened = match open_sealed(services, stack.id, revision).await? {
+        Ok(opened) => opened,
         Err(problem) => return Ok(Err(problem)),
     };
-    let known = read(services, &source, stack.id, &stack.name, &stack.project_id)
+    let definition = match owner {
+        None => read(services, &opened.source, stack.id, &stack.name, &stack.project_id),
+        Some(owner) => read_nested(services, opened, stack, owner, &revision.facade),
+    };
+    let known = definition
         .and_then(|definition| {
             let dependencies = dependencies(services, &definition)?;
             Ok(Known::new(definition, dependencies))
@@ -61,19 +73,48 @@ pub(super) async fn read_back(
     Ok(known)
 }
 
+fn read_nested(
+    services: &Services,
+    opened: Opened,
+    stack: &StackIdentity,
+    owner: &Owner,
+    facade: &Value,
+) -> Result<StackDefinition, Refusal> {
+    let scope = StreamId::stack(stack.id);
+    let facade = services.vault.open(scope.as_str(), facade).unwrap_or_default();
+    let pseudo = PseudoParameters {
+        stack_name: stack.name.to_string(),
+        stack_id: stack.id.to_string(),
+        project_id: stack.project_id.to_string(),
+        facade: serde_json::from_value(facade).ok(),
+    };
+    let Opened { source, secrets } = opened;
+    let registry = services.registry.as_ref();
+    StackDefinition::load_nested(&source, pseudo, owner.depth, secrets, registry)
+}
+
 /// The source of a revision, its secrets open.
 pub(super) async fn open(
     services: &Arc<Services>,
     stack: StackId,
     revision: &RevisionAccepted,
 ) -> Result<Result<StackSource, String>, LogError> {
+    let opened = open_sealed(services, stack, revision).await?;
+    Ok(opened.map(|opened| opened.source))
+}
+
+async fn open_sealed(
+    services: &Arc<Services>,
+    stack: StackId,
+    revision: &RevisionAccepted,
+) -> Result<Result<Opened, String>, LogError> {
     let blob = match &revision.source {
         Some(id) => services.log.blob(id).await?,
         None => None,
     };
     let scope = StreamId::stack(stack);
-    let vault = Some((services.vault.as_ref(), scope.as_str()));
-    Ok(source::decode(blob.as_deref(), &revision.parameters, vault))
+    let (vault, scope) = (services.vault.as_ref(), scope.as_str());
+    Ok(source::decode(blob.as_deref(), &revision.parameters, vault, scope))
 }
 
 fn read(

@@ -15,7 +15,7 @@ use super::preview::{self, Preview};
 use super::project::ProjectCommand;
 use super::project_actor::HolderOf;
 use super::resource::{Resource, ResourceCommand, Signal};
-use super::services::{EngineLimits, Services};
+use super::services::{EngineLimits, SENDS_MAX, Services};
 use super::shell::{Ask, Inhabit, Receipt, Shell, fold};
 use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
 use super::stack_actor::{Drop, ResourceNamed, Stand};
@@ -105,6 +105,7 @@ impl Engine {
             name: ask.name.clone(),
             project_id: project.clone(),
             owner_user_name: who.caller.user_name.clone(),
+            owner: None,
             revise,
         };
         let created = self.ask_stack(id, who, || StackCommand::Create(Box::new(create.clone())));
@@ -349,6 +350,7 @@ impl Engine {
             timeout_mins,
             disable_rollback,
             user_id: who.caller.user_id.clone(),
+            facade: serde_json::Value::Null,
         })
     }
 
@@ -415,13 +417,7 @@ impl Engine {
         M: Message<Result: Send> + Send + 'static,
         Shell<Stack>: Handler<M>,
     {
-        for _ in 0..SENDS_MAX {
-            let Some(address) = self.services.directory.stack(stack) else { break };
-            if let Ok(answer) = address.send(message()).await {
-                return Ok(answer);
-            }
-        }
-        Err(Self::silent())
+        self.services.ask_of(stack, message).await.ok_or_else(Self::silent)
     }
 
     /// Sends a command, which may be sent again: it is answered once.
@@ -470,9 +466,6 @@ impl Engine {
         Ok(resource)
     }
 }
-
-/// How often a command is sent to an actor that keeps going to rest.
-const SENDS_MAX: usize = 5;
 
 /// Drops every actor that went ahead of a log that failed, and wakes it from what is durable.
 async fn drop_what_was_lost(services: Arc<Services>) {

@@ -11,6 +11,7 @@ mod definition;
 pub mod directory;
 pub mod engine;
 mod history;
+mod nested;
 pub mod preview;
 pub mod project;
 mod project_actor;

@@ -66,20 +66,23 @@ pub(super) fn of_update(
         };
         entry.physical_id = resource.physical_id.clone();
         let former = resource.definition.clone().unwrap_or_default();
-        if former.driver_type != declared.type_name {
+        let registry = &services.registry;
+        let driver_type =
+            registry.driver_type(&known.definition, name).unwrap_or(&declared.type_name);
+        if former.driver_type != driver_type {
             entry.why = format!("the type was {}", former.driver_type);
             plan.replaced.push(entry);
             continue;
         }
         let before = resource.open_map(&former.properties, &knowledge);
-        let changed = services.registry.changed(&declared.type_name, &before, &now.properties);
+        let changed = registry.changed(driver_type, &before, &now.properties);
         if changed.is_empty() {
             plan.unchanged.push(entry);
             continue;
         }
         let names: Vec<&str> = changed.iter().map(String::as_str).collect();
         entry.why = format!("{} changes", names.join(", "));
-        let kind = services.registry.driver(&declared.type_name).map(|driver| {
+        let kind = registry.driver(driver_type).map(|driver| {
             let mut subject = resource.subject(&former, &knowledge);
             subject.properties = now.properties;
             driver.on_change(&subject, &before, &changed)

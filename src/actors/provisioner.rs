@@ -10,13 +10,14 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tracing::warn;
 
+use super::nested;
 use super::resource::{Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect};
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Shell, Woken};
 use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, JsonMap, ProjectId, ResourceId, Status};
+use crate::model::{Action, JsonMap, ProjectId, ResourceId, Secret, Status};
 use crate::resource_types::{Beat, Driver, DriverError, Subject};
 use crate::template::ALL_ATTRIBUTES;
 
@@ -118,9 +119,18 @@ impl Inhabit for Resource {
                 });
             }
             ResourceEffect::Call(call) => {
-                let BeatCall { epoch, driver_type, work, step, attempt, observe, user_id, .. } =
-                    *call;
-                let mut subject = call.subject;
+                let BeatCall {
+                    epoch,
+                    driver_type,
+                    work,
+                    mut subject,
+                    step,
+                    attempt,
+                    observe,
+                    user_id,
+                    nesting,
+                } = *call;
+                let meta = shell.meta().clone();
                 subject.taken = taken_by_others(&shell.links.taken, shell.machine.id);
                 let call = async move {
                     if step.mutates && services.log.durable(at).await.is_err() {
@@ -130,24 +140,48 @@ impl Inhabit for Resource {
                     let reached = reach(&services, &driver_type, &project, &user_id).await;
                     let (driver, session) = match reached {
                         Ok(reached) => reached,
-                        Err(error) => return Some((Err(error), JsonMap::new())),
+                        Err(error) => {
+                            return Some(Answered {
+                                epoch,
+                                result: Err(error),
+                                attributes: JsonMap::new(),
+                                secrets: Vec::new(),
+                            });
+                        }
                     };
-                    let result = driver.beat(&session, &work, &subject, &step, attempt).await;
+                    let result = match (driver.nests(), &nesting) {
+                        (Some(nested), Some(nesting)) => {
+                            let beating = nested::Beating {
+                                services: &services,
+                                session: &session,
+                                driver: driver.as_ref(),
+                                nested,
+                                work: &work,
+                                subject: &subject,
+                                step: &step,
+                                nesting,
+                                asked: &meta,
+                                user_id: &user_id,
+                            };
+                            nested::beat(&beating).await
+                        }
+                        _ => driver.beat(&session, &work, &subject, &step, attempt).await,
+                    };
                     if matches!(&result, Err(error) if error.class == "Unauthorized") {
                         services.credentials.forget(&project, &user_id);
                     }
-                    let attributes = match &result {
+                    let (attributes, secrets) = match &result {
                         Ok(Beat::Done { learned }) if !observe.is_empty() => {
                             let subject = with_learned(subject, learned);
-                            observed(driver.as_ref(), &session, &subject, &observe).await
+                            let driver = driver.as_ref();
+                            observed(&services, driver, &session, &subject, &observe).await
                         }
-                        _ => JsonMap::new(),
+                        _ => Default::default(),
                     };
-                    Some((result, attributes))
+                    Some(Answered { epoch, result, attributes, secrets })
                 };
                 ctx.spawn(call.into_actor(shell).map(move |answer, shell, ctx| {
-                    if let Some((result, attributes)) = answer {
-                        let answered = Answered { epoch, result, attributes };
+                    if let Some(answered) = answer {
                         come_back(shell, ResourceCommand::Answered(Box::new(answered)), ctx);
                     }
                 }));
@@ -183,22 +217,45 @@ impl Inhabit for Resource {
                     }
                 }));
             }
+            ResourceEffect::SeeChild { epoch, driver_type, subject, nesting } => {
+                let look = async move {
+                    let driver = services.registry.driver(&driver_type);
+                    let nests = driver.as_deref().and_then(|it| Some((it, it.nests()?)));
+                    let differs = match nests {
+                        Some((driver, nested)) => {
+                            nested::differs(&services, driver, nested, &subject, &nesting).await
+                        }
+                        None => false,
+                    };
+                    ResourceCommand::ChildSeen { epoch, differs }
+                };
+                ctx.spawn(look.into_actor(shell).map(come_back_with));
+            }
+            ResourceEffect::HaltChild { child } => {
+                let meta = shell.meta().clone();
+                let halt = async move {
+                    if let Ok(child) = child.parse() {
+                        nested::halt(&services, child, &meta).await;
+                    }
+                };
+                ctx.spawn(halt.into_actor(shell));
+            }
             ResourceEffect::Observe { epoch, driver_type, subject, wanted, user_id } => {
                 let look = async move {
-                    let mut attributes = JsonMap::new();
+                    let (mut attributes, mut secrets) = Default::default();
                     if let Ok((driver, session)) =
                         reach(&services, &driver_type, &project, &user_id).await
                     {
-                        attributes = observed(driver.as_ref(), &session, &subject, &wanted).await;
+                        let driver = driver.as_ref();
+                        (attributes, secrets) =
+                            observed(&services, driver, &session, &subject, &wanted).await;
                     }
                     for name in wanted {
                         attributes.entry(name).or_insert(serde_json::Value::Null);
                     }
-                    attributes
+                    ResourceCommand::Observed { epoch, attributes, secrets }
                 };
-                ctx.spawn(look.into_actor(shell).map(move |attributes, shell, ctx| {
-                    come_back(shell, ResourceCommand::Observed { epoch, attributes }, ctx);
-                }));
+                ctx.spawn(look.into_actor(shell).map(come_back_with));
             }
         }
     }
@@ -211,6 +268,14 @@ fn come_back(
     ctx: &mut Context<Shell<Resource>>,
 ) {
     ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+}
+
+fn come_back_with(
+    command: ResourceCommand,
+    shell: &mut Shell<Resource>,
+    ctx: &mut Context<Shell<Resource>>,
+) {
+    come_back(shell, command, ctx);
 }
 
 async fn reach(
@@ -233,14 +298,24 @@ fn with_learned(mut subject: Subject, learned: &crate::resource_types::Learned) 
     subject
 }
 
+/// Attributes as they are now, and the secrets among them that nothing else tells of.
 async fn observed(
+    services: &Services,
     driver: &dyn Driver,
     session: &crate::openstack::Session,
     subject: &Subject,
     wanted: &[String],
-) -> JsonMap {
+) -> (JsonMap, Vec<Secret<String>>) {
     let wanted = if wanted.iter().any(|name| name == ALL_ATTRIBUTES) { &[] } else { wanted };
-    match tokio::time::timeout(OBSERVE_MAX, driver.attributes(session, subject, wanted)).await {
+    if let Some(nested) = driver.nests() {
+        return nested::attributes(services, driver, nested, subject, wanted).await;
+    }
+    let attributes = match tokio::time::timeout(
+        OBSERVE_MAX,
+        driver.attributes(session, subject, wanted),
+    )
+    .await
+    {
         Ok(Ok(attributes)) => attributes,
         Ok(Err(error)) => {
             warn!(resource.name = ?subject.name, %error, "attributes cannot be looked up");
@@ -250,7 +325,8 @@ async fn observed(
             warn!(resource.name = ?subject.name, "attributes were not answered in time");
             JsonMap::new()
         }
-    }
+    };
+    (attributes, Vec::new())
 }
 
 /// How long attributes may take to be looked up before they count as unknown.

@@ -3,11 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::prelude::{Handler, Message};
+
 use super::credentials::Credentials;
 use super::directory::Directory;
+use super::shell::Shell;
+use super::stack::Stack;
 use crate::clock::Clock;
 use crate::events::log::EventLog;
 use crate::events::vault::Vault;
+use crate::model::StackId;
 use crate::openstack::Cloud;
 use crate::resource_types::Registry;
 
@@ -41,6 +46,9 @@ impl Default for EngineLimits {
     }
 }
 
+/// How often a command is sent to an actor that keeps going to rest.
+pub(super) const SENDS_MAX: usize = 5;
+
 /// What actors work with.
 pub struct Services {
     pub log: Arc<dyn EventLog>,
@@ -51,4 +59,26 @@ pub struct Services {
     pub limits: EngineLimits,
     pub directory: Arc<Directory>,
     pub credentials: Credentials,
+}
+
+impl Services {
+    /// Asks a stack's actor; one that went to rest meanwhile is woken and asked again. `None` where
+    /// the engine does not answer.
+    pub(super) async fn ask_of<M>(
+        &self,
+        stack: StackId,
+        message: impl Fn() -> M,
+    ) -> Option<M::Result>
+    where
+        M: Message<Result: Send> + Send + 'static,
+        Shell<Stack>: Handler<M>,
+    {
+        for _ in 0..SENDS_MAX {
+            let address = self.directory.stack(stack)?;
+            if let Ok(answer) = address.send(message()).await {
+                return Some(answer);
+            }
+        }
+        None
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::asks::UpdateStack;
 use crate::events::vault::{Vault, VaultError};
-use crate::model::JsonMap;
+use crate::model::{JsonMap, Secret};
 use crate::template::{StackDefinition, StackSource};
 
 /// The body of a source blob.
@@ -45,32 +45,68 @@ pub(super) fn encode(
     if let Some(Value::Object(defaults)) = environment.get_mut("parameter_defaults") {
         *defaults = seal_hidden(std::mem::take(defaults), hidden, vault, scope)?;
     }
-    let kept = Kept { template: definition.template(), environment, files: source.files.clone() };
+    let mut template = definition.template();
+    let secrets = definition.secrets();
+    let (environment, parameters) = match secrets {
+        [] => (environment, parameters),
+        secrets => {
+            template = vault.seal_leaves(scope, template, secrets)?;
+            (
+                seal_within(environment, secrets, vault, scope)?,
+                seal_within(parameters, secrets, vault, scope)?,
+            )
+        }
+    };
+    let kept = Kept { template, environment, files: source.files.clone() };
     Ok((serde_json::to_vec(&kept).unwrap_or_default(), parameters))
 }
 
-/// The source again; sealed values are opened, or stay sealed where `vault` is `None`.
+/// A source that is open, and the secrets that were sealed in it.
+#[derive(Default)]
+pub(super) struct Opened {
+    pub(super) source: StackSource,
+    pub(super) secrets: Vec<Secret<String>>,
+}
+
+/// The source again, with what was sealed open.
 pub(super) fn decode(
     blob: Option<&[u8]>,
     parameters: &JsonMap,
-    vault: Option<(&Vault, &str)>,
-) -> Result<StackSource, String> {
-    let Some(blob) = blob else { return Ok(StackSource::default()) };
+    vault: &Vault,
+    scope: &str,
+) -> Result<Opened, String> {
+    let Some(blob) = blob else { return Ok(Opened::default()) };
     let kept: Kept = serde_json::from_slice(blob).map_err(|error| error.to_string())?;
-    let open = |map: JsonMap| match vault {
-        None => Ok(map),
-        Some((vault, scope)) => match vault.open(scope, &Value::Object(map)) {
-            Ok(Value::Object(map)) => Ok(map),
-            Ok(_) => Ok(JsonMap::new()),
-            Err(error) => Err(error.to_string()),
-        },
+    let mut secrets = Vec::new();
+    let mut open = |value: Value| {
+        let leaves = Vault::sealed_leaves(&value);
+        if leaves.is_empty() {
+            return Ok(value);
+        }
+        for leaf in leaves {
+            let opened = vault.open(scope, leaf).map_err(|error| error.to_string())?;
+            secrets.extend(opened.as_str().map(|text| Secret::new(text.to_owned())));
+        }
+        vault.open(scope, &value).map_err(|error| error.to_string())
     };
-    Ok(StackSource {
-        template: kept.template,
-        environment: open(kept.environment)?,
+    let map = |value| if let Value::Object(map) = value { map } else { JsonMap::new() };
+    let source = StackSource {
+        template: open(kept.template)?,
+        environment: map(open(Value::Object(kept.environment))?),
         files: kept.files,
-        parameters: open(parameters.clone())?,
-    })
+        parameters: map(open(Value::Object(parameters.clone()))?),
+    };
+    Ok(Opened { source, secrets })
+}
+
+fn seal_within(
+    map: JsonMap,
+    secrets: &[Secret<String>],
+    vault: &Vault,
+    scope: &str,
+) -> Result<JsonMap, VaultError> {
+    let sealed = vault.seal_leaves(scope, Value::Object(map), secrets)?;
+    Ok(if let Value::Object(map) = sealed { map } else { JsonMap::new() })
 }
 
 fn seal_hidden(

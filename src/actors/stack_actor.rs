@@ -8,18 +8,20 @@ use std::time::Duration;
 use actix::prelude::*;
 use actix::{ActorFutureExt, WrapFuture};
 use futures::FutureExt;
+use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use tracing::error;
 
 use super::asks::Standing;
 use super::definition;
+use super::nested;
 use super::project::ProjectCommand;
 use super::provisioner::{ChildBroken, Halt, ResourceLinks, Taken, note_taken};
 use super::resource::{Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Shell, Woken, fold};
 use super::snapshots::drop_snapshot;
-use super::stack::{Knowledge, Stack, StackCommand, StackEffect};
+use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect};
 use crate::events::log::{Head, LogError};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, ResourceId, ResourceName, Status};
@@ -36,6 +38,8 @@ pub struct StackLinks {
     /// Resources that were read back and have not been told anything yet.
     parked: HashMap<ResourceId, (Resource, Head)>,
     taken: Taken,
+    /// Who waits for the end of the action under way.
+    pub(super) awaiting: Vec<oneshot::Sender<ChildEnd>>,
     deadline: Option<SpawnHandle>,
     rest: Option<SpawnHandle>,
 }
@@ -59,7 +63,8 @@ impl Inhabit for Stack {
         async move {
             for origin in machine.origins_needed() {
                 let Some(revision) = machine.revision_of(origin) else { continue };
-                match definition::read_back(&services, &machine, revision).await? {
+                let (identity, owner) = (machine.identity(), machine.owner.as_ref());
+                match definition::read_back(&services, &identity, owner, revision).await? {
                     Ok(known) => machine.know_definition(origin, Arc::new(known)),
                     Err(problem) => {
                         error!(stack.id = %machine.id, %problem, "a revision cannot be read back");
@@ -146,10 +151,11 @@ impl Inhabit for Stack {
     }
 
     fn rest(shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>) {
+        nested::answer_awaiting(shell);
         if let Some(former) = shell.links.rest.take() {
             ctx.cancel_future(former);
         }
-        if shell.machine.at_rest() {
+        if shell.machine.at_rest() && shell.links.awaiting.is_empty() {
             shell.links.rest = Some(ctx.run_later(REST_AFTER, leave));
         }
     }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{
-    Action, CommandId, JsonMap, ProjectId, ResourceName, StackId, StackName, Status, TraversalId,
+    Action, CommandId, JsonMap, ProjectId, ResourceName, StackId, StackName, StackRevision, Status,
+    TraversalId,
 };
 
 events! {
@@ -68,6 +69,9 @@ pub struct Definition {
     /// The attributes that the template reads, and so are observed when the action is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
+    /// The stack's revision that this is of, where a child stack is made from it.
+    #[serde(default, skip_serializing_if = "StackRevision::is_zero")]
+    pub revision: StackRevision,
 }
 
 /// What a driver does next; its own name for the call and what it must remember until then.
@@ -77,6 +81,10 @@ pub struct Step {
     /// Whether the call changes the cloud: then the intent is durable before it leaves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mutates: bool,
+    /// Whether it is a command to another stream of the log: as safe to repeat as a look, but its
+    /// answer is awaited as that of a call that changes something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub commands: bool,
     /// The driver's own memory for this step.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub state: Value,

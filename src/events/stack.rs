@@ -37,6 +37,22 @@ pub struct StackCreated {
     /// Keystone's id of the user whose trust the stack works with.
     pub owner_user_id: String,
     pub owner_user_name: String,
+    /// The resource that a nested stack stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+}
+
+/// Where a nested stack stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The stack of the resource.
+    pub stack: StackId,
+    pub resource: ResourceId,
+    pub name: ResourceName,
+    /// The outermost stack.
+    pub root: StackId,
+    /// How many stacks this one stands within.
+    pub depth: u32,
 }
 
 /// A definition that the stack will be brought to: what was asked for by create, update, rollback.
@@ -63,6 +79,10 @@ pub struct RevisionAccepted {
     /// The user whose trust the work uses, where it is not the stack's creator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
+    /// What the templates of a nested stack see of its resource: metadata, deletion_policy,
+    /// update_policy. Leaves that hold a secret are sealed.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub facade: Value,
 }
 
 /// An output that a revision declares, before it has a value.

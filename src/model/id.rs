@@ -25,6 +25,14 @@ macro_rules! uuid_ids {
                 write!(f, "{}({})", stringify!($name), self.0)
             }
         }
+
+        impl std::str::FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Uuid::try_parse(text).map(Self)
+            }
+        }
     )*};
 }
 
@@ -96,6 +104,13 @@ text_ids! {
 )]
 #[serde(transparent)]
 pub struct StackRevision(pub u32);
+
+impl StackRevision {
+    /// Whether it is none: revisions are counted from 1.
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+}
 
 impl fmt::Display for StackRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,5 +22,5 @@ pub use resources::ResourceRow;
 pub use revisions::RevisionRow;
 pub use snapshots::SnapshotRow;
 pub use stack_query::{StackField, StackQuery, StackSort, TagFilter};
-pub use stacks::{StackRow, StackShown};
+pub use stacks::{StackRow, StackShown, Within};
 pub use views::{ViewError, Views};

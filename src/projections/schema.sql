@@ -17,12 +17,17 @@ CREATE TABLE stacks (
     updated_at       INTEGER,
     deleted_at       INTEGER,
     owner            TEXT NOT NULL,
+    parent           BLOB,                -- the stack that a nested one stands in
+    parent_resource  TEXT,                -- the resource there that it stands for
+    root             BLOB NOT NULL,       -- the outermost stack: itself, if it is not nested
+    depth            INTEGER NOT NULL,
     revision         INTEGER NOT NULL,
     timeout_mins     INTEGER,
     disable_rollback INTEGER NOT NULL,
     tags             TEXT NOT NULL        -- JSON array
 );
 CREATE INDEX stacks_alive ON stacks (project, number) WHERE deleted_at IS NULL;
+CREATE INDEX stacks_within ON stacks (root) WHERE parent IS NOT NULL;
 CREATE INDEX stacks_alive_anywhere ON stacks (number) WHERE deleted_at IS NULL;
 CREATE INDEX stacks_by_name ON stacks (project, name) WHERE deleted_at IS NULL;
 CREATE INDEX stacks_unsettled ON stacks (number) WHERE status = 'IN_PROGRESS';

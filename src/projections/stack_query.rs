@@ -16,6 +16,8 @@ pub struct StackQuery {
     /// Each field must have one of its values.
     pub filters: Vec<(StackField, Vec<String>)>,
     pub tags: TagFilter,
+    /// Whether stacks that stand within others are among them.
+    pub nested: bool,
     /// Whether deleted stacks are among them.
     pub deleted: bool,
     pub sort: Vec<StackSort>,
@@ -38,8 +40,10 @@ pub enum StackField {
     Owner,
     Timeout,
     DisableRollback,
-    /// A stack that owns this one, or a project of its own: no stack has either yet.
+    /// The stack that this one stands within.
     Parent,
+    /// A project of its own: no stack has one yet.
+    UserProject,
 }
 
 /// What stacks can be sorted by.
@@ -138,6 +142,9 @@ fn condition(query: &StackQuery) -> Condition {
     if !query.deleted {
         condition.and("deleted_at IS NULL", []);
     }
+    if !query.nested {
+        condition.and("parent IS NULL", []);
+    }
     if let Some(project) = &query.project {
         condition.and("project = ?", [Sql::Text(project.0.clone())]);
     }
@@ -186,14 +193,17 @@ fn column(field: StackField) -> &'static str {
         StackField::Owner => "owner",
         StackField::Timeout => "timeout_mins",
         StackField::DisableRollback => "disable_rollback",
-        StackField::Parent => "NULL",
+        StackField::Parent => "parent",
+        StackField::UserProject => "NULL",
     }
 }
 
 /// The value as its column has it; none where no row can have it.
 fn column_value(field: StackField, value: &str) -> Option<Sql> {
     match field {
-        StackField::Id => Uuid::try_parse(value).ok().map(|id| Sql::Blob(id.into_bytes().to_vec())),
+        StackField::Id | StackField::Parent => {
+            Uuid::try_parse(value).ok().map(|id| Sql::Blob(id.into_bytes().to_vec()))
+        }
         StackField::Timeout => value.parse().ok().map(Sql::Integer),
         StackField::DisableRollback => match value.to_ascii_lowercase().as_str() {
             "true" | "1" => Some(Sql::Integer(1)),
@@ -206,6 +216,6 @@ fn column_value(field: StackField, value: &str) -> Option<Sql> {
         | StackField::StatusReason
         | StackField::Project
         | StackField::Owner
-        | StackField::Parent => Some(Sql::Text(value.to_owned())),
+        | StackField::UserProject => Some(Sql::Text(value.to_owned())),
     }
 }

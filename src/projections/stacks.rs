@@ -2,13 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
+use uuid::Uuid;
 
 use super::columns::{action, bytes, json, micros, status, time, time_or_none, uuid};
 use super::views::ViewError;
 use super::{OutputRow, RevisionRow, event_list, outputs, resources, revisions, snapshots};
 use crate::events::stack::StackCreated;
 use crate::events::{RecordedEvent, StackEvent};
-use crate::model::{Action, ProjectId, StackId, StackName, StackRevision, Status};
+use crate::model::{Action, ProjectId, ResourceName, StackId, StackName, StackRevision, Status};
 
 /// A stack as a list shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,19 @@ pub struct StackRow {
     pub timeout_mins: Option<u32>,
     pub disable_rollback: bool,
     pub tags: Vec<String>,
+    /// Where a nested stack stands.
+    pub within: Option<Within>,
+}
+
+/// Where a nested stack stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Within {
+    pub parent: StackId,
+    pub resource: ResourceName,
+    /// The outermost stack.
+    pub root: StackId,
+    /// How many stacks it stands within.
+    pub depth: u32,
 }
 
 impl StackRow {
@@ -47,7 +61,8 @@ pub struct StackShown {
 }
 
 pub(super) const COLUMNS: &str = "id, project, name, action, status, reason, created_at, \
-     updated_at, deleted_at, owner, revision, timeout_mins, disable_rollback, tags";
+     updated_at, deleted_at, owner, revision, timeout_mins, disable_rollback, tags, parent, \
+     parent_resource, root, depth";
 
 pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StackRow> {
     Ok(StackRow {
@@ -65,6 +80,15 @@ pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StackRow> {
         timeout_mins: row.get(11)?,
         disable_rollback: row.get(12)?,
         tags: json(row, 13)?,
+        within: match row.get::<_, Option<[u8; 16]>>(14)? {
+            None => None,
+            Some(parent) => Some(Within {
+                parent: StackId(Uuid::from_bytes(parent)),
+                resource: ResourceName(row.get(15)?),
+                root: StackId(uuid(row, 16)?),
+                depth: row.get(17)?,
+            }),
+        },
     })
 }
 
@@ -141,10 +165,11 @@ pub(super) fn apply(
 }
 
 fn created(db: &Connection, event: &RecordedEvent, body: &StackCreated) -> Result<(), ViewError> {
+    let owner = body.owner.as_ref();
     db.prepare_cached(
         "INSERT INTO stacks (id, project, name, action, status, reason, created_at, owner, \
-         revision, disable_rollback, tags) \
-         VALUES (?1, ?2, ?3, 'CREATE', 'IN_PROGRESS', '', ?4, ?5, 0, 1, '[]')",
+         revision, disable_rollback, tags, parent, parent_resource, root, depth) \
+         VALUES (?1, ?2, ?3, 'CREATE', 'IN_PROGRESS', '', ?4, ?5, 0, 1, '[]', ?6, ?7, ?8, ?9)",
     )?
     .execute(params![
         bytes(body.stack_id.0),
@@ -152,6 +177,10 @@ fn created(db: &Connection, event: &RecordedEvent, body: &StackCreated) -> Resul
         body.name.as_str(),
         micros(event.at),
         body.owner_user_name,
+        owner.map(|owner| bytes(owner.stack.0)),
+        owner.map(|owner| owner.name.as_str()),
+        bytes(owner.map_or(body.stack_id, |owner| owner.root).0),
+        owner.map_or(0, |owner| owner.depth),
     ])?;
     Ok(())
 }

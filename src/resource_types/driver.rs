@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use super::child::Nested;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{
@@ -36,6 +37,11 @@ pub struct Subject {
     pub traversal: Option<TraversalId>,
     /// What is about to be deleted is kept as a snapshot first (deletion policy Snapshot).
     pub kept_first: bool,
+    pub update_policy: JsonMap,
+    /// `Delete`, `Retain` or `Snapshot`.
+    pub deletion_policy: String,
+    /// The attributes that the stack's template reads of it.
+    pub reads: Vec<String>,
     /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
     pub taken: BTreeSet<String>,
 }
@@ -148,6 +154,8 @@ pub struct DriverError {
     /// Heat's or its client library's exception class, as status reasons show it: `BadRequest`,
     /// `Conflict`, `ResourceInError`, …
     pub class: String,
+    /// Where below the resource it failed: `.resources.z` of its child stack; else empty.
+    pub below: String,
     /// The cloud's own words.
     pub message: String,
     /// Passing: the beat is made again, with back-off.
@@ -166,6 +174,7 @@ impl DriverError {
     pub fn fatal(class: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             class: class.into(),
+            below: String::new(),
             message: message.into(),
             transient: false,
             unanswered: false,
@@ -264,6 +273,11 @@ pub trait Driver: Send + Sync + 'static {
         wanted: &[String],
     ) -> Result<JsonMap, DriverError>;
 
+    /// The properties with their defaults.
+    fn properties(&self, given: &JsonMap) -> JsonMap {
+        given.clone()
+    }
+
     /// What `get_resource` gives (Heat's FnGetRefId): the physical id, unless the type says else.
     fn reference(&self, subject: &Subject) -> Value {
         match &subject.physical_id {
@@ -291,6 +305,12 @@ pub trait Driver: Send + Sync + 'static {
     /// The names of properties and attributes whose values are secrets (passwords, private keys).
     fn secret_names(&self) -> &[String] {
         &[]
+    }
+
+    /// What the type has for a child stack, where its work is one. Its beats then speak to the
+    /// engine instead of a cloud, and are the same for all such types.
+    fn nests(&self) -> Option<&dyn Nested> {
+        None
     }
 
     /// The longest physical name that the type takes (Heat's `physical_resource_name_limit`).

@@ -9,12 +9,15 @@ use serde_json::Value;
 use tracing::error;
 
 use super::advice;
-use super::declared::{Declaration, Declared};
+use super::child::Nesting;
+use super::declared::{Declaration, Declared, Translation};
 use super::driver::Driver;
 use super::early::ask_custom;
+use super::nested;
 use super::python;
 use super::reading::{Strictness, read};
-use super::schema::filled;
+use super::schema::{Properties, filled};
+use super::types::heat::{TEMPLATE_RESOURCE, TemplateResource};
 use super::types::{self, BuiltIn, Runs};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{Advice, AllGiven, Given, Mappings, Member, StackDefinition, TypeLookup};
@@ -44,6 +47,8 @@ pub struct Registry {
     types: IndexMap<String, Entry>,
     /// What types stand for with everybody, where that is not what is built in.
     mappings: Option<Mappings>,
+    /// What runs the resources that templates stand behind.
+    templates: Arc<dyn Driver>,
     pub(super) plugin_checks: PluginChecks,
 }
 
@@ -79,7 +84,12 @@ impl Registry {
             types.insert(name.ok_or_else(nameless)?.to_owned(), entry);
         }
         types.sort_unstable_keys();
-        Ok(Self { types, mappings: None, plugin_checks: PluginChecks::All })
+        Ok(Self {
+            types,
+            mappings: None,
+            templates: Arc::new(Nesting { declared: None, nested: TemplateResource }),
+            plugin_checks: PluginChecks::All,
+        })
     }
 
     /// The same types, with these rules alone.
@@ -117,9 +127,25 @@ impl Registry {
         entry.read.get_or_init(|| entry.built_in.and_then(Read::built_in)).as_ref()
     }
 
-    /// What runs a type.
+    /// What runs a type; [`Self::driver_type`] says under which name.
     pub fn driver(&self, type_name: &str) -> Option<Arc<dyn Driver>> {
+        if type_name == TEMPLATE_RESOURCE {
+            return Some(Arc::clone(&self.templates));
+        }
         self.read(type_name).map(|read| Arc::clone(&read.driver))
+    }
+
+    /// The name of what runs a resource: its type, or what stands for all templates.
+    pub fn driver_type<'a>(
+        &self,
+        definition: &'a StackDefinition,
+        name: &ResourceName,
+    ) -> Option<&'a str> {
+        let declared = definition.resources().get(name)?;
+        Some(match definition.provider(name) {
+            Some(_) => TEMPLATE_RESOURCE,
+            None => &declared.type_name,
+        })
     }
 
     /// Whether resources of the type can be made, and not only looked over.
@@ -131,7 +157,10 @@ impl Registry {
     /// Refuses a definition with types that Hearth knows and cannot make yet.
     pub fn check_made(&self, definition: &StackDefinition) -> Result<(), Refusal> {
         let mut resources = definition.resources().iter();
-        match resources.find(|(_, declared)| !self.is_made(&declared.type_name)) {
+        let is_made = |name: &ResourceName, type_name: &str| {
+            definition.provider(name).is_some() || self.is_made(type_name)
+        };
+        match resources.find(|(name, declared)| !is_made(name, &declared.type_name)) {
             None => Ok(()),
             Some((name, declared)) => Err(Refusal::validation(format!(
                 "Hearth cannot make resources of the type {} yet (resource {name})",
@@ -169,45 +198,74 @@ impl Registry {
         if declaration.accepts_anything {
             return Ok(properties);
         }
-        let given: AllGiven = properties
-            .into_iter()
-            .map(|(name, value)| (name, Given::Value { value, is_final: true }))
-            .collect();
-        let read = read(
-            &declaration.properties,
-            &declaration.translation,
-            &given,
-            Strictness::Strict,
-            &ask_custom,
-        );
-        match read.problems.into_iter().next() {
-            None => Ok(read.properties),
-            Some(problem) => {
-                // In an action nothing is worded twice.
-                let start = [resource.as_str(), "Properties"].into_iter();
-                let path = python::path(start.chain(problem.path.iter().map(String::as_str)));
-                let message = problem.message;
-                Err(Refusal::validation(format!("Property error: {path}: {message}")))
-            }
+        accepted(resource, &declaration.properties, &declaration.translation, properties)
+    }
+
+    /// The same for a resource of a definition, behind whose type a template may stand.
+    pub fn accept_in(
+        &self,
+        definition: &StackDefinition,
+        resource: &ResourceName,
+        properties: JsonMap,
+    ) -> Result<JsonMap, Refusal> {
+        if let Some(provider) = definition.provider(resource) {
+            return accepted(resource, &nested::properties(provider), &[], properties);
         }
+        let type_name = definition.resources().get(resource).map(|it| it.type_name.as_str());
+        self.accept(resource, type_name.unwrap_or_default(), properties)
     }
 
     /// The properties whose value differs; an unset one has its default.
     pub fn changed(&self, type_name: &str, before: &JsonMap, after: &JsonMap) -> BTreeSet<String> {
+        if type_name == TEMPLATE_RESOURCE {
+            let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+            return names
+                .into_iter()
+                .filter(|name| differs(name, before, after))
+                .cloned()
+                .collect();
+        }
         let Some(declaration) = self.schema(type_name) else { return BTreeSet::new() };
         let before = declaration.translated(filled(&declaration.properties, before));
         let after = declaration.translated(filled(&declaration.properties, after));
-        let differs = |name: &&String| match (before.get(*name), after.get(*name)) {
-            (Some(before), Some(after)) => !python::equal(before, after),
-            (before, after) => before != after,
-        };
-        declaration.properties.keys().filter(differs).cloned().collect()
+        let names = declaration.properties.keys();
+        names.filter(|name| differs(name, &before, &after)).cloned().collect()
     }
 
     pub(super) fn known(&self, type_name: &str) -> Result<&Declaration, Refusal> {
         self.schema(type_name).ok_or_else(|| {
             Refusal::validation(Refusal::not_found("Resource Type", type_name).message)
         })
+    }
+}
+
+fn differs(name: &str, before: &JsonMap, after: &JsonMap) -> bool {
+    match (before.get(name), after.get(name)) {
+        (Some(before), Some(after)) => !python::equal(before, after),
+        (before, after) => before != after,
+    }
+}
+
+fn accepted(
+    resource: &ResourceName,
+    schema: &Properties,
+    translation: &[Translation],
+    properties: JsonMap,
+) -> Result<JsonMap, Refusal> {
+    let given: AllGiven = properties
+        .into_iter()
+        .map(|(name, value)| (name, Given::Value { value, is_final: true }))
+        .collect();
+    let read = read(schema, translation, &given, Strictness::Strict, &ask_custom);
+    match read.problems.into_iter().next() {
+        None => Ok(read.properties),
+        Some(problem) => {
+            // In an action nothing is worded twice.
+            let start = [resource.as_str(), "Properties"].into_iter();
+            let path = python::path(start.chain(problem.path.iter().map(String::as_str)));
+            let message = problem.message;
+            Err(Refusal::validation(format!("Property error: {path}: {message}")))
+        }
     }
 }
 

@@ -34,11 +34,14 @@ mod yaql;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName};
 pub use convert::{Obstacle, cfn_to_hot, json_to_yaml};
-pub use definition::{AllGiven, Given, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition};
+pub use definition::{
+    AllGiven, ChildPlace, Given, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition,
+};
 pub(crate) use definition::{Behind, Reading, Values};
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{FileNamed, TEMPLATE_SIZE_MAX_BYTES, files_named, yaml_text};
@@ -89,7 +92,7 @@ pub struct PseudoParameters {
 }
 
 /// What the template of a nested stack may ask of the resource that the stack stands for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facade {
     pub metadata: Value,
     /// `Delete`, `Retain` or `Snapshot`.

@@ -30,6 +30,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             project_id: ProjectId::from("p1"),
             owner_user_id: "u1".to_owned(),
             owner_user_name: "alice".to_owned(),
+            owner: None,
         }),
         StackEvent::RevisionAccepted(RevisionAccepted {
             revision: StackRevision(1),
@@ -44,6 +45,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             timeout_mins: None,
             disable_rollback: true,
             user_id: None,
+            facade: serde_json::Value::Null,
         }),
         StackEvent::TraversalStarted(TraversalStarted {
             traversal,

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::events::resource::{Definition, Step};
 use crate::events::stack::ResourceKept;
 use crate::model::{
-    Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, Status,
-    TraversalId,
+    Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, Secret, StackId, StackName,
+    StackRevision, Status, TraversalId,
 };
 use crate::resource_types::{Attempt, Beat, DriverError, SignalOutcome, Subject, Work};
 
@@ -72,6 +72,8 @@ pub struct Answered {
     pub result: Result<Beat, DriverError>,
     /// The attributes asked for, where the beat ended the action.
     pub attributes: JsonMap,
+    /// The secrets in what came back, beside those that the resource is made of.
+    pub secrets: Vec<Secret<String>>,
 }
 
 /// A command to a resource.
@@ -97,6 +99,8 @@ pub enum ResourceCommand {
     },
     /// Give up the action under way because the stack's time is over.
     TimeOut,
+    /// Nothing further of a child stack is to start; what is at work in it ends.
+    HaltChild,
     Answered(Box<Answered>),
     /// Do what is next of the action under way.
     Proceed,
@@ -109,10 +113,16 @@ pub enum ResourceCommand {
         epoch: u64,
         replace: bool,
     },
+    /// Whether the child stack differs from what it should be, or is not well.
+    ChildSeen {
+        epoch: u64,
+        differs: bool,
+    },
     /// Attributes that the template newly reads were looked up.
     Observed {
         epoch: u64,
         attributes: JsonMap,
+        secrets: Vec<Secret<String>>,
     },
 }
 
@@ -176,6 +186,18 @@ pub struct BeatCall {
     /// The attributes to look up when the beat ends the action.
     pub observe: Vec<String>,
     pub user_id: String,
+    /// Where the work is a child stack: what it is made with.
+    pub nesting: Option<Nesting>,
+}
+
+/// What a child stack is made with beside its resource's own definition.
+#[derive(Clone, Debug)]
+pub struct Nesting {
+    pub traversal: TraversalId,
+    /// The revision of the resource's stack that the definition is of.
+    pub revision: StackRevision,
+    /// The secrets in the definition.
+    pub secrets: Vec<Secret<String>>,
 }
 
 /// Something that a resource does outside its own state.
@@ -187,6 +209,10 @@ pub enum ResourceEffect {
     Later { epoch: u64, after: Duration },
     /// Ask the driver whether a FAILED resource is to be replaced.
     SeeFailed { epoch: u64, driver_type: String, subject: Box<Subject>, user_id: String },
+    /// See whether the child stack is as the definition wants it.
+    SeeChild { epoch: u64, driver_type: String, subject: Box<Subject>, nesting: Nesting },
+    /// Nothing further of the child stack is to start.
+    HaltChild { child: String },
     /// Look attributes up.
     Observe {
         epoch: u64,

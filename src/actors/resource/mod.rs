@@ -8,7 +8,7 @@ mod state;
 mod story;
 
 pub use command::{
-    Act, Answered, BeatCall, CleanUp, Converge, Outcome, Report, ResourceCommand, ResourceEffect,
-    Signal, StackIdentity,
+    Act, Answered, BeatCall, CleanUp, Converge, Nesting, Outcome, Report, ResourceCommand,
+    ResourceEffect, Signal, StackIdentity,
 };
 pub use state::{Call, Knowledge, Resource};

@@ -81,6 +81,8 @@ pub struct Resource {
     /// How often the present call has failed in passing.
     pub failures: u32,
     pub outcome: Option<(TraversalId, Outcome)>,
+    /// Whether somebody said that it is not well, and nothing was done about it since.
+    pub marked: bool,
     pub changed_at: DateTime<Utc>,
     /// What signals have added to the metadata.
     pub signals: JsonMap,
@@ -167,6 +169,9 @@ impl Resource {
             stack_name,
             properties: self.open_map(&definition.properties, knowledge),
             metadata: self.open_map(&definition.metadata, knowledge),
+            update_policy: definition.update_policy.clone(),
+            deletion_policy: definition.deletion_policy.clone(),
+            reads: definition.attributes.clone(),
             physical_id: self.physical_id.clone(),
             data: data.collect(),
             signals: self.open_map(&self.signals, knowledge),
@@ -304,6 +309,7 @@ impl Aggregate for Resource {
                     self.deleted_from = (self.action, self.status);
                 }
                 self.action = started.action;
+                self.marked = false;
                 self.status = Status::InProgress;
                 self.reason = "state changed".to_owned();
                 self.traversal = Some(started.traversal);
@@ -348,6 +354,7 @@ impl Aggregate for Resource {
             }
             ResourceEvent::HealthMarked(marked) => {
                 self.action = Action::Check;
+                self.marked = !marked.healthy;
                 self.status = if marked.healthy { Status::Complete } else { Status::Failed };
                 self.reason = marked.reason.clone();
                 self.changed_at = at;
@@ -429,8 +436,12 @@ impl Aggregate for Resource {
             ResourceCommand::FailedSeen { epoch, replace } => {
                 self.failed_seen(epoch, replace, moment, knowledge)
             }
-            ResourceCommand::Observed { epoch, attributes } => {
-                self.observed(epoch, attributes, knowledge)
+            ResourceCommand::HaltChild => self.halt_child(None, knowledge),
+            ResourceCommand::ChildSeen { epoch, differs } => {
+                self.child_seen(epoch, differs, knowledge)
+            }
+            ResourceCommand::Observed { epoch, attributes, secrets } => {
+                self.observed(epoch, attributes, &secrets, knowledge)
             }
         })
     }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
 use super::known::Known;
 use crate::actors::resource::{Report, ResourceCommand};
 use crate::events::log::BlobId;
-use crate::events::stack::ResourceKept;
+use crate::events::stack::{Owner, ResourceKept};
 use crate::model::{
     Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId,
 };
@@ -24,6 +25,8 @@ pub struct Revise {
     pub timeout_mins: Option<u32>,
     pub disable_rollback: bool,
     pub user_id: String,
+    /// What a nested stack sees of its resource, secrets sealed; null in any other.
+    pub facade: Value,
 }
 
 /// A stack to be created, and its first definition.
@@ -33,6 +36,8 @@ pub struct Create {
     pub name: StackName,
     pub project_id: ProjectId,
     pub owner_user_name: String,
+    /// The resource that a nested stack stands for.
+    pub owner: Option<Owner>,
     pub revise: Revise,
 }
 

@@ -5,10 +5,12 @@ mod command;
 mod decide;
 mod known;
 mod recover;
+mod seen;
 mod state;
 mod values;
 
 pub use command::{Create, Revise, StackCommand, StackEffect, TakeSnapshot};
 pub(super) use decide::{refuse_resting, snapshot_not_found};
 pub use known::Known;
+pub use seen::ChildEnd;
 pub use state::{Knowledge, Snapshot, Stack, Traversal};

@@ -17,7 +17,7 @@ use crate::actors::resource::{Report, StackIdentity};
 use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::StackEvent;
-use crate::events::stack::{ResourceKept, RevisionAccepted, Row, TraversalStarted};
+use crate::events::stack::{Owner, ResourceKept, RevisionAccepted, Row, TraversalStarted};
 use crate::events::vault::Vault;
 use crate::graph::Walk;
 use crate::graph::walk::Existing;
@@ -58,6 +58,8 @@ pub struct Stack {
     pub name: StackName,
     pub project_id: ProjectId,
     pub owner_user_id: String,
+    /// The resource that a nested stack stands for.
+    pub owner: Option<Owner>,
     pub revisions: Vec<RevisionAccepted>,
     pub action: Action,
     pub status: Status,
@@ -192,6 +194,11 @@ impl Stack {
         self.working.definitions.get(&origin)
     }
 
+    /// The definition of a revision, where it is known.
+    pub fn known_of(&self, origin: StackRevision) -> Option<&Arc<Known>> {
+        self.working.definitions.get(&origin)
+    }
+
     /// The incarnation that each resource of the newest revision has.
     pub fn incarnations(&self) -> IndexMap<ResourceName, ResourceId> {
         self.traversal.as_ref().map(|traversal| traversal.nodes.clone()).unwrap_or_default()
@@ -310,6 +317,7 @@ impl Aggregate for Stack {
                 self.name = created.name.clone();
                 self.project_id = created.project_id.clone();
                 self.owner_user_id = created.owner_user_id.clone();
+                self.owner = created.owner.clone();
                 self.user_id = created.owner_user_id.clone();
                 self.created_at = at;
             }

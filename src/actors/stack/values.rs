@@ -37,7 +37,12 @@ impl<'a> Values<'a> {
         )
     }
 
-    fn open(&self, value: &Value) -> Value {
+    /// The secrets that were opened.
+    pub(super) fn into_opened(self) -> Vec<Secret<String>> {
+        self.opened.into_inner()
+    }
+
+    pub(super) fn open(&self, value: &Value) -> Value {
         let leaves = Vault::sealed_leaves(value);
         if leaves.is_empty() {
             return value.clone();

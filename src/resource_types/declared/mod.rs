@@ -83,6 +83,17 @@ impl Declared {
         subject: &Subject,
         changed: &BTreeSet<String>,
     ) -> UpdateKind {
+        // A type without any way to update replaces, whatever its schema allows.
+        self.change_by_schema(subject, changed, self.declaration.update.is_some())
+    }
+
+    /// What the schema allows of a change, for a type that has a way to update or has none.
+    pub(crate) fn change_by_schema(
+        &self,
+        subject: &Subject,
+        changed: &BTreeSet<String>,
+        updates: bool,
+    ) -> UpdateKind {
         let schema = &self.declaration.properties;
         let is =
             |name: &String, flag: fn(&PropertySchema) -> bool| schema.get(name).is_some_and(flag);
@@ -98,8 +109,6 @@ impl Declared {
                 "Update to properties {names} of {of} ({type_name}) is not supported."
             ));
         }
-        // A type without any way to update replaces, whatever its schema allows.
-        let updates = self.declaration.update.is_some();
         if updates && changed.iter().all(|name| is(name, |property| property.update_allowed)) {
             UpdateKind::InPlace
         } else {

@@ -75,12 +75,12 @@ impl Progress {
 
     /// The same memory in another step that looks.
     pub(crate) fn look(self, name: &str) -> Step {
-        Step { name: name.into(), mutates: false, state: self.state() }
+        Step { name: name.into(), state: self.state(), ..Step::default() }
     }
 
     /// The same memory in another step that changes the cloud.
     pub(crate) fn change(self, name: &str) -> Step {
-        Step { name: name.into(), mutates: true, state: self.state() }
+        Step { name: name.into(), mutates: true, state: self.state(), ..Step::default() }
     }
 
     fn state(self) -> serde_json::Value {

@@ -44,6 +44,7 @@ impl From<CloudError> for DriverError {
     fn from(error: CloudError) -> Self {
         Self {
             class: error.class().to_owned(),
+            below: String::new(),
             message: error.to_string(),
             transient: error.is_transient(),
             unanswered: error.is_unanswered(),

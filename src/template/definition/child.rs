@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::StackDefinition;
 use super::load::{Env, Parts, Reading};
-use crate::model::{JsonMap, ResourceName};
+use crate::model::{JsonMap, ResourceName, Secret};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Node;
 use crate::template::provider::NestedTemplate;
@@ -15,15 +15,44 @@ use crate::template::value::{Datum, DatumMap};
 use crate::template::{Facade, PseudoParameters, TypeLookup, walk};
 
 /// Heat's `max_nested_stack_depth`.
-pub const NESTED_DEPTH_MAX: usize = 5;
+pub const NESTED_DEPTH_MAX: u32 = 5;
 
 /// The longest name of a stack.
 const STACK_NAME_MAX_CHARS: usize = 255;
 
+/// Where a nested stack stands.
+pub struct ChildPlace {
+    pub name: String,
+    pub id: String,
+    /// What its templates see of its resource.
+    pub facade: Facade,
+    /// The secrets in what it is made of.
+    pub secrets: Vec<Secret<String>>,
+}
+
 impl StackDefinition {
-    /// The definition of the nested stack of a resource.
+    /// The definition of the nested stack of a resource, as far as it is known before anything is.
     pub(crate) fn child(
         &self,
+        resource: &ResourceName,
+        template: &NestedTemplate,
+        parameters: JsonMap,
+        types: &dyn TypeLookup,
+        reading: Reading,
+    ) -> Outcome<StackDefinition> {
+        let place = ChildPlace {
+            name: format!("{}-{resource}", self.pseudo.stack_name),
+            id: self.pseudo.stack_id.clone(),
+            facade: self.facade_of(resource, types)?,
+            secrets: self.secrets.clone(),
+        };
+        self.child_at(place, resource, template, parameters, types, reading)
+    }
+
+    /// The definition of the nested stack of a resource in its place.
+    pub(crate) fn child_at(
+        &self,
+        place: ChildPlace,
         resource: &ResourceName,
         template: &NestedTemplate,
         parameters: JsonMap,
@@ -48,18 +77,19 @@ impl StackDefinition {
                 return Err(TemplateError::validation(message));
             }
         };
-        let stack_name = format!("{}-{resource}", self.pseudo.stack_name);
-        check_stack_name(&stack_name)?;
+        check_stack_name(&place.name)?;
         let parts = Parts {
             root,
             environment: Env::Ready(Box::new(environment)),
             files: Arc::clone(&self.files),
             pseudo: PseudoParameters {
-                stack_name,
-                facade: Some(self.facade_of(resource, types)?),
-                ..self.pseudo.clone()
+                stack_name: place.name,
+                stack_id: place.id,
+                project_id: self.pseudo.project_id.clone(),
+                facade: Some(place.facade),
             },
             depth: self.depth + 1,
+            secrets: place.secrets,
         };
         Self::put_together(parts, types, reading)
     }

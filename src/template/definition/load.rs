@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::{RESOURCES_MAX, StackDefinition};
-use crate::model::{JsonMap, Refusal, ResourceName};
+use crate::model::{JsonMap, Refusal, ResourceName, Secret};
 use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
 use crate::template::environment::registry::Found;
@@ -51,7 +51,8 @@ pub(super) struct Parts<'a> {
     pub(super) files: Arc<Files>,
     pub(super) pseudo: PseudoParameters,
     /// How many stacks this one stands within.
-    pub(super) depth: usize,
+    pub(super) depth: u32,
+    pub(super) secrets: Vec<Secret<String>>,
 }
 
 /// An environment, as read, with what is given beside it; or taken apart already.
@@ -80,6 +81,27 @@ impl StackDefinition {
     ) -> Result<StackDefinition, Refusal> {
         let reading = Reading { resources_max: usize::MAX, values: Values::Required };
         Ok(Self::read(source, pseudo, types, reading)?)
+    }
+
+    /// Reads a nested stack's source again. `secrets` are those in it that came from outside.
+    pub fn load_nested(
+        source: &StackSource,
+        pseudo: PseudoParameters,
+        depth: u32,
+        secrets: Vec<Secret<String>>,
+        types: &dyn TypeLookup,
+    ) -> Result<StackDefinition, Refusal> {
+        let environment = environment::read(&Value::Object(source.environment.clone()))?;
+        let parts = Parts {
+            root: Arc::new(document::template(&source.template)?),
+            environment: Env::Read(&environment, &source.parameters),
+            files: Arc::new(source.files.clone().into()),
+            pseudo,
+            depth,
+            secrets,
+        };
+        let reading = Reading { resources_max: usize::MAX, values: Values::Required };
+        Ok(Self::put_together(parts, types, reading)?)
     }
 
     /// Reads a template that is only looked at: parameters need no values.
@@ -119,6 +141,7 @@ impl StackDefinition {
             files: Arc::new(source.files.clone().into()),
             pseudo: pseudo.clone(),
             depth: 0,
+            secrets: Vec::new(),
         };
         Self::put_together(parts, types, reading)
     }
@@ -138,6 +161,7 @@ impl StackDefinition {
             files,
             pseudo: pseudo.clone(),
             depth: 0,
+            secrets: Vec::new(),
         };
         Self::put_together(parts, types, reading)
     }
@@ -147,7 +171,7 @@ impl StackDefinition {
         types: &dyn TypeLookup,
         reading: Reading,
     ) -> Outcome<StackDefinition> {
-        let Parts { root, environment, files, pseudo, depth } = parts;
+        let Parts { root, environment, files, pseudo, depth, secrets } = parts;
         let version = Version::of(&root)?;
         let sections = &version.dialect.sections;
         let schemas = schema::read_all(&root, version)?;
@@ -189,6 +213,7 @@ impl StackDefinition {
             files,
             pseudo,
             depth,
+            secrets,
             providers: IndexMap::new(),
             environment,
             parameters,

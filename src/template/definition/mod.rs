@@ -16,7 +16,7 @@ use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
 use crate::template::dialect::ResourceKeys;
 use crate::template::environment::registry::Found;
-use crate::template::environment::{Environment, registry};
+use crate::template::environment::{Environment, HIDDEN, registry};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::functions::Scope;
 use crate::template::node::Node;
@@ -26,11 +26,11 @@ use crate::template::resources::{self, ResourceTypes};
 use crate::template::value::{Datum, to_json_map};
 use crate::template::version::Version;
 use crate::template::{
-    AttributeRead, CustomConstraintAsked, OutputDeclared, OutputValue, PseudoParameters,
-    ResourceDeclared, ResourceResolved, ResourceValues, TypeLookup, diagnose, outputs, python,
-    walk,
+    AttributeRead, CustomConstraintAsked, Facade, OutputDeclared, OutputValue, PseudoParameters,
+    ResourceDeclared, ResourceResolved, ResourceValues, StackSource, TypeLookup, diagnose, outputs,
+    python, walk,
 };
-pub use child::NESTED_DEPTH_MAX;
+pub use child::{ChildPlace, NESTED_DEPTH_MAX};
 pub use early::{AllGiven, Given};
 pub(crate) use load::{Reading, Values};
 
@@ -50,7 +50,9 @@ pub struct StackDefinition {
     files: Arc<Files>,
     pseudo: PseudoParameters,
     /// How many stacks this one stands within.
-    depth: usize,
+    depth: u32,
+    /// What must not be seen anywhere, beside the values of hidden parameters.
+    secrets: Vec<Secret<String>>,
     /// The templates behind the types of resources, by the resources' names.
     providers: IndexMap<String, Arc<Provider>>,
     environment: Environment,
@@ -273,7 +275,55 @@ impl StackDefinition {
 
     /// Every parameter as text, pseudo parameters included, hidden ones `******`.
     pub fn shown_parameters(&self) -> JsonMap {
-        shown::values(&self.parameters)
+        let mut shown = shown::values(&self.parameters);
+        for value in shown.values_mut().filter(|value| self.holds_secret(value)) {
+            *value = HIDDEN.into();
+        }
+        shown
+    }
+
+    /// Whether one of the secrets that came from outside stands in a text.
+    fn holds_secret(&self, value: &Value) -> bool {
+        let text = value.as_str().unwrap_or_default();
+        self.secrets.iter().any(|secret| text.contains(secret.reveal().as_str()))
+    }
+
+    /// How many stacks this one stands within.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// The secrets that came from outside, in a nested stack.
+    pub fn secrets(&self) -> &[Secret<String>] {
+        &self.secrets
+    }
+
+    /// What a nested stack sees of its resource.
+    pub fn facade(&self) -> Option<&Facade> {
+        self.pseudo.facade.as_ref()
+    }
+
+    /// Whether another definition is made of the same.
+    pub fn is_same_as(&self, other: &StackDefinition) -> bool {
+        self.files.texts == other.files.texts
+            && self.facade() == other.facade()
+            && self.environment.as_given() == other.environment.as_given()
+            && (Arc::ptr_eq(&self.root, &other.root) || self.template() == other.template())
+    }
+
+    /// The definition as a source that is read to the same again.
+    pub fn source(&self) -> StackSource {
+        let mut environment = match self.environment.as_given() {
+            Value::Object(environment) => environment,
+            _ => JsonMap::new(),
+        };
+        environment.shift_remove("parameters");
+        StackSource {
+            template: self.template(),
+            environment,
+            files: self.files.texts.clone(),
+            parameters: to_json_map(&self.environment.parameters),
+        }
     }
 
     /// The names of hidden parameters.
@@ -289,7 +339,8 @@ impl StackDefinition {
             collect_texts(parameter.value().unwrap_or(&Datum::Null), &mut texts);
             collect_texts(parameter.given.as_ref().unwrap_or(&Datum::Null), &mut texts);
         }
-        texts.into_iter().map(Secret::new).collect()
+        let hidden = texts.into_iter().map(Secret::new);
+        hidden.chain(self.secrets.iter().cloned()).collect()
     }
 
     /// The values of parameters that custom constraints are to be asked about.

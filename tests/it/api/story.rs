@@ -88,6 +88,7 @@ impl Story {
             project_id: self.project.clone(),
             owner_user_id: "u1".into(),
             owner_user_name: "alice".into(),
+            owner: None,
         };
         self.stack_event(stack.id, created).await;
         self.revision(&stack, 1, &["blue"]).await;
@@ -112,6 +113,7 @@ impl Story {
             timeout_mins: Some(30),
             disable_rollback: true,
             user_id: None,
+            facade: serde_json::Value::Null,
         };
         self.stack_event(stack.id, accepted).await;
     }

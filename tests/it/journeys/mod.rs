@@ -1,10 +1,10 @@
 //! Whole lives of stacks, over the engine, the views and a sandbox. The behavior is what was
 //! observed on a running Heat.
-
 mod acts;
 mod create;
 mod delete;
 mod meeting;
+mod nested;
 mod rollback;
 mod secrets;
 mod signals;

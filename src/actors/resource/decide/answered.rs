@@ -11,7 +11,7 @@ use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
 use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired};
-use crate::model::{Action, JsonMap, Status};
+use crate::model::{Action, JsonMap, Secret, Status};
 use crate::resource_types::{Beat, DriverError, Learned, Work};
 
 /// How often a call that fails in passing is made before the resource fails.
@@ -45,7 +45,11 @@ impl Resource {
             Ok(Beat::Next { learned, next }) => {
                 self.working.polls = 0;
                 let learned = self.seal_learned(learned, knowledge);
-                Self::and_proceed(Decision::record(CallAnswered {
+                let halted = match &self.working.queued {
+                    Some(_) => self.halt_child(learned.physical_id.as_ref(), knowledge),
+                    None => Decision::nothing(),
+                };
+                Self::and_proceed(halted.and_record(CallAnswered {
                     physical_id: learned.physical_id,
                     data: learned.data,
                     next,
@@ -60,7 +64,13 @@ impl Resource {
             }
             Ok(Beat::Done { learned }) => {
                 let definition = self.working_definition().unwrap_or_default();
-                self.complete(learned, answered.attributes, &definition, knowledge)
+                self.complete(
+                    learned,
+                    answered.attributes,
+                    &answered.secrets,
+                    &definition,
+                    knowledge,
+                )
             }
             Ok(Beat::Replace { reason }) => self.replaced(reason),
             Err(error) if error.transient && self.failures + 1 < CALL_ATTEMPTS_MAX => {
@@ -121,7 +131,11 @@ impl Resource {
             Err(error) => (Learned::default(), error.unanswered),
         };
         let learned = self.seal_learned(learned, knowledge);
-        Self::leaving_open(self.settle(Status::Failed, reason, learned), unanswered)
+        let halted = self.halt_child(learned.physical_id.as_ref(), knowledge);
+        let settled = self.settle(Status::Failed, reason, learned);
+        let mut decision = Self::leaving_open(settled, unanswered);
+        decision.effects.extend(halted.effects);
+        decision
     }
 
     fn retried(
@@ -186,7 +200,7 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Learned {
         for (name, value) in &mut learned.data {
-            *value = self.seal_value(name, std::mem::take(value), knowledge);
+            *value = self.seal_value(name, std::mem::take(value), &[], knowledge);
         }
         learned
     }
@@ -195,24 +209,32 @@ impl Resource {
     pub(in crate::actors::resource) fn seal_attributes(
         &self,
         mut attributes: JsonMap,
+        secrets: &[Secret<String>],
         knowledge: &Knowledge,
     ) -> JsonMap {
         for (name, value) in &mut attributes {
-            *value = self.seal_value(name, std::mem::take(value), knowledge);
+            *value = self.seal_value(name, std::mem::take(value), secrets, knowledge);
         }
         attributes
     }
 
     /// A value as it is kept: sealed as a whole where its name says that it is a secret, else
     /// where it repeats a secret of the definition.
-    fn seal_value(&self, name: &String, value: Value, knowledge: &Knowledge) -> Value {
+    fn seal_value(
+        &self,
+        name: &String,
+        value: Value,
+        more: &[Secret<String>],
+        knowledge: &Knowledge,
+    ) -> Value {
         let definition = self.working_definition().or_else(|| self.definition.clone());
         let Some(definition) = definition.filter(|_| !value.is_null()) else { return value };
         let driver = knowledge.registry.driver(&definition.driver_type);
         let sealed = if driver.is_some_and(|driver| driver.secret_names().contains(name)) {
             knowledge.vault.seal(&self.scope(), &value)
         } else {
-            let secrets = self.secrets(&definition, knowledge);
+            let mut secrets = self.secrets(&definition, knowledge);
+            secrets.extend(more.iter().cloned());
             if secrets.is_empty() {
                 return value;
             }
@@ -240,7 +262,12 @@ mod tests {
     }
 
     fn answer(story: Story, result: Result<Beat, DriverError>) -> Story {
-        let answered = Answered { epoch: story.beat(), result, attributes: JsonMap::new() };
+        let answered = Answered {
+            epoch: story.beat(),
+            result,
+            attributes: JsonMap::new(),
+            secrets: Vec::new(),
+        };
         story.when(ResourceCommand::Answered(Box::new(answered)))
     }
 
@@ -328,6 +355,7 @@ mod tests {
             epoch: 0,
             result: Ok(Beat::Wait { after: None }),
             attributes: JsonMap::new(),
+            secrets: Vec::new(),
         };
         let story = story.when(ResourceCommand::Answered(Box::new(answered)));
         assert!(story.told().is_empty() && story.effects.is_empty());

@@ -1,16 +1,17 @@
 //! Give up the action under way. A call that changes the cloud is never given up in mid-air: its
 //! answer is awaited, so that what it made is known.
 
+use crate::actors::resource::command::ResourceEffect;
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
-use crate::model::Status;
+use crate::model::{Action, Status};
 use crate::resource_types::Learned;
 
 impl Resource {
     pub(in crate::actors::resource) fn cancel(
         &mut self,
         reason: String,
-        _knowledge: &Knowledge,
+        knowledge: &Knowledge,
     ) -> Decision<Self> {
         if !self.in_progress() {
             return Decision::nothing();
@@ -24,7 +25,30 @@ impl Resource {
             return Decision::nothing();
         }
         let unanswered = matches!(self.call, Call::Intended(_) | Call::Unanswered(_));
-        Self::leaving_open(self.settle(Status::Failed, reason, Learned::default()), unanswered)
+        let halted = self.halt_child(None, knowledge);
+        let settled = self.settle(Status::Failed, reason, Learned::default());
+        let mut decision = Self::leaving_open(settled, unanswered);
+        decision.effects.extend(halted.effects);
+        decision
+    }
+
+    /// Nothing further of the child stack that is being made or changed is to start.
+    pub(in crate::actors::resource) fn halt_child(
+        &self,
+        learned: Option<&String>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let changes = matches!(self.action, Action::Create | Action::Update);
+        let nests = self.working_definition().is_some_and(|definition| {
+            let driver = knowledge.registry.driver(&definition.driver_type);
+            driver.is_some_and(|driver| driver.nests().is_some())
+        });
+        match learned.or(self.physical_id.as_ref()) {
+            Some(child) if nests && changes && self.in_progress() => {
+                Decision::nothing().and_do(ResourceEffect::HaltChild { child: child.clone() })
+            }
+            _ => Decision::nothing(),
+        }
     }
 
     /// The stack's time is over: Heat's words for its task that ran out of time.

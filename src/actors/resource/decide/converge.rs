@@ -10,7 +10,7 @@ use crate::clock::Moment;
 use crate::events::resource::{
     ActionSettled, ActionStarted, AttributesObserved, Definition, ReplacementRequired,
 };
-use crate::model::{Action, JsonMap, Status};
+use crate::model::{Action, JsonMap, Secret, Status};
 use crate::resource_types::UpdateKind;
 
 impl Resource {
@@ -24,6 +24,8 @@ impl Resource {
             if self.traversal != Some(converge.traversal) {
                 // A newer traversal takes the resource over once it is through with this action.
                 self.working.queued = Some(ResourceCommand::Converge(converge));
+                // What a child stack has not begun yet would be for nothing.
+                return self.halt_child(None, knowledge);
             }
             return Decision::nothing();
         }
@@ -36,8 +38,12 @@ impl Resource {
         };
         match (self.action, self.status) {
             (Action::Init, _) => self.start(Action::Create, &converge, definition),
-            // A sick one is replaced, whatever its type says of failures.
-            (Action::Delete, _) | (Action::Check, Status::Failed) => {
+            // A sick one is replaced, whatever its type says of failures; but where a child stack
+            // found members sick, they are.
+            (Action::Delete, _) => self.ask_replacement(&converge),
+            (Action::Check, Status::Failed)
+                if self.marked || self.physical_id.is_none() || !nests(&definition, knowledge) =>
+            {
                 self.ask_replacement(&converge)
             }
             (_, Status::Failed) => {
@@ -79,12 +85,13 @@ impl Resource {
         &mut self,
         epoch: u64,
         attributes: JsonMap,
+        secrets: &[Secret<String>],
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         if epoch != self.working.epoch || self.in_progress() {
             return Decision::nothing();
         }
-        let attributes = self.seal_attributes(attributes, knowledge);
+        let attributes = self.seal_attributes(attributes, secrets, knowledge);
         Decision::record(AttributesObserved { attributes }).and_do(ResourceEffect::Report)
     }
 
@@ -106,6 +113,8 @@ impl Resource {
         if changed.is_empty() {
             return if settings_changed || self.status == Status::Failed {
                 self.start(Action::Update, converge, definition)
+            } else if nests(&definition, knowledge) {
+                self.see_child(converge, &definition, knowledge)
             } else {
                 self.leave(converge, &definition, knowledge)
             };
@@ -176,6 +185,41 @@ impl Resource {
         })
     }
 
+    /// The same definition may ask for another child: of another file, or of members that are not
+    /// well.
+    fn see_child(
+        &mut self,
+        converge: &Converge,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        self.working.epoch += 1;
+        self.working.looking = Some(Box::new(converge.clone()));
+        Decision::nothing().and_do(ResourceEffect::SeeChild {
+            epoch: self.working.epoch,
+            driver_type: definition.driver_type.clone(),
+            subject: Box::new(self.subject(definition, knowledge)),
+            nesting: self.nesting(definition, converge.traversal, knowledge),
+        })
+    }
+
+    pub(in crate::actors::resource) fn child_seen(
+        &mut self,
+        epoch: u64,
+        differs: bool,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if epoch != self.working.epoch || self.in_progress() {
+            return Decision::nothing();
+        }
+        let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
+        match &converge.definition {
+            Ok(definition) if differs => self.start(Action::Update, &converge, definition.clone()),
+            Ok(definition) => self.leave(&converge, definition, knowledge),
+            Err(_) => Decision::nothing(),
+        }
+    }
+
     fn start(
         &mut self,
         action: Action,
@@ -216,6 +260,12 @@ impl Resource {
         self.outcome = Some((converge.traversal, Outcome::Replace));
         Decision::nothing().and_do(ResourceEffect::Report)
     }
+}
+
+/// Whether the work of a definition's type is a child stack.
+fn nests(definition: &Definition, knowledge: &Knowledge) -> bool {
+    let driver = knowledge.registry.driver(&definition.driver_type);
+    driver.is_some_and(|driver| driver.nests().is_some())
 }
 
 fn started(action: Action, converge: &Converge, type_name: &str) -> ActionStarted {
@@ -305,6 +355,7 @@ mod tests {
             epoch,
             result: Ok(crate::resource_types::Beat::Done { learned: Default::default() }),
             attributes: JsonMap::new(),
+            secrets: Vec::new(),
         };
         let story = story.when(ResourceCommand::Answered(Box::new(done)));
         let wanted = ["ActionSettled", "ActionStarted", "ActionSettled"];

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::actors::resource::command::{BeatCall, ResourceCommand, ResourceEffect};
+use crate::actors::resource::command::{BeatCall, Nesting, ResourceCommand, ResourceEffect};
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{ActionSettled, CallIntended, Definition, Step};
-use crate::model::{Action, JsonMap, Status};
+use crate::model::{Action, JsonMap, Secret, Status, TraversalId};
 use crate::resource_types::{Attempt, DriverError, Learned, Work};
 
 impl Resource {
@@ -26,10 +26,13 @@ impl Resource {
         let Some(definition) = self.working_definition() else {
             return self.settle(Status::Complete, "state changed".to_owned(), Learned::default());
         };
-        if self.action == Action::Delete && self.nothing_to_delete(&definition) {
+        let driver = Self::driver(knowledge, &definition);
+        // A child stack may be there before its id is learned.
+        let nests = driver.as_ref().is_ok_and(|driver| driver.nests().is_some());
+        if self.action == Action::Delete && self.nothing_to_delete(&definition, nests) {
             return self.settle(Status::Complete, "state changed".to_owned(), Learned::default());
         }
-        let driver = match Self::driver(knowledge, &definition) {
+        let driver = match driver {
             Ok(driver) => driver,
             Err(reason) => return self.settle(Status::Failed, reason, Learned::default()),
         };
@@ -39,7 +42,7 @@ impl Resource {
             Call::None => Decision::nothing(),
             Call::First => {
                 let is_nothing = match &work {
-                    Work::Update { changed, .. } => changed.is_empty(),
+                    Work::Update { changed, .. } => changed.is_empty() && !nests,
                     Work::Act(Action::Snapshot) if self.physical_id.is_none() => true,
                     Work::Act(action) => !driver.acts(*action),
                     Work::Create | Work::Delete => false,
@@ -50,7 +53,7 @@ impl Resource {
                 }
                 match driver.local(&work, &subject, moment) {
                     Some(Ok(local)) => {
-                        self.complete(local.learned, local.attributes, &definition, knowledge)
+                        self.complete(local.learned, local.attributes, &[], &definition, knowledge)
                     }
                     Some(Err(error)) => self.fail(&error, knowledge),
                     None => self.beat(driver.first(&work, &subject), attempt, work, knowledge),
@@ -120,9 +123,9 @@ impl Resource {
         known.clone()
     }
 
-    fn nothing_to_delete(&self, definition: &Definition) -> bool {
+    fn nothing_to_delete(&self, definition: &Definition, nests: bool) -> bool {
         let retained = definition.deletion_policy.eq_ignore_ascii_case("Retain");
-        let empty = self.physical_id.is_none() && self.data.is_empty();
+        let empty = self.physical_id.is_none() && self.data.is_empty() && !nests;
         let open = matches!(self.call, Call::Unanswered(_) | Call::Intended(_));
         retained || (empty && !open)
     }
@@ -175,7 +178,11 @@ impl Resource {
     ) -> Decision<Self> {
         let Some(definition) = self.working_definition() else { return Decision::nothing() };
         self.working.epoch += 1;
-        self.working.changing = step.mutates;
+        self.working.changing = step.mutates || step.commands;
+        let nests = Self::driver(knowledge, &definition);
+        let nests = nests.is_ok_and(|driver| driver.nests().is_some());
+        let traversal = self.traversal.unwrap_or_default();
+        let nesting = nests.then(|| self.nesting(&definition, traversal, knowledge));
         Decision::nothing().and_do(ResourceEffect::Call(Box::new(BeatCall {
             epoch: self.working.epoch,
             subject: self.subject(&definition, knowledge),
@@ -185,6 +192,7 @@ impl Resource {
             step,
             attempt,
             user_id: self.user_id.clone(),
+            nesting,
         })))
     }
 
@@ -192,6 +200,7 @@ impl Resource {
         &mut self,
         learned: Learned,
         attributes: JsonMap,
+        secrets: &[Secret<String>],
         definition: &Definition,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
@@ -200,7 +209,7 @@ impl Resource {
             // An attribute without a value was looked up all the same.
             attributes.entry(name.clone()).or_insert(serde_json::Value::Null);
         }
-        let attributes = self.seal_attributes(attributes, knowledge);
+        let attributes = self.seal_attributes(attributes, secrets, knowledge);
         let learned = self.seal_learned(learned, knowledge);
         let mut decision = self.settle(Status::Complete, "state changed".to_owned(), learned);
         if let Some(crate::events::ResourceEvent::ActionSettled(settled)) =
@@ -218,12 +227,35 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let message = self.without_secrets(&error.message, knowledge);
-        let reason = format!("{}: resources.{}: {message}", error.class, self.name);
+        let reason = self.failure(&error.class, &error.below, &message);
         if self.repeats(error, knowledge) {
             let failed = self.settle(Status::Failed, reason, Learned::default());
             return self.repeat(failed);
         }
         self.settle(Status::Failed, reason, Learned::default())
+    }
+
+    /// Heat's words for a failure: the class, where there is one, the place and what was said.
+    fn failure(&self, class: &str, below: &str, message: &str) -> String {
+        let name = self.name.as_str();
+        let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        let place = if is_number { format!("[{name}]") } else { format!(".{name}") };
+        let class = if class.is_empty() { String::new() } else { format!("{class}: ") };
+        format!("{class}resources{place}{below}: {message}")
+    }
+
+    /// What a child stack is made with.
+    pub(in crate::actors::resource) fn nesting(
+        &self,
+        definition: &Definition,
+        traversal: TraversalId,
+        knowledge: &Knowledge,
+    ) -> Nesting {
+        Nesting {
+            traversal,
+            revision: definition.revision,
+            secrets: self.secrets(definition, knowledge),
+        }
     }
 
     /// A cloud's words may repeat what it was sent: secrets are masked in them.

@@ -106,7 +106,7 @@ impl Resource {
             signal,
             reason: reason.map(|reason| self.without_secrets(&reason, knowledge)),
             error: None,
-            metadata: self.seal_attributes(outcome.metadata, knowledge),
+            metadata: self.seal_attributes(outcome.metadata, &[], knowledge),
             data: self.seal_learned(learned, knowledge).data,
         })
         .and_do(ResourceEffect::Report)

@@ -130,9 +130,10 @@ impl Stack {
 
     /// Whether every resource of the stack has a check of its own.
     pub(super) fn checks_fully(&self, knowledge: &Knowledge) -> bool {
-        let resources = self.known().map(|known| known.definition.resources());
-        resources.into_iter().flat_map(|resources| resources.values()).all(|declared| {
-            let driver = knowledge.registry.driver(&declared.type_name);
+        let Some(known) = self.known() else { return true };
+        known.definition.resources().keys().all(|name| {
+            let driver_type = knowledge.registry.driver_type(&known.definition, name);
+            let driver = driver_type.and_then(|it| knowledge.registry.driver(it));
             driver.is_some_and(|driver| driver.acts(Action::Check))
         })
     }

@@ -166,19 +166,25 @@ impl Stack {
         let declared = definition.resources().get(name).ok_or_else(missing)?;
         let values = Values::of(self, knowledge);
         let resolved = definition.resolve(name, &values)?;
-        let properties =
-            knowledge.registry.accept(name, &declared.type_name, resolved.properties)?;
+        let registry = &knowledge.registry;
+        let properties = registry.accept_in(definition, name, resolved.properties)?;
+        let driver_type = registry.driver_type(definition, name).ok_or_else(missing)?;
+        let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
         let seal = |map: JsonMap| {
             let sealed = values.seal(Value::Object(map), definition);
             if let Value::Object(map) = sealed { map } else { JsonMap::new() }
         };
         Ok(Definition {
-            driver_type: declared.type_name.clone(),
+            driver_type: driver_type.to_owned(),
             properties: seal(properties),
             metadata: seal(resolved.metadata),
             deletion_policy: declared.deletion_policy.clone(),
             update_policy: resolved.update_policy,
             attributes: known.reads(name),
+            revision: match (nests, self.revision()) {
+                (true, Some(newest)) => newest.origin,
+                (true, None) | (false, _) => StackRevision(0),
+            },
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Cancel an update, with a rollback or without.
 
+use crate::actors::resource::ResourceCommand;
 use crate::actors::shell::Decision;
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
@@ -29,6 +30,8 @@ impl Stack {
         }
         let reason = format!("Stack {} cancelled", self.action);
         let decision = Decision::record(self.settled(Status::Failed, reason, knowledge));
+        // What is at work ends, but what a child stack has not begun stays undone as well.
+        let decision = self.interrupt(decision, || ResourceCommand::HaltChild);
         Ok(self.and_deferred(decision, moment, knowledge))
     }
 

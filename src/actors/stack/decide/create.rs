@@ -33,6 +33,7 @@ impl Stack {
             project_id: create.project_id,
             owner_user_id: revise.user_id,
             owner_user_name: create.owner_user_name,
+            owner: create.owner,
         })
         .and_record(accepted)
         .and_record(started)

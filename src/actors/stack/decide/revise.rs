@@ -1,5 +1,7 @@
 //! The event of an accepted revision.
 
+use serde_json::Value;
+
 use crate::actors::stack::command::Revise;
 use crate::actors::stack::state::Stack;
 use crate::events::stack::{OutputDeclared, RevisionAccepted};
@@ -29,6 +31,7 @@ impl Stack {
             timeout_mins: revise.timeout_mins,
             disable_rollback: revise.disable_rollback,
             user_id: Some(revise.user_id.clone()),
+            facade: revise.facade.clone(),
         }
     }
 
@@ -49,6 +52,7 @@ impl Stack {
             description: String::new(),
             outputs: Vec::new(),
             user_id: None,
+            facade: Value::Null,
             ..newest.clone()
         };
         Some(match former {
@@ -60,6 +64,7 @@ impl Stack {
                 shown_parameters: former.shown_parameters.clone(),
                 description: former.description.clone(),
                 outputs: former.outputs.clone(),
+                facade: former.facade.clone(),
                 ..settings
             },
         })

@@ -26,7 +26,7 @@ const FILTERS: &[(&str, StackField)] = &[
     ("stack_owner", StackField::Owner),
     ("stack_status", StackField::Status),
     ("stack_status_reason", StackField::StatusReason),
-    ("stack_user_project_id", StackField::Parent),
+    ("stack_user_project_id", StackField::UserProject),
     ("status", StackField::Status),
     ("tenant", StackField::Project),
     ("timeout_mins", StackField::Timeout),
@@ -72,8 +72,6 @@ pub(in crate::api) async fn detail(
 }
 
 fn query(state: &ApiState, context: &Context, params: &Params) -> Result<StackQuery, Fault> {
-    // Nested stacks are asked for by this one; it must be well written even where there are none.
-    params.boolean("show_nested")?;
     let hidden = match params.boolean("show_hidden")? {
         Some(true) => Vec::new(),
         Some(false) | None => state.settings.hidden_stack_tags.clone(),
@@ -89,6 +87,7 @@ fn query(state: &ApiState, context: &Context, params: &Params) -> Result<StackQu
             not_any: params.tags("not_tags_any")?,
             hidden,
         },
+        nested: params.boolean("show_nested")?.unwrap_or(false),
         deleted: params.boolean("show_deleted")?.unwrap_or(false),
         sort,
         descending: params.descending()?,

@@ -75,6 +75,7 @@ fn add_times(view: &mut JsonMap, stack: &StackRow) {
 
 fn add_owner(view: &mut JsonMap, stack: &StackRow) {
     view.insert("stack_owner".into(), stack.owner.as_str().into());
-    view.insert("parent".into(), Value::Null);
+    let parent = stack.within.as_ref().map(|within| within.parent.to_string());
+    view.insert("parent".into(), parent.into());
     view.insert("stack_user_project_id".into(), Value::Null);
 }

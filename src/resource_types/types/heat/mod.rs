@@ -4,11 +4,13 @@ mod checks;
 pub(super) mod delay;
 pub(super) mod none;
 pub(super) mod random_string;
+pub(super) mod template_resource;
 pub(super) mod test_resource;
 pub(super) mod value;
 mod wait;
 
 pub(in crate::resource_types) use checks::{check, schema};
+pub(in crate::resource_types) use template_resource::{TEMPLATE_RESOURCE, TemplateResource};
 
 use crate::resource_types::driver::{Learned, LocalOutcome, Subject};
 

@@ -1,0 +1,256 @@
+//! The beats: define the child, await its end, go on to the next definition; delete it, or do an
+//! action with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use super::{See, child_of, command_of, end_of, make, meta, tell};
+use crate::actors::resource::Nesting;
+use crate::actors::services::Services;
+use crate::actors::stack::{ChildEnd, Create, StackCommand};
+use crate::events::Meta;
+use crate::events::resource::Step;
+use crate::events::stack::Owner;
+use crate::model::{Action, Refusal, StackId, Status};
+use crate::openstack::Session;
+use crate::resource_types::child::{ChildAsk, ChildStep, Nested};
+use crate::resource_types::{Beat, Driver, DriverError, Learned, Subject, Work};
+
+/// The pause before an engine that is about to stop is asked again.
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// A beat to be made.
+pub(in crate::actors) struct Beating<'a> {
+    pub(in crate::actors) services: &'a Arc<Services>,
+    pub(in crate::actors) session: &'a Session,
+    pub(in crate::actors) driver: &'a dyn Driver,
+    pub(in crate::actors) nested: &'a dyn Nested,
+    pub(in crate::actors) work: &'a Work,
+    pub(in crate::actors) subject: &'a Subject,
+    pub(in crate::actors) step: &'a Step,
+    pub(in crate::actors) nesting: &'a Nesting,
+    pub(in crate::actors) asked: &'a Meta,
+    pub(in crate::actors) user_id: &'a str,
+}
+
+/// Makes one beat.
+pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    match beating.step.name.as_str() {
+        "define" => beating.define().await,
+        "delete" => beating.delete().await,
+        "act" => beating.act().await,
+        "pause" => Ok(beating.pause()),
+        _ => beating.settle().await,
+    }
+}
+
+impl Beating<'_> {
+    fn child(&self) -> StackId {
+        child_of(self.subject.resource_id.unwrap_or_default())
+    }
+
+    /// How many definitions were sent before.
+    fn round(&self) -> u64 {
+        self.step.state["round"].as_u64().unwrap_or(0)
+    }
+
+    fn meta(&self, step: &str) -> Arc<Meta> {
+        let resource = self.subject.resource_id.unwrap_or_default();
+        meta(self.asked, command_of(resource, self.nesting.traversal, step))
+    }
+
+    async fn tell(
+        &self,
+        step: &str,
+        command: impl Fn() -> StackCommand,
+    ) -> Option<Result<(), Refusal>> {
+        let told = tell(self.services, self.child(), &self.meta(step), command).await?;
+        Some(told.map(|_| ()))
+    }
+
+    async fn define(&self) -> Result<Beat, DriverError> {
+        let (known, parent) = make::parent(self.services, self.subject, self.nesting).await?;
+        let seen = self.services.ask_of(self.child(), || See).await;
+        let Some(seen) = seen else { return Ok(silent()) };
+        let subject = self.filled();
+        let ask = ChildAsk {
+            work: self.work,
+            subject: &subject,
+            definition: &known.definition,
+            child: seen.as_ref().map(|seen| &seen.child),
+            now: self.services.clock.now(),
+            chance: &|bytes| self.services.clock.fill(bytes),
+        };
+        let next = self.nested.next(&ask, &self.step.state["memory"])?;
+        let Some(ChildStep { wanted, memory, pause_secs, data }) = next else {
+            return Ok(Beat::Done { learned: Learned::default() });
+        };
+        let parent_of = &known.definition;
+        let definition =
+            make::define(self.services, parent_of, self.subject, self.nesting, &wanted)
+                .map_err(refused)?;
+        let depth = definition.depth();
+        let timeout = wanted.timeout_mins.or(parent.revision.timeout_mins);
+        let (services, session, user) = (self.services, self.session, self.user_id);
+        let revise = make::revise(services, session, self.child(), definition, timeout, user)
+            .await
+            .map_err(refused)?;
+        let command = || match seen {
+            Some(_) => StackCommand::Update(Box::new(revise.clone())),
+            None => StackCommand::Create(Box::new(Create {
+                id: self.child(),
+                name: self.subject.physical_name.clone().into(),
+                project_id: parent.identity.project_id.clone(),
+                owner_user_name: (self.asked.caller.as_ref())
+                    .map(|caller| caller.user_name.clone())
+                    .unwrap_or_default(),
+                owner: Some(Owner {
+                    stack: parent.identity.id,
+                    resource: self.subject.resource_id.unwrap_or_default(),
+                    name: self.subject.name.clone().unwrap_or_default(),
+                    root: parent.owner.as_ref().map_or(parent.identity.id, |owner| owner.root),
+                    depth,
+                }),
+                revise: revise.clone(),
+            })),
+        };
+        match self.tell(&format!("define {}", self.round()), command).await {
+            None => Ok(silent()),
+            Some(Err(refusal)) => Err(refused(refusal)),
+            Some(Ok(())) => {
+                let state = json!({
+                    "round": self.round() + 1, "memory": memory, "pause_secs": pause_secs,
+                });
+                let physical_id = Some(self.child().to_string());
+                Ok(Beat::Next {
+                    learned: Learned { physical_id, data },
+                    next: Step { name: "settle".to_owned(), state, ..Step::default() },
+                })
+            }
+        }
+    }
+
+    /// The subject with the defaults of its properties.
+    fn filled(&self) -> Subject {
+        let properties = self.driver.properties(&self.subject.properties);
+        Subject { properties, ..self.subject.clone() }
+    }
+
+    /// Awaits the end of what the child is at.
+    async fn settle(&self) -> Result<Beat, DriverError> {
+        let Some(end) = end_of(self.services, self.child()).await else { return Ok(silent()) };
+        let done = Ok(Beat::Done { learned: Learned::default() });
+        if end.deleted {
+            return match self.work {
+                Work::Delete => done,
+                Work::Create | Work::Update { .. } | Work::Act(_) => {
+                    let text = format!("The Stack ({}) could not be found.", self.child());
+                    Err(DriverError::fatal("EntityNotFound", text))
+                }
+            };
+        }
+        if end.status == Status::Failed {
+            return Err(failure(&end));
+        }
+        let is_last = self.step.state["memory"].is_null();
+        let pause = self.step.state["pause_secs"].as_f64().unwrap_or(0.0);
+        match self.work {
+            Work::Create | Work::Update { .. } if !is_last => {
+                let mut state = self.step.state.clone();
+                let mut next = Step { name: "define".into(), commands: true, ..Step::default() };
+                if pause > 0.0 {
+                    let pause = TimeDelta::milliseconds((pause * 1000.0) as i64);
+                    state["until"] = json!(self.services.clock.now() + pause);
+                    next = Step { name: "pause".into(), ..Step::default() };
+                }
+                Ok(Beat::Next { learned: Learned::default(), next: Step { state, ..next } })
+            }
+            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => done,
+        }
+    }
+
+    /// The rest between two definitions, by the clock: a restart does not prolong it.
+    fn pause(&self) -> Beat {
+        let until = serde_json::from_value::<chrono::DateTime<chrono::Utc>>(
+            self.step.state["until"].clone(),
+        );
+        let left = until.ok().map(|until| until - self.services.clock.now());
+        match left.and_then(|left| left.to_std().ok()).filter(|left| !left.is_zero()) {
+            Some(left) => Beat::Wait { after: Some(left) },
+            None => Beat::Next {
+                learned: Learned::default(),
+                next: Step {
+                    name: "define".to_owned(),
+                    commands: true,
+                    state: self.step.state.clone(),
+                    ..Step::default()
+                },
+            },
+        }
+    }
+
+    async fn delete(&self) -> Result<Beat, DriverError> {
+        match self.tell("delete", || StackCommand::Delete).await {
+            None => Ok(silent()),
+            // It never came to be, or is gone.
+            Some(Err(refusal)) if refusal.class == "EntityNotFound" => {
+                Ok(Beat::Done { learned: Learned::default() })
+            }
+            Some(Err(refusal)) => Err(refused(refusal)),
+            Some(Ok(())) => Ok(self.awaited()),
+        }
+    }
+
+    async fn act(&self) -> Result<Beat, DriverError> {
+        let Work::Act(action) = *self.work else { return Ok(silent()) };
+        if self.subject.physical_id.is_none() {
+            return Err(not_created(action, self.subject));
+        }
+        match self.tell("act", || StackCommand::Act { action }).await {
+            None => Ok(silent()),
+            Some(Err(refusal)) => Err(refused(refusal)),
+            Some(Ok(())) => Ok(self.awaited()),
+        }
+    }
+
+    fn awaited(&self) -> Beat {
+        let next = Step { name: "settle".to_owned(), ..Step::default() };
+        Beat::Next { learned: Learned::default(), next }
+    }
+}
+
+fn silent() -> Beat {
+    Beat::Wait { after: Some(SILENCE) }
+}
+
+fn not_created(action: Action, subject: &Subject) -> DriverError {
+    let word = action.as_str().to_lowercase();
+    let name = subject.name.clone().unwrap_or_default();
+    DriverError::fatal("Error", format!("Cannot {word} {name}, stack not created"))
+}
+
+/// What the child itself refuses has no class at its resource.
+fn refused(refusal: Refusal) -> DriverError {
+    DriverError::fatal("", refusal.message)
+}
+
+/// Why a child failed, in Heat's words: a failure of the child's resource in the same action is
+/// taken apart, and anything else stands as it is.
+fn failure(end: &ChildEnd) -> DriverError {
+    let headline = format!("Resource {} failed: ", end.action);
+    let parts: Vec<&str> = end.reason.split(':').map(str::trim).collect();
+    match parts[..] {
+        [_, class, place, ref message @ ..]
+            if !message.is_empty() && end.reason.contains(&headline) =>
+        {
+            DriverError {
+                below: format!(".{place}"),
+                ..DriverError::fatal(class, message.join(": "))
+            }
+        }
+        _ => DriverError::fatal("", end.reason.clone()),
+    }
+}

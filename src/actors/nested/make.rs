@@ -1,0 +1,102 @@
+//! The definition that a child should have, of its parent's and of what its type says.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{AskParent, Parent, child_of};
+use crate::actors::definition;
+use crate::actors::resource::Nesting;
+use crate::actors::services::Services;
+use crate::actors::source;
+use crate::actors::stack::{Known, Revise};
+use crate::events::StreamId;
+use crate::model::{Refusal, StackId};
+use crate::openstack::Session;
+use crate::resource_types::child::ChildWanted;
+use crate::resource_types::{DriverError, Subject};
+use crate::template::{ChildPlace, Facade, Reading, StackDefinition, Values};
+
+/// The definition of the stack that the resource stands in, as of the revision of its own.
+pub(super) async fn parent(
+    services: &Arc<Services>,
+    subject: &Subject,
+    nesting: &Nesting,
+) -> Result<(Arc<Known>, Parent), DriverError> {
+    let stack = subject.stack_id.unwrap_or_default();
+    let lost = |what: String| DriverError { transient: true, ..DriverError::fatal("Error", what) };
+    let asked = services.ask_of(stack, || AskParent(nesting.revision)).await.flatten();
+    let parent = asked.ok_or_else(|| lost("The stack does not answer at present.".to_owned()))?;
+    if let Some(known) = &parent.known {
+        return Ok((known.clone(), parent));
+    }
+    let owner = parent.owner.as_ref();
+    let read = definition::read_back(services, &parent.identity, owner, &parent.revision).await;
+    match read {
+        Ok(Ok(known)) => Ok((Arc::new(known), parent)),
+        Ok(Err(problem)) => Err(DriverError::fatal("Error", problem)),
+        Err(error) => Err(lost(error.to_string())),
+    }
+}
+
+/// The child's definition.
+pub(super) fn define(
+    services: &Services,
+    parent: &StackDefinition,
+    subject: &Subject,
+    nesting: &Nesting,
+    wanted: &ChildWanted,
+) -> Result<StackDefinition, Refusal> {
+    let place = ChildPlace {
+        name: subject.physical_name.clone(),
+        id: child_of(subject.resource_id.unwrap_or_default()).to_string(),
+        facade: Facade {
+            metadata: Value::Object(subject.metadata.clone()),
+            deletion_policy: subject.deletion_policy.clone(),
+            update_policy: Value::Object(subject.update_policy.clone()),
+        },
+        secrets: nesting.secrets.clone(),
+    };
+    let reading = Reading { resources_max: usize::MAX, values: Values::Required };
+    let name = subject.name.clone().unwrap_or_default();
+    let (template, parameters) = (&wanted.template, wanted.parameters.clone());
+    let registry = services.registry.as_ref();
+    Ok(parent.child_at(place, &name, template, parameters, registry, reading)?)
+}
+
+/// Checks a definition, with the cloud where there is one, and writes it down for the child.
+pub(super) async fn revise(
+    services: &Services,
+    session: &Session,
+    child: StackId,
+    definition: StackDefinition,
+    timeout_mins: Option<u32>,
+    user_id: &str,
+) -> Result<Revise, Refusal> {
+    let known = definition::check(services, definition)?;
+    if services.cloud.is_some() {
+        services.registry.check_custom_constraints(&known.definition, session).await?;
+    }
+    let scope = StreamId::stack(child);
+    let definition = &known.definition;
+    let unsealed =
+        |error: crate::events::vault::VaultError| Refusal::unavailable(error.to_string());
+    let (vault, scope) = (services.vault.as_ref(), scope.as_str());
+    let hidden = definition.hidden_parameters();
+    let (blob, parameters) =
+        source::encode(&definition.source(), definition, &hidden, vault, scope)
+            .map_err(unsealed)?;
+    let facade = serde_json::to_value(definition.facade()).unwrap_or_default();
+    let facade = vault.seal_leaves(scope, facade, definition.secrets()).map_err(unsealed)?;
+    Ok(Revise {
+        source: services.log.put_blob(&blob),
+        known: Arc::new(known),
+        parameters,
+        tags: Vec::new(),
+        timeout_mins,
+        // What fails is rolled back by the parent.
+        disable_rollback: true,
+        user_id: user_id.to_owned(),
+        facade,
+    })
+}

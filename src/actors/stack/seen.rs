@@ -1,0 +1,61 @@
+//! A stack as the resource sees it that it stands for.
+
+use serde_json::Value;
+
+use super::state::{Knowledge, Stack};
+use super::values::Values;
+use crate::model::{Action, JsonMap, Secret, Status};
+use crate::resource_types::child::{ChildSeen, MemberSeen};
+
+/// How a child's action ended.
+#[derive(Clone, Debug)]
+pub struct ChildEnd {
+    pub action: Action,
+    pub status: Status,
+    pub reason: String,
+    pub deleted: bool,
+}
+
+impl Stack {
+    /// How the newest action ended; `None` while it runs.
+    pub fn end(&self) -> Option<ChildEnd> {
+        (!self.in_progress()).then(|| ChildEnd {
+            action: self.action,
+            status: self.status,
+            reason: self.reason.clone(),
+            deleted: self.is_deleted() || !self.exists(),
+        })
+    }
+
+    /// The stack with nothing sealed, and the secrets that this opened.
+    pub fn seen(&self, knowledge: &Knowledge) -> (ChildSeen, Vec<Secret<String>>) {
+        let values = Values::of(self, knowledge);
+        let mut seen =
+            ChildSeen { action: self.action, status: self.status, ..ChildSeen::default() };
+        let nodes = self.traversal.iter().flat_map(|traversal| &traversal.nodes);
+        for (name, id) in nodes {
+            let Some(report) = self.reports().get(id) else { continue };
+            seen.members.push(MemberSeen {
+                name: name.clone(),
+                action: report.action,
+                status: report.status,
+                physical_id: report.physical_id.clone(),
+                reference: report.reference.as_ref().map_or(Value::Null, |it| values.open(it)),
+                changed_at: report.changed_at,
+            });
+        }
+        let Some(known) = self.known() else { return (seen, values.into_opened()) };
+        seen.template = known.definition.template();
+        let outputs = known.definition.resolve_outputs(&values).into_iter();
+        seen.outputs = outputs.map(|output| (output.key, output.value)).collect::<JsonMap>();
+        let mut secrets = known.definition.hidden_values();
+        secrets.extend(values.into_opened());
+        (seen, secrets)
+    }
+
+    /// Whether the newest action came to its end and no resource is sick or has failed.
+    pub fn is_well(&self) -> bool {
+        let failed = |status| status == Status::Failed;
+        !failed(self.status) && !self.reports().values().any(|report| failed(report.status))
+    }
+}

@@ -1,0 +1,212 @@
+//! Types whose work is a child stack: what such a type says of itself, and the driver that all of
+//! them share. Which definition the child should have now, and by which steps it gets there, is
+//! all that a type decides; `actors/nested` carries it out.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::declared::Declared;
+use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Work};
+use crate::events::resource::Step;
+use crate::model::{Action, JsonMap, ResourceName, Status};
+use crate::openstack::Session;
+use crate::template::{NestedTemplate, StackDefinition};
+
+/// What a type says of its child stack. Pure: the same question has the same answer, and nothing
+/// is asked.
+pub trait Nested: Send + Sync + 'static {
+    /// The definition that the child should have in the end.
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError>;
+
+    /// The next definition on the way there, `None` when the child is there. `memory` is what the
+    /// step before left for this one, null at first. A type in batches tells them apart by it.
+    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
+        match memory {
+            Value::Null => Ok(Some(ChildStep::last(self.wanted(ask)?))),
+            _ => Ok(None),
+        }
+    }
+
+    /// How a change of the type's own properties is carried out, where the schema does not say it.
+    fn on_change(
+        &self,
+        _subject: &Subject,
+        _before: &JsonMap,
+        _changed: &BTreeSet<String>,
+    ) -> Option<UpdateKind> {
+        None
+    }
+
+    /// An attribute, from the child as it is; `None` where it has none of that name.
+    fn attribute(&self, _subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
+        child.outputs.get(name).cloned()
+    }
+
+    /// The names of all attributes that the child has now.
+    fn attribute_names(&self, child: &ChildSeen) -> Vec<String> {
+        child.outputs.keys().cloned().collect()
+    }
+}
+
+/// What a type decides with.
+pub struct ChildAsk<'a> {
+    pub work: &'a Work,
+    /// Its properties have their defaults.
+    pub subject: &'a Subject,
+    /// The definition of the stack that the resource stands in.
+    pub definition: &'a StackDefinition,
+    /// The child as it is; `None` before it exists.
+    pub child: Option<&'a ChildSeen>,
+    pub now: DateTime<Utc>,
+    /// Randomness, for names. A step that is taken twice is carried out once.
+    pub chance: &'a dyn Fn(&mut [u8]),
+}
+
+/// The definition that a child should have; files and environment are its parent's.
+#[derive(Clone, Debug)]
+pub struct ChildWanted {
+    pub template: NestedTemplate,
+    pub parameters: JsonMap,
+    /// `None` is the parent's own.
+    pub timeout_mins: Option<u32>,
+}
+
+/// A step on the way: a create or an update of the child, which is awaited.
+#[derive(Clone, Debug)]
+pub struct ChildStep {
+    pub wanted: ChildWanted,
+    /// For the step after it; null says that there is none.
+    pub memory: Value,
+    /// The pause between this step and the one after it, in seconds.
+    pub pause_secs: f64,
+    /// Resource data to be remembered with it; null removes.
+    pub data: std::collections::BTreeMap<String, Value>,
+}
+
+impl ChildStep {
+    /// A step that is the last.
+    pub fn last(wanted: ChildWanted) -> Self {
+        Self { wanted, memory: Value::Null, pause_secs: 0.0, data: Default::default() }
+    }
+}
+
+/// A child stack as it is. Nothing in it is sealed.
+#[derive(Clone, Debug, Default)]
+pub struct ChildSeen {
+    pub template: Value,
+    pub action: Action,
+    pub status: Status,
+    /// In the order of its template.
+    pub members: Vec<MemberSeen>,
+    /// As they resolve now; one that does not is null.
+    pub outputs: JsonMap,
+}
+
+/// A resource of a child stack.
+#[derive(Clone, Debug, Default)]
+pub struct MemberSeen {
+    pub name: ResourceName,
+    pub action: Action,
+    pub status: Status,
+    pub physical_id: Option<String>,
+    /// What `get_resource` gives.
+    pub reference: Value,
+    /// When it came to stand as it does.
+    pub changed_at: DateTime<Utc>,
+}
+
+/// The driver of a type whose work is a child stack.
+pub(crate) struct Nesting<N> {
+    /// None where a template stands behind the type.
+    pub(crate) declared: Option<Arc<Declared>>,
+    pub(crate) nested: N,
+}
+
+impl<N> Nesting<N> {
+    fn with_defaults(&self, properties: &JsonMap) -> JsonMap {
+        let filled = self.declared.as_ref().map(|declared| declared.properties(properties));
+        filled.unwrap_or_else(|| properties.clone())
+    }
+}
+
+#[async_trait]
+impl<N: Nested> Driver for Nesting<N> {
+    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+        let name = match work {
+            Work::Create | Work::Update { .. } => "define",
+            Work::Delete => "delete",
+            Work::Act(_) => "act",
+        };
+        Step { name: name.to_owned(), commands: true, ..Step::default() }
+    }
+
+    async fn beat(
+        &self,
+        _cloud: &Session,
+        _work: &Work,
+        _subject: &Subject,
+        _step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        // The engine makes the beats of what nests.
+        Err(DriverError::fatal("Error", "There is no engine to make a child stack."))
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        let by_type = self.nested.on_change(subject, before, changed);
+        by_type.unwrap_or_else(|| match &self.declared {
+            Some(declared) => declared.change_by_schema(subject, changed, true),
+            None => UpdateKind::InPlace,
+        })
+    }
+
+    /// As in Heat, a snapshot does not go down into child stacks.
+    fn acts(&self, action: Action) -> bool {
+        matches!(action, Action::Suspend | Action::Resume | Action::Check)
+    }
+
+    /// The child's own resources say what is to be replaced.
+    async fn replace_failed(&self, _cloud: &Session, subject: &Subject) -> bool {
+        subject.physical_id.is_none()
+    }
+
+    async fn attributes(
+        &self,
+        _cloud: &Session,
+        _subject: &Subject,
+        _wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        Ok(JsonMap::new())
+    }
+
+    fn properties(&self, given: &JsonMap) -> JsonMap {
+        self.with_defaults(given)
+    }
+
+    fn reference(&self, subject: &Subject) -> Value {
+        let (Some(id), Some(project)) = (&subject.physical_id, &subject.project_id) else {
+            return subject.name.as_ref().map_or(Value::Null, |name| name.as_str().into());
+        };
+        if let Some(own) = subject.data.get(REFERENCE) {
+            return own.clone();
+        }
+        let name = &subject.physical_name;
+        format!("arn:openstack:heat::{project}:stacks/{name}/{id}").into()
+    }
+
+    fn nests(&self) -> Option<&dyn Nested> {
+        Some(&self.nested)
+    }
+}
+
+/// The resource data that has what the child itself gives for its reference.
+pub(crate) const REFERENCE: &str = "OS::stack_id";
