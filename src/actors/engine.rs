@@ -18,7 +18,7 @@ use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::{EngineLimits, SENDS_MAX, Services};
 use super::shell::{Ask, Inhabit, Receipt, Shell, fold};
 use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
-use super::stack_actor::{Drop, ResourceNamed, Stand};
+use super::stack_actor::{Drop, HeardBy, ResourceNamed, Stand};
 use super::{definition, source};
 use crate::clock::Clock;
 use crate::events::log::EventLog;
@@ -282,8 +282,9 @@ impl Engine {
         let standing = self.standing(who, stack).await?;
         let missing = || Refusal::not_found("Resource", name);
         let id = standing.incarnations.get(name).ok_or_else(missing)?;
-        let resource = self.resource(*id).await?;
+        let mut resource = self.resource(*id).await?;
         let knowledge = Resource::knowledge(&self.services);
+        resource.know_heard(self.ask_of(stack, || HeardBy(name.clone())).await?);
         let Some((driver, subject)) = resource.inspected(&knowledge) else {
             return Ok(JsonMap::new());
         };

@@ -25,6 +25,7 @@ use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect};
 use crate::events::log::{Head, LogError};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, ResourceId, ResourceName, Status};
+use crate::resource_types::Heard;
 
 /// How long a stack with nothing to do stays awake.
 const REST_AFTER: Duration = Duration::from_secs(2);
@@ -220,6 +221,19 @@ impl Handler<ResourceNamed> for Shell<Stack> {
     fn handle(&mut self, named: ResourceNamed, ctx: &mut Context<Self>) -> Self::Result {
         let id = *self.machine.incarnations().get(&named.0)?;
         Some(child(self, id, &named.0, ctx).clone())
+    }
+}
+
+/// Asks what a resource hears of the signals to others.
+#[derive(Message)]
+#[rtype(result = "Vec<Heard>")]
+pub struct HeardBy(pub ResourceName);
+
+impl Handler<HeardBy> for Shell<Stack> {
+    type Result = MessageResult<HeardBy>;
+
+    fn handle(&mut self, by: HeardBy, _ctx: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.machine.heard_by(&by.0, &Stack::knowledge(&self.services)))
     }
 }
 

@@ -138,6 +138,10 @@ fn stack_detail(event: StackEvent) -> String {
             body.nodes.len()
         ),
         StackEvent::ActionDeferred(body) => format!("{} once this is over", body.action),
+        StackEvent::OutputsChanged(body) => {
+            let keys: Vec<&str> = body.outputs.iter().map(|output| output.key.as_str()).collect();
+            keys.join(", ")
+        }
         StackEvent::ReplacementStarted(body) => format!("{} by {}", body.name, body.new),
         StackEvent::TraversalSettled(body) => {
             format!("{} {}: {}", body.action, body.status, body.reason)

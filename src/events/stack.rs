@@ -25,6 +25,7 @@ events! {
         SnapshotSettled = 1,
         SnapshotDeletionStarted = 1,
         SnapshotDeletionSettled = 1,
+        OutputsChanged = 1,
     }
 }
 
@@ -173,6 +174,13 @@ pub struct TraversalSettled {
     /// The incarnations that exist, where they are not just the traversal's nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Vec<Row>>,
+}
+
+/// The outputs have other values than before, though no walk has led to that: a resource that they
+/// read has changed by itself, by a signal say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputsChanged {
+    pub outputs: Vec<OutputResolved>,
 }
 
 /// An output's value, or why it has none.

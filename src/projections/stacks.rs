@@ -135,6 +135,7 @@ pub(super) fn apply(
             Status::Complete => snapshots::gone(db, body.snapshot)?,
             status => snapshots::deleting(db, body.snapshot, status, &body.reason)?,
         },
+        StackEvent::OutputsChanged(body) => outputs::resolved(db, number, &body.outputs)?,
         StackEvent::ReplacementStarted(body) => {
             resources::replacement_started(db, event, body)?;
         }

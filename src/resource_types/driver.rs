@@ -42,6 +42,8 @@ pub struct Subject {
     pub deletion_policy: String,
     /// The attributes that the stack's template reads of it.
     pub reads: Vec<String>,
+    /// What a type that waits for others' signals hears of them.
+    pub heard: Vec<Heard>,
     /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
     pub taken: BTreeSet<String>,
 }
@@ -112,6 +114,25 @@ pub enum UpdateKind {
     Nothing,
     /// Heat's `NotSupported`: the text.
     Refuse(String),
+}
+
+/// Another resource of the stack, as one that waits for signals is told of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heard {
+    pub name: ResourceName,
+    /// What `get_resource` gives for it.
+    pub reference: Value,
+    /// None: it is no handle.
+    pub signals: Option<Signals>,
+}
+
+/// The signals that a handle has got.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Signals {
+    /// By their ids.
+    pub entries: JsonMap,
+    /// None is expected: whoever waits for them need not.
+    pub unneeded: bool,
 }
 
 /// What a signal comes to.
@@ -221,6 +242,11 @@ pub trait Driver: Send + Sync + 'static {
         changed: &BTreeSet<String>,
     ) -> UpdateKind;
 
+    /// Whether each update of the stack makes the resource anew, without a word.
+    fn is_renewed(&self) -> bool {
+        false
+    }
+
     /// Whether the type does anything of its own for SUSPEND, RESUME, CHECK or SNAPSHOT.
     fn acts(&self, _action: Action) -> bool {
         false
@@ -235,6 +261,16 @@ pub trait Driver: Send + Sync + 'static {
     /// What a signal comes to. `details` are an object, or null where the sender gave none.
     fn signal(&self, _subject: &Subject, _details: &Value, _moment: &Moment<'_>) -> Signaled {
         Signaled::Unsupported
+    }
+
+    /// The signals that others may wait for; `None` where the type is no handle.
+    fn signals(&self, _subject: &Subject) -> Option<Signals> {
+        None
+    }
+
+    /// Whether the type waits for signals to other resources, and so is told of them.
+    fn hears(&self) -> bool {
+        false
     }
 
     /// Makes the calls that a signal asks for; safe to repeat by a process that was started after

@@ -24,8 +24,8 @@ mod validate;
 
 pub use declared::Declaration;
 pub use driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Said, SignalOutcome, Signaled,
-    Subject, UpdateKind, Work,
+    Attempt, Beat, Driver, DriverError, Heard, Learned, LocalOutcome, Said, SignalOutcome,
+    Signaled, Signals, Subject, UpdateKind, Work,
 };
 pub use reading::Problem;
 pub use registry::{PluginChecks, Registry, RegistryError};

@@ -11,7 +11,9 @@ use crate::model::{
     Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, Secret, StackId, StackName,
     StackRevision, Status, TraversalId,
 };
-use crate::resource_types::{Attempt, Beat, DriverError, SignalOutcome, Subject, Work};
+use crate::resource_types::{
+    Attempt, Beat, DriverError, Heard, SignalOutcome, Signals, Subject, Work,
+};
 
 /// The stack that a resource belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct Converge {
     pub definition: Result<Definition, String>,
     pub deadline: Option<DateTime<Utc>>,
     pub user_id: String,
+    /// What the resource hears of others, where its type waits for their signals; still sealed.
+    pub heard: Vec<Heard>,
 }
 
 /// Delete what the resource has in the cloud, as its deletion policy says.
@@ -88,6 +92,8 @@ pub enum ResourceCommand {
         reason: String,
     },
     Signal(Signal),
+    /// Others were signaled, and the type waits for that; secrets are sealed.
+    Hear(Vec<Heard>),
     /// What the calls of a signal came to.
     SignalCarriedOut {
         signal: CommandId,
@@ -156,6 +162,8 @@ pub struct Report {
     /// As observed; leaves that hold a secret are sealed.
     pub attributes: JsonMap,
     pub changed_at: DateTime<Utc>,
+    /// The signals that it has got, where others may wait for them; sealed where secret.
+    pub signals: Option<Signals>,
     /// Whether a signal asks for calls that are not made yet.
     pub owes_signal: bool,
     /// What a snapshot keeps of it, once one was taken.

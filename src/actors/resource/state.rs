@@ -21,7 +21,7 @@ use crate::model::{
     Action, CommandId, JsonMap, Refusal, ResourceId, ResourceName, Secret, Status, TraversalId,
     physical_name,
 };
-use crate::resource_types::{Attempt, Driver, Registry, Subject};
+use crate::resource_types::{Attempt, Driver, Heard, Registry, Signals, Subject};
 
 /// What a resource decides with.
 #[derive(Clone)]
@@ -110,6 +110,8 @@ pub(super) struct Working {
     pub(super) queued: Option<ResourceCommand>,
     /// What waits for the driver's look at the live object.
     pub(super) looking: Option<Box<Converge>>,
+    /// What others were signaled, as far as the type waits for it; still sealed.
+    pub(super) heard: Vec<Heard>,
     /// The last error left open whether the call was carried out.
     pub(super) unanswered: bool,
 }
@@ -179,7 +181,19 @@ impl Resource {
             kept_first: self.action == Action::Delete
                 && self.deleted_from.1 != Status::Failed
                 && definition.deletion_policy == "Snapshot",
+            heard: self.working.heard.iter().map(|it| self.open_heard(it, knowledge)).collect(),
             ..Subject::default()
+        }
+    }
+
+    fn open_heard(&self, heard: &Heard, knowledge: &Knowledge) -> Heard {
+        Heard {
+            name: heard.name.clone(),
+            reference: self.open(&heard.reference, knowledge),
+            signals: heard.signals.as_ref().map(|signals| Signals {
+                entries: self.open_map(&signals.entries, knowledge),
+                unneeded: signals.unneeded,
+            }),
         }
     }
 
@@ -196,6 +210,11 @@ impl Resource {
         if let Value::Object(map) = opened { map } else { JsonMap::new() }
     }
 
+    /// Hands over what the resource hears of others, for a look at it.
+    pub fn know_heard(&mut self, heard: Vec<Heard>) {
+        self.working.heard = heard;
+    }
+
     /// The driver and what it is told, for a look at the live object; `None` before a create.
     pub fn inspected(&self, knowledge: &Knowledge) -> Option<(Arc<dyn Driver>, Subject)> {
         let definition = self.definition.as_ref()?;
@@ -206,12 +225,18 @@ impl Resource {
     /// How the resource stands, as its stack is told.
     pub fn report(&self, knowledge: &Knowledge) -> Report {
         let definition = self.definition.as_ref();
-        let reference = definition.and_then(|definition| {
+        let told = definition.and_then(|definition| {
             let driver = knowledge.registry.driver(&definition.driver_type)?;
-            let plain = driver.reference(&self.subject(definition, knowledge));
+            let subject = self.subject(definition, knowledge);
             let secrets = self.secrets(definition, knowledge);
-            knowledge.vault.seal_leaves(&self.scope(), plain, &secrets).ok()
+            let plain = driver.reference(&subject);
+            let reference = knowledge.vault.seal_leaves(&self.scope(), plain, &secrets).ok();
+            // What signals brought is kept sealed where it is secret.
+            let signals = driver.signals(&subject);
+            let signals = signals.map(|it| Signals { entries: self.signals.clone(), ..it });
+            Some((reference, signals))
         });
+        let (reference, signals) = told.unwrap_or_default();
         Report {
             id: self.id,
             name: self.name.clone(),
@@ -222,6 +247,7 @@ impl Resource {
             reference,
             attributes: self.attributes.clone(),
             changed_at: self.changed_at,
+            signals,
             owes_signal: !self.signals_open.is_empty(),
             kept: (self.action == Action::Snapshot).then(|| Box::new(self.kept())),
         }
@@ -425,6 +451,7 @@ impl Aggregate for Resource {
             ResourceCommand::Act(act) => self.act(act, knowledge),
             ResourceCommand::Mark { healthy, reason } => self.mark(healthy, reason)?,
             ResourceCommand::Signal(signal) => return self.signal(signal, moment, knowledge),
+            ResourceCommand::Hear(heard) => self.hear(heard, moment, knowledge),
             ResourceCommand::SignalCarriedOut { signal, result } => {
                 self.signal_carried_out(signal, result, knowledge)
             }

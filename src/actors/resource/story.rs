@@ -116,6 +116,7 @@ pub(super) fn converge(
         }),
         deadline: None,
         user_id: "alice".to_owned(),
+        heard: Vec::new(),
     }))
 }
 

@@ -188,6 +188,11 @@ impl Stack {
         &self.working.reports
     }
 
+    /// Whether a task was given to an incarnation that has not reported its end.
+    pub(super) fn is_told(&self, id: ResourceId) -> bool {
+        self.working.told.contains_key(&id)
+    }
+
     /// The newest definition, where it is known.
     pub fn known(&self) -> Option<&Arc<Known>> {
         let origin = self.revision()?.origin;
@@ -389,6 +394,7 @@ impl Aggregate for Stack {
                     self.traversal = Some(traversal);
                 }
             }
+            StackEvent::OutputsChanged(_) => {}
         }
     }
 
@@ -419,7 +425,7 @@ impl Aggregate for Stack {
         }
     }
 
-    fn recover(&mut self, _moment: &Moment<'_>, _knowledge: &Knowledge) -> Decision<Self> {
-        self.resume()
+    fn recover(&mut self, _moment: &Moment<'_>, knowledge: &Knowledge) -> Decision<Self> {
+        self.resume(knowledge)
     }
 }

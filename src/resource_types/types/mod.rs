@@ -54,9 +54,15 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static BuiltIn> {
 /// Those that can be made.
 const MADE: &[BuiltIn] = built_in![
     "heat/delay.yaml" => heat::delay::Delay,
+    "heat/ha_restarter.yaml" => heat::none::Nothing,
     "heat/none.yaml" => heat::none::Nothing,
     "heat/random_string.yaml" => heat::random_string::RandomString,
     "heat/test_resource.yaml" => heat::test_resource::TestResource,
+    "heat/update_wait_condition_handle.yaml" => heat::wait_handle::renewed,
+    "heat/wait_condition.yaml" => heat::wait_condition::WaitCondition,
+    "heat/wait_condition_handle.yaml" => heat::wait_handle::own,
+    "aws/cloud_formation_wait_condition.yaml" => heat::wait_condition::WaitCondition,
+    "aws/cloud_formation_wait_condition_handle.yaml" => heat::wait_handle::aws,
     "heat/value.yaml" => heat::value::StoredValue,
     "cinder/volume.yaml" + cinder::volume::Volume,
     "cinder/volume_attachment.yaml" + cinder::volume_attachment::VolumeAttachment,

@@ -61,3 +61,175 @@ async fn a_suspended_resource_takes_no_signal_and_its_event_list_says_so() {
     let expected = "SUSPEND_COMPLETE Cannot signal resource during SUSPEND";
     assert_eq!(last.as_deref(), Some(expected));
 }
+
+/// A condition that waits for two signals to its handle, and an output of their data.
+fn waiting(timeout: f64) -> Value {
+    let mut template = hot(json!({
+        "handle": { "type": "OS::Heat::WaitConditionHandle" },
+        "wait": { "type": "OS::Heat::WaitCondition", "properties": {
+            "handle": { "get_resource": "handle" }, "timeout": timeout, "count": 2 } },
+        "after": test_resource(json!({ "value": { "get_attr": ["wait", "data"] } })),
+    }));
+    template["outputs"] = json!({ "data": { "value": { "get_attr": ["wait", "data"] } } });
+    template
+}
+
+async fn output(world: &World, stack: &Accepted) -> Value {
+    let shown = world.views.stack_shown(stack.stack).await.unwrap().unwrap();
+    shown.outputs[0].value.clone()
+}
+
+#[actix::test]
+async fn a_condition_waits_for_the_signals_to_its_handle() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", waiting(60.0)).await.unwrap();
+    world.at_work(&web, "wait").await;
+    signal(&world, &web, "handle", json!({ "data": "first", "id": "a" })).await.unwrap();
+    signal(&world, &web, "handle", json!({ "data": "again", "id": "a" })).await.unwrap();
+    signal(&world, &web, "handle", json!({ "status": "PERHAPS" })).await.unwrap();
+    signal(&world, &web, "handle", Value::Null).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let expected = [
+        "CREATE_IN_PROGRESS state changed",
+        "CREATE_COMPLETE state changed",
+        "SIGNAL_COMPLETE Signal: status:SUCCESS reason:Signal 1 received",
+        "SIGNAL_COMPLETE Signal: status:SUCCESS reason:Signal 2 received",
+        "SIGNAL_COMPLETE Signal: status:SUCCESS reason:Signal 2 received",
+    ];
+    assert_eq!(told(&world, &web, "handle").await, expected);
+    assert_eq!(output(&world, &web).await, r#"{"a": "again", "2": null}"#);
+    let metadata =
+        world.engine.resource_metadata(&world.requester(), web.stack, &"handle".into()).await;
+    assert_eq!(metadata.unwrap()["a"]["data"], "again");
+
+    // What comes later is told all the same.
+    signal(&world, &web, "handle", json!({ "data": "late", "id": "z" })).await.unwrap();
+    let late = r#"{"a": "again", "2": null, "z": "late"}"#;
+    while output(&world, &web).await != late {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let who = world.requester();
+    let live = world.engine.inspect_resource(&who, web.stack, &"wait".into(), &[]).await.unwrap();
+    assert_eq!(live["data"], late);
+}
+
+#[actix::test]
+async fn a_signal_of_failure_fails_the_condition_with_its_reason() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", waiting(60.0)).await.unwrap();
+    world.at_work(&web, "wait").await;
+    let details = json!({ "status": "FAILURE", "reason": "the disk is full" });
+    signal(&world, &web, "handle", details).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    let expected = "Resource CREATE failed: WaitConditionFailure: resources.wait: the disk is full";
+    assert_eq!(world.reason(web.stack).await, expected);
+}
+
+#[actix::test]
+async fn a_condition_without_its_signals_fails_in_time() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", waiting(1.0)).await.unwrap();
+    world.at_work(&web, "wait").await;
+    signal(&world, &web, "handle", json!({})).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    let expected = "Resource CREATE failed: WaitConditionTimeout: resources.wait: 1 of 2 received \
+                    - Signal 1 received";
+    assert_eq!(world.reason(web.stack).await, expected);
+}
+
+#[actix::test]
+async fn a_wait_goes_on_in_the_next_process_with_what_the_one_before_heard() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", waiting(60.0)).await.unwrap();
+    world.at_work(&web, "wait").await;
+    signal(&world, &web, "handle", json!({ "id": "a" })).await.unwrap();
+    world.engine.shutdown().await;
+    drop(world);
+    let world = ground.start().await;
+    signal(&world, &web, "handle", json!({ "id": "b" })).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    assert_eq!(output(&world, &web).await, r#"{"a": null, "b": null}"#);
+}
+
+#[actix::test]
+async fn what_is_no_handle_is_not_waited_for() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = |kind: &str, names: [&str; 2]| {
+        hot(json!({
+            "other": { "type": "OS::Heat::None" },
+            "wait": { "type": kind, "properties": {
+                names[0]: { "get_resource": "other" }, names[1]: 9 } },
+        }))
+    };
+    for (name, kind, names, text) in [
+        (
+            "own",
+            "OS::Heat::WaitCondition",
+            ["handle", "timeout"],
+            "other is not a valid wait condition handle.",
+        ),
+        (
+            "aws",
+            "AWS::CloudFormation::WaitCondition",
+            ["Handle", "Timeout"],
+            "WaitCondition invalid Handle other",
+        ),
+    ] {
+        let stack = world.create(name, template(kind, names)).await.unwrap();
+        assert_eq!(world.settled(&stack).await, "CREATE_FAILED");
+        let expected = format!("Resource CREATE failed: ValueError: resources.wait: {text}");
+        assert_eq!(world.reason(stack.stack).await, expected);
+    }
+}
+
+/// A handle of CloudFormation's words and a condition on it.
+fn renewed(handle: &str) -> Value {
+    hot(json!({
+        "handle": { "type": handle },
+        "wait": { "type": "AWS::CloudFormation::WaitCondition", "properties": {
+            "Handle": { "get_resource": "handle" }, "Timeout": 60 } },
+    }))
+}
+
+#[actix::test]
+async fn a_renewed_handle_wants_new_signals_with_each_update_and_another_does_not() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let details = json!({ "Status": "SUCCESS", "UniqueId": "a", "Reason": "ok", "Data": "x" });
+    for (name, handle, waits_again) in [
+        ("renewed", "OS::Heat::UpdateWaitConditionHandle", true),
+        ("plain", "AWS::CloudFormation::WaitConditionHandle", false),
+    ] {
+        let stack = world.create(name, renewed(handle)).await.unwrap();
+        world.at_work(&stack, "wait").await;
+        signal(&world, &stack, "handle", details.clone()).await.unwrap();
+        assert_eq!(world.settled(&stack).await, "CREATE_COMPLETE", "{name}");
+        let before = world.physical_id(stack.stack, "handle").await;
+        let updated = world.update(stack.stack, renewed(handle)).await.unwrap();
+        if waits_again {
+            world.at_work(&stack, "wait").await;
+            signal(&world, &stack, "handle", details.clone()).await.unwrap();
+        }
+        assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE", "{name}");
+        let after = world.physical_id(stack.stack, "handle").await;
+        assert_eq!(before != after, waits_again, "{name}");
+        let deleted = world.delete(stack.stack).await.unwrap();
+        assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{name}");
+    }
+}
+
+#[actix::test]
+async fn a_handle_that_needs_no_signal_is_not_waited_for() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut template = waiting(60.0);
+    template["resources"]["handle"]["properties"] = json!({ "signal_transport": "NO_SIGNAL" });
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    assert_eq!(output(&world, &web).await, r#"{"1": null, "2": null}"#);
+}

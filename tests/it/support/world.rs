@@ -178,7 +178,14 @@ impl World {
             .iter()
             .any(|row| row.starts_with(&wanted) && row.ends_with("_IN_PROGRESS"))
         {
-            assert!(started.elapsed() < WAIT_MAX, "{name} never starts");
+            if started.elapsed() >= WAIT_MAX {
+                let id = accepted.stack;
+                panic!(
+                    "{name} never starts: {} {:#?}",
+                    self.reason(id).await,
+                    self.events(id).await
+                );
+            }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }

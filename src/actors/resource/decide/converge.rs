@@ -32,6 +32,7 @@ impl Resource {
         if matches!(&self.outcome, Some((traversal, _)) if *traversal == converge.traversal) {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
+        self.working.heard = converge.heard.clone();
         let definition = match &converge.definition {
             Ok(definition) => definition.clone(),
             Err(reason) => return self.cannot_start(&converge, reason.clone()),
@@ -91,6 +92,11 @@ impl Resource {
         if epoch != self.working.epoch || self.in_progress() {
             return Decision::nothing();
         }
+        let is_known =
+            |(name, value): (&String, &_)| self.attributes.get(name).is_some_and(|it| it == value);
+        if attributes.iter().all(is_known) {
+            return Decision::nothing().and_do(ResourceEffect::Report);
+        }
         let attributes = self.seal_attributes(attributes, secrets, knowledge);
         Decision::record(AttributesObserved { attributes }).and_do(ResourceEffect::Report)
     }
@@ -106,6 +112,13 @@ impl Resource {
         if former.driver_type != definition.driver_type {
             return self.ask_replacement(converge);
         }
+        let driver = match Self::driver(knowledge, &definition) {
+            Ok(driver) => driver,
+            Err(reason) => return self.cannot_start(converge, reason),
+        };
+        if driver.is_renewed() {
+            return self.ask_replacement(converge);
+        }
         let changed = self.changed(&former, &definition, knowledge);
         let settings_changed = former.metadata != definition.metadata
             || former.deletion_policy != definition.deletion_policy
@@ -119,10 +132,6 @@ impl Resource {
                 self.leave(converge, &definition, knowledge)
             };
         }
-        let driver = match Self::driver(knowledge, &definition) {
-            Ok(driver) => driver,
-            Err(reason) => return self.cannot_start(converge, reason),
-        };
         let before = self.open_map(&former.properties, knowledge);
         match driver.on_change(&self.subject(&definition, knowledge), &before, &changed) {
             UpdateKind::InPlace => self.start(Action::Update, converge, definition),

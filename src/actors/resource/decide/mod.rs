@@ -5,6 +5,7 @@ mod answered;
 mod cancel;
 mod clean_up;
 mod converge;
+mod hear;
 mod proceed;
 mod repeat;
 mod signal;

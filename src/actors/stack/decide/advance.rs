@@ -154,6 +154,7 @@ impl Stack {
                 definition,
                 deadline: traversal.and_then(|traversal| traversal.deadline),
                 user_id: self.user_id.clone(),
+                heard: self.heard_by(name, knowledge),
             })),
         }
     }

@@ -5,6 +5,7 @@ mod advance;
 mod cancel;
 mod create;
 mod delete;
+mod hear;
 mod report;
 mod revise;
 mod settle;

@@ -15,6 +15,18 @@ impl Stack {
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
+        let news = self.news(&report);
+        let decision = self.after_report(report, moment, knowledge);
+        self.and_tell(news, decision, knowledge)
+    }
+
+    /// The next turn of the traversal.
+    fn after_report(
+        &mut self,
+        report: Report,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
         let (id, name, outcome) = (report.id, report.name.clone(), report.outcome.clone());
         if !report.in_progress() {
             self.working.told.remove(&id);

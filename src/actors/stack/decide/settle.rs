@@ -103,7 +103,7 @@ impl Stack {
         }
     }
 
-    fn outputs(&self, knowledge: &Knowledge) -> Vec<OutputResolved> {
+    pub(super) fn outputs(&self, knowledge: &Knowledge) -> Vec<OutputResolved> {
         if self.action == Action::Delete {
             return Vec::new();
         }

@@ -8,6 +8,8 @@ pub(super) mod template_resource;
 pub(super) mod test_resource;
 pub(super) mod value;
 mod wait;
+pub(super) mod wait_condition;
+pub(super) mod wait_handle;
 
 pub(in crate::resource_types) use checks::{check, schema};
 pub(in crate::resource_types) use template_resource::{TEMPLATE_RESOURCE, TemplateResource};

@@ -1,0 +1,90 @@
+//! What a report tells others: whoever waits for signals hears of them, and outputs that read the
+//! resource have new values though no walk is under way.
+
+use crate::actors::resource::{Report, ResourceCommand};
+use crate::actors::shell::Decision;
+use crate::actors::stack::command::StackEffect;
+use crate::actors::stack::state::{Knowledge, Stack};
+use crate::events::stack::OutputsChanged;
+use crate::model::ResourceName;
+use crate::resource_types::Heard;
+
+/// What is new in a report.
+#[derive(Clone, Copy, Default)]
+pub(super) struct News {
+    signaled: bool,
+    value: bool,
+}
+
+impl Stack {
+    /// What a report says that the one before did not.
+    pub(super) fn news(&self, report: &Report) -> News {
+        let Some(former) = self.reports().get(&report.id) else { return News::default() };
+        News {
+            signaled: report.signals.is_some() && former.signals != report.signals,
+            value: former.attributes != report.attributes || former.reference != report.reference,
+        }
+    }
+
+    /// Passes the news on.
+    pub(super) fn and_tell(
+        &self,
+        news: News,
+        mut decision: Decision<Self>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if news.signaled {
+            decision.effects.append(&mut self.tell_hearers(knowledge, |_| true));
+        }
+        let declares = self.revision().is_some_and(|newest| !newest.outputs.is_empty());
+        if news.value && declares && self.exists() && !self.in_progress() && !self.is_deleted() {
+            let outputs = self.outputs(knowledge);
+            return decision.and_record(OutputsChanged { outputs });
+        }
+        decision
+    }
+
+    /// Tells those who wait for signals what there are.
+    pub(in crate::actors::stack) fn tell_hearers(
+        &self,
+        knowledge: &Knowledge,
+        which: impl Fn(&Report) -> bool,
+    ) -> Vec<StackEffect> {
+        let nodes = self.traversal.iter().flat_map(|traversal| &traversal.nodes);
+        let told = nodes.filter_map(|(name, id)| {
+            let began = self.reports().get(id).map_or_else(|| self.is_told(*id), &which);
+            let heard = self.heard_by(name, knowledge);
+            (began && !heard.is_empty()).then(|| StackEffect::Tell {
+                id: *id,
+                name: name.clone(),
+                command: ResourceCommand::Hear(heard),
+            })
+        });
+        told.collect()
+    }
+
+    /// What a resource hears of the others; nothing where its type does not wait for signals.
+    pub(in crate::actors) fn heard_by(
+        &self,
+        name: &ResourceName,
+        knowledge: &Knowledge,
+    ) -> Vec<Heard> {
+        let declared = self.known().and_then(|known| known.definition.resources().get(name));
+        let driver = declared.and_then(|it| knowledge.registry.driver(&it.type_name));
+        let Some(traversal) =
+            self.traversal.as_ref().filter(|_| driver.is_some_and(|it| it.hears()))
+        else {
+            return Vec::new();
+        };
+        let others = traversal.nodes.iter().filter(|(other, _)| *other != name);
+        let heard = others.filter_map(|(other, id)| {
+            let report = self.reports().get(id)?;
+            Some(Heard {
+                name: other.clone(),
+                reference: report.reference.clone()?,
+                signals: report.signals.clone(),
+            })
+        });
+        heard.collect()
+    }
+}

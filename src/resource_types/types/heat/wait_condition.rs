@@ -1,0 +1,185 @@
+//! OS::Heat::WaitCondition and its namesake of CloudFormation's: waits until its handle was
+//! signaled often enough. The end of the wait is on record, so it holds over restarts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::wait::Wait;
+use super::wait_handle::part;
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::Session;
+use crate::resource_types::declared::Declared;
+use crate::resource_types::driver::{
+    Attempt, Beat, Driver, DriverError, Heard, Learned, Signals, Subject, UpdateKind, Work,
+};
+use crate::resource_types::python;
+
+/// How long after its time a condition waits for word of a handle that it has heard nothing of.
+const HEARING_GRACE: Duration = Duration::from_secs(60);
+
+pub(crate) struct WaitCondition(pub(crate) Arc<Declared>);
+
+/// What a condition waits for.
+struct Wanted {
+    handle: Value,
+    timeout: Duration,
+    count: usize,
+}
+
+impl WaitCondition {
+    fn is_aws(&self) -> bool {
+        self.0.declaration().properties.contains_key("Handle")
+    }
+
+    fn wanted(&self, subject: &Subject) -> Wanted {
+        let properties = self.0.properties(&subject.properties);
+        let (handle, timeout, count) = match self.is_aws() {
+            true => ("Handle", "Timeout", "Count"),
+            false => ("handle", "timeout", "count"),
+        };
+        let number = |name: &str| properties.get(name).and_then(Value::as_f64).unwrap_or(1.0);
+        Wanted {
+            handle: properties.get(handle).cloned().unwrap_or_default(),
+            timeout: Duration::try_from_secs_f64(number(timeout)).unwrap_or_default(),
+            count: number(count) as usize,
+        }
+    }
+
+    /// The handle among the stack's other resources, and its signals.
+    fn handle<'a>(
+        &self,
+        subject: &'a Subject,
+        wanted: &Wanted,
+    ) -> Result<&'a Signals, DriverError> {
+        let named = |heard: &&Heard| heard.reference == wanted.handle;
+        let found = subject.heard.iter().find(named);
+        if let Some(signals) = found.and_then(|heard| heard.signals.as_ref()) {
+            return Ok(signals);
+        }
+        let shown = python::text(&wanted.handle);
+        let text = match found {
+            Some(heard) if self.is_aws() => format!("WaitCondition invalid Handle {}", heard.name),
+            Some(heard) => format!("{} is not a valid wait condition handle.", heard.name),
+            None if self.is_aws() => format!("\"{shown}\" is not a valid ARN URL"),
+            None => format!("{shown} is not a valid wait condition handle."),
+        };
+        Err(DriverError::fatal("ValueError", text))
+    }
+
+    /// Whether the signals are enough; an error where one says failure.
+    fn verdict(&self, signals: &Signals, wanted: &Wanted) -> Result<bool, DriverError> {
+        let reasons = reasons(signals, "FAILURE");
+        if !reasons.is_empty() {
+            return Err(DriverError::fatal("WaitConditionFailure", reasons.join(";")));
+        }
+        Ok(signals.unneeded || signals.entries.len() >= wanted.count)
+    }
+}
+
+/// What the signals of a status say of it.
+fn reasons(signals: &Signals, status: &str) -> Vec<String> {
+    let entries = signals.entries.values().filter(|entry| part(entry, "status") == status);
+    entries.map(|entry| python::text(part(entry, "reason"))).collect()
+}
+
+/// Heat's words for a wait that has lasted too long.
+pub(super) fn too_late(received: &[String], count: usize) -> String {
+    let text = format!("{} of {count} received", received.len());
+    if received.is_empty() { text } else { format!("{text} - {}", received.join(";")) }
+}
+
+/// The data of the signals by their ids, as JSON text.
+fn data(signals: &Signals, wanted: &Wanted) -> Value {
+    let entries = signals.entries.iter();
+    let mut data: JsonMap =
+        entries.map(|(id, entry)| (id.clone(), part(entry, "data").clone())).collect();
+    if signals.unneeded {
+        for number in data.len() + 1..=wanted.count {
+            data.insert(number.to_string(), Value::Null);
+        }
+    }
+    python::json(&Value::Object(data)).into()
+}
+
+#[async_trait]
+impl Driver for WaitCondition {
+    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+        match work {
+            Work::Delete | Work::Act(_) => Step { name: "done".into(), ..Step::default() },
+            Work::Create | Work::Update { .. } => Wait::step(),
+        }
+    }
+
+    async fn beat(
+        &self,
+        cloud: &Session,
+        _work: &Work,
+        subject: &Subject,
+        step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        if step.name == "done" {
+            return Ok(Beat::Done { learned: Learned::default() });
+        }
+        let wanted = self.wanted(subject);
+        let Some(wait) = Wait::of(step) else {
+            self.handle(subject, &wanted)?;
+            let next = Wait::begin(cloud.now(), Some(wanted.timeout));
+            return Ok(Beat::Next { learned: Learned::default(), next });
+        };
+        let Ok(signals) = self.handle(subject, &wanted) else {
+            // A condition that is woken hears of its handle a moment later.
+            return match wait.remaining(cloud.now() - HEARING_GRACE) {
+                Some(after) => Ok(Beat::Wait { after: Some(after) }),
+                None => Err(timed_out(&Signals::default(), &wanted)),
+            };
+        };
+        let Some(after) = wait.remaining(cloud.now()) else {
+            return Err(timed_out(signals, &wanted));
+        };
+        if !self.verdict(signals, &wanted)? {
+            return Ok(Beat::Wait { after: Some(after) });
+        }
+        let data = BTreeMap::from([("data".to_owned(), data(signals, &wanted))]);
+        Ok(Beat::Done { learned: Learned { physical_id: None, data } })
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.0.on_change(subject, before, changed)
+    }
+
+    fn hears(&self) -> bool {
+        true
+    }
+
+    async fn attributes(
+        &self,
+        _cloud: &Session,
+        subject: &Subject,
+        _wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        let wanted = self.wanted(subject);
+        let name = if self.is_aws() { "Data" } else { "data" };
+        // The handle may be gone, or not be heard of yet: then what was known at the end counts.
+        let value = match self.handle(subject, &wanted) {
+            Ok(signals) => data(signals, &wanted),
+            Err(_) => subject.data.get("data").cloned().unwrap_or_else(|| "".into()),
+        };
+        Ok(JsonMap::from_iter([(name.to_owned(), value)]))
+    }
+}
+
+fn timed_out(signals: &Signals, wanted: &Wanted) -> DriverError {
+    let received = reasons(signals, "SUCCESS");
+    DriverError::fatal("WaitConditionTimeout", too_late(&received, wanted.count))
+}

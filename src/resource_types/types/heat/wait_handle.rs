@@ -1,0 +1,271 @@
+//! Handles of wait conditions: they take signals and keep them in their metadata, by id.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::clock::Moment;
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::{Service, Session, path_segment};
+use crate::resource_types::declared::Declared;
+use crate::resource_types::driver::{
+    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Said, SignalOutcome, Signaled,
+    Signals, Subject, UpdateKind, Work,
+};
+use crate::resource_types::python;
+
+/// Where the address of a handle of CloudFormation's is kept, in Heat's word for it.
+const ADDRESS: &str = "ec2_signed_url";
+
+/// Where the API for such signals is by default, when the catalog does not have it.
+const WITHOUT_CATALOG: &str = "http://localhost:8000/v1";
+
+/// A handle of one of the three types.
+pub(crate) struct WaitHandle {
+    declared: Arc<Declared>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// OS::Heat::WaitConditionHandle.
+    Own,
+    /// AWS::CloudFormation::WaitConditionHandle: its reference is an address.
+    Aws,
+    /// OS::Heat::UpdateWaitConditionHandle: the same, and each update wants new signals.
+    Renewed,
+}
+
+/// OS::Heat::WaitConditionHandle.
+pub(crate) fn own(declared: Arc<Declared>) -> WaitHandle {
+    WaitHandle { declared, kind: Kind::Own }
+}
+
+/// AWS::CloudFormation::WaitConditionHandle.
+pub(crate) fn aws(declared: Arc<Declared>) -> WaitHandle {
+    WaitHandle { declared, kind: Kind::Aws }
+}
+
+/// OS::Heat::UpdateWaitConditionHandle.
+pub(crate) fn renewed(declared: Arc<Declared>) -> WaitHandle {
+    WaitHandle { declared, kind: Kind::Renewed }
+}
+
+/// The names of a signal's parts: data, reason, status, id.
+type Parts = [&'static str; 4];
+const OWN_PARTS: Parts = ["data", "reason", "status", "id"];
+const AWS_PARTS: Parts = ["Data", "Reason", "Status", "UniqueId"];
+
+/// A part of a signal as its handle kept it, whichever its type.
+pub(super) fn part<'a>(entry: &'a Value, name: &str) -> &'a Value {
+    let found = OWN_PARTS.iter().zip(AWS_PARTS).find(|(own, _)| **own == name);
+    let Some((own, aws)) = found else { return &Value::Null };
+    entry.get(own).or_else(|| entry.get(aws)).unwrap_or(&Value::Null)
+}
+
+impl WaitHandle {
+    fn parts(&self) -> Parts {
+        if self.kind == Kind::Own { OWN_PARTS } else { AWS_PARTS }
+    }
+
+    fn transport<'a>(&self, properties: &'a JsonMap) -> &'a str {
+        properties.get("signal_transport").and_then(Value::as_str).unwrap_or("TOKEN_SIGNAL")
+    }
+
+    /// A signal with what its sender may leave out.
+    fn normalized(&self, subject: &Subject, details: &Value) -> JsonMap {
+        let mut signal = details.as_object().cloned().unwrap_or_default();
+        if self.kind == Kind::Own {
+            let number = subject.signals.len() + 1;
+            let defaults = [
+                ("reason", Value::from(format!("Signal {number} received"))),
+                ("data", Value::Null),
+                ("id", number.into()),
+                ("status", "SUCCESS".into()),
+            ];
+            for (name, default) in defaults {
+                signal.entry(name).or_insert(default);
+            }
+        }
+        signal
+    }
+}
+
+#[async_trait]
+impl Driver for WaitHandle {
+    fn local(
+        &self,
+        work: &Work,
+        subject: &Subject,
+        _moment: &Moment<'_>,
+    ) -> Option<Result<LocalOutcome, DriverError>> {
+        if *work != Work::Create {
+            return Some(Ok(LocalOutcome::default()));
+        }
+        if self.kind != Kind::Own {
+            return None;
+        }
+        let learned = Learned { physical_id: physical_id(subject), ..Learned::default() };
+        Some(Ok(LocalOutcome { learned, ..LocalOutcome::default() }))
+    }
+
+    fn first(&self, _work: &Work, _subject: &Subject) -> Step {
+        Step { name: "address".into(), ..Step::default() }
+    }
+
+    async fn beat(
+        &self,
+        cloud: &Session,
+        _work: &Work,
+        subject: &Subject,
+        _step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        let endpoint = match cloud.endpoint(&Service::of_type("cloudformation")).await {
+            Ok(endpoint) => endpoint,
+            Err(error) if error.is_transient() => return Err(error.into()),
+            Err(_) => WITHOUT_CATALOG.to_owned(),
+        };
+        let physical_id = physical_id(subject);
+        // As with Heat's signature, each incarnation has an address of its own.
+        let address = format!(
+            "{}/waitcondition/{}?AWSAccessKeyId={}",
+            endpoint.trim_end_matches('/'),
+            arn(subject),
+            physical_id.as_deref().unwrap_or_default()
+        );
+        let data = BTreeMap::from([(ADDRESS.to_owned(), Value::from(address))]);
+        Ok(Beat::Done { learned: Learned { physical_id, data } })
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.declared.on_change(subject, before, changed)
+    }
+
+    fn signal(&self, subject: &Subject, details: &Value, _moment: &Moment<'_>) -> Signaled {
+        if self.kind != Kind::Own && details.is_null() {
+            return Signaled::Handled(SignalOutcome {
+                said: Said::Details,
+                ..SignalOutcome::default()
+            });
+        }
+        let mut signal = self.normalized(subject, details);
+        let [_, reason, status, id] = self.parts();
+        let is_whole = signal.len() == self.parts().len()
+            && self.parts().iter().all(|part| signal.contains_key(*part));
+        if !is_whole || !["SUCCESS", "FAILURE"].iter().any(|known| signal[status] == **known) {
+            // Heat's answer has left by now: what cannot be read comes to nothing.
+            return Signaled::Handled(SignalOutcome::default());
+        }
+        let (status, reason) = (python::text(&signal[status]), python::text(&signal[reason]));
+        let said = Said::Result(format!("status:{status} reason:{reason}"));
+        let id = signal.shift_remove(id).unwrap_or_default();
+        let metadata = JsonMap::from_iter([(python::text(&id), Value::Object(signal))]);
+        Signaled::Handled(SignalOutcome { said, metadata, ..SignalOutcome::default() })
+    }
+
+    fn signals(&self, subject: &Subject) -> Option<Signals> {
+        let unneeded = self.transport(&subject.properties) == "NO_SIGNAL";
+        Some(Signals { entries: subject.signals.clone(), unneeded })
+    }
+
+    fn is_renewed(&self) -> bool {
+        self.kind == Kind::Renewed
+    }
+
+    async fn attributes(
+        &self,
+        _cloud: &Session,
+        subject: &Subject,
+        wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        let names = self.declared.declaration().attributes.keys();
+        let asked = names.filter(|name| wanted.is_empty() || wanted.contains(name));
+        let value = |name: &str| match (name, self.transport(&subject.properties)) {
+            ("signal", "NO_SIGNAL") => "{}".into(),
+            _ => Value::Null,
+        };
+        Ok(asked.map(|name| (name.clone(), value(name))).collect())
+    }
+
+    fn reference(&self, subject: &Subject) -> Value {
+        match subject.data.get(ADDRESS) {
+            Some(address) => address.clone(),
+            None => self.declared.reference(subject),
+        }
+    }
+}
+
+/// The id that Heat has from the user it makes for each handle, in the same form.
+fn physical_id(subject: &Subject) -> Option<String> {
+    subject.resource_id.map(|id| id.0.simple().to_string())
+}
+
+/// The resource's identity as one segment of a path, as `ResourceIdentifier.arn_url_path` has it.
+fn arn(subject: &Subject) -> String {
+    let shown = |part: Option<String>| path_segment(&part.unwrap_or_default()).to_string();
+    let (project, stack, id, name) = (
+        shown(subject.project_id.as_ref().map(ToString::to_string)),
+        shown(subject.stack_name.as_ref().map(ToString::to_string)),
+        shown(subject.stack_id.map(|id| id.to_string())),
+        shown(subject.name.as_ref().map(ToString::to_string)),
+    );
+    format!("arn%3Aopenstack%3Aheat%3A%3A{project}%3Astacks/{stack}/{id}/resources/{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::clock::SimulatedClock;
+    use crate::resource_types::Registry;
+
+    fn signal(type_name: &str, known: Value, details: Value) -> SignalOutcome {
+        let Value::Object(signals) = known else { panic!("signals are a map") };
+        let driver = Registry::built_in().unwrap().driver(type_name).unwrap();
+        let clock = SimulatedClock::new(1);
+        let subject = Subject { signals, ..Subject::default() };
+        match driver.signal(&subject, &details, &Moment::of(&clock)) {
+            Signaled::Handled(outcome) => outcome,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_sender_leaves_out_is_filled_in() {
+        let outcome = signal("OS::Heat::WaitConditionHandle", json!({"1": {}}), Value::Null);
+        let said = Said::Result("status:SUCCESS reason:Signal 2 received".to_owned());
+        assert_eq!(outcome.said, said);
+        let entry = json!({ "reason": "Signal 2 received", "data": null, "status": "SUCCESS" });
+        assert_eq!(Value::Object(outcome.metadata), json!({ "2": entry }));
+    }
+
+    #[test]
+    fn what_cannot_be_read_comes_to_nothing() {
+        for details in [json!({ "status": "PERHAPS" }), json!({ "other": 1 })] {
+            let outcome = signal("OS::Heat::WaitConditionHandle", json!({}), details);
+            assert_eq!(outcome, SignalOutcome::default());
+        }
+        let short = json!({ "Status": "SUCCESS", "UniqueId": "a" });
+        let outcome = signal("AWS::CloudFormation::WaitConditionHandle", json!({}), short);
+        assert_eq!(outcome, SignalOutcome::default());
+    }
+
+    #[test]
+    fn a_signal_of_the_same_id_takes_the_place_of_the_first() {
+        let details = json!({ "Status": "FAILURE", "UniqueId": "a", "Reason": "no", "Data": "x" });
+        let known = json!({ "a": { "Status": "SUCCESS", "Reason": "", "Data": "" } });
+        let outcome = signal("AWS::CloudFormation::WaitConditionHandle", known, details);
+        let entry = json!({ "Status": "FAILURE", "Reason": "no", "Data": "x" });
+        assert_eq!(Value::Object(outcome.metadata), json!({ "a": entry }));
+    }
+}
