@@ -5,9 +5,8 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use uuid::Uuid;
 
-use super::columns::{bytes, micros, position, status, stored, time};
+use super::columns::{bytes, micros, position, status, stored, time, uuid};
 use super::resources::Known;
-use super::stacks::number;
 use super::views::ViewError;
 use crate::events::{Position, RecordedEvent};
 use crate::model::{Action, StackId, Status};
@@ -19,6 +18,9 @@ const STACK_TYPE: &str = "OS::Heat::Stack";
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRow {
     pub id: Uuid,
+    /// The stack whose event it is.
+    pub stack: StackId,
+    pub stack_name: String,
     pub position: Position,
     /// The stack's own name for events of the stack itself.
     pub name: String,
@@ -43,6 +45,9 @@ pub enum EventSort {
 /// Which events of a stack, and in which order. Empty filters take all.
 #[derive(Clone, Debug, Default)]
 pub struct EventQuery {
+    /// How many levels of stacks within it have their events among them. As in Heat, with any at
+    /// all a stack that lists no resource has none.
+    pub nested_depth: u64,
     pub names: Vec<String>,
     pub types: Vec<String>,
     pub actions: Vec<String>,
@@ -124,13 +129,26 @@ pub(super) fn of_resource(
 const INSERT: &str = "INSERT INTO event_list (position, stack, name, type, physical_id, action, \
      status, reason, at, definition) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-const COLUMNS: &str = "position, name, type, physical_id, action, status, reason, at, definition";
+const COLUMNS: &str = "position, name, type, physical_id, action, status, reason, at, definition, \
+     stack";
 
-fn row(stack: StackId, row: &rusqlite::Row<'_>) -> rusqlite::Result<EventRow> {
+/// A stack whose events are asked for.
+struct Of {
+    number: i64,
+    id: StackId,
+    name: String,
+}
+
+fn row(stacks: &[Of], row: &rusqlite::Row<'_>) -> rusqlite::Result<EventRow> {
     let at_position = position(row, 0)?;
     let definition: Option<i64> = row.get(8)?;
+    let number: i64 = row.get(9)?;
+    let stack = stacks.iter().find(|stack| stack.number == number);
+    let (stack, stack_name) = stack.map(|stack| (stack.id, stack.name.clone())).unwrap_or_default();
     Ok(EventRow {
         id: event_id(at_position, stack),
+        stack,
+        stack_name,
         position: at_position,
         name: row.get(1)?,
         type_name: row.get(2)?,
@@ -149,9 +167,10 @@ pub(super) fn of_stack(
     stack: StackId,
     query: &EventQuery,
 ) -> rusqlite::Result<Vec<EventRow>> {
-    let Some(number) = number(db, stack)? else { return Ok(Vec::new()) };
-    let mut sql = format!("SELECT {COLUMNS} FROM event_list WHERE stack = ?");
-    let mut values = vec![Sql::Integer(number)];
+    let stacks = stacks_asked(db, stack, query.nested_depth)?;
+    let marks = vec!["?"; stacks.len()].join(", ");
+    let mut sql = format!("SELECT {COLUMNS} FROM event_list WHERE stack IN ({marks})");
+    let mut values: Vec<Sql> = stacks.iter().map(|stack| Sql::Integer(stack.number)).collect();
     let filters = [
         ("name", &query.names),
         ("type", &query.types),
@@ -168,7 +187,7 @@ pub(super) fn of_stack(
     // Positions are in the order of time, so time needs no column of its own to sort by.
     let by_type = query.sort.first() == Some(&EventSort::ResourceType);
     let keys: &[&str] = if by_type { &["type", "position"] } else { &["position"] };
-    if let Some(position) = marker(db, stack, number, query.marker)? {
+    if let Some(position) = marker(db, &stacks, query.marker)? {
         let left = keys.join(", ");
         let right =
             if by_type { "(SELECT type FROM event_list WHERE position = ?), ?" } else { "?" };
@@ -182,17 +201,31 @@ pub(super) fn of_stack(
         values.push(Sql::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
     }
     db.prepare_cached(&sql)?
-        .query_map(params_from_iter(values), |found| row(stack, found))?
+        .query_map(params_from_iter(values), |found| row(&stacks, found))?
         .collect()
 }
 
-fn marker(
-    db: &Connection,
-    stack: StackId,
-    number: i64,
-    marker: Option<Uuid>,
-) -> rusqlite::Result<Option<i64>> {
-    let Some(position) = marker.and_then(|id| position_of(id, stack)) else { return Ok(None) };
+/// The stack, or with a depth those of its tree that list a resource.
+fn stacks_asked(db: &Connection, stack: StackId, depth: u64) -> rusqlite::Result<Vec<Of>> {
+    let sql = match depth {
+        0 => "SELECT number, id, name FROM stacks WHERE id = ?1 AND ?2 = 0",
+        _ => {
+            "SELECT number, id, name FROM stacks WHERE root = ?1 AND depth <= ?2 AND EXISTS \
+             (SELECT 1 FROM resources WHERE resources.stack = stacks.number AND role > 0)"
+        }
+    };
+    let depth = i64::try_from(depth).unwrap_or(i64::MAX);
+    db.prepare_cached(sql)?
+        .query_map(params![bytes(stack.0), depth], |row| {
+            Ok(Of { number: row.get(0)?, id: StackId(uuid(row, 1)?), name: row.get(2)? })
+        })?
+        .collect()
+}
+
+fn marker(db: &Connection, stacks: &[Of], marker: Option<Uuid>) -> rusqlite::Result<Option<i64>> {
+    let Some(id) = marker else { return Ok(None) };
+    let found = stacks.iter().find_map(|stack| Some((stack.number, position_of(id, stack.id)?)));
+    let Some((number, position)) = found else { return Ok(None) };
     db.prepare_cached("SELECT position FROM event_list WHERE position = ?1 AND stack = ?2")?
         .query_row(params![stored(position), number], |row| row.get(0))
         .optional()
@@ -205,12 +238,12 @@ pub(super) fn by_id(
     id: Uuid,
 ) -> rusqlite::Result<Option<EventRow>> {
     let Some(at) = position_of(id, stack) else { return Ok(None) };
-    db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM event_list WHERE position = ?1 AND stack = \
-         (SELECT number FROM stacks WHERE id = ?2)"
-    ))?
-    .query_row(params![stored(at), bytes(stack.0)], |found| row(stack, found))
-    .optional()
+    let stacks = stacks_asked(db, stack, 0)?;
+    let Some(of) = stacks.first() else { return Ok(None) };
+    let sql = format!("SELECT {COLUMNS} FROM event_list WHERE position = ?1 AND stack = ?2");
+    db.prepare_cached(&sql)?
+        .query_row(params![stored(at), of.number], |found| row(&stacks, found))
+        .optional()
 }
 
 #[cfg(test)]

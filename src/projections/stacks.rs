@@ -203,6 +203,17 @@ pub(super) fn by_id(db: &Connection, id: StackId) -> rusqlite::Result<Option<Sta
         .optional()
 }
 
+/// The living stacks that stand in a stack itself.
+pub(super) fn children(db: &Connection, of: &StackRow) -> rusqlite::Result<Vec<StackRow>> {
+    let root = of.within.as_ref().map_or(of.id, |within| within.root);
+    db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM stacks WHERE root = ?1 AND parent = ?2 AND deleted_at IS NULL \
+         ORDER BY number"
+    ))?
+    .query_map([bytes(root.0), bytes(of.id.0)], row)?
+    .collect()
+}
+
 /// A living stack by its name.
 pub(super) fn by_name(
     db: &Connection,

@@ -153,6 +153,11 @@ impl Views {
         })
     }
 
+    /// The living stacks that stand in a stack itself, oldest first.
+    pub async fn children(&self, stack: StackRow) -> Result<Vec<StackRow>, ViewError> {
+        self.read(move |db| stacks::children(db, &stack))
+    }
+
     /// The resources that a stack lists.
     pub async fn resources(&self, stack: StackId) -> Result<Vec<ResourceRow>, ViewError> {
         self.read(move |db| resources::of_stack(db, stack))

@@ -31,7 +31,7 @@ pub(in crate::api) async fn of_stack(
     context.require("events:index")?;
     let stack = any_stack(&state, &context, &path).await?;
     let params = Params::of(&request);
-    let events = found(&state, &stack, &params, query(&params)?).await?;
+    let events = state.views.events(stack.id, query(&params)?).await?;
     list(&Links::of(&request), &params, &stack, &events)
 }
 
@@ -52,7 +52,7 @@ pub(in crate::api) async fn of_resource(
     let stack = any_stack(&state, &context, &path).await?;
     let params = Params::of(&request);
     let query = EventQuery { names: vec![wanted.resource.clone()], ..query(&params)? };
-    let events = found(&state, &stack, &params, query).await?;
+    let events = state.views.events(stack.id, query).await?;
     if events.is_empty() {
         let message = format!("No events found for resource {}", wanted.resource);
         return Err(Fault::new("HTTPNotFound", message));
@@ -68,6 +68,7 @@ fn query(params: &Params) -> Result<EventQuery, Fault> {
         SORT_KEYS.iter().find(|(known, _)| known == wanted).map(|(_, sort)| *sort)
     });
     Ok(EventQuery {
+        nested_depth: params.number("nested_depth")?.unwrap_or(0),
         names: params.all("resource_name"),
         types: params.all("resource_type"),
         actions,
@@ -79,31 +80,15 @@ fn query(params: &Params) -> Result<EventQuery, Fault> {
     })
 }
 
-async fn found(
-    state: &ApiState,
-    stack: &StackRow,
-    params: &Params,
-    query: EventQuery,
-) -> Result<Vec<EventRow>, Fault> {
-    // As in Heat, asked with a depth a stack without resources has no events.
-    if is_nested(params)? && state.views.resources(stack.id).await?.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(state.views.events(stack.id, query).await?)
-}
-
-fn is_nested(params: &Params) -> Result<bool, Fault> {
-    Ok(params.number("nested_depth")?.is_some_and(|depth| depth > 0))
-}
-
 fn list(links: &Links, params: &Params, stack: &StackRow, events: &[EventRow]) -> Answer {
-    let href = links.stack(stack);
-    let with_root = is_nested(params)?;
+    let root = links.stack(stack);
+    let with_root = params.number("nested_depth")?.is_some_and(|depth| depth > 0);
     let views = events.iter().map(|event| {
+        let href = links.stack_by(&stack.project_id, &event.stack_name, event.stack);
         let mut view = summary(links, &href, event);
         // By this link a client knows that it need not walk the nested stacks itself.
         if with_root && let Some(links) = view["links"].as_array_mut() {
-            links.push(link(&href, "root_stack"));
+            links.push(link(&root, "root_stack"));
         }
         view
     });

@@ -38,23 +38,36 @@ pub(in crate::api) async fn list(
         let message = format!("Invalid filter parameters [{}]", unknown.join(", "));
         return Err(Fault::bad_request(message));
     }
-    params.number("nested_depth")?;
+    let depth = params.number("nested_depth")?.unwrap_or(0);
     let with_detail = params.boolean("with_detail")?.unwrap_or(false);
     let stack = any_stack(&state, &context, &path).await?;
     let filter = ResourceFilter::of(&params);
     let links = Links::of(&request);
     let mut views = Vec::new();
-    for resource in state.views.resources(stack.id).await? {
-        if !filter.takes(&resource) {
-            continue;
+    // A stack's own resources come first, then those of each stack within it.
+    let mut stacks = vec![(stack, depth)];
+    while let Some((stack, depth)) = stacks.pop() {
+        let resources = state.views.resources(stack.id).await?;
+        let children = state.views.children(stack.clone()).await?;
+        for resource in resources.iter().filter(|resource| filter.takes(resource)) {
+            let mut view = summary(&links, &stack, resource, &children);
+            if with_detail {
+                add_detail(&state, &context, &stack, resource, &[], &mut view).await;
+            }
+            views.push(view);
         }
-        let mut view = summary(&links, &stack, &resource);
-        if with_detail {
-            add_detail(&state, &context, &stack, &resource, &[], &mut view).await;
+        if depth > 0 {
+            let nested = resources.iter().rev().filter_map(|it| child_of(it, &children));
+            stacks.extend(nested.map(|child| (child.clone(), depth - 1)));
         }
-        views.push(view);
     }
     answer(&json!({ "resources": views }))
+}
+
+/// The stack that a resource stands for.
+fn child_of<'a>(resource: &ResourceRow, children: &'a [StackRow]) -> Option<&'a StackRow> {
+    let physical_id = resource.physical_id.as_deref()?;
+    children.iter().find(|child| child.id.to_string() == physical_id)
 }
 
 /// Which resources of a stack. Empty takes all.
@@ -113,7 +126,8 @@ pub(in crate::api) async fn show(
     context.require("resource:show")?;
     let stack = living_stack(&state, &context, &path).await?;
     let resource = named(&state, &stack, &wanted.resource).await?;
-    let mut view = summary(&Links::of(&request), &stack, &resource);
+    let children = state.views.children(stack.clone()).await?;
+    let mut view = summary(&Links::of(&request), &stack, &resource, &children);
     let extra = Params::of(&request).all("with_attr");
     add_detail(&state, &context, &stack, &resource, &extra, &mut view).await;
     answer(&json!({ "resource": view }))
@@ -224,9 +238,14 @@ fn resource_missing(stack: &StackRow, name: &str) -> Fault {
     Fault::new("ResourceNotFound", message)
 }
 
-fn summary(links: &Links, stack: &StackRow, resource: &ResourceRow) -> Value {
-    let stack = links.stack(stack);
-    json!({
+fn summary(
+    links: &Links,
+    stack: &StackRow,
+    resource: &ResourceRow,
+    children: &[StackRow],
+) -> Value {
+    let href = links.stack(stack);
+    let mut view = json!({
         "resource_name": resource.name,
         "logical_resource_id": resource.name,
         "physical_resource_id": resource.physical_id.as_deref().unwrap_or_default(),
@@ -236,11 +255,18 @@ fn summary(links: &Links, stack: &StackRow, resource: &ResourceRow) -> Value {
         "creation_time": time(resource.created_at),
         "updated_time": time(resource.updated_at.unwrap_or(resource.created_at)),
         "links": [
-            link(&links.resource(&stack, resource.name.as_str()), "self"),
-            link(&stack, "stack"),
+            link(&links.resource(&href, resource.name.as_str()), "self"),
+            link(&href, "stack"),
         ],
         "required_by": resource.required_by,
-    })
+    });
+    if let (Some(child), Some(of)) = (child_of(resource, children), view["links"].as_array_mut()) {
+        of.push(link(&links.stack(child), "nested"));
+    }
+    if let Some(within) = &stack.within {
+        view["parent_resource"] = within.resource.as_str().into();
+    }
+    view
 }
 
 /// The description, and the attributes as the cloud has them now.

@@ -1,11 +1,13 @@
 //! A journey's log is cut after every single append; the next engine reaches the same end, and
 //! the cloud holds exactly what the last template says.
 
+mod nested;
 mod snapshots;
 
 use std::sync::Arc;
 
-use hearth::model::Action;
+use hearth::model::{Action, StackId, Status};
+use hearth::projections::{ResourceRow, StackQuery};
 use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
@@ -109,6 +111,19 @@ async fn reached(
     }
 }
 
+/// The resources of a stack and of those within it.
+async fn listed(world: &World, root: StackId) -> Vec<ResourceRow> {
+    let query = StackQuery { nested: true, ..StackQuery::default() };
+    let mut listed = world.views.resources(root).await.unwrap();
+    for stack in world.views.stacks(query).await.unwrap() {
+        if stack.within.is_some_and(|within| within.root == root) {
+            assert_ne!(stack.status, Status::InProgress, "{} is left at work", stack.name);
+            listed.extend(world.views.resources(stack.id).await.unwrap());
+        }
+    }
+    listed
+}
+
 /// A new engine on what is left: the stack settles by itself, and the cloud is as it says.
 async fn heal(ground: &Ground, empty: &Value, appends: i64) {
     let world = ground.start().await;
@@ -117,8 +132,9 @@ async fn heal(ground: &Ground, empty: &Value, appends: i64) {
         return;
     };
     let end = world.at_rest(stack.id).await;
-    assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}");
-    let listed = world.views.resources(stack.id).await.unwrap();
+    let reason = world.reason(stack.id).await;
+    assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}: {reason}");
+    let listed = listed(&world, stack.id).await;
     let made = |kind: &str| {
         listed.iter().filter(|row| row.type_name == format!("OS::Neutron::{kind}")).count() as u64
     };

@@ -26,7 +26,8 @@ pub(in crate::api) async fn template(
     context.require("stacks:template")?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
-    answer(&source.get("template").cloned().unwrap_or_else(|| json!({})))
+    // What a group makes for its members may hold a secret of theirs.
+    answer(&source.get("template").map_or_else(|| json!({}), Vault::masked))
 }
 
 pub(in crate::api) async fn environment(
