@@ -10,6 +10,7 @@ use actix::{ActorFutureExt, WrapFuture};
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::BoxFuture;
+use serde_json::Value;
 use tracing::error;
 
 use super::asks::Standing;
@@ -234,6 +235,26 @@ impl Handler<HeardBy> for Shell<Stack> {
 
     fn handle(&mut self, by: HeardBy, _ctx: &mut Context<Self>) -> Self::Result {
         MessageResult(self.machine.heard_by(&by.0, &Stack::knowledge(&self.services)))
+    }
+}
+
+/// Asks for the actor of the resource that a reference is of: what `get_resource` gives for it.
+#[derive(Message)]
+#[rtype(result = "Option<Addr<Shell<Resource>>>")]
+pub struct ResourceReferred(pub String);
+
+impl Handler<ResourceReferred> for Shell<Stack> {
+    type Result = Option<Addr<Shell<Resource>>>;
+
+    fn handle(&mut self, referred: ResourceReferred, ctx: &mut Context<Self>) -> Self::Result {
+        let incarnations = self.machine.incarnations();
+        let reports = self.machine.reports();
+        let is_meant = |id: &ResourceId| {
+            let reference = reports.get(id).and_then(|report| report.reference.as_ref());
+            reference.and_then(Value::as_str) == Some(referred.0.as_str())
+        };
+        let (name, id) = incarnations.into_iter().find(|(_, id)| is_meant(id))?;
+        Some(child(self, id, &name, ctx).clone())
     }
 }
 

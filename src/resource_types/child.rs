@@ -2,8 +2,9 @@
 //! them share. Which definition the child should have now, and by which steps it gets there, is
 //! all that a type decides; `actors/nested` carries it out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -29,6 +30,18 @@ pub trait Nested: Send + Sync + 'static {
             Value::Null => Ok(Some(ChildStep::last(self.wanted(ask)?))),
             _ => Ok(None),
         }
+    }
+
+    /// What is settled before the first step, where later ones build on it: from then on it is
+    /// what the first step has for its memory.
+    fn plan(&self, _ask: &ChildAsk<'_>) -> Option<ChildPlan> {
+        None
+    }
+
+    /// What `get_resource` gives for another resource of the stack whose definition the child's is
+    /// made with, if there is one.
+    fn uses(&self, _subject: &Subject) -> Option<String> {
+        None
     }
 
     /// How a change of the type's own properties is carried out, where the schema does not say it.
@@ -61,9 +74,29 @@ pub struct ChildAsk<'a> {
     pub definition: &'a StackDefinition,
     /// The child as it is; `None` before it exists.
     pub child: Option<&'a ChildSeen>,
+    /// The resource that the type uses.
+    pub used: Option<&'a ResourceUsed>,
+    /// How long an action of the stack may take.
+    pub timeout: Duration,
     pub now: DateTime<Utc>,
     /// Randomness, for names. A step that is taken twice is carried out once.
     pub chance: &'a dyn Fn(&mut [u8]),
+}
+
+/// Another resource of the stack, as a type uses it.
+#[derive(Clone, Debug, Default)]
+pub struct ResourceUsed {
+    pub properties: JsonMap,
+    pub metadata: JsonMap,
+    pub data: BTreeMap<String, Value>,
+}
+
+/// What is settled before the first step.
+#[derive(Clone, Debug, Default)]
+pub struct ChildPlan {
+    pub memory: Value,
+    /// Resource data to be remembered with it; null removes.
+    pub data: BTreeMap<String, Value>,
 }
 
 /// The definition that a child should have; files and environment are its parent's.
@@ -83,14 +116,12 @@ pub struct ChildStep {
     pub memory: Value,
     /// The pause between this step and the one after it, in seconds.
     pub pause_secs: f64,
-    /// Resource data to be remembered with it; null removes.
-    pub data: std::collections::BTreeMap<String, Value>,
 }
 
 impl ChildStep {
     /// A step that is the last.
     pub fn last(wanted: ChildWanted) -> Self {
-        Self { wanted, memory: Value::Null, pause_secs: 0.0, data: Default::default() }
+        Self { wanted, memory: Value::Null, pause_secs: 0.0 }
     }
 }
 
@@ -115,6 +146,7 @@ pub struct MemberSeen {
     pub physical_id: Option<String>,
     /// What `get_resource` gives.
     pub reference: Value,
+    pub created_at: DateTime<Utc>,
     /// When it came to stand as it does.
     pub changed_at: DateTime<Utc>,
 }

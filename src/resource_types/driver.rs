@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::child::Nested;
+use super::groups::Adjustment;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{
@@ -271,6 +272,12 @@ pub trait Driver: Send + Sync + 'static {
     /// Whether the type waits for signals to other resources, and so is told of them.
     fn hears(&self) -> bool {
         false
+    }
+
+    /// The change of a group's size that a signal asks for, where it asks for one: the engine makes
+    /// it.
+    fn adjustment(&self, _subject: &Subject) -> Option<Adjustment> {
+        None
     }
 
     /// Makes the calls that a signal asks for; safe to repeat by a process that was started after

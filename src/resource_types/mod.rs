@@ -27,6 +27,7 @@ pub use driver::{
     Attempt, Beat, Driver, DriverError, Heard, Learned, LocalOutcome, Said, SignalOutcome,
     Signaled, Signals, Subject, UpdateKind, Work,
 };
+pub use groups::{Adjustment, CapacityKind};
 pub use reading::Problem;
 pub use registry::{PluginChecks, Registry, RegistryError};
 pub use show::{TemplateKind, TypeFilter};

@@ -293,6 +293,10 @@ impl TypeLookup for Registry {
                 .is_some_and(|it| it.any_attribute || it.attributes.contains_key(attribute))
     }
 
+    fn reads_paths(&self, type_name: &str) -> bool {
+        self.schema(type_name).is_some_and(|schema| schema.attribute_paths)
+    }
+
     fn type_names(&self) -> Vec<String> {
         self.types.keys().cloned().collect()
     }

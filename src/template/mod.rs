@@ -1,6 +1,7 @@
 //! Reading templates: HOT and CloudFormation documents, parameters, environments, conditions, functions, outputs.
 //! Pure: it asks no cloud, and knows of resource types only what `TypeLookup` tells.
 
+mod attribute_path;
 mod budget;
 mod conditions;
 pub mod constraints;
@@ -38,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName};
+pub use attribute_path::{attribute_key, attribute_parts};
 pub use convert::{Obstacle, cfn_to_hot, json_to_yaml};
 pub use definition::{
     AllGiven, ChildPlace, Given, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition,
@@ -48,6 +50,7 @@ pub use document::{FileNamed, TEMPLATE_SIZE_MAX_BYTES, files_named, yaml_text};
 pub use environment::mappings::{Mappings, MappingsError};
 pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub(crate) use error::{Outcome, TemplateError};
+pub(crate) use functions::select;
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
 pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
 pub use request::Request;
@@ -139,6 +142,12 @@ pub trait TypeLookup: Send + Sync {
     /// What users of a type, a property or an attribute should know.
     fn advice(&self, _type_name: &str, _member: Member<'_>) -> Advice {
         Advice::default()
+    }
+
+    /// Whether an attribute of the type has different things to show at different paths, so that
+    /// what is read of it is an `attribute_key`.
+    fn reads_paths(&self, _type_name: &str) -> bool {
+        false
     }
 
     /// Whether the type has an attribute of this name.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use serde_json::json;
 
+use super::used::used;
 use super::{See, child_of, command_of, end_of, make, meta, tell};
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
@@ -16,7 +17,7 @@ use crate::events::resource::Step;
 use crate::events::stack::Owner;
 use crate::model::{Action, Refusal, StackId, Status};
 use crate::openstack::Session;
-use crate::resource_types::child::{ChildAsk, ChildStep, Nested};
+use crate::resource_types::child::{ChildAsk, ChildPlan, ChildStep, Nested};
 use crate::resource_types::{Beat, Driver, DriverError, Learned, Subject, Work};
 
 /// The pause before an engine that is about to stop is asked again.
@@ -76,22 +77,35 @@ impl Beating<'_> {
         let seen = self.services.ask_of(self.child(), || See).await;
         let Some(seen) = seen else { return Ok(silent()) };
         let subject = self.filled();
+        let used = used(self.services, self.nested, &subject).await?;
+        let mut nesting = self.nesting.clone();
+        nesting.secrets.extend(used.iter().flat_map(|used| used.secrets.iter().cloned()));
         let ask = ChildAsk {
             work: self.work,
             subject: &subject,
             definition: &known.definition,
             child: seen.as_ref().map(|seen| &seen.child),
+            used: used.as_ref().map(|used| &used.resource),
+            timeout: parent.timeout(self.services),
             now: self.services.clock.now(),
             chance: &|bytes| self.services.clock.fill(bytes),
         };
+        if self.step.state.is_null()
+            && let Some(ChildPlan { memory, data }) = self.nested.plan(&ask)
+        {
+            let state = json!({ "memory": memory });
+            return Ok(Beat::Next {
+                learned: Learned { data, ..Learned::default() },
+                next: Step { state, ..self.step.clone() },
+            });
+        }
         let next = self.nested.next(&ask, &self.step.state["memory"])?;
-        let Some(ChildStep { wanted, memory, pause_secs, data }) = next else {
+        let Some(ChildStep { wanted, memory, pause_secs }) = next else {
             return Ok(Beat::Done { learned: Learned::default() });
         };
         let parent_of = &known.definition;
-        let definition =
-            make::define(self.services, parent_of, self.subject, self.nesting, &wanted)
-                .map_err(refused)?;
+        let definition = make::define(self.services, parent_of, self.subject, &nesting, &wanted)
+            .map_err(refused)?;
         let depth = definition.depth();
         let timeout = wanted.timeout_mins.or(parent.revision.timeout_mins);
         let (services, session, user) = (self.services, self.session, self.user_id);
@@ -126,7 +140,7 @@ impl Beating<'_> {
                 });
                 let physical_id = Some(self.child().to_string());
                 Ok(Beat::Next {
-                    learned: Learned { physical_id, data },
+                    learned: Learned { physical_id, ..Learned::default() },
                     next: Step { name: "settle".to_owned(), state, ..Step::default() },
                 })
             }

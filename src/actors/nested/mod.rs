@@ -8,8 +8,10 @@
 mod beats;
 mod make;
 mod see;
+mod used;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 use futures::channel::oneshot;
@@ -120,6 +122,16 @@ pub(super) struct Parent {
     revision: RevisionAccepted,
     identity: super::resource::StackIdentity,
     owner: Option<Owner>,
+}
+
+impl Parent {
+    /// How long an action of the stack may take.
+    fn timeout(&self, services: &Services) -> Duration {
+        match self.revision.timeout_mins {
+            Some(minutes) => Duration::from_secs(u64::from(minutes) * 60),
+            None => services.limits.stack_action_timeout,
+        }
+    }
 }
 
 impl Handler<AskParent> for Shell<Stack> {

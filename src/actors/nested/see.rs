@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::used::used;
 use super::{See, Seen, child_of, make};
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
@@ -37,19 +38,22 @@ async fn is_same(
     nesting: &Nesting,
     seen: &Seen,
 ) -> Result<bool, DriverError> {
-    let (parent, _) = make::parent(services, subject, nesting).await?;
+    let (known, parent) = make::parent(services, subject, nesting).await?;
     let properties = driver.properties(&subject.properties);
     let filled = Subject { properties, ..subject.clone() };
+    let used = used(services, nested, &filled).await?;
     let ask = ChildAsk {
         work: &Work::Update { before: JsonMap::new(), changed: Default::default() },
         subject: &filled,
-        definition: &parent.definition,
+        definition: &known.definition,
         child: Some(&seen.child),
+        used: used.as_ref().map(|used| &used.resource),
+        timeout: parent.timeout(services),
         now: services.clock.now(),
         chance: &|bytes| services.clock.fill(bytes),
     };
     let wanted = nested.wanted(&ask)?;
-    let definition = make::define(services, &parent.definition, subject, nesting, &wanted)
+    let definition = make::define(services, &known.definition, subject, nesting, &wanted)
         .map_err(|refusal| DriverError::fatal(refusal.class, refusal.message))?;
     let known = seen.known.as_ref();
     Ok(known.is_some_and(|known| known.definition.is_same_as(&definition)))

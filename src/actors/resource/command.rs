@@ -161,6 +161,7 @@ pub struct Report {
     pub reference: Option<Value>,
     /// As observed; leaves that hold a secret are sealed.
     pub attributes: JsonMap,
+    pub created_at: DateTime<Utc>,
     pub changed_at: DateTime<Utc>,
     /// The signals that it has got, where others may wait for them; sealed where secret.
     pub signals: Option<Signals>,

@@ -83,6 +83,8 @@ pub struct Resource {
     pub outcome: Option<(TraversalId, Outcome)>,
     /// Whether somebody said that it is not well, and nothing was done about it since.
     pub marked: bool,
+    /// When its first action began.
+    pub created_at: DateTime<Utc>,
     pub changed_at: DateTime<Utc>,
     /// What signals have added to the metadata.
     pub signals: JsonMap,
@@ -246,6 +248,7 @@ impl Resource {
             physical_id: self.physical_id.clone(),
             reference,
             attributes: self.attributes.clone(),
+            created_at: self.created_at,
             changed_at: self.changed_at,
             signals,
             owes_signal: !self.signals_open.is_empty(),
@@ -269,7 +272,7 @@ impl Resource {
     }
 
     /// The texts that are sealed in what the resource is made of.
-    pub(super) fn secrets(
+    pub(in crate::actors) fn secrets(
         &self,
         definition: &Definition,
         knowledge: &Knowledge,
@@ -322,6 +325,9 @@ impl Aggregate for Resource {
                     name: started.stack_name.clone(),
                     project_id: started.project_id.clone(),
                 });
+                if self.action == Action::Init {
+                    self.created_at = at;
+                }
                 self.name = started.name.clone();
                 self.type_name = started.type_name.clone();
                 self.user_id = started.user_id.clone();

@@ -41,6 +41,7 @@ impl Stack {
                 status: report.status,
                 physical_id: report.physical_id.clone(),
                 reference: report.reference.as_ref().map_or(Value::Null, |it| values.open(it)),
+                created_at: report.created_at,
                 changed_at: report.changed_at,
             });
         }

@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::state::{Knowledge, Stack};
 use crate::events::vault::Vault;
 use crate::model::{Refusal, ResourceName, Secret};
-use crate::template::{ALL_ATTRIBUTES, ResourceValues, StackDefinition};
+use crate::template::{
+    ALL_ATTRIBUTES, ResourceValues, StackDefinition, TypeLookup, attribute_key, select,
+};
 
 /// Looks values up in the reports of a stack's incarnations, and notes every secret it opens.
 pub(super) struct Values<'a> {
@@ -87,6 +89,23 @@ impl ResourceValues for Values<'_> {
         }
         let value = report.attributes.get(attribute);
         Ok(value.map(|value| self.open(value)).filter(|value| !value.is_null()))
+    }
+
+    fn attribute_at(
+        &self,
+        name: &ResourceName,
+        attribute: &str,
+        path: &[Value],
+    ) -> Result<Option<Value>, Refusal> {
+        let known = self.stack.known();
+        let declared = known.and_then(|known| known.definition.resources().get(name));
+        let reads_paths =
+            declared.is_some_and(|it| self.knowledge.registry.reads_paths(&it.type_name));
+        if reads_paths {
+            return self.attribute(name, &attribute_key(attribute, path));
+        }
+        let value = self.attribute(name, attribute)?;
+        Ok(value.and_then(|value| select(&value, path)))
     }
 }
 

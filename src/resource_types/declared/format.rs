@@ -45,6 +45,9 @@ pub struct Declaration {
     /// Any name may be asked for as an attribute: what there is shows when the resource is made.
     #[serde(default)]
     pub any_attribute: bool,
+    /// Attributes have different things to show at different paths.
+    #[serde(default)]
+    pub attribute_paths: bool,
     /// Older names of properties, and names that stand for ids.
     #[serde(default)]
     pub translation: Vec<Translation>,

@@ -1,6 +1,7 @@
 //! The types that come with Hearth: one YAML file each, and a driver of its own where a type does
 //! something that no call describes.
 
+mod aws;
 mod cinder;
 mod glance;
 pub(super) mod heat;
@@ -11,8 +12,10 @@ mod swift;
 
 use std::sync::Arc;
 
+use super::child::Nesting;
 use super::declared::{Declared, Plain, Special};
 use super::driver::Driver;
+use super::groups::{ResourceChain, ResourceGroup, Scaling, ScalingGroup};
 
 /// A type file, embedded, and what runs it.
 pub(super) struct BuiltIn {
@@ -33,13 +36,16 @@ pub(super) enum Runs {
 }
 
 macro_rules! built_in {
-    ($($file:literal $(+ $special:path)? $(=> $driver:path)?),* $(,)?) => {
+    ($($file:literal $(+ $special:path)? $(=> $driver:path)? $(> $nested:expr)?),* $(,)?) => {
         &[$(BuiltIn {
             file: $file,
             yaml: include_str!($file),
-            runs: built_in!(@ $($special)? $(=> $driver)?),
+            runs: built_in!(@ $($special)? $(=> $driver)? $(> $nested)?),
             is_made: true,
         }),*]
+    };
+    (@ > $nested:expr) => {
+        Runs::Own(|declared| Arc::new(Nesting { declared: Some(declared), nested: $nested }))
     };
     (@) => { Runs::Declared(|| Arc::new(Plain)) };
     (@ $special:path) => { Runs::Declared(|| Arc::new($special)) };
@@ -53,10 +59,19 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static BuiltIn> {
 
 /// Those that can be made.
 const MADE: &[BuiltIn] = built_in![
+    "aws/auto_scaling_auto_scaling_group.yaml" > ScalingGroup(Scaling::Aws),
+    "aws/auto_scaling_launch_configuration.yaml"
+        => aws::launch_configuration::LaunchConfiguration,
+    "aws/auto_scaling_scaling_policy.yaml" => heat::scaling_policy::ScalingPolicy,
+    "heat/auto_scaling_group.yaml" > ScalingGroup(Scaling::Heat),
     "heat/delay.yaml" => heat::delay::Delay,
     "heat/ha_restarter.yaml" => heat::none::Nothing,
+    "heat/instance_group.yaml" > ScalingGroup(Scaling::Instances),
     "heat/none.yaml" => heat::none::Nothing,
     "heat/random_string.yaml" => heat::random_string::RandomString,
+    "heat/resource_chain.yaml" > ResourceChain,
+    "heat/resource_group.yaml" > ResourceGroup,
+    "heat/scaling_policy.yaml" => heat::scaling_policy::ScalingPolicy,
     "heat/test_resource.yaml" => heat::test_resource::TestResource,
     "heat/update_wait_condition_handle.yaml" => heat::wait_handle::renewed,
     "heat/wait_condition.yaml" => heat::wait_condition::WaitCondition,

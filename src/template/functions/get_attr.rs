@@ -11,7 +11,7 @@ use crate::template::environment::registry::is_template;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
 use crate::template::value::Datum;
-use crate::template::{ALL_ATTRIBUTES, python, walk};
+use crate::template::{ALL_ATTRIBUTES, attribute_key, python, walk};
 
 #[derive(Debug)]
 struct GetAttr(Call);
@@ -87,6 +87,11 @@ impl GetAttr {
         };
         Ok(Some(python::text_of(&walk::resolve(attribute, scope)?)))
     }
+
+    fn path(&self, scope: &Scope<'_>) -> Outcome<Vec<Value>> {
+        let path = self.parts().2.iter();
+        path.map(|component| Ok(walk::resolve(component, scope)?.to_json())).collect()
+    }
 }
 
 impl Function for GetAttr {
@@ -116,10 +121,7 @@ impl Function for GetAttr {
             return Err(TemplateError::reference(&resource, "unknown"));
         }
         let attribute = self.attribute(scope)?;
-        let mut path = Vec::new();
-        for component in self.parts().2 {
-            path.push(walk::resolve(component, scope)?.to_json());
-        }
+        let path = self.path(scope)?;
         let resource = ResourceName(resource);
         let attribute = attribute.as_deref().unwrap_or(ALL_ATTRIBUTES);
         let value = scope.values.attribute_at(&resource, attribute, &path).map_err(|refusal| {
@@ -129,8 +131,13 @@ impl Function for GetAttr {
     }
 
     fn reads(&self, scope: &Scope<'_>) -> Outcome<Option<Read>> {
-        let attribute = self.attribute(scope)?.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
-        Ok(Some(Read { resource: self.resource(scope)?, attribute: Some(attribute) }))
+        let mut attribute = self.attribute(scope)?.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
+        let resource = self.resource(scope)?;
+        let type_name = scope.resources.get(&resource);
+        if type_name.is_some_and(|type_name| scope.types.reads_paths(type_name)) {
+            attribute = attribute_key(&attribute, &self.path(scope)?);
+        }
+        Ok(Some(Read { resource, attribute: Some(attribute) }))
     }
 }
 

@@ -3,6 +3,7 @@
 mod acts;
 mod create;
 mod delete;
+mod groups;
 mod meeting;
 mod nested;
 mod rollback;

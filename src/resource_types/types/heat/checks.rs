@@ -10,13 +10,12 @@ use super::value;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::declared::Declaration;
 use crate::resource_types::early::Looked;
+use crate::resource_types::groups;
 use crate::resource_types::schema::{Properties, PropertySchema};
 use crate::template::{AllGiven, Given, Outcome, TemplateError};
 
 /// Heat's `stack_action_timeout`.
 const STACK_TIMEOUT_SECS: f64 = 3600.0;
-/// The longest pause between batches.
-const PAUSE_MAX_SECS: u64 = 3600;
 
 /// The schema that properties are read by, where it depends on them.
 pub(in crate::resource_types) fn schema<'a>(
@@ -39,13 +38,11 @@ pub(in crate::resource_types) fn check(type_name: &str, looked: &Looked<'_>) -> 
     match type_name {
         "OS::Heat::AccessPolicy" => access_policy(looked),
         "OS::Heat::Delay" => delay(looked),
-        "OS::Heat::InstanceGroup" => instance_group(looked),
-        "OS::Heat::ScalingPolicy" => scaling_policy(looked.properties),
         "OS::Heat::SoftwareComponent" => software_component(looked),
         "OS::Heat::SoftwareDeployment" | "OS::Heat::StructuredDeployment" => {
             software_deployment(looked)
         }
-        _ => Ok(()),
+        _ => groups::check(type_name, looked),
     }
 }
 
@@ -68,19 +65,6 @@ fn delay(looked: &Looked<'_>) -> Outcome<()> {
         return Err(TemplateError::validation(format!(
             "OS::Heat::Delay maximum delay {longest}s exceeds stack timeout."
         )));
-    }
-    Ok(())
-}
-
-fn scaling_policy(properties: &JsonMap) -> Outcome<()> {
-    let is_percentage =
-        properties.get("adjustment_type").is_some_and(|kind| kind == "percent_change_in_capacity");
-    if !is_percentage && properties.contains_key("min_adjustment_step") {
-        return Err(TemplateError::new(
-            "ResourcePropertyValueDependency",
-            "min_adjustment_step property should only be specified for adjustment_type with value \
-             percent_change_in_capacity.",
-        ));
     }
     Ok(())
 }
@@ -124,56 +108,6 @@ fn software_deployment(looked: &Looked<'_>) -> Outcome<()> {
         )));
     }
     Ok(())
-}
-
-fn instance_group(looked: &Looked<'_>) -> Outcome<()> {
-    let refused = |message: String| Err(looked.fallen("ValueError", message));
-    if let Some(reference) =
-        looked.properties.get("LaunchConfigurationName").and_then(Value::as_str)
-        && !reference.is_empty()
-    {
-        let configuration = ResourceName::from(reference);
-        if !looked.definition.resources().contains_key(&configuration) {
-            return refused(format!(
-                "LaunchConfigurationName ({reference}) reference can not be found."
-            ));
-        }
-        let declared = looked.definition.resources().get(looked.name);
-        if !declared.is_some_and(|declared| declared.requires.contains(&configuration)) {
-            return refused(format!(
-                "LaunchConfigurationName ({reference}) requires a reference to the configuration \
-                 not just the name of the resource."
-            ));
-        }
-    }
-    let policy = looked.update_policy.get("RollingUpdate");
-    let Some(pause) = policy.and_then(|policy| policy.get("PauseTime")).and_then(Value::as_str)
-    else {
-        return Ok(());
-    };
-    match duration(pause) {
-        None => {
-            refused("Only ISO 8601 duration format of the form PT#H#M#S is supported.".to_owned())
-        }
-        Some(seconds) if seconds > PAUSE_MAX_SECS => {
-            refused("Maximum PauseTime is 1 hour.".to_owned())
-        }
-        Some(_) => Ok(()),
-    }
-}
-
-/// The seconds of `PT#H#M#S`.
-fn duration(text: &str) -> Option<u64> {
-    let mut rest = text.strip_prefix("PT")?;
-    let mut seconds = 0_u64;
-    for (unit, length) in [('H', 3600), ('M', 60), ('S', 1)] {
-        if let Some((number, after)) = rest.split_once(unit) {
-            let number: u64 = number.parse().ok()?;
-            seconds = seconds.checked_add(number.checked_mul(length)?)?;
-            rest = after;
-        }
-    }
-    rest.is_empty().then_some(seconds)
 }
 
 fn list<'a>(properties: &'a JsonMap, name: &str) -> &'a [Value] {

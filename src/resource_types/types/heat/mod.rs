@@ -4,6 +4,7 @@ mod checks;
 pub(super) mod delay;
 pub(super) mod none;
 pub(super) mod random_string;
+pub(super) mod scaling_policy;
 pub(super) mod template_resource;
 pub(super) mod test_resource;
 pub(super) mod value;

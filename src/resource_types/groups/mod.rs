@@ -1,0 +1,20 @@
+//! Groups: resources whose members are the resources of a stack that the group makes of its
+//! properties. Here is decided who the members are, and in which batches they change; the stack
+//! itself is carried out as any nested stack.
+
+mod batches;
+mod capacity;
+mod chain;
+mod checks;
+mod members;
+mod nested;
+mod outputs;
+mod resource_group;
+mod scaling_group;
+mod standing;
+mod validate;
+
+pub use capacity::{Adjustment, Kind as CapacityKind};
+pub(super) use checks::check;
+pub(super) use nested::{ResourceChain, ResourceGroup, ScalingGroup};
+pub(super) use scaling_group::{FROM_INSTANCE, Scaling};

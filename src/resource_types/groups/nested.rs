@@ -1,0 +1,318 @@
+//! Groups as types whose work is a child stack: which definition their members' stack has next.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::batches::{Batch, Pace};
+use super::outputs::Read;
+use super::resource_group::REMOVED;
+use super::scaling_group::{Scaling, instance};
+use super::standing::{Group, MemberStack, Standing};
+use super::{chain, resource_group};
+use crate::model::{JsonMap, Status};
+use crate::resource_types::child::{
+    ChildAsk, ChildPlan, ChildSeen, ChildStep, ChildWanted, MemberSeen, Nested,
+};
+use crate::resource_types::driver::{DriverError, Subject, Work};
+use crate::template::NestedTemplate;
+
+/// OS::Heat::ResourceGroup.
+pub(crate) struct ResourceGroup;
+
+/// OS::Heat::ResourceChain.
+pub(crate) struct ResourceChain;
+
+/// One of the groups that grow and shrink.
+pub(crate) struct ScalingGroup(pub(crate) Scaling);
+
+/// A definition on the way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    /// No member yet.
+    Empty,
+    /// All members as they should be in the end.
+    Whole,
+    Batch(Batch),
+}
+
+/// Where a group stands on its way.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Way {
+    /// How many members there were at its start.
+    from: usize,
+    /// How many stages are behind it.
+    at: usize,
+}
+
+impl Way {
+    fn of(memory: &Value) -> Way {
+        serde_json::from_value(memory.clone()).unwrap_or_default()
+    }
+}
+
+/// The stages of an action, and the pause between them.
+struct Stages {
+    stages: Vec<Stage>,
+    pause_secs: f64,
+}
+
+impl Stages {
+    fn at_once() -> Self {
+        Self { stages: vec![Stage::Whole], pause_secs: 0.0 }
+    }
+
+    fn in_batches(batches: Vec<Batch>, pace: Pace) -> Self {
+        let stages = batches.into_iter().map(Stage::Batch).collect();
+        Self { stages, pause_secs: pace.pause_secs }
+    }
+
+    /// The minutes that are left for the work of a stage when all pauses are taken off; none where
+    /// there are no pauses.
+    fn minutes_left(&self, timeout: Duration) -> Result<Option<u32>, DriverError> {
+        let batches = self.stages.iter().filter(|stage| matches!(stage, Stage::Batch(_))).count();
+        let pauses = self.pause_secs * batches.saturating_sub(1) as f64;
+        if pauses >= timeout.as_secs_f64() {
+            let text = "The current update policy will result in stack update timeout.";
+            return Err(DriverError::fatal("ValueError", text));
+        }
+        let left = (timeout.as_secs_f64() - pauses) / 60.0;
+        Ok((pauses > 0.0).then_some(left.ceil() as u32))
+    }
+
+    /// The stage that is next, and what is to be remembered for the one after it.
+    fn next(&self, way: Way) -> Option<(Stage, Value, f64)> {
+        let stage = *self.stages.get(way.at)?;
+        let is_last = way.at + 1 == self.stages.len();
+        let memory = match is_last {
+            true => Value::Null,
+            false => json!(Way { at: way.at + 1, ..way }),
+        };
+        // Before the first batch there is nothing to wait for.
+        let rests = matches!(stage, Stage::Batch(_)) && !is_last;
+        Some((stage, memory, if rests { self.pause_secs } else { 0.0 }))
+    }
+}
+
+/// A group as its rules see it.
+fn with_group<T>(
+    subject: &Subject,
+    child: Option<&ChildSeen>,
+    then: impl FnOnce(&Group<'_>) -> T,
+) -> T {
+    let stack = child.map(member_stack);
+    let reads: Vec<Read> = subject.reads.iter().map(|key| Read::of(key)).collect();
+    then(&Group {
+        name: subject.name.as_ref().map_or("", |name| name.as_str()),
+        properties: &subject.properties,
+        update_policy: &subject.update_policy,
+        data: &subject.data,
+        reads: &reads,
+        stack: stack.as_ref(),
+    })
+}
+
+fn member_stack(child: &ChildSeen) -> MemberStack {
+    let standing = |member: &MemberSeen| Standing {
+        name: member.name.to_string(),
+        failed: member.status == Status::Failed,
+        created_at: member.created_at,
+        reference: Some(member.reference.clone()),
+    };
+    MemberStack::new(child.template.clone(), child.members.iter().map(standing).collect())
+}
+
+fn made(template: Value) -> ChildWanted {
+    ChildWanted {
+        template: NestedTemplate::Made(template),
+        parameters: JsonMap::new(),
+        timeout_mins: None,
+    }
+}
+
+/// The step to the next stage; `None` behind the last.
+fn step(
+    stages: &Stages,
+    way: Way,
+    timeout: Duration,
+    template: impl FnOnce(Stage) -> Value,
+) -> Result<Option<ChildStep>, DriverError> {
+    let timeout_mins = stages.minutes_left(timeout)?;
+    Ok(stages.next(way).map(|(stage, memory, pause_secs)| {
+        let wanted = ChildWanted { timeout_mins, ..made(template(stage)) };
+        ChildStep { wanted, memory, pause_secs }
+    }))
+}
+
+/// Whether an update gives the members a new definition.
+fn redefines(work: &Work, property: &str) -> bool {
+    matches!(work, Work::Update { changed, .. } if changed.contains(property))
+}
+
+impl ResourceGroup {
+    fn stages(group: &Group<'_>, work: &Work, way: Way) -> Stages {
+        let batches = match work {
+            Work::Create => resource_group::creation(group),
+            _ if redefines(work, "resource_def") => resource_group::rolling(group, way.from),
+            Work::Update { .. } | Work::Delete | Work::Act(_) => None,
+        };
+        let Some((batches, pace)) = batches else { return Stages::at_once() };
+        let mut stages = Stages::in_batches(batches, pace);
+        if *work == Work::Create {
+            stages.stages.insert(0, Stage::Empty);
+        }
+        stages
+    }
+
+    fn template(group: &Group<'_>, stage: Stage) -> Value {
+        let removed = resource_group::kept_removed(group);
+        let size = match stage {
+            Stage::Empty => 0,
+            Stage::Whole => resource_group::size(group),
+            Stage::Batch(batch) => return resource_group::batch(group, &removed, batch),
+        };
+        resource_group::whole(group, &resource_group::names(&removed, size), false)
+    }
+}
+
+impl Nested for ResourceGroup {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+        Ok(with_group(ask.subject, ask.child, |group| {
+            let names =
+                resource_group::names(&resource_group::removed(group), resource_group::size(group));
+            made(resource_group::whole(group, &names, false))
+        }))
+    }
+
+    fn plan(&self, ask: &ChildAsk<'_>) -> Option<ChildPlan> {
+        with_group(ask.subject, ask.child, |group| {
+            let removed = resource_group::removed(group);
+            let changes = removed != resource_group::kept_removed(group);
+            if !changes && !redefines(ask.work, "resource_def") {
+                return None;
+            }
+            let way = Way { from: resource_group::present(group, &removed), at: 0 };
+            let text = resource_group::removed_text(&removed);
+            let data = changes.then(|| (REMOVED.to_owned(), text.into()));
+            Some(ChildPlan { memory: json!(way), data: data.into_iter().collect() })
+        })
+    }
+
+    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
+        let way = Way::of(memory);
+        with_group(ask.subject, ask.child, |group| {
+            let stages = Self::stages(group, ask.work, way);
+            step(&stages, way, ask.timeout, |stage| Self::template(group, stage))
+        })
+    }
+
+    fn attribute(&self, subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
+        with_group(subject, Some(child), |group| {
+            resource_group::attribute(group, &Read::of(name), &child.outputs)
+        })
+    }
+
+    fn attribute_names(&self, _child: &ChildSeen) -> Vec<String> {
+        ["refs", "refs_map", "attributes", "removed_rsrc_list"].map(str::to_owned).into()
+    }
+}
+
+impl Nested for ResourceChain {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+        Ok(with_group(ask.subject, ask.child, |group| made(chain::template(group))))
+    }
+
+    fn attribute(&self, subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
+        with_group(subject, Some(child), |_| chain::attribute(&Read::of(name), &child.outputs))
+    }
+
+    fn attribute_names(&self, _child: &ChildSeen) -> Vec<String> {
+        ["refs", "attributes"].map(str::to_owned).into()
+    }
+}
+
+impl ScalingGroup {
+    fn stages(&self, group: &Group<'_>, work: &Work, way: Way) -> Stages {
+        let rolling = match redefines(work, self.0.definition_property()) {
+            true => self.0.rolling(group, way.from),
+            false => None,
+        };
+        let Some((batches, pace)) = rolling else { return Stages::at_once() };
+        let mut stages = Stages::in_batches(batches, pace);
+        // The size comes last.
+        stages.stages.push(Stage::Whole);
+        stages
+    }
+
+    fn definition(&self, ask: &ChildAsk<'_>, group: &Group<'_>) -> Value {
+        match self.0 {
+            Scaling::Heat => group.properties.get("resource").cloned().unwrap_or_default(),
+            Scaling::Instances | Scaling::Aws => {
+                let used = ask.used.cloned().unwrap_or_default();
+                let reference = ask.subject.physical_id.as_deref().unwrap_or(group.name);
+                instance(group, self.0, &used, reference)
+            }
+        }
+    }
+
+    fn template(&self, ask: &ChildAsk<'_>, group: &Group<'_>, stage: Stage) -> Value {
+        let batch = match stage {
+            Stage::Empty => Batch { capacity: 0, changes: 0 },
+            Stage::Batch(batch) => batch,
+            Stage::Whole => {
+                let capacity = match group.stack {
+                    None => self.0.first_size(group),
+                    Some(_) => self.0.updated_size(group),
+                };
+                Batch { capacity, changes: 0 }
+            }
+        };
+        self.0.template(group, &self.definition(ask, group), batch, ask.chance)
+    }
+}
+
+impl Nested for ScalingGroup {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+        Ok(with_group(ask.subject, ask.child, |group| {
+            made(self.template(ask, group, Stage::Whole))
+        }))
+    }
+
+    fn plan(&self, ask: &ChildAsk<'_>) -> Option<ChildPlan> {
+        let from = ask.child.map_or(0, |child| child.members.len());
+        redefines(ask.work, self.0.definition_property())
+            .then(|| ChildPlan { memory: json!(Way { from, at: 0 }), data: BTreeMap::new() })
+    }
+
+    fn uses(&self, subject: &Subject) -> Option<String> {
+        let name = match self.0 {
+            Scaling::Heat => return None,
+            Scaling::Instances | Scaling::Aws => "LaunchConfigurationName",
+        };
+        subject.properties.get(name).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
+        let way = Way::of(memory);
+        with_group(ask.subject, ask.child, |group| {
+            let stages = self.stages(group, ask.work, way);
+            step(&stages, way, ask.timeout, |stage| self.template(ask, group, stage))
+        })
+    }
+
+    fn attribute(&self, subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
+        with_group(subject, Some(child), |group| {
+            self.0.attribute(group, &Read::of(name), &child.outputs)
+        })
+    }
+
+    fn attribute_names(&self, _child: &ChildSeen) -> Vec<String> {
+        let names: &[&str] = match self.0 {
+            Scaling::Heat => &["outputs", "outputs_list", "current_size", "refs", "refs_map"],
+            Scaling::Instances | Scaling::Aws => &["InstanceList"],
+        };
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+}

@@ -1,0 +1,516 @@
+//! Groups that grow and shrink: OS::Heat::AutoScalingGroup, and those of CloudFormation, whose
+//! members are instances of a launch configuration. The oldest members go first.
+
+use serde_json::{Value, json};
+
+use super::batches::{Batch, Pace, of_scaling};
+use super::capacity::{Bounds, Kind, adjusted};
+use super::members::{self, Change};
+use super::outputs::{Language, Read, at, map, output_name};
+use super::standing::{Group, MemberStack, count, section};
+use crate::model::JsonMap;
+use crate::resource_types::child::ResourceUsed;
+
+/// The type of the instances of a group, which its stack maps to AWS::EC2::Instance.
+pub(crate) const SCALED_TYPE: &str = "OS::Heat::ScaledResource";
+
+/// The data of a launch configuration that has what was taken from an instance.
+pub(crate) const FROM_INSTANCE: &str = "from_instance";
+
+/// How many characters the name of a member has.
+const NAME_CHARS: usize = 12;
+
+/// Which of the types a group is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scaling {
+    /// OS::Heat::AutoScalingGroup.
+    Heat,
+    /// OS::Heat::InstanceGroup, whose size is given.
+    Instances,
+    /// AWS::AutoScaling::AutoScalingGroup.
+    Aws,
+}
+
+impl Scaling {
+    fn language(self) -> Language {
+        match self {
+            Scaling::Heat => Language::Hot,
+            Scaling::Instances | Scaling::Aws => Language::Cfn,
+        }
+    }
+
+    /// The output that has the members' ids.
+    fn ids(self) -> &'static str {
+        match self {
+            Scaling::Heat => "refs_map",
+            Scaling::Instances | Scaling::Aws => "references",
+        }
+    }
+
+    /// The property whose change gives the members a new definition.
+    pub(crate) fn definition_property(self) -> &'static str {
+        match self {
+            Scaling::Heat => "resource",
+            Scaling::Instances | Scaling::Aws => "LaunchConfigurationName",
+        }
+    }
+
+    /// The sizes that a group may have.
+    fn bounds(self, group: &Group<'_>) -> Bounds {
+        let number = |name: &str, unset: i64| {
+            group.properties.get(name).and_then(Value::as_f64).map_or(unset, |it| it as i64)
+        };
+        match self {
+            Scaling::Heat => {
+                Bounds { min: number("min_size", 0), max: number("max_size", i64::MAX) }
+            }
+            Scaling::Aws => Bounds { min: number("MinSize", 0), max: number("MaxSize", i64::MAX) },
+            Scaling::Instances => Bounds { min: 0, max: i64::MAX },
+        }
+    }
+
+    /// The size that is asked for; zero is as good as none.
+    fn desired(self, group: &Group<'_>) -> Option<usize> {
+        let name = match self {
+            Scaling::Heat => "desired_capacity",
+            Scaling::Aws => "DesiredCapacity",
+            Scaling::Instances => "Size",
+        };
+        Some(count(group.properties, name)).filter(|size| *size > 0)
+    }
+
+    /// How many members a new group has.
+    pub(crate) fn first_size(self, group: &Group<'_>) -> usize {
+        match (self, self.desired(group)) {
+            (_, Some(size)) => size,
+            (Scaling::Instances, None) => 0,
+            (Scaling::Heat | Scaling::Aws, None) => {
+                usize::try_from(self.bounds(group).min).unwrap_or(0)
+            }
+        }
+    }
+
+    /// How many members the group has after an update.
+    pub(crate) fn updated_size(self, group: &Group<'_>) -> usize {
+        let current = group.stack.map_or(0, MemberStack::size);
+        match self {
+            Scaling::Instances => count(group.properties, "Size"),
+            Scaling::Heat | Scaling::Aws => {
+                let wanted = self.desired(group).unwrap_or(current);
+                self.adjusted_size(group, wanted as f64, Kind::Exact, None)
+            }
+        }
+    }
+
+    /// How many members the group has after an adjustment.
+    pub(crate) fn adjusted_size(
+        self,
+        group: &Group<'_>,
+        adjustment: f64,
+        kind: Kind,
+        step_min: Option<i64>,
+    ) -> usize {
+        let current = group.stack.map_or(0, MemberStack::size);
+        let current = i64::try_from(current).unwrap_or(i64::MAX);
+        adjusted(current, adjustment, kind, step_min, self.bounds(group))
+    }
+
+    /// The batches in which the members get a new definition, where there is a policy for that.
+    pub(crate) fn rolling(self, group: &Group<'_>, current: usize) -> Option<(Vec<Batch>, Pace)> {
+        let pace = match self {
+            Scaling::Heat => heat_pace(section(group.properties, "rolling_updates")?),
+            Scaling::Instances => aws_pace(section(group.update_policy, "RollingUpdate")?),
+            Scaling::Aws => aws_pace(section(group.update_policy, "AutoScalingRollingUpdate")?),
+        };
+        let target = self.desired(group).map_or(current, |size| size.min(current));
+        Some((of_scaling(target, current, pace), pace))
+    }
+
+    /// The template of a batch. New members have names by chance.
+    pub(crate) fn template(
+        self,
+        group: &Group<'_>,
+        definition: &Value,
+        batch: Batch,
+        chance: &dyn Fn(&mut [u8]),
+    ) -> Value {
+        let language = self.language();
+        let old = group.stack.map_or_else(Vec::new, |it| it.defined(language, it.members.iter()));
+        let change = Change {
+            total: batch.capacity,
+            changes: batch.changes,
+            definition: &|_| definition.clone(),
+        };
+        let next = members::next(&old, &change, std::iter::repeat_with(|| member_name(chance)));
+        let names: Vec<String> = next.iter().map(|member| member.name.clone()).collect();
+        let outputs = self.outputs(group.reads, &names);
+        language.template(next.into_iter().map(|it| (it.name, it.definition)), outputs)
+    }
+
+    /// What the template gives out of its members: always by name, because their order is not
+    /// known before they are there.
+    fn outputs(self, reads: &[Read], members: &[String]) -> JsonMap {
+        let language = self.language();
+        let mut outputs = JsonMap::new();
+        for read in reads {
+            if let Some((path, _)) = self.by_member(read) {
+                let value = map(members, |name| language.attribute(name, &path));
+                outputs.insert(self.output(&path), value);
+            }
+        }
+        outputs.insert(self.ids().to_owned(), map(members, |name| language.reference(name)));
+        outputs
+    }
+
+    fn output(self, path: &[Value]) -> String {
+        match self {
+            Scaling::Heat => {
+                let path = std::iter::once("outputs".into()).chain(path.iter().cloned());
+                output_name(&path.collect::<Vec<_>>())
+            }
+            Scaling::Instances | Scaling::Aws => "InstanceList".to_owned(),
+        }
+    }
+
+    /// The path within each member that an attribute is made of, and how.
+    fn by_member(self, read: &Read) -> Option<(Vec<Value>, Shape)> {
+        if self != Scaling::Heat {
+            let is_list = read.name == "InstanceList";
+            return is_list.then(|| (vec!["PublicIp".into()], Shape::Text));
+        }
+        if let Some((place, path)) = read.of_member() {
+            let place = place.parse().ok();
+            return (!path.is_empty()).then_some((path, Shape::One(place)));
+        }
+        match (read.name.as_str(), read.path.as_slice()) {
+            ("outputs", path @ [_, ..]) => Some((path.to_vec(), Shape::Map)),
+            ("outputs_list", path @ [_, ..]) => Some((path.to_vec(), Shape::List)),
+            _ => None,
+        }
+    }
+
+    /// An attribute, of the outputs of the members' stack. `None`: the outputs do not have it.
+    pub(crate) fn attribute(
+        self,
+        group: &Group<'_>,
+        read: &Read,
+        outputs: &JsonMap,
+    ) -> Option<Value> {
+        let stack = group.stack?;
+        if self == Scaling::Heat && read.name == "current_size" {
+            return Some(stack.size().into());
+        }
+        if let Some((path, shape)) = self.by_member(read) {
+            return Some(shape.of(outputs.get(&self.output(&path))?, stack));
+        }
+        if self != Scaling::Heat {
+            return Some(Value::Null);
+        }
+        let ids = outputs.get(self.ids())?;
+        Some(match (read.of_member(), read.name.as_str()) {
+            (Some((place, _)), _) => Shape::One(place.parse().ok()).of(ids, stack),
+            (None, "refs") => at(&Shape::List.of(ids, stack), &read.path),
+            (None, "refs_map") => at(&Shape::Map.of(ids, stack), &read.path),
+            (None, _) => Value::Null,
+        })
+    }
+}
+
+/// How values by member are put together.
+enum Shape {
+    Map,
+    List,
+    /// Joined by commas; nothing where there are none.
+    Text,
+    /// The one at a place, the oldest first.
+    One(Option<usize>),
+}
+
+impl Shape {
+    /// Members that failed are left out.
+    fn of(&self, values: &Value, stack: &MemberStack) -> Value {
+        let of = |name: &str| values.get(name).cloned();
+        let well = || stack.well().filter_map(|it| Some((it.name.clone(), of(&it.name)?)));
+        match self {
+            Shape::Map => Value::Object(well().collect()),
+            Shape::List => well().map(|(_, value)| value).collect(),
+            Shape::Text => {
+                let texts = well().map(|(_, value)| value.as_str().unwrap_or("0.0.0.0").to_owned());
+                let text = texts.collect::<Vec<_>>().join(",");
+                if text.is_empty() { Value::Null } else { text.into() }
+            }
+            Shape::One(place) => {
+                let member = place.and_then(|place| stack.well().nth(place));
+                member.and_then(|member| of(&member.name)).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// The definition of an instance: what the launch configuration says, and the group's tags.
+pub(crate) fn instance(
+    group: &Group<'_>,
+    scaling: Scaling,
+    configuration: &ResourceUsed,
+    reference: &str,
+) -> Value {
+    let mut properties = configuration.properties.clone();
+    properties.remove("InstanceId");
+    let from_instance = configuration.data.get(FROM_INSTANCE).and_then(Value::as_object);
+    for (name, value) in from_instance.into_iter().flatten() {
+        properties.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    properties.insert("Tags".to_owned(), tags(group, scaling, reference));
+    let subnets = group.properties.get("VPCZoneIdentifier").and_then(Value::as_array);
+    if let Some(subnet) = subnets.and_then(|subnets| subnets.first()) {
+        properties.insert("SubnetId".to_owned(), subnet.clone());
+    }
+    let mut instance = json!({ "Type": SCALED_TYPE, "Properties": properties });
+    if !configuration.metadata.is_empty() {
+        instance["Metadata"] = configuration.metadata.clone().into();
+    }
+    instance
+}
+
+/// The tags of the members: meters know them by the group's name.
+fn tags(group: &Group<'_>, scaling: Scaling, reference: &str) -> Value {
+    let tag = |key: &str| json!({ "Key": key, "Value": reference });
+    let given = group.properties.get("Tags").and_then(Value::as_array);
+    let mut tags = given.cloned().unwrap_or_default();
+    let is_metered =
+        |tag: &Value| tag["Key"].as_str().is_some_and(|key| key.starts_with("metering."));
+    if !tags.iter().any(is_metered) {
+        tags.push(tag("metering.groupname"));
+    }
+    if scaling == Scaling::Aws {
+        tags.push(tag("metering.AutoScalingGroupName"));
+    }
+    tags.into()
+}
+
+fn heat_pace(policy: &JsonMap) -> Pace {
+    Pace {
+        min_in_service: count(policy, "min_in_service"),
+        batch_max: count(policy, "max_batch_size"),
+        pause_secs: policy.get("pause_time").and_then(Value::as_f64).unwrap_or(0.0),
+    }
+}
+
+fn aws_pace(policy: &JsonMap) -> Pace {
+    let pause = policy.get("PauseTime").and_then(Value::as_str);
+    Pace {
+        min_in_service: count(policy, "MinInstancesInService"),
+        batch_max: count(policy, "MaxBatchSize"),
+        pause_secs: pause.and_then(duration).unwrap_or(0) as f64,
+    }
+}
+
+/// The seconds of `PT#H#M#S`.
+pub(crate) fn duration(text: &str) -> Option<u64> {
+    let mut rest = text.strip_prefix("PT")?;
+    let mut seconds = 0_u64;
+    for (unit, length) in [('H', 3600), ('M', 60), ('S', 1)] {
+        if let Some((number, after)) = rest.split_once(unit) {
+            let number: u64 = number.parse().ok()?;
+            seconds = seconds.checked_add(number.checked_mul(length)?)?;
+            rest = after;
+        }
+    }
+    rest.is_empty().then_some(seconds)
+}
+
+/// The name of a new member.
+fn member_name(chance: &dyn Fn(&mut [u8])) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let mut bytes = [0; NAME_CHARS];
+    chance(&mut bytes);
+    bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use chrono::DateTime;
+
+    use super::super::standing::Standing;
+    use super::*;
+    use crate::clock::{Clock, SimulatedClock};
+
+    fn object(value: Value) -> JsonMap {
+        value.as_object().cloned().unwrap_or_default()
+    }
+
+    /// Members in the order of their creation; a name with `!` failed.
+    fn stack(members: &[&str]) -> MemberStack {
+        let name = |text: &&str| text.trim_end_matches('!').to_owned();
+        let standing = |(at, text): (usize, &&str)| Standing {
+            name: name(text),
+            failed: text.ends_with('!'),
+            created_at: DateTime::from_timestamp(at as i64, 0).unwrap_or_default(),
+            reference: None,
+        };
+        let definitions: JsonMap =
+            members.iter().map(|text| (name(text), json!({ "type": "old" }))).collect();
+        let standings = members.iter().enumerate().map(standing).collect();
+        MemberStack::new(json!({ "resources": definitions }), standings)
+    }
+
+    fn given<T>(
+        properties: Value,
+        members: Option<&[&str]>,
+        then: impl FnOnce(&Group<'_>) -> T,
+    ) -> T {
+        let stack = members.map(stack);
+        then(&Group {
+            name: "g",
+            properties: &object(properties),
+            update_policy: &JsonMap::new(),
+            data: &BTreeMap::new(),
+            reads: &[],
+            stack: stack.as_ref(),
+        })
+    }
+
+    fn sizes(desired: Value, members: &[&str]) -> (usize, usize) {
+        let mut properties = json!({ "min_size": 1, "max_size": 4 });
+        if !desired.is_null() {
+            properties["desired_capacity"] = desired;
+        }
+        let heat = Scaling::Heat;
+        given(properties, Some(members), |it| (heat.first_size(it), heat.updated_size(it)))
+    }
+
+    #[test]
+    fn the_size_is_what_is_asked_for_or_what_is_there() {
+        assert_eq!(sizes(json!(3), &[]), (3, 3));
+        assert_eq!(sizes(json!(9), &["a"]), (9, 4));
+        assert_eq!(sizes(Value::Null, &["a", "b"]), (1, 2));
+        assert_eq!(sizes(Value::Null, &["a", "b!"]), (1, 1));
+        assert_eq!(sizes(json!(0), &["a", "b"]), (1, 2));
+    }
+
+    fn members_after(members: &[&str], batch: Batch) -> Vec<(String, Value)> {
+        given(json!({}), Some(members), |group| {
+            let clock = SimulatedClock::new(1);
+            let chance = |bytes: &mut [u8]| clock.fill(bytes);
+            let made = Scaling::Heat.template(group, &json!({ "type": "new" }), batch, &chance);
+            let members = object(made["resources"].clone());
+            members.into_iter().map(|(name, member)| (name, member["type"].clone())).collect()
+        })
+    }
+
+    #[test]
+    fn failed_members_go_first_and_then_the_oldest() {
+        let left = members_after(&["c", "b!", "a"], Batch { capacity: 2, changes: 0 });
+        assert_eq!(left, [("c".to_owned(), json!("old")), ("a".to_owned(), json!("old"))]);
+        let left = members_after(&["c", "b!", "a"], Batch { capacity: 1, changes: 0 });
+        assert_eq!(left, [("a".to_owned(), json!("old"))]);
+    }
+
+    #[test]
+    fn new_members_have_names_of_their_own() {
+        let grown = members_after(&["a"], Batch { capacity: 3, changes: 0 });
+        let names: Vec<String> = grown.into_iter().map(|(name, _)| name).skip(1).collect();
+        assert!(names.iter().all(|name| name.len() == NAME_CHARS), "{names:?}");
+        assert_ne!(names[0], names[1]);
+    }
+
+    #[test]
+    fn a_batch_changes_the_oldest_first() {
+        let changed = members_after(&["a", "b"], Batch { capacity: 2, changes: 1 });
+        assert_eq!(changed, [("a".to_owned(), json!("new")), ("b".to_owned(), json!("old"))]);
+    }
+
+    #[test]
+    fn all_members_are_changed_in_batches() {
+        let policy = json!({ "min_in_service": 0, "max_batch_size": 2, "pause_time": 3 });
+        let made = |properties: Value| {
+            given(properties, Some(&["a", "b", "c"]), |it| Scaling::Heat.rolling(it, 3))
+        };
+        let Some((batches, pace)) = made(json!({ "rolling_updates": policy })) else { panic!() };
+        assert_eq!((batches.len(), pace.pause_secs), (2, 3.0));
+        let (batches, _) =
+            made(json!({ "rolling_updates": policy, "desired_capacity": 2 })).unwrap_or_default();
+        assert_eq!(batches, [Batch { capacity: 2, changes: 2 }]);
+    }
+
+    #[test]
+    fn attributes_know_the_members_by_age() {
+        let outputs = object(json!({
+            "refs_map": { "a": 1, "b": 2, "c": 3 },
+            "outputs, ip": { "a": "x", "b": "y", "c": "z" } }));
+        let cases = [
+            ("current_size", vec![], json!(2)),
+            ("refs", vec![], json!([3, 1])),
+            ("refs", vec![json!(0)], json!(3)),
+            ("refs_map", vec![], json!({ "a": 1, "c": 3 })),
+            ("outputs", vec![json!("ip")], json!({ "a": "x", "c": "z" })),
+            ("outputs_list", vec![json!("ip")], json!(["z", "x"])),
+            ("resource.1.ip", vec![], json!("x")),
+            ("resource.0", vec![], json!(3)),
+            ("resource.5", vec![], Value::Null),
+        ];
+        for (name, path, wanted) in cases {
+            let read = Read { name: name.to_owned(), path };
+            let found = given(json!({}), Some(&["c", "b!", "a"]), |group| {
+                Scaling::Heat.attribute(group, &read, &outputs)
+            });
+            assert_eq!(found, Some(wanted), "{read:?}");
+        }
+    }
+
+    #[test]
+    fn the_stack_gives_values_out_by_member() {
+        let reads = ["outputs_list", "outputs"]
+            .map(|name| Read { name: name.to_owned(), path: vec!["ip".into()] });
+        let outputs = Scaling::Heat.outputs(&reads, &["a".to_owned()]);
+        let wanted = json!({
+            "outputs, ip": { "a": { "get_attr": ["a", "ip"] } },
+            "refs_map": { "a": { "get_resource": "a" } } });
+        assert_eq!(Value::Object(outputs), wanted);
+        let read = Read { name: "InstanceList".to_owned(), path: vec![] };
+        let outputs = Scaling::Aws.outputs(&[read], &["a".to_owned()]);
+        let wanted = json!({
+            "InstanceList": { "a": { "Fn::GetAtt": ["a", "PublicIp"] } },
+            "references": { "a": { "Ref": "a" } } });
+        assert_eq!(Value::Object(outputs), wanted);
+    }
+
+    #[test]
+    fn instances_are_what_the_configuration_says() {
+        let configuration = ResourceUsed {
+            properties: object(json!({ "ImageId": "i", "InstanceId": "x" })),
+            data: BTreeMap::from([(
+                FROM_INSTANCE.to_owned(),
+                json!({ "ImageId": "other", "KeyName": "k" }),
+            )]),
+            ..ResourceUsed::default()
+        };
+        let properties = json!({ "VPCZoneIdentifier": ["subnet"] });
+        let made =
+            given(properties, None, |group| instance(group, Scaling::Aws, &configuration, "ref"));
+        assert_eq!(
+            made,
+            json!({ "Type": "OS::Heat::ScaledResource", "Properties": {
+                "ImageId": "i", "KeyName": "k", "SubnetId": "subnet", "Tags": [
+                    { "Key": "metering.groupname", "Value": "ref" },
+                    { "Key": "metering.AutoScalingGroupName", "Value": "ref" },
+                ] } })
+        );
+    }
+
+    #[test]
+    fn a_duration_is_read_in_its_parts() {
+        let cases = [
+            ("PT1H2M3S", Some(3723)),
+            ("PT5M", Some(300)),
+            ("PT0S", Some(0)),
+            ("5M", None),
+            ("PT5X", None),
+        ];
+        for (text, seconds) in cases {
+            assert_eq!(duration(text), seconds, "{text}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a group knows of itself and of the stack of its members when it decides.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::members::Member;
+use super::outputs::{Language, Read};
+use crate::model::JsonMap;
+
+/// A group as its type's rules see it.
+pub(crate) struct Group<'a> {
+    pub(crate) name: &'a str,
+    /// With defaults.
+    pub(crate) properties: &'a JsonMap,
+    /// With defaults.
+    pub(crate) update_policy: &'a JsonMap,
+    pub(crate) data: &'a BTreeMap<String, Value>,
+    /// The attributes that the group's template reads.
+    pub(crate) reads: &'a [Read],
+    /// The stack of the members, once there is one.
+    pub(crate) stack: Option<&'a MemberStack>,
+}
+
+/// The stack of a group's members.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MemberStack {
+    pub(crate) template: Value,
+    /// In the order of `sort`.
+    pub(crate) members: Vec<Standing>,
+}
+
+/// How a member stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Standing {
+    pub(crate) name: String,
+    pub(crate) failed: bool,
+    pub(crate) created_at: DateTime<Utc>,
+    /// What `get_resource` gives for it.
+    pub(crate) reference: Option<Value>,
+}
+
+impl MemberStack {
+    /// The failed ones first, then the oldest, then by name: the order in which members go.
+    pub(crate) fn new(template: Value, mut members: Vec<Standing>) -> Self {
+        members.sort_by(|one, other| {
+            let key = |it: &Standing| (!it.failed, it.created_at);
+            key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
+        });
+        Self { template, members }
+    }
+
+    /// How many members there are that did not fail.
+    pub(crate) fn size(&self) -> usize {
+        self.well().count()
+    }
+
+    /// The members that did not fail.
+    pub(crate) fn well(&self) -> impl Iterator<Item = &Standing> {
+        self.members.iter().filter(|member| !member.failed)
+    }
+
+    /// The members as the template has them.
+    pub(crate) fn defined<'a>(
+        &'a self,
+        language: Language,
+        members: impl Iterator<Item = &'a Standing>,
+    ) -> Vec<Member> {
+        let Some(definitions) = language.members(&self.template) else { return Vec::new() };
+        let member = |standing: &Standing| {
+            let definition = definitions.get(&standing.name)?.clone();
+            Some(Member { name: standing.name.clone(), definition })
+        };
+        members.filter_map(member).collect()
+    }
+}
+
+/// A whole number among properties; zero where there is none.
+pub(crate) fn count(properties: &JsonMap, name: &str) -> usize {
+    let number = properties.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    // Beyond the bounds a cast gives the bound.
+    number as usize
+}
+
+/// A map among properties, if it is there.
+pub(crate) fn section<'a>(properties: &'a JsonMap, name: &str) -> Option<&'a JsonMap> {
+    properties.get(name)?.as_object()
+}

@@ -1,0 +1,3 @@
+//! AWS::*: CloudFormation's types.
+
+pub(super) mod launch_configuration;

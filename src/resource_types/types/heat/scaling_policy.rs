@@ -1,0 +1,111 @@
+//! OS::Heat::ScalingPolicy, AWS::AutoScaling::ScalingPolicy: a signal to it changes the size of a
+//! group.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::named;
+use crate::clock::Moment;
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::Session;
+use crate::resource_types::declared::Declared;
+use crate::resource_types::driver::{
+    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Signaled, Subject, UpdateKind, Work,
+};
+use crate::resource_types::groups::{Adjustment, CapacityKind};
+
+pub(crate) struct ScalingPolicy(pub(crate) Arc<Declared>);
+
+impl ScalingPolicy {
+    /// The names of the properties: group, adjustment, type, smallest step, cooldown.
+    fn names(&self) -> [&'static str; 5] {
+        match self.0.declaration().type_name.as_str() {
+            "OS::Heat::ScalingPolicy" => [
+                "auto_scaling_group_id",
+                "scaling_adjustment",
+                "adjustment_type",
+                "min_adjustment_step",
+                "cooldown",
+            ],
+            _ => [
+                "AutoScalingGroupName",
+                "ScalingAdjustment",
+                "AdjustmentType",
+                "MinAdjustmentStep",
+                "Cooldown",
+            ],
+        }
+    }
+}
+
+#[async_trait]
+impl Driver for ScalingPolicy {
+    fn local(
+        &self,
+        work: &Work,
+        subject: &Subject,
+        _moment: &Moment<'_>,
+    ) -> Option<Result<LocalOutcome, DriverError>> {
+        Some(Ok(match work {
+            Work::Create => named(subject),
+            Work::Update { .. } | Work::Delete | Work::Act(_) => LocalOutcome::default(),
+        }))
+    }
+
+    fn first(&self, work: &Work, subject: &Subject) -> Step {
+        self.0.first(work, subject)
+    }
+
+    async fn beat(
+        &self,
+        _cloud: &Session,
+        _work: &Work,
+        _subject: &Subject,
+        _step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        Ok(Beat::Done { learned: Learned::default() })
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        _before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.0.change_by_schema(subject, changed, true)
+    }
+
+    fn signal(&self, _subject: &Subject, _details: &Value, _moment: &Moment<'_>) -> Signaled {
+        // Whatever state an alarm tells: which signals come here, its author decides.
+        Signaled::Work
+    }
+
+    fn adjustment(&self, subject: &Subject) -> Option<Adjustment> {
+        let properties = self.0.properties(&subject.properties);
+        let [group, by, kind, step_min, cooldown] = self.names();
+        let text = |name| properties.get(name).and_then(Value::as_str).unwrap_or_default();
+        let number = |name| properties.get(name).and_then(Value::as_f64);
+        Some(Adjustment {
+            group: text(group).to_owned(),
+            by: number(by).unwrap_or(0.0),
+            kind: CapacityKind::named(text(kind)),
+            kind_name: text(kind).to_owned(),
+            step_min: number(step_min).map(|step| step as i64),
+            cooldown_secs: number(cooldown).map(|seconds| seconds as i64),
+        })
+    }
+
+    async fn attributes(
+        &self,
+        _cloud: &Session,
+        _subject: &Subject,
+        _wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        Ok(JsonMap::new())
+    }
+}
