@@ -16,15 +16,15 @@ use super::project::ProjectCommand;
 use super::project_actor::HolderOf;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::{EngineLimits, SENDS_MAX, Services};
-use super::shell::{Ask, Inhabit, Receipt, Shell, fold};
+use super::shell::{Ask, Inhabit, Receipt, Shell};
 use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
 use super::stack_actor::{Drop, HeardBy, ResourceNamed, Stand};
-use super::{definition, source};
+use super::{definition, nested, source};
 use crate::clock::Clock;
+use crate::events::StreamId;
 use crate::events::log::EventLog;
 use crate::events::vault::Vault;
-use crate::events::{StreamId, StreamRevision};
-use crate::model::{Action, JsonMap, Refusal, ResourceId, ResourceName, StackId, StackName};
+use crate::model::{Action, JsonMap, Refusal, ResourceName, StackId, StackName};
 use crate::openstack::Cloud;
 use crate::resource_types::Registry;
 use crate::template::StackSource;
@@ -226,7 +226,7 @@ impl Engine {
         let standing = self.standing(who, stack).await?;
         let missing = || Refusal::not_found("Resource", name);
         let id = standing.incarnations.get(name).ok_or_else(missing)?;
-        Ok(self.resource(*id).await?.metadata(&Resource::knowledge(&self.services)))
+        Ok(self.services.resource(*id).await?.metadata(&Resource::knowledge(&self.services)))
     }
 
     /// What a create would make; nothing is written.
@@ -260,7 +260,7 @@ impl Engine {
         let known = self.prepare(who, &source, stack, &standing.name).await?;
         let mut resources = IndexMap::new();
         for (name, id) in &standing.incarnations {
-            resources.insert(name.clone(), self.resource(*id).await?);
+            resources.insert(name.clone(), self.services.resource(*id).await?);
         }
         Ok(preview::of_update(&self.services, &known, &resources))
     }
@@ -282,7 +282,7 @@ impl Engine {
         let standing = self.standing(who, stack).await?;
         let missing = || Refusal::not_found("Resource", name);
         let id = standing.incarnations.get(name).ok_or_else(missing)?;
-        let mut resource = self.resource(*id).await?;
+        let mut resource = self.services.resource(*id).await?;
         let knowledge = Resource::knowledge(&self.services);
         resource.know_heard(self.ask_of(stack, || HeardBy(name.clone())).await?);
         let Some((driver, subject)) = resource.inspected(&knowledge) else {
@@ -292,6 +292,11 @@ impl Engine {
             Some(cloud) => cloud.session_for_token(&who.token, &who.caller.project_id),
             None => crate::openstack::Session::detached(),
         };
+        if driver.nests().is_some() {
+            let (services, driver) = (&self.services, driver.as_ref());
+            let found = nested::attributes(services, &session, driver, &subject, attributes).await;
+            return Ok(found.0);
+        }
         driver
             .attributes(&session, &subject, attributes)
             .await
@@ -454,17 +459,6 @@ impl Engine {
             .await
             .map_err(|error| Refusal::unavailable(error.to_string()))?
             .map_err(Refusal::unavailable)
-    }
-
-    async fn resource(&self, id: ResourceId) -> Result<Resource, Refusal> {
-        let unavailable =
-            |error: crate::events::log::LogError| Refusal::unavailable(error.to_string());
-        let log = &self.services.log;
-        let slice =
-            log.read(&StreamId::resource(id), StreamRevision(0)).await.map_err(unavailable)?;
-        let (resource, _) =
-            fold(Resource::new(id), &slice.events, slice.head).map_err(unavailable)?;
-        Ok(resource)
     }
 }
 

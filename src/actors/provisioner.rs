@@ -300,15 +300,15 @@ fn with_learned(mut subject: Subject, learned: &crate::resource_types::Learned) 
 
 /// Attributes as they are now, and the secrets among them that nothing else tells of.
 async fn observed(
-    services: &Services,
+    services: &Arc<Services>,
     driver: &dyn Driver,
     session: &crate::openstack::Session,
     subject: &Subject,
     wanted: &[String],
 ) -> (JsonMap, Vec<Secret<String>>) {
     let wanted = if wanted.iter().any(|name| name == ALL_ATTRIBUTES) { &[] } else { wanted };
-    if let Some(nested) = driver.nests() {
-        return nested::attributes(services, driver, nested, subject, wanted).await;
+    if driver.nests().is_some() {
+        return nested::attributes(services, session, driver, subject, wanted).await;
     }
     let attributes = match tokio::time::timeout(
         OBSERVE_MAX,

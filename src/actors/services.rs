@@ -7,12 +7,14 @@ use actix::prelude::{Handler, Message};
 
 use super::credentials::Credentials;
 use super::directory::Directory;
-use super::shell::Shell;
+use super::resource::Resource;
+use super::shell::{Shell, fold};
 use super::stack::Stack;
 use crate::clock::Clock;
-use crate::events::log::EventLog;
+use crate::events::log::{EventLog, LogError};
 use crate::events::vault::Vault;
-use crate::model::StackId;
+use crate::events::{StreamId, StreamRevision};
+use crate::model::{Refusal, ResourceId, StackId};
 use crate::openstack::Cloud;
 use crate::resource_types::Registry;
 
@@ -80,5 +82,15 @@ impl Services {
             }
         }
         None
+    }
+
+    /// A resource as its stream says.
+    pub(super) async fn resource(&self, id: ResourceId) -> Result<Resource, Refusal> {
+        let unavailable = |error: LogError| Refusal::unavailable(error.to_string());
+        let slice = self.log.read(&StreamId::resource(id), StreamRevision(0)).await;
+        let slice = slice.map_err(unavailable)?;
+        let (resource, _) =
+            fold(Resource::new(id), &slice.events, slice.head).map_err(unavailable)?;
+        Ok(resource)
     }
 }

@@ -17,7 +17,7 @@ use crate::events::resource::Step;
 use crate::events::stack::Owner;
 use crate::model::{Action, Refusal, StackId, Status};
 use crate::openstack::Session;
-use crate::resource_types::child::{ChildAsk, ChildPlan, ChildStep, Nested};
+use crate::resource_types::child::{ChildAsk, ChildPlan, ChildStep, Nested, REFERENCE};
 use crate::resource_types::{Beat, Driver, DriverError, Learned, Subject, Work};
 
 /// The pause before an engine that is about to stop is asked again.
@@ -156,7 +156,14 @@ impl Beating<'_> {
     /// Awaits the end of what the child is at.
     async fn settle(&self) -> Result<Beat, DriverError> {
         let Some(end) = end_of(self.services, self.child()).await else { return Ok(silent()) };
-        let done = Ok(Beat::Done { learned: Learned::default() });
+        let mut learned = Learned::default();
+        if matches!(self.work, Work::Create | Work::Update { .. }) {
+            let own = end.reference.clone();
+            if own.is_some() || self.subject.data.contains_key(REFERENCE) {
+                learned.data.insert(REFERENCE.to_owned(), own.unwrap_or_default());
+            }
+        }
+        let done = Ok(Beat::Done { learned });
         if end.deleted {
             return match self.work {
                 Work::Delete => done,

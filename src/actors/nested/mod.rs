@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures::channel::oneshot;
+use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 pub(super) use beats::{Beating, beat};
@@ -25,8 +26,10 @@ use super::shell::{Ask, Inhabit, Receipt, Shell};
 use super::stack::{ChildEnd, Known, Stack, StackCommand};
 use crate::events::stack::{Owner, RevisionAccepted};
 use crate::events::{Cause, Meta};
-use crate::model::{CommandId, Refusal, ResourceId, Secret, StackId, StackRevision, TraversalId};
-use crate::resource_types::child::ChildSeen;
+use crate::model::{
+    CommandId, Refusal, ResourceId, ResourceName, Secret, StackId, StackRevision, TraversalId,
+};
+use crate::resource_types::child::{ChildSeen, REFERENCE};
 
 /// The child stack of a resource: it has one, for as long as it lives.
 pub(super) fn child_of(resource: ResourceId) -> StackId {
@@ -95,7 +98,12 @@ pub(super) fn answer_awaiting(shell: &mut Shell<Stack>) {
     if shell.links.awaiting.is_empty() {
         return;
     }
-    let Some(end) = shell.machine.end() else { return };
+    let Some(mut end) = shell.machine.end() else { return };
+    let known = shell.machine.known();
+    if known.is_some_and(|known| known.definition.has_output(REFERENCE)) {
+        let (mut seen, _) = shell.machine.seen(&Stack::knowledge(&shell.services));
+        end.reference = seen.outputs.shift_remove(REFERENCE).filter(|it| !it.is_null());
+    }
     for waiting in shell.links.awaiting.drain(..) {
         // Who no longer waits was interrupted.
         let _ = waiting.send(end.clone());
@@ -159,8 +167,8 @@ struct Seen {
     secrets: Vec<Secret<String>>,
     known: Option<Arc<Known>>,
     is_well: bool,
-    /// The children within it.
-    within: Vec<StackId>,
+    /// The incarnations that count.
+    ids: IndexMap<ResourceName, ResourceId>,
 }
 
 impl Handler<See> for Shell<Stack> {
@@ -173,11 +181,8 @@ impl Handler<See> for Shell<Stack> {
         }
         let knowledge = Stack::knowledge(&self.services);
         let (child, secrets) = stack.seen(&knowledge);
-        let within = stack.incarnations().into_values().map(child_of).collect::<Vec<_>>();
-        let ids: Vec<_> = child.members.iter().map(|member| &member.physical_id).collect();
-        let is_child = |id: &StackId| ids.contains(&&Some(id.to_string()));
         Some(Seen {
-            within: within.into_iter().filter(is_child).collect(),
+            ids: stack.incarnations(),
             child,
             secrets,
             known: stack.known().cloned(),

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use serde_json::Value;
+
 use super::used::used;
 use super::{See, Seen, child_of, make};
-use crate::actors::resource::Nesting;
+use crate::actors::resource::{Nesting, Resource};
 use crate::actors::services::Services;
-use crate::model::{JsonMap, Secret, StackId};
+use crate::actors::shell::Inhabit;
+use crate::model::{JsonMap, ResourceName, Secret, StackId};
+use crate::openstack::Session;
 use crate::resource_types::child::{ChildAsk, Nested};
 use crate::resource_types::{Driver, DriverError, Subject, Work};
 
@@ -65,7 +69,12 @@ fn is_well(services: &Arc<Services>, seen: Seen) -> BoxFuture<'_, bool> {
         if !seen.is_well {
             return false;
         }
-        for within in seen.within {
+        let physical_ids = seen.child.members.iter().map(|member| &member.physical_id);
+        let children = physical_ids.zip(seen.ids.values().map(|id| child_of(*id)));
+        for (physical_id, within) in children {
+            if *physical_id != Some(within.to_string()) {
+                continue;
+            }
             let Some(Some(seen)) = services.ask_of(within, || See).await else { return false };
             if !is_well(services, seen).await {
                 return false;
@@ -78,25 +87,76 @@ fn is_well(services: &Arc<Services>, seen: Seen) -> BoxFuture<'_, bool> {
 
 /// Attributes of a resource from its child, and the secrets among them; an empty list asks for
 /// all.
-pub(in crate::actors) async fn attributes(
-    services: &Services,
-    driver: &dyn Driver,
-    nested: &dyn Nested,
-    subject: &Subject,
-    wanted: &[String],
-) -> (JsonMap, Vec<Secret<String>>) {
-    let child: Option<StackId> = subject.physical_id.as_ref().and_then(|id| id.parse().ok());
-    let Some(child) = child else { return Default::default() };
-    let Some(Some(seen)) = services.ask_of(child, || See).await else { return Default::default() };
-    let properties = driver.properties(&subject.properties);
-    let subject = Subject { properties, ..subject.clone() };
-    let names = match wanted {
-        [] => nested.attribute_names(&seen.child),
-        wanted => wanted.to_vec(),
+pub(in crate::actors) fn attributes<'a>(
+    services: &'a Arc<Services>,
+    session: &'a Session,
+    driver: &'a dyn Driver,
+    subject: &'a Subject,
+    wanted: &'a [String],
+) -> BoxFuture<'a, (JsonMap, Vec<Secret<String>>)> {
+    async move {
+        let child: Option<StackId> = subject.physical_id.as_ref().and_then(|id| id.parse().ok());
+        let (Some(child), Some(nested)) = (child, driver.nests()) else {
+            return Default::default();
+        };
+        let Some(Some(seen)) = services.ask_of(child, || See).await else {
+            return Default::default();
+        };
+        let properties = driver.properties(&subject.properties);
+        let subject = Subject { properties, ..subject.clone() };
+        let names = match wanted {
+            [] => nested.attribute_names(&seen.child),
+            wanted => wanted.to_vec(),
+        };
+        let (mut values, mut secrets) = (JsonMap::new(), seen.secrets.clone());
+        for name in names {
+            let mut value = nested.attribute(&subject, &seen.child, &name);
+            if value.is_none() {
+                let (of_member, opened) = of_member(services, session, &seen, &name).await;
+                value = of_member;
+                secrets.extend(opened);
+            }
+            values.extend(value.map(|value| (name, value)));
+        }
+        (values, secrets)
+    }
+    .boxed()
+}
+
+/// `resource.NAME` is the reference of a child's resource, `resource.NAME.ATTRIBUTE` an attribute
+/// of it.
+async fn of_member(
+    services: &Arc<Services>,
+    session: &Session,
+    seen: &Seen,
+    attribute: &str,
+) -> (Option<Value>, Vec<Secret<String>>) {
+    let none = (None, Vec::new());
+    let Some(of_member) = attribute.strip_prefix("resource.") else { return none };
+    let Some((name, attribute)) = of_member.split_once('.') else {
+        let member = seen.child.members.iter().find(|member| member.name.as_str() == of_member);
+        return (member.map(|member| member.reference.clone()), Vec::new());
     };
-    let values = names.into_iter().filter_map(|name| {
-        let value = nested.attribute(&subject, &seen.child, &name)?;
-        Some((name, value))
-    });
-    (values.collect(), seen.secrets)
+    let Some(id) = seen.ids.get(&ResourceName::from(name)) else { return none };
+    let Ok(resource) = services.resource(*id).await else { return none };
+    let knowledge = Resource::knowledge(services);
+    let Some((driver, subject)) = resource.inspected(&knowledge) else { return none };
+    let wanted = [attribute.to_owned()];
+    let (mut values, mut secrets) = match driver.nests() {
+        Some(_) => attributes(services, session, driver.as_ref(), &subject, &wanted).await,
+        None => match driver.attributes(session, &subject, &wanted).await {
+            Ok(values) => (values, Vec::new()),
+            Err(error) => {
+                tracing::warn!(resource.id = %id, %error, "an attribute cannot be looked up");
+                return none;
+            }
+        },
+    };
+    let value = values.shift_remove(attribute);
+    if driver.secret_names().iter().any(|name| name == attribute) {
+        secrets.extend(value.as_ref().and_then(Value::as_str).map(|it| Secret::new(it.into())));
+    }
+    let sealed = resource.definition.as_ref().map(|it| resource.secrets(it, &knowledge));
+    secrets.extend(sealed.unwrap_or_default());
+    (value, secrets)
 }

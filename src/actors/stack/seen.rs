@@ -14,6 +14,8 @@ pub struct ChildEnd {
     pub status: Status,
     pub reason: String,
     pub deleted: bool,
+    /// What the child itself gives for its reference.
+    pub reference: Option<Value>,
 }
 
 impl Stack {
@@ -24,6 +26,7 @@ impl Stack {
             status: self.status,
             reason: self.reason.clone(),
             deleted: self.is_deleted() || !self.exists(),
+            reference: None,
         })
     }
 

@@ -224,6 +224,11 @@ impl StackDefinition {
         })
     }
 
+    /// Whether there is an output of a name.
+    pub fn has_output(&self, key: &str) -> bool {
+        self.outputs.contains_key(key)
+    }
+
     /// The outputs, without values.
     pub fn outputs(&self) -> Vec<OutputDeclared> {
         self.outputs

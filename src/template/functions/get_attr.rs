@@ -88,9 +88,31 @@ impl GetAttr {
         Ok(Some(python::text_of(&walk::resolve(attribute, scope)?)))
     }
 
-    fn path(&self, scope: &Scope<'_>) -> Outcome<Vec<Value>> {
-        let path = self.parts().2.iter();
-        path.map(|component| Ok(walk::resolve(component, scope)?.to_json())).collect()
+    /// The attribute and the path within it. An attribute of a resource of a template's stack may be
+    /// written as the first steps of the path: `resource.a` and `output` are `resource.a.output`.
+    fn place(&self, resource: &str, scope: &Scope<'_>) -> Outcome<(String, Vec<Value>)> {
+        let has_child = scope.resources.get(resource).is_some_and(|it| is_template(it));
+        let attribute = self.attribute(scope)?;
+        let mut attribute = attribute.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
+        let mut path = Vec::new();
+        for component in self.parts().2 {
+            match walk::resolve(component, scope)?.to_json() {
+                Value::String(step) if has_child && path.is_empty() && names_member(&attribute) => {
+                    attribute = format!("{attribute}.{step}");
+                }
+                step => path.push(step),
+            }
+        }
+        Ok((attribute, path))
+    }
+}
+
+/// Whether an attribute is a resource of a child stack, and not yet what of it: `resource.a`.
+fn names_member(attribute: &str) -> bool {
+    let Some(of_member) = attribute.strip_prefix("resource.") else { return false };
+    match of_member.split_once('.') {
+        None => true,
+        Some((_, rest)) => names_member(rest),
     }
 }
 
@@ -120,22 +142,20 @@ impl Function for GetAttr {
         if !scope.resources.contains_key(&resource) {
             return Err(TemplateError::reference(&resource, "unknown"));
         }
-        let attribute = self.attribute(scope)?;
-        let path = self.path(scope)?;
+        let (attribute, path) = self.place(&resource, scope)?;
         let resource = ResourceName(resource);
-        let attribute = attribute.as_deref().unwrap_or(ALL_ATTRIBUTES);
-        let value = scope.values.attribute_at(&resource, attribute, &path).map_err(|refusal| {
+        let value = scope.values.attribute_at(&resource, &attribute, &path).map_err(|refusal| {
             TemplateError { class: refusal.class, ..TemplateError::validation(refusal.message) }
         })?;
         Ok(Some(value.as_ref().map_or(Datum::Null, Datum::from)))
     }
 
     fn reads(&self, scope: &Scope<'_>) -> Outcome<Option<Read>> {
-        let mut attribute = self.attribute(scope)?.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
         let resource = self.resource(scope)?;
+        let (mut attribute, path) = self.place(&resource, scope)?;
         let type_name = scope.resources.get(&resource);
         if type_name.is_some_and(|type_name| scope.types.reads_paths(type_name)) {
-            attribute = attribute_key(&attribute, &self.path(scope)?);
+            attribute = attribute_key(&attribute, &path);
         }
         Ok(Some(Read { resource, attribute: Some(attribute) }))
     }

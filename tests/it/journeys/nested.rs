@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use hearth::actors::{Accepted, CreateStack, UpdateStack};
-use hearth::model::{Refusal, StackId};
+use hearth::events::Position;
+use hearth::events::log::{EventLog, Filter};
+use hearth::model::{Action, Refusal, StackId, Status};
 use hearth::projections::{StackQuery, StackRow};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
@@ -43,8 +45,8 @@ impl Nest {
         BTreeMap::from([("child.yaml".to_owned(), self.file.to_string())])
     }
 
-    async fn create(&self, world: &World) -> Result<Accepted, Refusal> {
-        let ask = CreateStack {
+    fn ask(&self) -> CreateStack {
+        CreateStack {
             name: "web".into(),
             source: StackSource {
                 template: self.template(),
@@ -54,8 +56,11 @@ impl Nest {
             timeout_mins: None,
             disable_rollback: true,
             tags: Vec::new(),
-        };
-        world.engine.create_stack(&world.requester(), ask).await
+        }
+    }
+
+    async fn create(&self, world: &World) -> Result<Accepted, Refusal> {
+        world.engine.create_stack(&world.requester(), self.ask()).await
     }
 
     async fn update(&self, world: &World, stack: StackId) -> Result<Accepted, Refusal> {
@@ -151,4 +156,288 @@ async fn a_failure_within_is_told_with_its_whole_path() {
     let mended = Nest { value: "one", file: plain_file() }.update(&world, web.stack).await.unwrap();
     assert_eq!(world.settled(&mended).await, "UPDATE_COMPLETE");
     assert_eq!(children(&world).await[0].id, child, "the child is mended in place");
+}
+
+/// A file whose resource waits in the action.
+fn waiting_file(action: &str) -> Value {
+    file(json!({
+        "z": test_resource(json!({
+            "value": { "get_param": "value" }, "action_wait_secs": { action: 60 } })),
+        "last": { "type": "OS::Heat::TestResource", "depends_on": "z" },
+    }))
+}
+
+/// Waits until the child's resource is at work.
+async fn child_at_work(world: &World) -> StackRow {
+    loop {
+        for child in children(world).await {
+            let listed = world.resources(child.id).await;
+            if listed.iter().any(|row| row.starts_with("z ") && row.ends_with("_IN_PROGRESS")) {
+                return child;
+            }
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+#[actix::test]
+async fn actions_go_down_into_children() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = Nest { value: "one", file: plain_file() }.create(&world).await.unwrap();
+    world.settled(&web).await;
+    let child = children(&world).await[0].id;
+    for action in [Action::Suspend, Action::Resume, Action::Check] {
+        let acted = world.engine.act_on_stack(&world.requester(), web.stack, action).await.unwrap();
+        let wanted = format!("{action}_COMPLETE");
+        assert_eq!(world.settled(&acted).await, wanted);
+        assert_eq!(world.at_rest(child).await, wanted);
+        assert_eq!(world.resources(child).await, [format!("z {wanted}")]);
+    }
+}
+
+#[actix::test]
+async fn a_delete_interrupts_a_child_that_is_being_created() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = Nest { value: "one", file: waiting_file("create") }.create(&world).await.unwrap();
+    let child = child_at_work(&world).await;
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert_eq!(world.at_rest(child.id).await, "DELETE_COMPLETE");
+    let events = world.events(child.id).await;
+    assert!(events.contains(&format!("{} CREATE_FAILED", child.name)), "{events:#?}");
+    assert!(events.contains(&"z DELETE_COMPLETE".to_owned()), "{events:#?}");
+}
+
+#[actix::test]
+async fn a_cancel_reaches_the_child_whose_next_resource_never_starts() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut slow = waiting_file("create");
+    slow["resources"]["z"]["properties"]["action_wait_secs"]["create"] = json!(0.3);
+    let web = Nest { value: "one", file: slow }.create(&world).await.unwrap();
+    let child = child_at_work(&world).await;
+    let who = world.requester();
+    let cancelled = world.engine.cancel_update(&who, web.stack, false).await.unwrap();
+    assert_eq!(world.settled(&cancelled).await, "CREATE_FAILED");
+    assert_eq!(world.reason(web.stack).await, "Stack CREATE cancelled");
+    assert_eq!(world.at_rest(child.id).await, "CREATE_FAILED");
+    assert_eq!(world.resources(child.id).await, ["last INIT_COMPLETE", "z CREATE_COMPLETE"]);
+}
+
+#[actix::test]
+async fn an_update_takes_over_a_child_at_work() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut slow = waiting_file("create");
+    slow["resources"]["z"]["properties"]["action_wait_secs"]["create"] = json!(0.3);
+    let web = Nest { value: "one", file: slow }.create(&world).await.unwrap();
+    let child = child_at_work(&world).await;
+    let mended = Nest { value: "two", file: plain_file() }.update(&world, web.stack).await.unwrap();
+    assert_eq!(world.settled(&mended).await, "UPDATE_COMPLETE");
+    assert_eq!(output(&world, web.stack).await, "two");
+    assert_eq!(world.resources(child.id).await, ["z UPDATE_COMPLETE"]);
+    let events = world.events(child.id).await;
+    assert!(!events.iter().any(|event| event.starts_with("last ")), "{events:#?}");
+}
+
+#[actix::test]
+async fn a_failed_update_is_rolled_back_in_the_child() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let first = Nest { value: "one", file: plain_file() };
+    let mut ask = first.ask();
+    ask.disable_rollback = false;
+    let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
+    world.settled(&web).await;
+    let child = children(&world).await[0].id;
+    let failing = file(json!({
+        "z": test_resource(json!({ "value": { "get_param": "value" } })),
+        "bad": { "type": "OS::Heat::TestResource", "depends_on": "z",
+                 "properties": { "fail": true } },
+    }));
+    let failed = Nest { value: "two", file: failing }.update(&world, web.stack).await.unwrap();
+    assert_eq!(world.settled(&failed).await, "ROLLBACK_COMPLETE");
+    assert_eq!(output(&world, web.stack).await, "one");
+    assert_eq!(children(&world).await[0].id, child);
+    assert_eq!(world.at_rest(child).await, "UPDATE_COMPLETE");
+    assert_eq!(world.resources(child).await, ["z UPDATE_COMPLETE"]);
+    let events = world.views.events(web.stack, Default::default()).await.unwrap();
+    let told = events.iter().find(|event| event.name == "n" && event.status == Status::Failed);
+    assert_eq!(
+        told.unwrap().reason,
+        "resources.n: Resource CREATE failed: ValueError: resources.bad: Test Resource failed bad"
+    );
+}
+
+#[actix::test]
+async fn what_is_sick_in_a_child_is_replaced_by_an_update_that_changes_nothing() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let nest = Nest { value: "one", file: plain_file() };
+    let web = nest.create(&world).await.unwrap();
+    world.settled(&web).await;
+    let child = children(&world).await[0].id;
+    let before = world.views.resources(child).await.unwrap()[0].id;
+    let mark = async |stack, name: &str| {
+        let who = world.requester();
+        let marked = world.engine.mark_resource(&who, stack, &name.into(), false, "seen").await;
+        world.views.after(marked.unwrap().position).await.unwrap();
+    };
+    mark(child, "z").await;
+    let healed = nest.update(&world, web.stack).await.unwrap();
+    assert_eq!(world.settled(&healed).await, "UPDATE_COMPLETE");
+    assert_eq!(children(&world).await[0].id, child);
+    assert_ne!(world.views.resources(child).await.unwrap()[0].id, before);
+
+    mark(web.stack, "n").await;
+    let replaced = nest.update(&world, web.stack).await.unwrap();
+    assert_eq!(world.settled(&replaced).await, "UPDATE_COMPLETE");
+    let now = children(&world).await;
+    assert_eq!(now.len(), 1, "{now:#?}");
+    assert_ne!(now[0].id, child, "a sick child is replaced as a whole");
+}
+
+#[actix::test]
+async fn templates_nest_five_deep_and_no_deeper() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let level = |next: &str| {
+        json!({ "heat_template_version": "2021-04-16",
+                "resources": { "next": { "type": next } } })
+    };
+    let deep = |levels: usize| {
+        let mut files: BTreeMap<String, String> = (1..levels)
+            .map(|n| (format!("{n}.yaml"), level(&format!("{}.yaml", n + 1)).to_string()))
+            .collect();
+        files.insert(format!("{levels}.yaml"), level("OS::Heat::TestResource").to_string());
+        let template = level("1.yaml");
+        let source = StackSource { template, files, ..StackSource::default() };
+        let name = format!("deep{levels}").as_str().into();
+        CreateStack { name, source, timeout_mins: None, disable_rollback: true, tags: Vec::new() }
+    };
+    let web = world.engine.create_stack(&world.requester(), deep(5)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let mut depths: Vec<u32> =
+        children(&world).await.iter().map(|it| it.within.as_ref().unwrap().depth).collect();
+    depths.sort_unstable();
+    assert_eq!(depths, [1, 2, 3, 4, 5]);
+    let refused = world.engine.create_stack(&world.requester(), deep(6)).await.unwrap_err();
+    assert!(refused.message.contains("Recursion depth exceeds 5."), "{refused}");
+}
+
+#[actix::test]
+async fn a_childs_resources_are_attributes_and_its_own_reference_counts() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut inner = plain_file();
+    inner["outputs"]["OS::stack_id"] = json!({ "value": { "get_attr": ["z", "output"] } });
+    let mut template = hot(json!({
+        "n": { "type": "child.yaml", "properties": { "value": "one" } },
+        "plain": { "type": "plain.yaml" },
+    }));
+    template["outputs"] = json!({
+        "within": { "value": { "get_attr": ["n", "resource.z", "output"] } },
+        "dotted": { "value": { "get_attr": ["n", "resource.z.output"] } },
+        "member": { "value": { "get_attr": ["n", "resource.z"] } },
+        "own": { "value": { "get_resource": "n" } },
+        "arn": { "value": { "get_resource": "plain" } },
+    });
+    let files = BTreeMap::from([
+        ("child.yaml".to_owned(), inner.to_string()),
+        ("plain.yaml".to_owned(), plain_file().to_string()),
+    ]);
+    let source = StackSource { template, files, ..StackSource::default() };
+    let ask = CreateStack { source, ..Nest { value: "", file: json!({}) }.ask() };
+    let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let outputs = world.views.stack_shown(web.stack).await.unwrap().unwrap().outputs;
+    let value = |key: &str| &outputs.iter().find(|output| output.key == key).unwrap().value;
+    assert_eq!(
+        (value("within"), value("dotted"), value("own")),
+        (&json!("one"), &json!("one"), &json!("one"))
+    );
+    let found = children(&world).await;
+    let named = |name: &str| {
+        found.iter().find(|it| it.within.as_ref().unwrap().resource.as_str() == name).unwrap()
+    };
+    let member = world.physical_id(named("n").id, "z").await;
+    assert_eq!(value("member").as_str(), member.as_deref());
+    let plain = named("plain");
+    let arn =
+        format!("arn:openstack:heat::{}:stacks/{}/{}", plain.project_id, plain.name, plain.id);
+    assert_eq!(value("arn"), &json!(arn));
+}
+
+#[actix::test]
+async fn a_secret_of_the_parent_is_a_secret_in_the_child() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut inner = plain_file();
+    inner["outputs"]["seen"] = json!({ "value": { "get_param": "value" } });
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": { "word": { "type": "string", "hidden": true } },
+        "resources": {
+            "n": { "type": "child.yaml", "properties": { "value": { "get_param": "word" } },
+                   "metadata": { "word": { "get_param": "word" } } },
+            "user": test_resource(json!({ "value": { "get_attr": ["n", "seen"] } })),
+        },
+    });
+    let source = StackSource {
+        template,
+        files: BTreeMap::from([("child.yaml".to_owned(), inner.to_string())]),
+        parameters: json!({ "word": "geheim" }).as_object().unwrap().clone(),
+        ..StackSource::default()
+    };
+    let ask = CreateStack { source, ..Nest { value: "", file: json!({}) }.ask() };
+    let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let child = children(&world).await[0].id;
+    let shown = world.views.stack_shown(child).await.unwrap().unwrap();
+    assert_eq!(shown.revision.unwrap().parameters["value"], "******");
+    let log = &ground.log;
+    for event in log.read_all(Position(0), &Filter::default(), usize::MAX).await.unwrap() {
+        let body = event.body.to_string();
+        assert!(!body.contains("geheim"), "{}: {body}", event.stream);
+    }
+    // The child wakes from what is sealed.
+    drop(world);
+    let world = ground.start().await;
+    let acted =
+        world.engine.act_on_stack(&world.requester(), web.stack, Action::Check).await.unwrap();
+    assert_eq!(world.settled(&acted).await, "CHECK_COMPLETE", "{}", world.reason(web.stack).await);
+}
+
+#[actix::test]
+async fn a_template_sees_the_resource_that_it_stands_for() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let inner = json!({
+        "heat_template_version": "2021-04-16",
+        "resources": { "z": test_resource(json!({
+            "value": { "get_attr": ["from", "value", "note"] } })),
+            "from": { "type": "OS::Heat::Value", "properties": {
+                "value": { "resource_facade": "metadata" } } } },
+        "outputs": { "given": { "value": { "get_attr": ["z", "output"] } } },
+    });
+    let with = |note: &str| {
+        let mut template = hot(json!({
+            "n": { "type": "child.yaml", "metadata": { "note": { "get_attr": ["a", "output"] } } },
+            "a": test_resource(json!({ "value": note })),
+        }));
+        template["outputs"] = json!({ "seen": { "value": { "get_attr": ["n", "given"] } } });
+        template
+    };
+    let files = BTreeMap::from([("child.yaml".to_owned(), inner.to_string())]);
+    let source = StackSource { template: with("one"), files: files.clone(), ..Default::default() };
+    let ask = CreateStack { source, ..Nest { value: "", file: json!({}) }.ask() };
+    let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(output(&world, web.stack).await, "one");
+    let ask = UpdateStack { template: Some(with("two")), files, ..UpdateStack::default() };
+    let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(output(&world, web.stack).await, "two");
 }
