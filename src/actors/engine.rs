@@ -17,6 +17,7 @@ use super::project_actor::HolderOf;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::{EngineLimits, SENDS_MAX, Services};
 use super::shell::{Ask, Inhabit, Receipt, Shell};
+use super::software::SoftwareKeeper;
 use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
 use super::stack_actor::{Drop, HeardBy, ResourceNamed, Stand};
 use super::{definition, nested, source};
@@ -199,6 +200,11 @@ impl Engine {
         let command = || ResourceCommand::Mark { healthy, reason: reason.to_owned() };
         let receipt = self.ask_resource(stack, who, name, command).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// The keeper of software configurations and deployments.
+    pub fn software(&self) -> SoftwareKeeper {
+        SoftwareKeeper::of(self.services.clone())
     }
 
     /// Passes a signal on to a resource; `details` are an object or null.

@@ -20,6 +20,7 @@ pub mod resource;
 pub mod services;
 pub mod shell;
 mod snapshots;
+pub mod software;
 mod source;
 pub mod stack;
 pub mod stack_actor;

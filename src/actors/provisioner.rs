@@ -14,10 +14,12 @@ use super::nested;
 use super::resource::{Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect};
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Shell, Woken};
+use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::{Position, RecordedEvent};
 use crate::model::{Action, JsonMap, ProjectId, ResourceId, Secret, Status};
+use crate::resource_types::software::SoftwareDoor;
 use crate::resource_types::{Beat, Driver, DriverError, Subject};
 use crate::template::ALL_ATTRIBUTES;
 
@@ -75,6 +77,7 @@ impl Inhabit for Resource {
             vault: services.vault.clone(),
             action_retry_limit: services.limits.action_retry_limit,
             lost_call_rest: services.limits.lost_call_rest,
+            software: SoftwareDoor::to(Arc::new(SoftwareKeeper::of(services.clone()))),
         }
     }
 

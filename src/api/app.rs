@@ -15,7 +15,8 @@ use tokio::task::JoinHandle;
 
 use super::error::Fault;
 use super::v1::{
-    actions, events, outputs, resource_types, resources, services, snapshots, stacks, templates,
+    actions, events, outputs, resource_types, resources, services, snapshots, software_configs,
+    software_deployments, stacks, templates,
 };
 use super::{ApiParts, ApiState, auth, feed, trace, versions};
 
@@ -101,6 +102,33 @@ fn v1(config: &mut web::ServiceConfig) {
         .service(known(
             "/{project}/template_versions/{version}/functions",
             [get(templates::functions)],
+        ))
+        .service(known(
+            "/{project}/software_configs",
+            [get(software_configs::list), ("POST", web::post().to(software_configs::create))],
+        ))
+        .service(known(
+            "/{project}/software_configs/{config}",
+            [get(software_configs::show), ("DELETE", web::delete().to(software_configs::delete))],
+        ))
+        .service(known(
+            "/{project}/software_deployments",
+            [
+                get(software_deployments::list),
+                ("POST", web::post().to(software_deployments::create)),
+            ],
+        ))
+        .service(known(
+            "/{project}/software_deployments/metadata/{server}",
+            [get(software_deployments::metadata)],
+        ))
+        .service(known(
+            "/{project}/software_deployments/{deployment}",
+            [
+                get(software_deployments::show),
+                ("PUT", web::put().to(software_deployments::update)),
+                ("DELETE", web::delete().to(software_deployments::delete)),
+            ],
         ))
         .service(known("/{project}/build_info", [get(services::build_info)]))
         .service(known("/{project}/services", [get(services::list)]))

@@ -7,9 +7,13 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, Event};
-use crate::model::{Caller, CommandId, ProjectId, RequestId, ResourceId, StackId, TraversalId};
+use crate::model::{
+    Caller, CommandId, ConfigId, DeploymentId, ProjectId, RequestId, ResourceId, StackId,
+    TraversalId,
+};
 
-/// The stream of one entity: `project-{id}`, `stack-{uuid}`, `resource-{uuid}`.
+/// The stream of one entity: `project-{id}`, `stack-{uuid}`, `resource-{uuid}`, `config-{uuid}`,
+/// `deployment-{uuid}`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StreamId(pub Arc<str>);
@@ -28,6 +32,16 @@ impl StreamId {
     /// One incarnation of a resource.
     pub fn resource(id: ResourceId) -> Self {
         Self(format!("resource-{id}").into())
+    }
+
+    /// A software configuration.
+    pub fn config(id: ConfigId) -> Self {
+        Self(format!("config-{id}").into())
+    }
+
+    /// A software deployment.
+    pub fn deployment(id: DeploymentId) -> Self {
+        Self(format!("deployment-{id}").into())
     }
 
     /// What the stream is of: `stack`, `resource`, `project`.

@@ -6,6 +6,7 @@ pub mod envelope;
 pub mod log;
 pub mod project;
 pub mod resource;
+pub mod software;
 pub mod stack;
 pub mod upcast;
 pub mod vault;
@@ -13,6 +14,7 @@ pub mod vault;
 pub use envelope::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 pub use project::ProjectEvent;
 pub use resource::ResourceEvent;
+pub use software::{ConfigEvent, DeploymentEvent};
 pub use stack::StackEvent;
 
 /// An event that cannot be read back: an unknown type, or a body of another shape.

@@ -85,6 +85,10 @@ uuid_ids! {
     TraversalId,
     /// A command; the same id again gets the first receipt.
     CommandId,
+    /// A software configuration.
+    ConfigId,
+    /// A software configuration on its way to a server.
+    DeploymentId,
 }
 
 text_ids! {

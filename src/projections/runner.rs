@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use super::store::{self, Checkpoint, Place, Readers};
 use super::views::ViewError;
-use super::{resources, stacks};
+use super::{resources, software, stacks};
 use crate::events::log::{EventLog, Filter};
 use crate::events::{Position, RecordedEvent};
-use crate::model::{ResourceId, StackId};
+use crate::model::{ConfigId, DeploymentId, ResourceId, StackId};
 
 /// The most events of one transaction: a long replay is cheap, and a live one soon visible.
 const BATCH_MAX_EVENTS: usize = 1_024;
@@ -174,6 +174,13 @@ fn apply(db: &Connection, event: &RecordedEvent) -> Result<(), ViewError> {
         }
         ("resource", Ok(id)) => {
             event.decode().map(|body| resources::apply(db, ResourceId(id), event, &body))
+        }
+        ("config", Ok(id)) => {
+            event.decode().map(|body| software::apply_config(db, ConfigId(id), event, &body))
+        }
+        ("deployment", Ok(id)) => {
+            let id = DeploymentId(id);
+            event.decode().map(|body| software::apply_deployment(db, id, event, &body))
         }
         _ => return Ok(()),
     };

@@ -89,6 +89,31 @@ CREATE TABLE resources (
 ) WITHOUT ROWID;
 CREATE INDEX resources_of_stack ON resources (stack, role, place);
 
+CREATE TABLE configs (
+    number     INTEGER PRIMARY KEY,       -- in the order of creation
+    id         BLOB NOT NULL UNIQUE,
+    project    TEXT NOT NULL,
+    name       TEXT,
+    tool       TEXT,                      -- Heat's "group"
+    created_at INTEGER NOT NULL,
+    content    TEXT NOT NULL              -- JSON, sealed
+);
+CREATE INDEX configs_of_project ON configs (project, number);
+
+CREATE TABLE deployments (
+    number       INTEGER PRIMARY KEY,
+    id           BLOB NOT NULL UNIQUE,
+    project      TEXT NOT NULL,
+    user_project TEXT,                    -- of the user with which the server signals
+    server       TEXT NOT NULL,
+    config       BLOB,
+    state        TEXT NOT NULL,           -- JSON; values in it are sealed
+    created_at   INTEGER NOT NULL,
+    updated_at   INTEGER
+);
+CREATE INDEX deployments_of_server ON deployments (server, number);
+CREATE INDEX deployments_of_config ON deployments (config);
+
 CREATE TABLE signals_open (
     resource BLOB NOT NULL,               -- the incarnation that took the signal
     signal   BLOB NOT NULL,

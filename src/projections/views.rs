@@ -10,12 +10,15 @@ use super::runner::{self, Runner};
 use super::stack_query::{self, StackQuery};
 use super::store::{Place, Readers};
 use super::{
-    EventQuery, EventRow, ResourceRow, RevisionRow, SnapshotRow, StackRow, StackShown, event_list,
-    resources, revisions, snapshots, stacks,
+    ConfigQuery, ConfigRow, DeploymentRow, EventQuery, EventRow, ResourceRow, RevisionRow,
+    SnapshotRow, StackRow, StackShown, event_list, resources, revisions, snapshots, software,
+    stacks,
 };
 use crate::events::log::{EventLog, LogError};
 use crate::events::{DecodeError, Position};
-use crate::model::{ProjectId, ResourceId, ResourceName, StackId, TraversalId};
+use crate::model::{
+    ConfigId, DeploymentId, ProjectId, ResourceId, ResourceName, StackId, TraversalId,
+};
 
 /// Why the views could not answer.
 #[derive(Debug, thiserror::Error)]
@@ -207,5 +210,53 @@ impl Views {
     /// The newest accepted definition of a stack.
     pub async fn newest_revision(&self, stack: StackId) -> Result<Option<RevisionRow>, ViewError> {
         self.read(move |db| revisions::newest(db, stack))
+    }
+
+    /// A configuration of a project, or of any.
+    pub async fn config(
+        &self,
+        project: Option<ProjectId>,
+        id: ConfigId,
+    ) -> Result<Option<ConfigRow>, ViewError> {
+        self.read(move |db| software::config(db, project.as_ref(), id))
+    }
+
+    /// A page of configurations.
+    pub async fn configs(&self, query: ConfigQuery) -> Result<Vec<ConfigRow>, ViewError> {
+        self.read(move |db| software::configs(db, &query))
+    }
+
+    /// Whether a deployment has the configuration, by all that is in the log now.
+    pub async fn is_deployed(&self, id: ConfigId) -> Result<bool, ViewError> {
+        self.after(self.inner.log.durable_position()).await?;
+        self.read(move |db| software::is_deployed(db, id))
+    }
+
+    /// A deployment that a project sees, or of any.
+    pub async fn deployment(
+        &self,
+        project: Option<ProjectId>,
+        id: DeploymentId,
+    ) -> Result<Option<DeploymentRow>, ViewError> {
+        self.read(move |db| software::deployment_of(db, project.as_ref(), id))
+    }
+
+    /// The deployments that a project sees, oldest first; of one server, where one is named.
+    pub async fn deployments(
+        &self,
+        project: Option<ProjectId>,
+        server: Option<String>,
+    ) -> Result<Vec<DeploymentRow>, ViewError> {
+        self.read(move |db| software::deployments(db, project.as_ref(), server.as_deref()))
+    }
+
+    /// The configurations that are deployed to a server, by their names.
+    pub async fn configs_of_server(
+        &self,
+        project: Option<ProjectId>,
+        server: &str,
+    ) -> Result<Vec<ConfigRow>, ViewError> {
+        let server = server.to_owned();
+        self.read(move |db| software::configs_of_server(db, project.as_ref(), &server))
     }
 }

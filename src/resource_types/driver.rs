@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::child::Nested;
 use super::groups::Adjustment;
+use super::software::SoftwareDoor;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{
@@ -45,6 +46,8 @@ pub struct Subject {
     pub reads: Vec<String>,
     /// What a type that waits for others' signals hears of them.
     pub heard: Vec<Heard>,
+    /// The way to software configurations and deployments, for the types that keep some.
+    pub software: SoftwareDoor,
     /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
     pub taken: BTreeSet<String>,
 }

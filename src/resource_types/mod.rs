@@ -19,6 +19,7 @@ pub mod registry;
 mod rules;
 pub mod schema;
 mod show;
+pub mod software;
 mod types;
 mod validate;
 

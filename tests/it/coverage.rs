@@ -3,13 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
-use hearth::events::{ProjectEvent, ResourceEvent, StackEvent};
+use hearth::events::{ConfigEvent, DeploymentEvent, ProjectEvent, ResourceEvent, StackEvent};
 use hearth::resource_types::Registry;
 
 #[test]
 fn every_event_is_explained_with_its_version() {
     let page = include_str!("../../docs/events.md");
-    let kinds = [ProjectEvent::TYPES, StackEvent::TYPES, ResourceEvent::TYPES];
+    let kinds = [
+        ProjectEvent::TYPES,
+        StackEvent::TYPES,
+        ResourceEvent::TYPES,
+        ConfigEvent::TYPES,
+        DeploymentEvent::TYPES,
+    ];
     for (name, version) in kinds.into_iter().flatten() {
         let row = format!("| `{name}` | {version} |");
         assert!(page.contains(&row), "docs/events.md has no row that begins with {row}");

@@ -21,6 +21,7 @@ use crate::model::{
     Action, CommandId, JsonMap, Refusal, ResourceId, ResourceName, Secret, Status, TraversalId,
     physical_name,
 };
+use crate::resource_types::software::SoftwareDoor;
 use crate::resource_types::{Attempt, Driver, Heard, Registry, Signals, Subject};
 
 /// What a resource decides with.
@@ -32,6 +33,8 @@ pub struct Knowledge {
     pub action_retry_limit: u32,
     /// How long a call whose answer was lost may still be carried out.
     pub lost_call_rest: Duration,
+    /// The way to software configurations, for the drivers of types that keep some.
+    pub software: SoftwareDoor,
 }
 
 /// Where the action's calls stand.
@@ -179,6 +182,7 @@ impl Resource {
             physical_id: self.physical_id.clone(),
             data: data.collect(),
             signals: self.open_map(&self.signals, knowledge),
+            software: knowledge.software.clone(),
             traversal: self.traversal,
             kept_first: self.action == Action::Delete
                 && self.deleted_from.1 != Status::Failed

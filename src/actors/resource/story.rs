@@ -36,6 +36,7 @@ pub(super) fn given_nothing() -> Story {
         vault: Arc::new(vault),
         action_retry_limit: 1,
         lost_call_rest: Duration::from_secs(10),
+        software: Default::default(),
     };
     let mut resource = Resource::new(ResourceId(clock.fresh_id()));
     resource.name = "a".into();

@@ -7,6 +7,8 @@ pub(super) mod resource_types;
 pub(super) mod resources;
 pub(super) mod services;
 pub(super) mod snapshots;
+pub(super) mod software_configs;
+pub(super) mod software_deployments;
 pub(super) mod stacks;
 pub(super) mod templates;
 
@@ -21,6 +23,7 @@ use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
 use crate::actors::{Accepted, Requester};
+use crate::events::Position;
 use crate::model::{CommandId, StackId};
 use crate::projections::StackRow;
 
@@ -72,10 +75,15 @@ const VIEWS_WAIT_MAX: Duration = Duration::from_secs(10);
 /// writes and nothing is acknowledged that a crash could take back. What is on disk counts: views
 /// that stand still, on a full disk perhaps, hold no acknowledgement back for long.
 async fn seen(state: &ApiState, accepted: &Accepted) -> Result<(), Fault> {
-    state.log.durable(accepted.position).await?;
-    let shown = state.views.after(accepted.position);
+    seen_at(state, accepted.position).await
+}
+
+/// The same, of what is written up to a position.
+async fn seen_at(state: &ApiState, position: Position) -> Result<(), Fault> {
+    state.log.durable(position).await?;
+    let shown = state.views.after(position);
     if !matches!(tokio::time::timeout(VIEWS_WAIT_MAX, shown).await, Ok(Ok(()))) {
-        tracing::warn!(position = %accepted.position, "the views are behind an accepted command");
+        tracing::warn!(%position, "the views are behind an accepted command");
     }
     Ok(())
 }

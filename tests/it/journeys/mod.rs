@@ -10,4 +10,5 @@ mod rollback;
 mod secrets;
 mod signals;
 mod snapshots;
+mod software;
 mod update;

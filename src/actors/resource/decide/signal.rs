@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::actors::resource::command::{ResourceEffect, Signal};
-use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{Definition, Remarked, SignalHandled, SignalTaken};
@@ -102,14 +102,17 @@ impl Resource {
             Said::Result(result) => Some(format!("Signal: {result}")),
         };
         let learned = crate::resource_types::Learned { physical_id: None, data: outcome.data };
-        Decision::record(SignalHandled {
+        let decision = Decision::record(SignalHandled {
             signal,
             reason: reason.map(|reason| self.without_secrets(&reason, knowledge)),
             error: None,
             metadata: self.seal_attributes(outcome.metadata, &[], knowledge),
             data: self.seal_learned(learned, knowledge).data,
         })
-        .and_do(ResourceEffect::Report)
+        .and_do(ResourceEffect::Report);
+        // What is awaited may be this signal.
+        let waits = matches!(&self.call, Call::Due(step) if !step.mutates);
+        if waits && self.in_progress() { Self::and_proceed(decision) } else { decision }
     }
 
     /// The calls of signals that a former process took and did not see through.

@@ -1,0 +1,496 @@
+//! The keeper of configurations and deployments: what the API and the drivers of resources ask.
+//! What they hold is sealed under the project's scope.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::deployment::IN_PROGRESS;
+use super::{Config, ConfigCommand, DeploymentCommand, DeploymentState};
+use crate::actors::asks::Requester;
+use crate::actors::services::Services;
+use crate::actors::shell::{Aggregate, fold};
+use crate::clock::Moment;
+use crate::events::log::LogError;
+use crate::events::software::{ConfigCreated, DeploymentChange, DeploymentCreated};
+use crate::events::{Meta, NewEvent, Position, StreamId, StreamRevision};
+use crate::model::{Caller, ConfigId, DeploymentId, JsonMap, ProjectId, Refusal};
+use crate::resource_types::python;
+use crate::resource_types::software::{
+    ConfigContent, Deploy, Deployment, Software, SoftwareConfig,
+};
+
+/// What every signal to a deployment may bring besides the outputs of its configuration.
+const COMMON_OUTPUTS: [&str; 3] = ["deploy_stdout", "deploy_stderr", "deploy_status_code"];
+
+/// Runs the machines.
+#[derive(Clone)]
+pub struct SoftwareKeeper(Arc<Services>);
+
+/// A deployment as a client of the API asks for it.
+#[derive(Clone, Debug, Default)]
+pub struct CreateDeployment {
+    pub server_id: String,
+    pub stack_user_project_id: Option<String>,
+    pub change: ChangeDeployment,
+}
+
+/// What a client of the API sets; what is not given stays.
+#[derive(Clone, Debug, Default)]
+pub struct ChangeDeployment {
+    pub config_id: Option<String>,
+    pub action: Option<String>,
+    pub status: Option<String>,
+    pub status_reason: Option<String>,
+    pub input_values: Option<Value>,
+    pub output_values: Option<Value>,
+}
+
+/// Whose configurations are meant: a project's, or anybody's for an administrator.
+fn owns(project: &ProjectId, caller: Option<&Caller>, owner: &ProjectId) -> bool {
+    project == owner || caller.is_some_and(Caller::is_admin)
+}
+
+impl SoftwareKeeper {
+    pub(in crate::actors) fn of(services: Arc<Services>) -> Self {
+        Self(services)
+    }
+
+    /// Makes a configuration for a client.
+    pub async fn create(
+        &self,
+        who: &Requester,
+        config: SoftwareConfig,
+    ) -> Result<(ConfigId, Position), Refusal> {
+        let id = ConfigId(self.0.clock.fresh_id());
+        let created = self.keep_config(&who.caller.project_id, id, config, who.meta()).await?;
+        Ok((id, created))
+    }
+
+    /// Deletes a client's configuration.
+    pub async fn delete(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
+        let (config, owner) =
+            self.read_config(&who.caller.project_id, Some(&who.caller), id).await?;
+        drop(owner);
+        self.decide(
+            &StreamId::config(config.id),
+            || Config::named(config.id),
+            ConfigCommand::Delete,
+            who.meta(),
+        )
+        .await
+    }
+
+    /// Makes a deployment for a client.
+    pub async fn create_deployment(
+        &self,
+        who: &Requester,
+        ask: CreateDeployment,
+    ) -> Result<(DeploymentId, Position), Refusal> {
+        if ask.stack_user_project_id.as_ref().is_some_and(|id| id.chars().count() > 64) {
+            return Err(invalid("\"stack_user_project_id\" should be no more than 64 characters"));
+        }
+        let project = &who.caller.project_id;
+        let id = DeploymentId(self.0.clock.fresh_id());
+        let mut state = self.change(who, project, ask.change).await?;
+        if state.config_id.is_none() {
+            return Err(invalid("Config with id None not found"));
+        }
+        // Python's text of a reason that was never given.
+        state.status_reason.get_or_insert_with(|| "None".to_owned());
+        let created = DeploymentCreated {
+            deployment_id: id,
+            project_id: project.clone(),
+            stack_user_project_id: ask.stack_user_project_id,
+            server_id: ask.server_id,
+            state,
+        };
+        let command = DeploymentCommand::Deploy(Box::new(created));
+        Ok((id, self.tell(id, command, who.meta()).await?))
+    }
+
+    /// Changes a client's deployment.
+    pub async fn update_deployment(
+        &self,
+        who: &Requester,
+        id: &str,
+        ask: ChangeDeployment,
+    ) -> Result<(DeploymentId, Position), Refusal> {
+        let (found, created) =
+            self.read_deployment(&who.caller.project_id, Some(&who.caller), id).await?;
+        let change = self.change(who, &created.project_id, ask).await?;
+        let command = DeploymentCommand::Update(Box::new(change));
+        Ok((found.id, self.tell(found.id, command, who.meta()).await?))
+    }
+
+    /// Deletes a client's deployment.
+    pub async fn remove_deployment(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
+        let (found, _) =
+            self.read_deployment(&who.caller.project_id, Some(&who.caller), id).await?;
+        self.tell(found.id, DeploymentCommand::Delete, who.meta()).await
+    }
+
+    /// What a client sets, checked and sealed.
+    async fn change(
+        &self,
+        who: &Requester,
+        project: &ProjectId,
+        ask: ChangeDeployment,
+    ) -> Result<DeploymentChange, Refusal> {
+        let config_id = match ask.config_id {
+            None => None,
+            Some(id) => {
+                let missing = |_| invalid(&format!("Config with id {id} not found"));
+                let found = self.read_config(project, Some(&who.caller), &id).await;
+                Some(found.map_err(missing)?.0.id)
+            }
+        };
+        let seal = |value: Option<Value>| value.map(|it| self.seal(project, &it)).transpose();
+        Ok(DeploymentChange {
+            config_id,
+            action: ask.action,
+            status: ask.status,
+            status_reason: ask.status_reason,
+            input_values: seal(ask.input_values)?,
+            output_values: seal(ask.output_values)?,
+        })
+    }
+
+    async fn keep_config(
+        &self,
+        project: &ProjectId,
+        id: ConfigId,
+        config: SoftwareConfig,
+        meta: Arc<Meta>,
+    ) -> Result<Position, Refusal> {
+        let content = serde_json::to_value(&config.content).unwrap_or_default();
+        let created = ConfigCreated {
+            config_id: id,
+            project_id: project.clone(),
+            name: config.name,
+            group: config.group,
+            content: self.seal(project, &content)?,
+        };
+        let command = ConfigCommand::Create(Box::new(created));
+        self.decide(&StreamId::config(id), || Config::named(id), command, meta).await
+    }
+
+    async fn tell(
+        &self,
+        id: DeploymentId,
+        command: DeploymentCommand,
+        meta: Arc<Meta>,
+    ) -> Result<Position, Refusal> {
+        let stream = StreamId::deployment(id);
+        self.decide(&stream, || DeploymentState::named(id), command, meta).await
+    }
+
+    async fn read_config(
+        &self,
+        project: &ProjectId,
+        caller: Option<&Caller>,
+        id: &str,
+    ) -> Result<(Config, ConfigCreated), Refusal> {
+        let missing = || Config::missing(id);
+        let uuid = ConfigId(Uuid::try_parse(id).map_err(|_| missing())?);
+        let (config, _) = self.read(&StreamId::config(uuid), Config::named(uuid)).await?;
+        let created = config.created.clone().filter(|_| !config.deleted).ok_or_else(missing)?;
+        match owns(project, caller, &created.project_id) {
+            true => Ok((config, created)),
+            false => Err(missing()),
+        }
+    }
+
+    async fn read_deployment(
+        &self,
+        project: &ProjectId,
+        caller: Option<&Caller>,
+        id: &str,
+    ) -> Result<(DeploymentState, DeploymentCreated), Refusal> {
+        let missing = || DeploymentState::missing(id);
+        let uuid = DeploymentId(Uuid::try_parse(id).map_err(|_| missing())?);
+        let blank = DeploymentState::named(uuid);
+        let (found, _) = self.read(&StreamId::deployment(uuid), blank).await?;
+        let created = found.created.clone().filter(|_| !found.deleted).ok_or_else(missing)?;
+        let is_users = created.stack_user_project_id.as_deref() == Some(project.as_str());
+        match is_users || owns(project, caller, &created.project_id) {
+            true => Ok((found, created)),
+            false => Err(missing()),
+        }
+    }
+
+    async fn read<A: Aggregate>(
+        &self,
+        stream: &StreamId,
+        blank: A,
+    ) -> Result<(A, crate::events::log::StreamSlice), Refusal> {
+        let slice = self.0.log.read(stream, StreamRevision(0)).await.map_err(unavailable)?;
+        let (machine, _) = fold(blank, &slice.events, slice.head).map_err(unavailable)?;
+        Ok((machine, slice))
+    }
+
+    /// Decides a command on its stream, again where another writer was faster.
+    async fn decide<A>(
+        &self,
+        stream: &StreamId,
+        blank: impl Fn() -> A,
+        command: A::Command,
+        meta: Arc<Meta>,
+    ) -> Result<Position, Refusal>
+    where
+        A: Aggregate<Knowledge = (), Command: Clone>,
+    {
+        loop {
+            let (mut machine, slice) = self.read(stream, blank()).await?;
+            let last = slice.events.last().map(|event| event.position).unwrap_or_default();
+            let (events, now) = {
+                let moment = Moment::of(self.0.clock.as_ref());
+                (machine.decide(command.clone(), &moment, &())?.events, moment.now)
+            };
+            if events.is_empty() {
+                return Ok(last);
+            }
+            let encoded: Result<Vec<_>, _> =
+                events.iter().map(|event| NewEvent::of(event, now, meta.clone())).collect();
+            let encoded = encoded.map_err(|error| Refusal::unavailable(error.to_string()))?;
+            match self.0.log.append(stream, slice.head, encoded).await {
+                Ok(appended) => return Ok(appended.position),
+                Err(LogError::Conflict { .. } | LogError::Lost { .. }) => {}
+                Err(error) => return Err(unavailable(error)),
+            }
+        }
+    }
+
+    fn seal(&self, project: &ProjectId, value: &Value) -> Result<Value, Refusal> {
+        let scope = StreamId::project(project);
+        self.0.vault.seal(scope.as_str(), value).map_err(|error| {
+            tracing::error!(%error, "a software configuration cannot be sealed");
+            Refusal::unavailable("The configuration cannot be kept at present.")
+        })
+    }
+
+    fn open(&self, project: &ProjectId, value: &Value) -> Result<Value, Refusal> {
+        let scope = StreamId::project(project);
+        self.0.vault.open(scope.as_str(), value).map_err(|error| {
+            tracing::error!(%error, "a software configuration cannot be opened");
+            Refusal::unavailable("The configuration cannot be read.")
+        })
+    }
+
+    fn content(&self, created: &ConfigCreated) -> Result<ConfigContent, Refusal> {
+        let opened = self.open(&created.project_id, &created.content)?;
+        serde_json::from_value(opened).map_err(|error| Refusal::unavailable(error.to_string()))
+    }
+
+    fn outputs(&self, project: &ProjectId, state: &DeploymentChange) -> Result<JsonMap, Refusal> {
+        let Some(sealed) = &state.output_values else { return Ok(JsonMap::new()) };
+        let opened = self.open(project, sealed)?;
+        Ok(if let Value::Object(map) = opened { map } else { JsonMap::new() })
+    }
+}
+
+#[async_trait]
+impl Software for SoftwareKeeper {
+    fn fresh_id(&self) -> Uuid {
+        self.0.clock.fresh_id()
+    }
+
+    async fn config(&self, project: &ProjectId, id: &str) -> Result<SoftwareConfig, Refusal> {
+        let (_, created) = self.read_config(project, None, id).await?;
+        let content = self.content(&created)?;
+        Ok(SoftwareConfig { name: created.name, group: created.group, content })
+    }
+
+    async fn create_config(
+        &self,
+        project: &ProjectId,
+        id: ConfigId,
+        config: SoftwareConfig,
+    ) -> Result<(), Refusal> {
+        self.keep_config(project, id, config, Arc::default()).await.map(drop)
+    }
+
+    async fn delete_config(&self, project: &ProjectId, id: ConfigId) -> Result<(), Refusal> {
+        let found = self.read_config(project, None, &id.to_string()).await;
+        if found.as_ref().is_err_and(is_missing) {
+            return Ok(());
+        }
+        found?;
+        let stream = StreamId::config(id);
+        let blank = || Config::named(id);
+        let deleted = self.decide(&stream, blank, ConfigCommand::Delete, Arc::default()).await;
+        or_gone(deleted)
+    }
+
+    async fn deployment(&self, project: &ProjectId, id: &str) -> Result<Deployment, Refusal> {
+        let (found, created) = self.read_deployment(project, None, id).await?;
+        Ok(Deployment {
+            config_id: found.state.config_id.unwrap_or_default(),
+            server_id: created.server_id,
+            output_values: self.outputs(&created.project_id, &found.state)?,
+            action: found.state.action,
+            status: found.state.status,
+            status_reason: found.state.status_reason,
+        })
+    }
+
+    async fn deploy(
+        &self,
+        project: &ProjectId,
+        id: DeploymentId,
+        deploy: Deploy,
+    ) -> Result<(), Refusal> {
+        let created = DeploymentCreated {
+            deployment_id: id,
+            project_id: project.clone(),
+            stack_user_project_id: None,
+            server_id: deploy.server_id,
+            state: DeploymentChange {
+                config_id: Some(deploy.config_id),
+                action: Some(deploy.action),
+                status: Some(deploy.status.to_owned()),
+                status_reason: Some(deploy.status_reason.to_owned()),
+                ..DeploymentChange::default()
+            },
+        };
+        let command = DeploymentCommand::Deploy(Box::new(created));
+        self.tell(id, command, Arc::default()).await.map(drop)
+    }
+
+    async fn signal_deployment(
+        &self,
+        project: &ProjectId,
+        id: &str,
+        details: &Value,
+    ) -> Result<Option<String>, Refusal> {
+        let (found, created) = self.read_deployment(project, None, id).await?;
+        if found.state.status.as_deref() != Some(IN_PROGRESS) {
+            return Ok(None);
+        }
+        let project = &created.project_id;
+        let config_id = found.state.config_id.unwrap_or_default().to_string();
+        let (_, config) = self.read_config(project, None, &config_id).await?;
+        let declared = self.content(&config)?.outputs;
+        let said = outcome(id, details, &declared, self.outputs(project, &found.state)?);
+        let change = DeploymentChange {
+            status: Some(said.status.to_owned()),
+            status_reason: Some(said.status_reason),
+            output_values: Some(self.seal(project, &Value::Object(said.outputs))?),
+            ..DeploymentChange::default()
+        };
+        let command = DeploymentCommand::Signal(Box::new(change));
+        self.tell(found.id, command, Arc::default()).await?;
+        Ok(Some(said.event))
+    }
+
+    async fn delete_deployment(
+        &self,
+        _project: &ProjectId,
+        id: DeploymentId,
+    ) -> Result<(), Refusal> {
+        or_gone(self.tell(id, DeploymentCommand::Delete, Arc::default()).await)
+    }
+}
+
+/// What a signal makes of a deployment.
+struct Outcome {
+    status: &'static str,
+    status_reason: String,
+    outputs: JsonMap,
+    /// The words for the event list.
+    event: String,
+}
+
+/// Reads a signal by the outputs that the configuration declares, in Heat's words.
+fn outcome(id: &str, details: &Value, declared: &[JsonMap], former: JsonMap) -> Outcome {
+    let mut outputs = former;
+    let mut failures: Vec<String> = Vec::new();
+    let mut event = format!("deployment {id} succeeded");
+    let code = details.get("deploy_status_code").filter(|code| !is_empty(code));
+    if let Some(code) = code.map(python::text).filter(|code| code != "0") {
+        failures.push(format!(
+            "deploy_status_code : Deployment exited with non-zero status code: {code}"
+        ));
+        event = format!("deployment {id} failed ({code})");
+    }
+    for output in declared {
+        let Some(name) = output.get("name").and_then(Value::as_str) else { continue };
+        let Some(value) = details.get(name) else { continue };
+        outputs.insert(name.to_owned(), value.clone());
+        if output.get("error_output") == Some(&json!(true)) {
+            failures.push(format!("{name} : {}", python::text(value)));
+            event = format!("deployment {id} failed");
+        }
+    }
+    for name in COMMON_OUTPUTS {
+        outputs.insert(name.to_owned(), details.get(name).cloned().unwrap_or_default());
+    }
+    let (status, status_reason) = match failures.is_empty() {
+        true => ("COMPLETE", "Outputs received".to_owned()),
+        false => ("FAILED", failures.join(", ")),
+    };
+    Outcome { status, status_reason, outputs, event }
+}
+
+/// What Python takes for nothing.
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value == "" || value == 0 || value == false
+}
+
+fn or_gone(done: Result<Position, Refusal>) -> Result<(), Refusal> {
+    match done {
+        Err(refusal) if !is_missing(&refusal) => Err(refusal),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn is_missing(refusal: &Refusal) -> bool {
+    refusal.class == "NotFound"
+}
+
+fn invalid(reason: &str) -> Refusal {
+    Refusal::new("Invalid", format!("Data supplied was not valid: {reason}"))
+}
+
+fn unavailable(error: LogError) -> Refusal {
+    Refusal::unavailable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(details: Value) -> Outcome {
+        let declared = [
+            json!({ "name": "result", "error_output": false }),
+            json!({ "name": "oops", "error_output": true }),
+        ];
+        let declared: Vec<JsonMap> =
+            declared.iter().map(|it| it.as_object().unwrap().clone()).collect();
+        outcome("d", &details, &declared, JsonMap::new())
+    }
+
+    #[test]
+    fn a_signal_of_success_brings_its_outputs() {
+        let said = read(json!({ "result": 7, "deploy_stdout": "fine", "deploy_status_code": 0 }));
+        assert_eq!((said.status, said.status_reason.as_str()), ("COMPLETE", "Outputs received"));
+        assert_eq!(said.event, "deployment d succeeded");
+        let expected = json!({ "result": 7, "deploy_stdout": "fine", "deploy_stderr": null,
+                               "deploy_status_code": 0 });
+        assert_eq!(Value::Object(said.outputs), expected);
+    }
+
+    #[test]
+    fn a_status_code_and_an_error_output_are_failures() {
+        let said = read(json!({ "deploy_status_code": "2" }));
+        assert_eq!(said.status, "FAILED");
+        assert_eq!(said.event, "deployment d failed (2)");
+        let said = read(json!({ "deploy_status_code": 1, "oops": "no disk" }));
+        let expected = "deploy_status_code : Deployment exited with non-zero status code: 1, \
+                        oops : no disk";
+        assert_eq!(said.status_reason, expected);
+        assert_eq!(said.event, "deployment d failed");
+    }
+}

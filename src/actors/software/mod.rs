@@ -1,0 +1,11 @@
+//! Software configurations and deployments: two small machines, and the keeper that runs them. They
+//! have no actor: each command reads its stream, is decided, and is decided again where another
+//! was faster.
+
+mod config;
+mod deployment;
+mod keeper;
+
+pub use config::{Config, ConfigCommand};
+pub use deployment::{DeploymentCommand, DeploymentState};
+pub use keeper::{ChangeDeployment, CreateDeployment, SoftwareKeeper};

@@ -1,0 +1,145 @@
+//! `…/software_deployments`: configurations on servers, and what came of them.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::software_configs::{self, object, opened};
+use super::{Answer, State, answer, requester, seen_at, time};
+use crate::actors::software::{ChangeDeployment, CreateDeployment};
+use crate::api::ApiState;
+use crate::api::context::Context;
+use crate::api::error::Fault;
+use crate::api::request::{Body, Params};
+use crate::model::{DeploymentId, JsonMap};
+use crate::projections::DeploymentRow;
+use crate::resource_types::python;
+
+/// `…/software_deployments/{deployment}`.
+#[derive(Deserialize)]
+pub(in crate::api) struct DeploymentPath {
+    deployment: String,
+}
+
+/// `…/software_deployments/metadata/{server}`.
+#[derive(Deserialize)]
+pub(in crate::api) struct ServerPath {
+    server: String,
+}
+
+pub(in crate::api) async fn list(state: State, context: Context, request: HttpRequest) -> Answer {
+    context.require("software_deployments:index")?;
+    let server = Params::of(&request).one("server_id").map(str::to_owned);
+    let rows = state.views.deployments(context.visible_project(), server).await?;
+    let views: Result<Vec<Value>, Fault> = rows.iter().map(|row| view(&state, row)).collect();
+    answer(&json!({ "software_deployments": views? }))
+}
+
+/// The configurations that are deployed to a server, for the agent on it.
+pub(in crate::api) async fn metadata(
+    state: State,
+    context: Context,
+    path: web::Path<ServerPath>,
+) -> Answer {
+    context.require("software_deployments:metadata")?;
+    let rows = state.views.configs_of_server(context.visible_project(), &path.server).await?;
+    let views: Result<Vec<Value>, Fault> =
+        rows.iter().map(|row| software_configs::view(&state, row)).collect();
+    answer(&json!({ "metadata": views? }))
+}
+
+pub(in crate::api) async fn show(
+    state: State,
+    context: Context,
+    path: web::Path<DeploymentPath>,
+) -> Answer {
+    context.require("software_deployments:show")?;
+    shown(&state, &context, &path.deployment).await
+}
+
+pub(in crate::api) async fn create(state: State, context: Context, body: Body) -> Answer {
+    context.require("software_deployments:create")?;
+    let asked = body.required()?;
+    let ask = CreateDeployment {
+        server_id: text(&asked, "server_id").unwrap_or_default(),
+        stack_user_project_id: text(&asked, "stack_user_project_id"),
+        change: ChangeDeployment { output_values: None, ..change(&asked) },
+    };
+    let who = requester(&state, &context);
+    let (id, position) = state.engine.software().create_deployment(&who, ask).await?;
+    seen_at(&state, position).await?;
+    shown(&state, &context, &id.to_string()).await
+}
+
+pub(in crate::api) async fn update(
+    state: State,
+    context: Context,
+    path: web::Path<DeploymentPath>,
+    body: Body,
+) -> Answer {
+    context.require("software_deployments:update")?;
+    let ask = change(&body.required()?);
+    let who = requester(&state, &context);
+    let software = state.engine.software();
+    let (id, position) = software.update_deployment(&who, &path.deployment, ask).await?;
+    seen_at(&state, position).await?;
+    shown(&state, &context, &id.to_string()).await
+}
+
+pub(in crate::api) async fn delete(
+    state: State,
+    context: Context,
+    path: web::Path<DeploymentPath>,
+) -> Answer {
+    context.require("software_deployments:delete")?;
+    let who = requester(&state, &context);
+    let position = state.engine.software().remove_deployment(&who, &path.deployment).await?;
+    seen_at(&state, position).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+fn text(asked: &JsonMap, name: &str) -> Option<String> {
+    asked.get(name).filter(|value| !value.is_null()).map(python::text)
+}
+
+/// What a body sets; null is as good as nothing.
+fn change(asked: &JsonMap) -> ChangeDeployment {
+    ChangeDeployment {
+        config_id: text(asked, "config_id"),
+        action: text(asked, "action"),
+        status: text(asked, "status"),
+        status_reason: text(asked, "status_reason"),
+        input_values: object(asked, "input_values"),
+        output_values: object(asked, "output_values"),
+    }
+}
+
+async fn shown(state: &ApiState, context: &Context, id: &str) -> Answer {
+    let missing = || Fault::new("NotFound", format!("Deployment with id {id} not found"));
+    let uuid = Uuid::try_parse(id).map_err(|_| missing())?;
+    let row = state.views.deployment(context.visible_project(), DeploymentId(uuid)).await?;
+    answer(&json!({ "software_deployment": view(state, &row.ok_or_else(missing)?)? }))
+}
+
+fn view(state: &ApiState, row: &DeploymentRow) -> Result<Value, Fault> {
+    let values = |sealed: &Option<Value>| match sealed {
+        Some(sealed) => opened(state, &row.project_id, sealed),
+        None => Ok(Value::Null),
+    };
+    let mut view = json!({
+        "id": row.id,
+        "server_id": row.server_id,
+        "input_values": values(&row.state.input_values)?,
+        "output_values": values(&row.state.output_values)?,
+        "action": row.state.action,
+        "status": row.state.status,
+        "status_reason": row.state.status_reason,
+        "config_id": row.state.config_id,
+        "creation_time": time(row.created_at),
+    });
+    if let Some(updated_at) = row.updated_at {
+        view["updated_time"] = time(updated_at).into();
+    }
+    Ok(view)
+}

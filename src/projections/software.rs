@@ -1,0 +1,230 @@
+//! Software configurations and deployments: a row each while they exist. What they hold stays
+//! sealed.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::columns::{bytes, json, micros, time, time_or_none, uuid};
+use super::views::ViewError;
+use crate::events::software::DeploymentChange;
+use crate::events::{ConfigEvent, DeploymentEvent, RecordedEvent};
+use crate::model::{ConfigId, DeploymentId, ProjectId};
+
+/// A configuration as the API shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfigRow {
+    pub id: ConfigId,
+    pub project_id: ProjectId,
+    pub name: Option<String>,
+    pub group: Option<String>,
+    pub created_at: DateTime<Utc>,
+    /// Sealed under the project's scope.
+    pub content: Value,
+}
+
+/// A deployment as the API shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeploymentRow {
+    pub id: DeploymentId,
+    pub project_id: ProjectId,
+    pub server_id: String,
+    /// Values in it are sealed under the project's scope.
+    pub state: DeploymentChange,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: Option<DateTime<Utc>>,
+}
+
+/// A page of configurations, the newest first.
+#[derive(Clone, Debug, Default)]
+pub struct ConfigQuery {
+    /// None looks into every project.
+    pub project: Option<ProjectId>,
+    /// The page starts after this one; an unknown one is ignored.
+    pub marker: Option<ConfigId>,
+    pub limit: Option<u64>,
+}
+
+pub(super) fn apply_config(
+    db: &Connection,
+    id: ConfigId,
+    event: &RecordedEvent,
+    body: &ConfigEvent,
+) -> Result<(), ViewError> {
+    match body {
+        ConfigEvent::ConfigCreated(body) => {
+            db.prepare_cached(
+                "INSERT OR REPLACE INTO configs (id, project, name, tool, created_at, content) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![
+                bytes(id.0),
+                body.project_id.as_str(),
+                body.name,
+                body.group,
+                micros(event.at),
+                serde_json::to_string(&body.content)?,
+            ])?;
+        }
+        ConfigEvent::ConfigDeleted(_) => {
+            db.prepare_cached("DELETE FROM configs WHERE id = ?1")?.execute([bytes(id.0)])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn apply_deployment(
+    db: &Connection,
+    id: DeploymentId,
+    event: &RecordedEvent,
+    body: &DeploymentEvent,
+) -> Result<(), ViewError> {
+    match body {
+        DeploymentEvent::DeploymentCreated(body) => {
+            db.prepare_cached(
+                "INSERT OR REPLACE INTO deployments (id, project, user_project, server, config, \
+                 state, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?
+            .execute(params![
+                bytes(id.0),
+                body.project_id.as_str(),
+                body.stack_user_project_id,
+                body.server_id,
+                body.state.config_id.map(|id| bytes(id.0)),
+                serde_json::to_string(&body.state)?,
+                micros(event.at),
+            ])?;
+        }
+        DeploymentEvent::DeploymentUpdated(body) => {
+            let Some(mut row) = deployment(db, id)? else { return Ok(()) };
+            row.state.take(&body.change);
+            db.prepare_cached(
+                "UPDATE deployments SET config = ?2, state = ?3, updated_at = ?4 WHERE id = ?1",
+            )?
+            .execute(params![
+                bytes(id.0),
+                row.state.config_id.map(|id| bytes(id.0)),
+                serde_json::to_string(&row.state)?,
+                micros(event.at),
+            ])?;
+        }
+        DeploymentEvent::DeploymentDeleted(_) => {
+            db.prepare_cached("DELETE FROM deployments WHERE id = ?1")?.execute([bytes(id.0)])?;
+        }
+    }
+    Ok(())
+}
+
+const CONFIG: &str = "c.id, c.project, c.name, c.tool, c.created_at, c.content";
+const DEPLOYMENT: &str = "id, project, server, state, created_at, updated_at";
+
+fn config_row(row: &Row<'_>) -> rusqlite::Result<ConfigRow> {
+    Ok(ConfigRow {
+        id: ConfigId(uuid(row, 0)?),
+        project_id: ProjectId(row.get(1)?),
+        name: row.get(2)?,
+        group: row.get(3)?,
+        created_at: time(row, 4)?,
+        content: json(row, 5)?,
+    })
+}
+
+fn deployment_row(row: &Row<'_>) -> rusqlite::Result<DeploymentRow> {
+    Ok(DeploymentRow {
+        id: DeploymentId(uuid(row, 0)?),
+        project_id: ProjectId(row.get(1)?),
+        server_id: row.get(2)?,
+        state: json(row, 3)?,
+        created_at: time(row, 4)?,
+        updated_at: time_or_none(row, 5)?,
+    })
+}
+
+/// A configuration of a project, or of any.
+pub(super) fn config(
+    db: &Connection,
+    project: Option<&ProjectId>,
+    id: ConfigId,
+) -> rusqlite::Result<Option<ConfigRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {CONFIG} FROM configs c WHERE c.id = ?1 AND (?2 IS NULL OR c.project = ?2)"
+    ))?
+    .query_row(params![bytes(id.0), project.map(ProjectId::as_str)], config_row)
+    .optional()
+}
+
+/// A page of configurations.
+pub(super) fn configs(db: &Connection, query: &ConfigQuery) -> rusqlite::Result<Vec<ConfigRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {CONFIG} FROM configs c WHERE (?1 IS NULL OR c.project = ?1) AND \
+         c.number < coalesce((SELECT number FROM configs WHERE id = ?2), c.number + 1) \
+         ORDER BY c.number DESC LIMIT ?3"
+    ))?
+    .query_map(
+        params![
+            query.project.as_ref().map(ProjectId::as_str),
+            query.marker.map(|id| bytes(id.0)),
+            query.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX)),
+        ],
+        config_row,
+    )?
+    .collect()
+}
+
+/// Whether a deployment has the configuration.
+pub(super) fn is_deployed(db: &Connection, id: ConfigId) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT EXISTS (SELECT 1 FROM deployments WHERE config = ?1)")?
+        .query_row([bytes(id.0)], |row| row.get(0))
+}
+
+pub(super) fn deployment(
+    db: &Connection,
+    id: DeploymentId,
+) -> rusqlite::Result<Option<DeploymentRow>> {
+    db.prepare_cached(&format!("SELECT {DEPLOYMENT} FROM deployments WHERE id = ?1"))?
+        .query_row([bytes(id.0)], deployment_row)
+        .optional()
+}
+
+/// A deployment that a project sees: its own, or one of its users'.
+pub(super) fn deployment_of(
+    db: &Connection,
+    project: Option<&ProjectId>,
+    id: DeploymentId,
+) -> rusqlite::Result<Option<DeploymentRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {DEPLOYMENT} FROM deployments WHERE id = ?1 AND \
+         (?2 IS NULL OR project = ?2 OR user_project = ?2)"
+    ))?
+    .query_row(params![bytes(id.0), project.map(ProjectId::as_str)], deployment_row)
+    .optional()
+}
+
+/// The deployments that a project sees, the oldest first; of one server, where one is named.
+pub(super) fn deployments(
+    db: &Connection,
+    project: Option<&ProjectId>,
+    server: Option<&str>,
+) -> rusqlite::Result<Vec<DeploymentRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {DEPLOYMENT} FROM deployments WHERE (?1 IS NULL OR project = ?1 OR \
+         user_project = ?1) AND (?2 IS NULL OR server = ?2) ORDER BY number"
+    ))?
+    .query_map(params![project.map(ProjectId::as_str), server], deployment_row)?
+    .collect()
+}
+
+/// The configurations that are deployed to a server, by their names.
+pub(super) fn configs_of_server(
+    db: &Connection,
+    project: Option<&ProjectId>,
+    server: &str,
+) -> rusqlite::Result<Vec<ConfigRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {CONFIG} FROM deployments d JOIN configs c ON c.id = d.config WHERE \
+         (?1 IS NULL OR d.project = ?1 OR d.user_project = ?1) AND d.server = ?2 \
+         ORDER BY c.name, d.number"
+    ))?
+    .query_map(params![project.map(ProjectId::as_str), server], config_row)?
+    .collect()
+}

@@ -1,0 +1,216 @@
+//! Software configurations and deployments as drivers see them, and the door through which they
+//! reach the engine that keeps them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::driver::DriverError;
+use crate::model::{ConfigId, DeploymentId, JsonMap, ProjectId, Refusal};
+
+/// A configuration; nothing in it is sealed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SoftwareConfig {
+    pub name: Option<String>,
+    pub group: Option<String>,
+    pub content: ConfigContent,
+}
+
+/// What a configuration holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConfigContent {
+    /// A text, or what a structured tool takes.
+    #[serde(default)]
+    pub config: Value,
+    #[serde(default)]
+    pub inputs: Vec<JsonMap>,
+    #[serde(default)]
+    pub outputs: Vec<JsonMap>,
+    #[serde(default)]
+    pub options: Value,
+}
+
+/// A deployment; nothing in it is sealed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deployment {
+    pub config_id: ConfigId,
+    pub server_id: String,
+    pub action: Option<String>,
+    pub status: Option<String>,
+    pub status_reason: Option<String>,
+    pub output_values: JsonMap,
+}
+
+/// A configuration to be brought to a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deploy {
+    pub config_id: ConfigId,
+    pub server_id: String,
+    pub action: String,
+    pub status: &'static str,
+    pub status_reason: &'static str,
+}
+
+/// What the engine does with configurations and deployments. Every call is safe to repeat.
+#[async_trait]
+pub trait Software: Send + Sync {
+    /// An id that nothing has yet.
+    fn fresh_id(&self) -> Uuid;
+
+    async fn config(&self, project: &ProjectId, id: &str) -> Result<SoftwareConfig, Refusal>;
+
+    async fn create_config(
+        &self,
+        project: &ProjectId,
+        id: ConfigId,
+        config: SoftwareConfig,
+    ) -> Result<(), Refusal>;
+
+    /// One that is gone already is no error.
+    async fn delete_config(&self, project: &ProjectId, id: ConfigId) -> Result<(), Refusal>;
+
+    async fn deployment(&self, project: &ProjectId, id: &str) -> Result<Deployment, Refusal>;
+
+    /// Makes the deployment, or brings it to the configuration if it has another.
+    async fn deploy(
+        &self,
+        project: &ProjectId,
+        id: DeploymentId,
+        deploy: Deploy,
+    ) -> Result<(), Refusal>;
+
+    /// Notes what a server said of a deployment; the words for the event list. `None`: it is not
+    /// under way.
+    async fn signal_deployment(
+        &self,
+        project: &ProjectId,
+        id: &str,
+        details: &Value,
+    ) -> Result<Option<String>, Refusal>;
+
+    /// One that is gone already is no error.
+    async fn delete_deployment(&self, project: &ProjectId, id: DeploymentId)
+    -> Result<(), Refusal>;
+}
+
+/// The way to them, handed to drivers with their subject.
+#[derive(Clone, Default)]
+pub struct SoftwareDoor(Option<Arc<dyn Software>>);
+
+impl SoftwareDoor {
+    /// The door to an engine.
+    pub fn to(software: Arc<dyn Software>) -> Self {
+        Self(Some(software))
+    }
+
+    /// What is behind it.
+    pub fn open(&self) -> Result<&dyn Software, DriverError> {
+        let closed = || DriverError::fatal("Error", "There is no engine to keep it.");
+        self.0.as_deref().ok_or_else(closed)
+    }
+}
+
+impl fmt::Debug for SoftwareDoor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SoftwareDoor")
+    }
+}
+
+impl From<Refusal> for DriverError {
+    fn from(refusal: Refusal) -> Self {
+        let transient = refusal.class == "HTTPServiceUnavailable";
+        Self { transient, ..Self::fatal(refusal.class, refusal.message) }
+    }
+}
+
+/// What is wrong with the inputs or outputs of a configuration, in Heat's words where it has some.
+pub fn read_io(given: &Value, is_input: bool) -> Result<Vec<JsonMap>, Refusal> {
+    let wrong = |text: &'static str| Refusal::new("TypeError", text);
+    let list = match given {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(list) => list,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            return Err(wrong("Software Config I/O Schema must be in a list"));
+        }
+    };
+    let entries = list.iter().map(|entry| match entry {
+        Value::Object(map) => entry_of(map, is_input),
+        _ => Err(wrong("Software Config I/O Schema must be a dict")),
+    });
+    entries.collect()
+}
+
+const TYPES: &[&str] = &["String", "Number", "CommaDelimitedList", "Json", "Boolean"];
+
+/// An input or output with its defaults.
+fn entry_of(given: &JsonMap, is_input: bool) -> Result<JsonMap, Refusal> {
+    let wrong = |text: String| Refusal::new("ValueError", text);
+    let flag = if is_input { "replace_on_change" } else { "error_output" };
+    let known: &[&str] = if is_input {
+        &["name", "description", "type", "default", "value", "replace_on_change"]
+    } else {
+        &["name", "description", "type", "error_output"]
+    };
+    if let Some(unknown) = given.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(wrong(format!("Unknown Property {unknown}")));
+    }
+    let Some(Value::String(_)) = given.get("name") else {
+        return Err(wrong("Property name not assigned".to_owned()));
+    };
+    let kind = given.get("type").and_then(Value::as_str).unwrap_or("String");
+    if !TYPES.contains(&kind) {
+        return Err(wrong(format!("\"{kind}\" is not an allowed value")));
+    }
+    let is_set = match given.get(flag) {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(set)) => *set,
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => true,
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => false,
+        Some(_) => return Err(wrong(format!("{flag} is not a valid boolean"))),
+    };
+    let mut entry = JsonMap::new();
+    for (key, value) in given {
+        // A value may be null; what else is null is not there.
+        if key != flag && (key == "value" || !value.is_null()) {
+            entry.insert(key.clone(), value.clone());
+        }
+    }
+    entry.insert("type".to_owned(), kind.into());
+    if is_set || !is_input {
+        entry.insert(flag.to_owned(), is_set.into());
+    }
+    Ok(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn inputs_and_outputs_get_their_defaults() {
+        let given = json!([{ "name": "a" }, { "name": "b", "type": "Json", "value": null }]);
+        let read = read_io(&given, true).unwrap();
+        let expected = json!([
+            { "name": "a", "type": "String" },
+            { "name": "b", "type": "Json", "value": null }
+        ]);
+        assert_eq!(json!(read), expected);
+        let read = read_io(&json!([{ "name": "a" }]), false).unwrap();
+        assert_eq!(json!(read), json!([{ "name": "a", "type": "String", "error_output": false }]));
+    }
+
+    #[test]
+    fn what_is_no_schema_is_refused() {
+        let class = |given| read_io(&given, true).unwrap_err().class;
+        assert_eq!(class(json!({})), "TypeError");
+        assert_eq!(class(json!(["a"])), "TypeError");
+        assert_eq!(class(json!([{ "type": "String" }])), "ValueError");
+        assert_eq!(class(json!([{ "name": "a", "type": "Strung" }])), "ValueError");
+    }
+}

@@ -1,0 +1,148 @@
+//! OS::Heat::SoftwareConfig and its kin: configurations that Hearth keeps to be deployed. The id of
+//! the resource is that of the configuration, so that making it twice makes one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::events::resource::Step;
+use crate::model::{ConfigId, JsonMap, ProjectId};
+use crate::openstack::Session;
+use crate::resource_types::declared::{Declared, Progress, done};
+use crate::resource_types::driver::{
+    Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
+};
+use crate::resource_types::software::{ConfigContent, SoftwareConfig, read_io};
+use crate::template::yaml_text;
+
+/// The tool of a configuration that names none.
+pub(super) const UNGROUPED: &str = "Heat::Ungrouped";
+
+/// A type whose resources are configurations.
+pub(crate) struct Kept {
+    declared: Arc<Declared>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// OS::Heat::SoftwareConfig and OS::Heat::StructuredConfig: as their properties say.
+    Plain,
+    /// OS::Heat::CloudConfig: a map that becomes a text for cloud-init.
+    Cloud,
+    /// OS::Heat::SoftwareComponent: several configurations in one.
+    Component,
+}
+
+/// OS::Heat::SoftwareConfig, OS::Heat::StructuredConfig.
+pub(crate) fn plain(declared: Arc<Declared>) -> Kept {
+    Kept { declared, kind: Kind::Plain }
+}
+
+/// OS::Heat::CloudConfig.
+pub(crate) fn cloud(declared: Arc<Declared>) -> Kept {
+    Kept { declared, kind: Kind::Cloud }
+}
+
+/// OS::Heat::SoftwareComponent.
+pub(crate) fn component(declared: Arc<Declared>) -> Kept {
+    Kept { declared, kind: Kind::Component }
+}
+
+impl Kept {
+    /// The configuration that the properties describe.
+    fn config(&self, subject: &Subject) -> Result<SoftwareConfig, DriverError> {
+        let given = self.declared.properties(&subject.properties);
+        let property = |name: &str| given.get(name).cloned().unwrap_or_default();
+        let (group, config) = match self.kind {
+            Kind::Plain => (property("group"), property("config")),
+            Kind::Cloud => {
+                let text = yaml_text(&property("cloud_config"));
+                (UNGROUPED.into(), format!("#cloud-config\n{text}").into())
+            }
+            Kind::Component => ("component".into(), json!({ "configs": property("configs") })),
+        };
+        let options = property("options");
+        Ok(SoftwareConfig {
+            name: Some(subject.physical_name.clone()),
+            group: group.as_str().map(str::to_owned),
+            content: ConfigContent {
+                config,
+                inputs: read_io(&property("inputs"), true)?,
+                outputs: read_io(&property("outputs"), false)?,
+                options: if options.is_null() { json!({}) } else { options },
+            },
+        })
+    }
+}
+
+/// The project whose the resource is.
+pub(super) fn project(subject: &Subject) -> ProjectId {
+    subject.project_id.clone().unwrap_or_default()
+}
+
+#[async_trait]
+impl Driver for Kept {
+    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+        match work {
+            Work::Create => Progress::default().change("create"),
+            Work::Delete => Progress::default().change("delete"),
+            Work::Update { .. } | Work::Act(_) => Progress::default().look("done"),
+        }
+    }
+
+    async fn beat(
+        &self,
+        _cloud: &Session,
+        _work: &Work,
+        subject: &Subject,
+        step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        let software = subject.software.open()?;
+        let id = ConfigId(subject.resource_id.unwrap_or_default().0);
+        match step.name.as_str() {
+            "create" => {
+                software.create_config(&project(subject), id, self.config(subject)?).await?;
+                let physical_id = Some(id.to_string());
+                Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
+            }
+            "delete" => {
+                software.delete_config(&project(subject), id).await?;
+                Ok(done())
+            }
+            _ => Ok(done()),
+        }
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.declared.on_change(subject, before, changed)
+    }
+
+    async fn attributes(
+        &self,
+        _cloud: &Session,
+        subject: &Subject,
+        _wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        let Some(id) = &subject.physical_id else { return Ok(JsonMap::new()) };
+        let kept = subject.software.open()?.config(&project(subject), id).await;
+        let config = match kept {
+            Ok(kept) => kept.content.config,
+            Err(refusal) if refusal.class == "NotFound" => Value::Null,
+            Err(refusal) => return Err(refusal.into()),
+        };
+        let config = match self.kind {
+            Kind::Component => config.get("configs").cloned().unwrap_or_default(),
+            Kind::Plain | Kind::Cloud => config,
+        };
+        Ok(JsonMap::from_iter([("config".to_owned(), config)]))
+    }
+}

@@ -1,0 +1,427 @@
+//! OS::Heat::SoftwareDeployment and OS::Heat::StructuredDeployment: bring a configuration to a
+//! server and wait for what the server says of it. Each action derives a configuration of its own
+//! from the one named, with the values of its inputs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::software_config::{UNGROUPED, project};
+use crate::clock::Moment;
+use crate::events::resource::Step;
+use crate::model::{Action, ConfigId, DeploymentId, JsonMap};
+use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Declared, done};
+use crate::resource_types::driver::{
+    Attempt, Beat, Driver, DriverError, Learned, Said, SignalOutcome, Signaled, Subject,
+    UpdateKind, Work,
+};
+use crate::resource_types::software::{ConfigContent, Deploy, SoftwareConfig};
+
+/// A deployment of one of the two types.
+pub(crate) struct Deployed {
+    declared: Arc<Declared>,
+    /// Inputs are filled into the configuration itself.
+    structured: bool,
+}
+
+/// OS::Heat::SoftwareDeployment.
+pub(crate) fn plain(declared: Arc<Declared>) -> Deployed {
+    Deployed { declared, structured: false }
+}
+
+/// OS::Heat::StructuredDeployment.
+pub(crate) fn structured(declared: Arc<Declared>) -> Deployed {
+    Deployed { declared, structured: true }
+}
+
+/// What a step must remember: the configuration that is derived, and the one that it follows.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Plan {
+    config: ConfigId,
+    #[serde(default)]
+    former: Option<ConfigId>,
+}
+
+fn step(name: &str, mutates: bool, plan: Plan) -> Step {
+    let state = serde_json::to_value(plan).unwrap_or_default();
+    Step { name: name.into(), mutates, state, ..Step::default() }
+}
+
+/// The word for an action, as configurations list it.
+fn word(work: &Work) -> &'static str {
+    match work {
+        Work::Create => "CREATE",
+        Work::Update { .. } => "UPDATE",
+        Work::Delete => "DELETE",
+        Work::Act(action) => action.as_str(),
+    }
+}
+
+fn lists(actions: Option<&Value>, action: &str) -> bool {
+    let actions = actions.and_then(Value::as_array);
+    actions.is_some_and(|actions| actions.iter().any(|listed| listed == action))
+}
+
+impl Deployed {
+    /// Whether the configuration is applied at this action.
+    fn applies(&self, source: &SoftwareConfig, given: &JsonMap, action: &str) -> bool {
+        if source.group.as_deref() == Some("component") {
+            let configs = source.content.config.get("configs").and_then(Value::as_array);
+            let mut configs = configs.into_iter().flatten();
+            return configs.any(|config| lists(config.get("actions"), action));
+        }
+        lists(given.get("actions"), action)
+    }
+
+    /// The configuration that the properties name; an empty one where they name none.
+    async fn source(
+        &self,
+        subject: &Subject,
+        given: &JsonMap,
+    ) -> Result<SoftwareConfig, DriverError> {
+        match given.get("config").and_then(Value::as_str).filter(|id| !id.is_empty()) {
+            Some(id) => Ok(subject.software.open()?.config(&project(subject), id).await?),
+            None => Ok(SoftwareConfig::default()),
+        }
+    }
+
+    /// The configuration for one action, with the values of its inputs.
+    fn derived(
+        &self,
+        source: &SoftwareConfig,
+        subject: &Subject,
+        given: &JsonMap,
+        action: &str,
+    ) -> Result<SoftwareConfig, DriverError> {
+        let inputs = inputs(source, subject, given, action);
+        let config = match self.structured {
+            true => self.filled(&source.content.config, &inputs, given)?,
+            false => source.content.config.clone(),
+        };
+        let empty = if self.structured { json!({}) } else { "".into() };
+        let named = given.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+        let name = named.map(str::to_owned).or_else(|| source.name.clone());
+        Ok(SoftwareConfig {
+            name: name.or_else(|| Some(subject.physical_name.clone())),
+            group: Some(source.group.clone().unwrap_or_else(|| UNGROUPED.to_owned())),
+            content: ConfigContent {
+                config: if config.is_null() { empty } else { config },
+                inputs,
+                outputs: source.content.outputs.clone(),
+                options: source.content.options.clone(),
+            },
+        })
+    }
+
+    /// A structured configuration with `{get_input: NAME}` replaced by values.
+    fn filled(
+        &self,
+        snippet: &Value,
+        inputs: &[JsonMap],
+        given: &JsonMap,
+    ) -> Result<Value, DriverError> {
+        let key = given.get("input_key").and_then(Value::as_str).unwrap_or("get_input");
+        let is_strict = given.get("input_values_validate").is_some_and(|mode| mode == "STRICT");
+        match snippet {
+            Value::Object(map) => {
+                if map.len() == 1
+                    && let Some(Value::String(name)) = map.get(key)
+                {
+                    let of_name = |input: &&JsonMap| input.get("name") == Some(&json!(name));
+                    return match inputs.iter().find(of_name) {
+                        Some(input) => Ok(input.get("value").cloned().unwrap_or_default()),
+                        None if is_strict => Err(DriverError::fatal(
+                            "UserParameterMissing",
+                            format!("The Parameter ({name}) was not provided."),
+                        )),
+                        None => Ok(Value::Null),
+                    };
+                }
+                let filled = map
+                    .iter()
+                    .map(|(name, value)| Ok((name.clone(), self.filled(value, inputs, given)?)));
+                Ok(Value::Object(filled.collect::<Result<JsonMap, DriverError>>()?))
+            }
+            Value::Array(list) => {
+                list.iter().map(|item| self.filled(item, inputs, given)).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                Ok(snippet.clone())
+            }
+        }
+    }
+
+    /// Looks whether anything is deployed at this action, and by which configuration.
+    async fn plan(&self, work: &Work, subject: &Subject) -> Result<Beat, DriverError> {
+        let software = subject.software.open()?;
+        let given = self.declared.properties(&subject.properties);
+        let source = match self.source(subject, &given).await {
+            // What is deleted needs no configuration.
+            Err(error) if error.class == "NotFound" && *work == Work::Delete => {
+                SoftwareConfig::default()
+            }
+            other => other?,
+        };
+        let former = match &subject.physical_id {
+            Some(id) => software.deployment(&project(subject), id).await.ok(),
+            None => None,
+        };
+        if let (Work::Update { .. }, Some(former)) = (work, &former)
+            && self.replaces(&source, subject, &given, former.config_id).await?
+        {
+            // Heat's class gives no name here.
+            let reason = "The Resource Unknown requires replacement.".to_owned();
+            return Ok(Beat::Replace { reason });
+        }
+        let plan = Plan {
+            config: ConfigId(software.fresh_id()),
+            former: former.as_ref().map(|former| former.config_id),
+        };
+        let next = match (self.applies(&source, &given, word(work)), work) {
+            (true, _) => step("deploy", true, plan),
+            (false, Work::Delete) => step("remove", true, plan),
+            (false, Work::Create | Work::Update { .. } | Work::Act(_)) => return Ok(done()),
+        };
+        Ok(Beat::Next { learned: Learned::default(), next })
+    }
+
+    /// Whether an input whose change wants a new deployment has another value than before.
+    async fn replaces(
+        &self,
+        source: &SoftwareConfig,
+        subject: &Subject,
+        given: &JsonMap,
+        former: ConfigId,
+    ) -> Result<bool, DriverError> {
+        let former = subject.software.open()?.config(&project(subject), &former.to_string()).await;
+        let Ok(former) = former else { return Ok(false) };
+        let inputs = inputs(source, subject, given, "UPDATE");
+        let mut watched =
+            inputs.iter().filter(|input| input.get("replace_on_change") == Some(&json!(true)));
+        Ok(watched.any(|input| {
+            let before =
+                former.content.inputs.iter().find(|it| it.get("name") == input.get("name"));
+            before.is_some_and(|before| before.get("value") != input.get("value"))
+        }))
+    }
+
+    async fn deploy(
+        &self,
+        work: &Work,
+        subject: &Subject,
+        plan: Plan,
+    ) -> Result<Beat, DriverError> {
+        let software = subject.software.open()?;
+        let given = self.declared.properties(&subject.properties);
+        let source = self.source(subject, &given).await?;
+        let derived = self.derived(&source, subject, &given, word(work))?;
+        software.create_config(&project(subject), plan.config, derived).await?;
+        let (status, status_reason) = match is_awaited(&given) {
+            true => ("IN_PROGRESS", "Deploy data available"),
+            false => ("COMPLETE", "Not waiting for outputs signal"),
+        };
+        let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
+        let server = given.get("server").and_then(Value::as_str).unwrap_or_default();
+        let deploy = Deploy {
+            config_id: plan.config,
+            server_id: server.to_owned(),
+            action: word(work).to_owned(),
+            status,
+            status_reason,
+        };
+        software.deploy(&project(subject), id, deploy).await?;
+        if let Some(former) = plan.former.filter(|former| *former != plan.config) {
+            software.delete_config(&project(subject), former).await?;
+        }
+        let learned = Learned { physical_id: Some(id.to_string()), ..Learned::default() };
+        Ok(Beat::Next { learned, next: step("wait", false, plan) })
+    }
+
+    async fn wait(
+        &self,
+        cloud: &Session,
+        work: &Work,
+        subject: &Subject,
+        plan: Plan,
+    ) -> Result<Beat, DriverError> {
+        let given = self.declared.properties(&subject.properties);
+        let end = || match work {
+            Work::Delete => {
+                Beat::Next { learned: Learned::default(), next: step("remove", true, plan) }
+            }
+            Work::Create | Work::Update { .. } | Work::Act(_) => done(),
+        };
+        if !is_awaited(&given) {
+            return Ok(end());
+        }
+        let id = subject.physical_id.clone().unwrap_or_default();
+        let found = subject.software.open()?.deployment(&project(subject), &id).await?;
+        if *work == Work::Delete && !server_exists(cloud, &found.server_id).await? {
+            return Ok(end());
+        }
+        match found.status.as_deref() {
+            Some("COMPLETE") => Ok(end()),
+            Some("FAILED") => {
+                let reason = found.status_reason.unwrap_or_default();
+                let text = format!("Deployment to server failed: {reason}");
+                Err(DriverError::fatal("Error", text))
+            }
+            _ => Ok(Beat::Wait { after: None }),
+        }
+    }
+
+    async fn remove(&self, subject: &Subject) -> Result<Beat, DriverError> {
+        let software = subject.software.open()?;
+        let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
+        let found = software.deployment(&project(subject), &id.to_string()).await;
+        software.delete_deployment(&project(subject), id).await?;
+        if let Ok(found) = found {
+            software.delete_config(&project(subject), found.config_id).await?;
+        }
+        Ok(done())
+    }
+}
+
+fn is_awaited(given: &JsonMap) -> bool {
+    given.get("signal_transport").is_none_or(|transport| transport != "NO_SIGNAL")
+}
+
+async fn server_exists(cloud: &Session, id: &str) -> Result<bool, DriverError> {
+    let path = format!("/servers/{}", path_segment(id));
+    match cloud.send(Request::new(Method::Get, Service::Compute, path)).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The inputs of a derived configuration: those declared, further values, and what Heat tells of
+/// the deployment itself.
+fn inputs(
+    source: &SoftwareConfig,
+    subject: &Subject,
+    given: &JsonMap,
+    action: &str,
+) -> Vec<JsonMap> {
+    let mut values =
+        given.get("input_values").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut inputs = Vec::new();
+    for declared in &source.content.inputs {
+        let name = declared.get("name").and_then(Value::as_str).unwrap_or_default();
+        let default = declared.get("default").cloned().unwrap_or_default();
+        let value = values.shift_remove(name).unwrap_or(default);
+        let mut input = declared.clone();
+        input.insert("value".to_owned(), value);
+        inputs.push(input);
+    }
+    let input = |name: &str, value: Value, description: Option<&str>| {
+        let mut input = JsonMap::new();
+        input.insert("name".to_owned(), name.into());
+        input.insert("type".to_owned(), "String".into());
+        if let Some(description) = description {
+            input.insert("description".to_owned(), description.into());
+        }
+        input.insert("value".to_owned(), value);
+        input
+    };
+    inputs.extend(values.into_iter().map(|(name, value)| input(&name, value, None)));
+    let shown = |part: Option<String>| part.unwrap_or_default();
+    let stack = format!(
+        "{}/{}",
+        shown(subject.stack_name.as_ref().map(ToString::to_string)),
+        shown(subject.stack_id.map(|id| id.to_string()))
+    );
+    let property = |name: &str| given.get(name).cloned().unwrap_or_default();
+    let name = shown(subject.name.as_ref().map(ToString::to_string));
+    let of_deployment = [
+        ("deploy_server_id", property("server"), "ID of the server being deployed to"),
+        ("deploy_action", action.into(), "Name of the current action being deployed"),
+        ("deploy_stack_id", stack.into(), "ID of the stack this deployment belongs to"),
+        ("deploy_resource_name", name.into(), "Name of this deployment resource in the stack"),
+        (
+            "deploy_signal_transport",
+            property("signal_transport"),
+            "How the server should signal to heat with the deployment output values.",
+        ),
+    ];
+    inputs.extend(of_deployment.map(|(name, value, text)| input(name, value, Some(text))));
+    inputs
+}
+
+#[async_trait]
+impl Driver for Deployed {
+    fn first(&self, _work: &Work, _subject: &Subject) -> Step {
+        step("plan", false, Plan::default())
+    }
+
+    async fn beat(
+        &self,
+        cloud: &Session,
+        work: &Work,
+        subject: &Subject,
+        step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        let plan: Plan = serde_json::from_value(step.state.clone()).unwrap_or_default();
+        match step.name.as_str() {
+            "plan" => self.plan(work, subject).await,
+            "deploy" => self.deploy(work, subject, plan).await,
+            "wait" => self.wait(cloud, work, subject, plan).await,
+            "remove" => self.remove(subject).await,
+            _ => Ok(done()),
+        }
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.declared.on_change(subject, before, changed)
+    }
+
+    fn acts(&self, action: Action) -> bool {
+        self.declared.acts(action)
+    }
+
+    fn signal(&self, _subject: &Subject, _details: &Value, _moment: &Moment<'_>) -> Signaled {
+        Signaled::Work
+    }
+
+    async fn carry_out_signal(
+        &self,
+        _cloud: &Session,
+        subject: &Subject,
+        details: &Value,
+        _attempt: Attempt,
+    ) -> Result<SignalOutcome, DriverError> {
+        // Nothing is deployed yet: Heat's signal falls on the floor too.
+        let Some(id) = &subject.physical_id else { return Ok(SignalOutcome::default()) };
+        let software = subject.software.open()?;
+        let said = match software.signal_deployment(&project(subject), id, details).await? {
+            Some(event) => Said::Result(event),
+            None => Said::Details,
+        };
+        Ok(SignalOutcome { said, ..SignalOutcome::default() })
+    }
+
+    async fn attributes(
+        &self,
+        _cloud: &Session,
+        subject: &Subject,
+        wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        let Some(id) = &subject.physical_id else { return Ok(JsonMap::new()) };
+        let found = subject.software.open()?.deployment(&project(subject), id).await?;
+        if wanted.is_empty() {
+            return Ok(found.output_values);
+        }
+        let value = |name: &String| found.output_values.get(name).cloned().unwrap_or_default();
+        Ok(wanted.iter().map(|name| (name.clone(), value(name))).collect())
+    }
+}

@@ -1,0 +1,181 @@
+//! Software configurations, what brings them to servers, and what servers say of them.
+
+use hearth::actors::Accepted;
+use hearth::events::StreamId;
+use hearth::projections::{ConfigQuery, ConfigRow, DeploymentRow};
+use hearth::resource_types::software::{ConfigContent, Software};
+use serde_json::{Value, json};
+
+use crate::support::world::{Ground, World, hot};
+
+async fn deployments(world: &World) -> Vec<DeploymentRow> {
+    world.views.deployments(None, None).await.unwrap()
+}
+
+async fn configs(world: &World) -> Vec<ConfigRow> {
+    world.views.configs(ConfigQuery::default()).await.unwrap()
+}
+
+/// What the configuration on a server holds.
+async fn on_server(world: &World, server: &str) -> ConfigContent {
+    let rows = world.views.configs_of_server(None, server).await.unwrap();
+    let project = world.requester().caller.project_id.clone();
+    let config = world.engine.software().config(&project, &rows[0].id.to_string()).await;
+    config.unwrap().content
+}
+
+async fn signal(world: &World, stack: &Accepted, details: Value) {
+    let who = world.requester();
+    let name = "deployment".into();
+    let taken = world.engine.signal_resource(&who, stack.stack, &name, &details).await.unwrap();
+    world.views.after(taken.position).await.unwrap();
+}
+
+fn template(script: &str, deployment: Value) -> Value {
+    let mut properties = json!({
+        "config": { "get_resource": "config" }, "server": "s1",
+        "signal_transport": "HEAT_SIGNAL", "input_values": { "a": "one", "b": "two" },
+    });
+    for (name, value) in deployment.as_object().unwrap() {
+        properties[name] = value.clone();
+    }
+    let mut template = hot(json!({
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": {
+            "group": "script", "config": script,
+            "inputs": [{ "name": "a" }],
+            "outputs": [{ "name": "result" }, { "name": "oops", "error_output": true }] } },
+        "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": properties },
+    }));
+    template["outputs"] =
+        json!({ "result": { "value": { "get_attr": ["deployment", "result"] } } });
+    template
+}
+
+fn value_of(content: &ConfigContent, input: &str) -> Value {
+    let found = content.inputs.iter().find(|it| it["name"] == input);
+    found.map(|it| it["value"].clone()).unwrap_or_default()
+}
+
+#[actix::test]
+async fn a_configuration_is_deployed_and_its_outputs_come_back() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", template("echo 1", json!({}))).await.unwrap();
+    world.at_work(&web, "deployment").await;
+    while deployments(&world).await.is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let content = on_server(&world, "s1").await;
+    assert_eq!(content.config, "echo 1");
+    assert_eq!((value_of(&content, "a"), value_of(&content, "b")), (json!("one"), json!("two")));
+    assert_eq!(value_of(&content, "deploy_action"), "CREATE");
+    assert_eq!(value_of(&content, "deploy_stack_id"), format!("web/{}", web.stack));
+    signal(&world, &web, json!({ "result": "fine", "deploy_status_code": 0 })).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let row = deployments(&world).await.remove(0);
+    assert_eq!(row.state.status.as_deref(), Some("COMPLETE"));
+    let shown = world.views.stack_shown(web.stack).await.unwrap().unwrap();
+    assert_eq!(shown.outputs[0].value, "fine");
+
+    let updated = world.update(web.stack, template("echo 2", json!({}))).await.unwrap();
+    while on_server(&world, "s1").await.config != "echo 2"
+        || deployments(&world).await[0].state.status.as_deref() != Some("IN_PROGRESS")
+    {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    assert_eq!(value_of(&on_server(&world, "s1").await, "deploy_action"), "UPDATE");
+    signal(&world, &web, json!({ "deploy_status_code": 0 })).await;
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(configs(&world).await.len(), 2, "the one named, and the one derived from it");
+
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert!(configs(&world).await.is_empty() && deployments(&world).await.is_empty());
+}
+
+#[actix::test]
+async fn an_error_output_fails_the_deployment() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", template("echo 1", json!({}))).await.unwrap();
+    while deployments(&world).await.is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    signal(&world, &web, json!({ "oops": "no disk" })).await;
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    assert_eq!(
+        world.reason(web.stack).await,
+        "Resource CREATE failed: Error: resources.deployment: Deployment to server failed: \
+         oops : no disk"
+    );
+}
+
+#[actix::test]
+async fn nobody_is_waited_for_without_a_signal_and_only_actions_listed_deploy() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let silent = json!({ "signal_transport": "NO_SIGNAL", "actions": ["UPDATE"] });
+    let web = world.create("web", template("echo 1", silent.clone())).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    assert!(deployments(&world).await.is_empty());
+    let updated = world.update(web.stack, template("echo 2", silent)).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let row = deployments(&world).await.remove(0);
+    let told = (row.state.status.as_deref(), row.state.status_reason.as_deref());
+    assert_eq!(told, (Some("COMPLETE"), Some("Not waiting for outputs signal")));
+}
+
+#[actix::test]
+async fn structured_and_other_configurations_are_kept_in_their_form() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world
+        .create(
+            "web",
+            hot(json!({
+                "structured": { "type": "OS::Heat::StructuredConfig", "properties": {
+                    "group": "apply",
+                    "config": { "port": { "get_input": "port" }, "list": [{ "get_input": "x" }] },
+                    "inputs": [{ "name": "port", "default": 80 }] } },
+                "deployment": { "type": "OS::Heat::StructuredDeployment", "properties": {
+                    "config": { "get_resource": "structured" }, "server": "s1",
+                    "signal_transport": "NO_SIGNAL" } },
+                "cloud": { "type": "OS::Heat::CloudConfig", "properties": {
+                    "cloud_config": { "runcmd": ["ls"] } } },
+                "component": { "type": "OS::Heat::SoftwareComponent", "properties": {
+                    "configs": [{ "tool": "script", "config": "a", "actions": ["DELETE"] }] } },
+            })),
+        )
+        .await
+        .unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let config = on_server(&world, "s1").await.config;
+    assert_eq!(config, json!({ "port": 80, "list": [null] }));
+    let who = world.requester();
+    let attribute = async |name: &str| {
+        let found = world.engine.inspect_resource(&who, web.stack, &name.into(), &[]).await;
+        found.unwrap()["config"].clone()
+    };
+    assert_eq!(attribute("cloud").await, "#cloud-config\nruncmd:\n- ls\n");
+    assert_eq!(attribute("component").await[0]["tool"], "script");
+}
+
+#[actix::test]
+async fn what_a_configuration_holds_is_sealed_in_log_and_views() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", template("echo hunter2", json!({}))).await.unwrap();
+    while deployments(&world).await.is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    signal(&world, &web, json!({ "result": "hunter3" })).await;
+    world.settled(&web).await;
+    let rows = format!("{:?}{:?}", configs(&world).await, deployments(&world).await);
+    assert!(!rows.contains("hunter"), "{rows}");
+    for row in configs(&world).await {
+        use hearth::events::log::EventLog;
+        let stream = StreamId::config(row.id);
+        let slice = ground.log.read(&stream, hearth::events::StreamRevision(0)).await.unwrap();
+        assert!(slice.events.iter().all(|event| !event.body.contains("hunter")));
+    }
+}
