@@ -14,11 +14,11 @@ pub struct RejectCycles<'a>(pub &'a dyn Fn(&ResourceName) -> String);
 impl GraphStep for RejectCycles<'_> {
     fn apply(&self, graph: &mut Dependencies) -> Result<(), Refusal> {
         let walked: HashSet<&ResourceName> = graph.in_order().into_iter().collect();
-        // What waits for a circle is named with it.
+        // What waits for a circle is named with it; what is required comes first, as Heat has it.
         let mut left: IndexSet<&ResourceName> = IndexSet::new();
         for (name, requires) in graph.iter().filter(|(name, _)| !walked.contains(name)) {
-            left.insert(name);
             left.extend(requires.iter().filter(|name| !walked.contains(name)));
+            left.insert(name);
         }
         if left.is_empty() {
             return Ok(());
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(refusal.class, "CircularDependencyException");
         assert_eq!(
             refusal.message,
-            "Circular Dependency Found: {Value \"a\": {Value \"b\"}, Value \"b\": {Value \"a\"}, \
+            "Circular Dependency Found: {Value \"b\": {Value \"a\"}, Value \"a\": {Value \"b\"}, \
              Value \"c\": {Value \"a\"}}"
         );
     }
