@@ -36,7 +36,7 @@ impl Conditions {
             let error = TemplateError::validation(message).headed("Conditions validation error");
             return Err(error.placed(section.place));
         };
-        let mut parsed = NodeMap::with_capacity(written.len());
+        let mut parsed = NodeMap::with_capacity_and_hasher(written.len(), Default::default());
         let section = scope.version.dialect.sections.conditions;
         for (name, node) in written {
             let mut path = format!("{section}.{name}");

@@ -96,10 +96,10 @@ fn map<'n>(entries: impl IntoIterator<Item = (&'n str, Datum)>) -> Datum {
 /// A map key by key, so that one error spoils one key.
 fn described_map(node: &Node, scope: &Scope<'_>) -> Datum {
     match &node.form {
-        Form::Null => Datum::Map(DatumMap::new()),
+        Form::Null => Datum::Map(DatumMap::default()),
         Form::Map(entries) => {
-            let mut described = DatumMap::new();
-            for (key, item) in entries {
+            let mut described = DatumMap::default();
+            for (key, item) in entries.iter() {
                 let value = match walk::resolve_nullable(item, scope) {
                     Ok(None) => continue,
                     Ok(Some(value)) => plain(value),
@@ -110,7 +110,7 @@ fn described_map(node: &Node, scope: &Scope<'_>) -> Datum {
             Datum::Map(described)
         }
         _ => match walk::resolve(node, scope) {
-            Ok(value) if !value.is_truthy() => Datum::Map(DatumMap::new()),
+            Ok(value) if !value.is_truthy() => Datum::Map(DatumMap::default()),
             other => guarded(other),
         },
     }

@@ -108,10 +108,10 @@ impl Reader<'_> {
     fn object(&mut self) -> Read<Form> {
         const NAME: &str = "Expecting property name enclosed in double quotes";
         self.skip(1);
-        let mut map = NodeMap::new();
+        let mut map = NodeMap::default();
         self.space();
         if self.take("}").is_some() {
-            return Ok(Form::Map(map));
+            return Ok(Form::Map(Box::new(map)));
         }
         loop {
             self.space();
@@ -128,7 +128,7 @@ impl Reader<'_> {
             map.insert(key, value);
             self.space();
             if self.take("}").is_some() {
-                return Ok(Form::Map(map));
+                return Ok(Form::Map(Box::new(map)));
             }
             self.take(",").ok_or_else(|| self.problem("Expecting ',' delimiter"))?;
         }

@@ -34,7 +34,8 @@ pub(crate) enum Form {
     Float(f64),
     Text(String),
     List(Vec<Node>),
-    Map(NodeMap),
+    /// Boxed, to keep the other forms small.
+    Map(Box<NodeMap>),
     /// A call, parsed.
     Call(Arc<dyn Function>),
     /// What `if` leaves of an absent third argument: the entry around it vanishes.
@@ -42,7 +43,7 @@ pub(crate) enum Form {
 }
 
 /// The entries of a map in their order.
-pub(crate) type NodeMap = IndexMap<String, Node>;
+pub(crate) type NodeMap = IndexMap<String, Node, foldhash::fast::RandomState>;
 
 impl Node {
     /// A node of this form where another one stood.
@@ -153,7 +154,8 @@ impl From<Datum> for Node {
             Datum::Text(text) => Form::Text(text),
             Datum::List(items) => Form::List(items.into_iter().map(Node::from).collect()),
             Datum::Map(map) => {
-                Form::Map(map.into_iter().map(|(key, item)| (key, Node::from(item))).collect())
+                let items = map.into_iter().map(|(key, item)| (key, Node::from(item)));
+                Form::Map(Box::new(items.collect()))
             }
         };
         Self { form, ..Self::default() }

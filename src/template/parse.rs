@@ -30,15 +30,16 @@ pub(crate) fn parse(
                 path.truncate(length);
                 return Ok(Node::at(node, Form::Call(call?)));
             }
-            let mut parsed = super::node::NodeMap::with_capacity(map.len());
-            for (key, value) in map {
+            let mut parsed =
+                super::node::NodeMap::with_capacity_and_hasher(map.len(), Default::default());
+            for (key, value) in map.iter() {
                 let length = path.len();
                 path.push('.');
                 path.push_str(key);
                 parsed.insert(key.clone(), parse(value, position, scope, path)?);
                 path.truncate(length);
             }
-            Form::Map(parsed)
+            Form::Map(Box::new(parsed))
         }
         Form::List(items) => {
             let mut parsed = Vec::with_capacity(items.len());

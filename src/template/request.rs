@@ -63,7 +63,7 @@ impl Request {
             node.as_map()?.iter().map(|(name, node)| Some((name.clone(), text(node)?))).collect()
         });
         let parameters = match field("parameters").map(Node::to_datum) {
-            None => Some(DatumMap::new()),
+            None => Some(DatumMap::default()),
             Some(Datum::Map(parameters)) => Some(parameters),
             Some(_) => None,
         };

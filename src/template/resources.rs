@@ -12,7 +12,7 @@ use super::functions::table::Position;
 use super::node::{Form, Node, NodeMap, Place};
 use super::value::Datum;
 use super::version::Version;
-use super::{parse, walk};
+use super::{AttributeRead, parse, walk};
 
 /// The resources whose condition holds, with the type that each has behind its alias.
 pub(crate) type ResourceTypes = IndexMap<String, String>;
@@ -312,17 +312,20 @@ impl Definition {
         })
     }
 
-    /// The names of the resources that it requires. `all` are those of the template, also of
-    /// resources whose condition does not hold: to depend on such a one is allowed, and idle.
+    /// The names of the resources that it requires, and what it reads of them into `reads`. `all`
+    /// are those of the template, also of resources whose condition does not hold: to depend on
+    /// such a one is allowed, and idle.
     pub(crate) fn requires(
         &self,
         name: &str,
         all: Option<&NodeMap>,
         scope: &Scope<'_>,
+        reads: &mut BTreeSet<AttributeRead>,
     ) -> Outcome<BTreeSet<String>> {
         let mut required = BTreeSet::new();
         let mut found = |read: super::functions::Read| {
-            required.insert(read.resource);
+            required.insert(read.resource.clone());
+            reads.extend(read.of_attribute());
         };
         walk::reads(&self.properties, &mut format!("{name}.Properties"), scope, &mut found)?;
         walk::reads(&self.metadata, &mut format!("{name}.Metadata"), scope, &mut found)?;

@@ -19,7 +19,7 @@ pub(crate) enum Datum {
 }
 
 /// A map in the order of its template. Keys that are no strings became strings on their way in.
-pub(crate) type DatumMap = IndexMap<String, Datum>;
+pub(crate) type DatumMap = IndexMap<String, Datum, foldhash::fast::RandomState>;
 
 impl Datum {
     /// The text, if it is one.

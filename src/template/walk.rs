@@ -31,8 +31,8 @@ pub(crate) fn resolve_nullable(node: &Node, scope: &Scope<'_>) -> Outcome<Option
             Datum::List(resolved)
         }
         Form::Map(map) => {
-            let mut resolved = DatumMap::with_capacity(map.len());
-            for (key, item) in map {
+            let mut resolved = DatumMap::with_capacity_and_hasher(map.len(), Default::default());
+            for (key, item) in map.iter() {
                 if let Some(value) = resolve_nullable(item, scope)? {
                     resolved.insert(key.clone(), value);
                 }
@@ -68,7 +68,7 @@ pub(crate) fn check<'n>(
             TemplateError::validation(error.text()).in_path(path).placed(place)
         }),
         Form::Map(map) => {
-            for (key, item) in map {
+            for (key, item) in map.iter() {
                 path.push(Cow::Borrowed(key));
                 check(item, path, scope)?;
                 path.pop();
@@ -128,7 +128,7 @@ pub(crate) fn reads(
             Ok(())
         }
         Form::Map(map) => {
-            for (key, item) in map {
+            for (key, item) in map.iter() {
                 let length = path.len();
                 path.push('.');
                 path.push_str(key);

@@ -32,7 +32,7 @@ impl<'n> Converter<'n> {
     /// The whole template.
     pub(super) fn convert(mut self) -> Result<Datum, Vec<Obstacle>> {
         let names = &self.version.dialect.sections;
-        let mut out = DatumMap::new();
+        let mut out = DatumMap::default();
         out.insert(HOT.sections.versions[0].to_owned(), TARGET.into());
         for (name, node) in self.root.as_map().into_iter().flatten() {
             let name = name.as_str();
@@ -71,7 +71,7 @@ impl<'n> Converter<'n> {
         mut convert: impl FnMut(&mut Self, &'n Node) -> Datum,
     ) -> Datum {
         let Some(map) = self.map(section) else { return Datum::Null };
-        let mut out = DatumMap::new();
+        let mut out = DatumMap::default();
         for (name, node) in map {
             self.path.push(name.clone());
             out.insert(name.clone(), convert(self, node));
@@ -92,7 +92,7 @@ impl<'n> Converter<'n> {
     fn resource(&mut self, node: &'n Node) -> Datum {
         let Some(map) = self.map(node) else { return Datum::Null };
         let (from, to) = (&self.version.dialect.resource, &HOT.resource);
-        let mut out = DatumMap::new();
+        let mut out = DatumMap::default();
         for (key, node) in map {
             self.path.push(key.clone());
             let key = key.as_str();
@@ -135,7 +135,7 @@ impl<'n> Converter<'n> {
     fn output(&mut self, node: &'n Node) -> Datum {
         let Some(map) = self.map(node) else { return Datum::Null };
         let (from, to) = (&self.version.dialect.output, &HOT.output);
-        let mut out = DatumMap::new();
+        let mut out = DatumMap::default();
         for (key, node) in map {
             self.path.push(key.clone());
             let entry = if key == from.value {
@@ -199,8 +199,8 @@ impl<'n> Converter<'n> {
         }
         match &node.form {
             Form::Map(map) => {
-                let mut out = DatumMap::new();
-                for (key, node) in map {
+                let mut out = DatumMap::default();
+                for (key, node) in map.iter() {
                     self.path.push(key.clone());
                     out.insert(key.clone(), convert(self, node));
                     self.path.pop();

@@ -56,7 +56,7 @@ const HEAT_VERSION: (&str, &str) = ("HeatTemplateFormatVersion", "2012-12-12");
 pub fn json_to_yaml(text: &str) -> Result<String, Obstacle> {
     let root = document::json_map(text)?;
     let (key, version) = HEAT_VERSION;
-    let mut out = DatumMap::new();
+    let mut out = DatumMap::default();
     out.insert(key.to_owned(), version.into());
     for (key, node) in root.as_map().into_iter().flatten() {
         if key != VERSION_KEYS[0] {

@@ -22,7 +22,7 @@ static RULES: [(&str, &str); 2] =
 pub(super) fn parameter<'n>(converter: &mut Converter<'n>, node: &'n Node) -> Datum {
     let Some(map) = converter.map(node) else { return Datum::Null };
     let (from, to) = (&converter.version.dialect.parameter, &HOT.parameter);
-    let mut out = DatumMap::new();
+    let mut out = DatumMap::default();
     for (key, value) in map {
         let key = key.as_str();
         if !from.all.contains(&key) {
@@ -56,7 +56,7 @@ pub(super) fn parameter<'n>(converter: &mut Converter<'n>, node: &'n Node) -> Da
 /// The constraints, in the order in which Heat checks them.
 fn constraints(declared: &NodeMap) -> Vec<Datum> {
     let ranges = RANGES.iter().filter_map(|(name, parts)| {
-        let mut range = DatumMap::new();
+        let mut range = DatumMap::default();
         for (from, to) in parts {
             let value = declared.get(*from).map(Node::to_datum);
             range.extend(value.map(|value| ((*to).to_owned(), value)));

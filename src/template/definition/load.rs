@@ -14,7 +14,7 @@ use crate::template::conditions::Conditions;
 use crate::template::environment::registry::Found;
 use crate::template::environment::{self, Environment};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::functions::{Read, Scope};
+use crate::template::functions::Read;
 use crate::template::node::{Node, NodeMap};
 use crate::template::parameters::{Parameters, groups, schema};
 use crate::template::provider::{Files, Provider};
@@ -22,8 +22,7 @@ use crate::template::resources::{self, ResourceTypes};
 use crate::template::value::{Datum, DatumMap};
 use crate::template::version::Version;
 use crate::template::{
-    AttributeRead, PseudoParameters, ResourceDeclared, StackSource, TypeLookup, document, outputs,
-    python, walk,
+    PseudoParameters, ResourceDeclared, StackSource, TypeLookup, document, outputs, python, walk,
 };
 
 /// How strictly a template is read.
@@ -208,7 +207,7 @@ impl StackDefinition {
             values: reading.values,
             mappings: match root.get(sections.mappings).filter(|node| node.is_truthy()) {
                 Some(mappings) => mappings.to_datum(),
-                None => Datum::Map(DatumMap::new()),
+                None => Datum::Map(DatumMap::default()),
             },
             files,
             pseudo,
@@ -253,10 +252,11 @@ impl StackDefinition {
         self.find_types(types)?;
         self.check_names()?;
         let scope = self.scope(types);
+        let mut reads = BTreeSet::new();
         let mut declared = IndexMap::with_capacity(self.definitions.len());
         for (name, definition) in &self.definitions {
             let requires = definition
-                .requires(name, all, &scope)
+                .requires(name, all, &scope, &mut reads)
                 .map_err(|error| error.placed(definition.place))?;
             declared.insert(
                 ResourceName(name.clone()),
@@ -274,7 +274,12 @@ impl StackDefinition {
         let outputs = outputs::parse_all(root.get(sections.outputs), &scope)?;
         self.declared = declared;
         self.outputs = outputs;
-        self.reads = self.find_reads(&self.scope(types));
+        for output in self.outputs.values() {
+            let mut found = |read: Read| reads.extend(read.of_attribute());
+            // An output may refer to what does not exist; it then has an error for a value.
+            let _ = walk::reads(&output.value, &mut String::new(), &self.scope(types), &mut found);
+        }
+        self.reads = reads;
         Ok(())
     }
 
@@ -328,22 +333,6 @@ impl StackDefinition {
         let Some(place) = places.first() else { return Ok(()) };
         let message = format!("Duplicate names {{{}}}", names.join(", "));
         Err(TemplateError::validation(message).placed(*place))
-    }
-
-    /// What active resources and outputs read. What cannot be told yet is left out.
-    fn find_reads(&self, scope: &Scope<'_>) -> BTreeSet<AttributeRead> {
-        let mut reads = BTreeSet::new();
-        let mut found = |read: Read| {
-            if let Some(attribute) = read.attribute {
-                reads.insert((ResourceName(read.resource), attribute));
-            }
-        };
-        let nodes = self.definitions.values().flat_map(|d| [&d.properties, &d.metadata]);
-        for node in nodes.chain(self.outputs.values().map(|output| &output.value)) {
-            // An output may refer to what does not exist; it then has an error for a value.
-            let _ = walk::reads(node, &mut String::new(), scope, &mut found);
-        }
-        reads
     }
 
     /// Checks the calls in each resource, then those in the outputs.

@@ -61,7 +61,7 @@ impl Environments {
 
     /// All of them as one, the files above what is given beside them.
     pub(super) fn merged(&self, root: &Node) -> Outcome<Node> {
-        let mut sections = DatumMap::new();
+        let mut sections = DatumMap::default();
         let given = Datum::from(&serde_json::Value::Object(self.given.clone()));
         sections.insert("parameters".to_owned(), given);
         let names: Vec<String> = self.files.iter().map(|file| file.name.clone()).collect();

@@ -350,10 +350,13 @@ fn written_path(root: &Node, error: &TemplateError) -> String {
     if !error.path.is_empty() {
         return error.joined_path();
     }
-    // A circle is told of at the first of its resources.
-    let circle = error.message.strip_prefix("Circular Dependency Found: {");
-    let first = circle.and_then(|rest| rest.split('"').nth(1));
+    // A circle is told of where the template first speaks of one of its resources.
+    let circle = error.message.strip_prefix("Circular Dependency Found: {").unwrap_or_default();
+    let named: Vec<&str> = circle.split('"').skip(1).step_by(2).collect();
     let section = dialect::of(root).sections.resources;
+    let resources = root.get(section).and_then(Node::as_map);
+    let first =
+        resources.into_iter().flat_map(|all| all.keys()).find(|n| named.contains(&n.as_str()));
     first.map(|name| format!("{section}.{name}")).unwrap_or_default()
 }
 

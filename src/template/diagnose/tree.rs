@@ -221,6 +221,6 @@ fn replace(node: &mut Node, key: &str, text: &str) -> bool {
         .as_map()
         .is_some_and(|map| map.len() == 1 && map.get(key).and_then(Node::as_text) == Some(text));
     let value = Node::at(node, Form::Text(text.to_owned()));
-    node.form = Form::Map([(key.to_owned(), value)].into_iter().collect());
+    node.form = Form::Map(Box::new([(key.to_owned(), value)].into_iter().collect()));
     !is_same
 }

@@ -62,7 +62,7 @@ pub(crate) fn merge_files(
             if !value.is_truthy() {
                 continue;
             }
-            let old = sections.shift_remove(&section).unwrap_or(Datum::Map(DatumMap::new()));
+            let old = sections.shift_remove(&section).unwrap_or(Datum::Map(DatumMap::default()));
             let merged = match section.as_str() {
                 "parameters" | "parameter_defaults" => {
                     merger.parameters(old, value, words.as_ref(), name)?
@@ -161,7 +161,7 @@ fn merge_value(
         _ => return Err(invalid()),
     };
     match kind {
-        ParameterType::Json => merge_map(old.unwrap_or(Datum::Map(DatumMap::new())), new, deep),
+        ParameterType::Json => merge_map(old.unwrap_or(Datum::Map(DatumMap::default())), new, deep),
         ParameterType::CommaDelimitedList => merge_list(old, new),
         ParameterType::String | ParameterType::Number => match (old, new) {
             (None, new) if kind == ParameterType::String => Ok(new),

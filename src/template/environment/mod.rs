@@ -126,7 +126,7 @@ impl Environment {
         made_from: Option<&TemplateEntry>,
     ) -> Outcome<Self> {
         let mut child = Self {
-            parameters: DatumMap::new(),
+            parameters: DatumMap::default(),
             encrypted_param_names: Datum::List(Vec::new()),
             ..self.clone()
         };
@@ -148,7 +148,7 @@ impl Environment {
 
 fn map_section(environment: &Node, name: &str) -> Outcome<DatumMap> {
     match environment.get(name).map(Node::to_datum) {
-        None => Ok(DatumMap::new()),
+        None => Ok(DatumMap::default()),
         Some(Datum::Map(map)) => Ok(map),
         Some(_) => Err(wrong_section(environment, name, "map")),
     }

@@ -53,7 +53,7 @@ impl EnvironmentSent<'_> {
             };
             return Ok(EnvironmentMerged { environment, parameters: self.parameters.clone() });
         }
-        let mut sections = DatumMap::new();
+        let mut sections = DatumMap::default();
         let parameters = Datum::from(&Value::Object(self.parameters.clone()));
         sections.insert("parameters".to_owned(), parameters);
         merge::merge_files(&mut sections, self.environment_files, self.files, &schemas)?;

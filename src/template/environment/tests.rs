@@ -70,7 +70,7 @@ fn files_are_merged_in_their_order() {
         let files: std::collections::BTreeMap<String, String> =
             texts.enumerate().map(|(number, text)| (format!("{number}.yaml"), text)).collect();
         let names: Vec<String> = files.keys().cloned().collect();
-        let mut sections = DatumMap::new();
+        let mut sections = DatumMap::default();
         let merged = merge_files(&mut sections, &names, &files, &schemas);
         check(&case, merged.map(|()| Value::Object(to_json_map(&sections))));
     }

@@ -32,7 +32,7 @@ impl Function for MapMerge {
                 return Err(TemplateError::kind(misuse(name, &example)));
             }
         };
-        let mut merged = DatumMap::new();
+        let mut merged = DatumMap::default();
         for map in maps {
             match map {
                 Datum::Null => {}

@@ -25,7 +25,7 @@ impl MapReplace {
 
     fn map(&self, value: Datum) -> Outcome<DatumMap> {
         match value {
-            Datum::Null => Ok(DatumMap::new()),
+            Datum::Null => Ok(DatumMap::default()),
             Datum::Map(map) => Ok(map),
             _ => Err(TemplateError::kind(format!(
                 "Incorrect arguments: to \"{}\", arguments must be a list of maps. Example:  {}",
@@ -58,7 +58,7 @@ impl Function for MapReplace {
         }
         let mut part = |key: &str| self.map(replacements.swap_remove(key).unwrap_or(Datum::Null));
         let (keys, values) = (part("keys")?, part("values")?);
-        let mut output = DatumMap::new();
+        let mut output = DatumMap::default();
         for (key, value) in &input {
             let renamed = match keys.get(key) {
                 None | Some(Datum::Null) => key.clone(),

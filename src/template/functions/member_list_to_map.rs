@@ -89,7 +89,7 @@ impl Function for MemberListToMap {
                 numbered.entry(number).or_default().insert(field, value);
             }
         }
-        let mut map = DatumMap::new();
+        let mut map = DatumMap::default();
         for fields in numbered.values() {
             let field = |name: &String| fields.get(name.as_str()).copied();
             if let (Some(key), Some(value)) = (field(&self.key_name), field(&self.value_name)) {

@@ -44,7 +44,8 @@ use super::resources::ResourceTypes;
 use super::value::Datum;
 use super::version::Version;
 use super::walk;
-use super::{Facade, ResourceValues, TypeLookup};
+use super::{AttributeRead, Facade, ResourceValues, TypeLookup};
+use crate::model::ResourceName;
 
 pub(crate) use get_attr::select;
 
@@ -111,6 +112,13 @@ pub(crate) struct Read {
     pub(crate) resource: String,
     /// The attribute; none reads the reference alone.
     pub(crate) attribute: Option<String>,
+}
+
+impl Read {
+    /// The resource and the attribute, where one is read.
+    pub(crate) fn of_attribute(self) -> Option<AttributeRead> {
+        Some((ResourceName(self.resource), self.attribute?))
+    }
 }
 
 /// What a call may look at.

@@ -166,7 +166,7 @@ fn replace(template: &Datum, chosen: &[(&str, &Datum)], scope: &Scope<'_>) -> Ou
             items.iter().map(|item| replace(item, chosen, scope)).collect::<Outcome<_>>()?,
         ),
         Datum::Map(map) => {
-            let mut replaced = DatumMap::new();
+            let mut replaced = DatumMap::default();
             for (key, item) in map {
                 let key = replace_text(key, chosen, scope)?;
                 replaced.insert(key, replace(item, chosen, scope)?);

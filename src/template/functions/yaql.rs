@@ -69,7 +69,7 @@ impl Function for Yaql {
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let part = |key| self.part(key).map(|node| walk::resolve(node, scope)).transpose();
         let query = self.query(&part("expression")?.unwrap_or(Datum::Null))?;
-        let data = part("data")?.unwrap_or_else(|| Datum::Map(DatumMap::new()));
+        let data = part("data")?.unwrap_or_else(|| Datum::Map(DatumMap::default()));
         query.evaluate(&data).map(Some)
     }
 }

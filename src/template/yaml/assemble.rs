@@ -103,13 +103,13 @@ impl Assembler {
                 Form::List(list)
             }
             Made::Map(entries) => {
-                let mut map = NodeMap::with_capacity(entries.len());
+                let mut map = NodeMap::with_capacity_and_hasher(entries.len(), Default::default());
                 for entry in entries {
                     let mut value = self.node(entry.value, copied)?;
                     value.key_place = entry.key_place;
                     map.insert(entry.key, value);
                 }
-                Form::Map(map)
+                Form::Map(Box::new(map))
             }
         })
     }

@@ -5,6 +5,7 @@
 mod assemble;
 mod compose;
 mod construct;
+mod direct;
 pub(crate) mod emit;
 mod error;
 mod event;
@@ -60,7 +61,16 @@ fn directives(text: &str) -> usize {
 }
 
 fn read_with_libyaml(text: &str) -> Result<Option<Node>, YamlError> {
-    let Some(graph) = compose(libyaml::Scanner::new(text)?)? else { return Ok(None) };
+    if let Some(node) = direct::read(libyaml::Scanner::new(text)?) {
+        return Ok(Some(node));
+    }
+    read_by_graph(text)
+}
+
+fn read_by_graph(text: &str) -> Result<Option<Node>, YamlError> {
+    let Some(graph) = compose(libyaml::Scanner::new(text)?)? else {
+        return Ok(None);
+    };
     construct(graph, Timestamps::Text).map(Some)
 }
 

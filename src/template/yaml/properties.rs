@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::emit::emit;
-use super::read;
+use super::{direct, libyaml, read, read_by_graph};
 use crate::template::value::Datum;
 use crate::template::{json, python};
 
@@ -145,6 +145,17 @@ proptest! {
             other => other.clone(),
         };
         prop_assert_eq!(read.map(|node| python::repr(&node.to_datum())), Ok(python::repr(&expected)));
+    }
+
+    #[test]
+    fn a_plain_document_is_read_as_its_graph_is(text in document(), value in value()) {
+        for text in [text, emit(&value)] {
+            let direct = libyaml::Scanner::new(&text).ok().and_then(direct::read);
+            if let Some(node) = direct {
+                let by_graph = read_by_graph(&text).ok().flatten();
+                prop_assert_eq!(format!("{by_graph:?}"), format!("{:?}", Some(node)));
+            }
+        }
     }
 
     #[test]

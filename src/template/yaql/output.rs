@@ -30,7 +30,7 @@ fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
             if map.entries.len() > LIMIT_ITERATORS {
                 return Err(failure::collection(LIMIT_ITERATORS));
             }
-            let mut out = DatumMap::new();
+            let mut out = DatumMap::default();
             for (key, item) in &map.entries {
                 let item = datum(machine, item.clone())?;
                 out.insert(key_text(machine, key)?, item);

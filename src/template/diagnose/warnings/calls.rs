@@ -28,7 +28,7 @@ fn walk(
 ) {
     match &node.form {
         Form::Map(map) => {
-            for (key, item) in map {
+            for (key, item) in map.iter() {
                 path.push(Step::Key(key.clone()));
                 if map.len() == 1 {
                     found.extend(warning(written, version, key, item, path));

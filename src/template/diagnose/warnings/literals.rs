@@ -67,7 +67,7 @@ fn walk(
 ) {
     match &node.form {
         Form::Map(map) => {
-            for (key, item) in map {
+            for (key, item) in map.iter() {
                 path.push(Step::Key(key.clone()));
                 walk(written, of, item, path, found);
                 path.pop();

@@ -32,7 +32,7 @@ fn walk(
 ) {
     match &node.form {
         Form::Map(map) => {
-            for (key, item) in map {
+            for (key, item) in map.iter() {
                 path.push(Step::Key(key.clone()));
                 let names = within_properties(path);
                 let advice = written.types.advice(type_name, Member::Property(&names));

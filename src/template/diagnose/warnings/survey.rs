@@ -71,7 +71,7 @@ impl Survey {
         match &node.form {
             Form::Map(map) => {
                 let only = map.first().filter(|_| map.len() == 1);
-                for (key, item) in map {
+                for (key, item) in map.iter() {
                     path.push(Step::Key(key.clone()));
                     if only.is_some() {
                         self.call(key, item, path, dialect);
