@@ -382,15 +382,16 @@ impl Engine {
             Err(refusal) => refusal,
         };
         let Some(address) = services.directory.project(project) else { return Err(refusal) };
-        let Ok(Some(holder)) = address.send(HolderOf(name.clone())).await else {
-            return Err(refusal);
-        };
-        // The holder's actor gives the name back when it wakes and finds the stack deleted.
-        if self.stand(holder).await?.is_some_and(|standing| !standing.deleted) {
-            return Err(refusal);
+        let Ok(holder) = address.send(HolderOf(name.clone())).await else { return Err(refusal) };
+        // It may have given the name back since; if not, it does so when it wakes and finds itself
+        // deleted.
+        if let Some(holder) = holder {
+            if self.stand(holder).await?.is_some_and(|standing| !standing.deleted) {
+                return Err(refusal);
+            }
+            let release = ProjectCommand::Release { name: name.clone(), stack_id: holder };
+            services.ask_project(project, release, who.meta()).await?;
         }
-        let release = ProjectCommand::Release { name: name.clone(), stack_id: holder };
-        services.ask_project(project, release, who.meta()).await?;
         services.ask_project(project, reserve(), who.meta()).await.map(|_| ())
     }
 

@@ -24,6 +24,7 @@ use super::shell::{Ask, Inhabit, Shell, Woken, fold};
 use super::snapshots::drop_snapshot;
 use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect};
 use crate::events::log::{Head, LogError};
+use crate::events::stack::Row;
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, ResourceId, ResourceName, Status};
 use crate::resource_types::Heard;
@@ -73,11 +74,11 @@ impl Inhabit for Stack {
                     }
                 }
             }
-            let ids: Vec<ResourceId> = machine.rows.keys().copied().collect();
+            let rows: Vec<_> = machine.rows.values().cloned().collect();
             let knowledge = Resource::knowledge(&services);
             let mut parked = HashMap::new();
-            for chunk in ids.chunks(READS_AT_ONCE) {
-                let read = chunk.iter().map(|id| read_resource(&services, *id));
+            for chunk in rows.chunks(READS_AT_ONCE) {
+                let read = chunk.iter().map(|row| read_resource(&services, row));
                 for found in futures::future::join_all(read).await {
                     let (resource, head) = found?;
                     if head.next == 0 {
@@ -173,12 +174,10 @@ fn leave(shell: &mut Shell<Stack>, ctx: &mut Context<Shell<Stack>>) {
     ctx.stop();
 }
 
-async fn read_resource(
-    services: &Arc<Services>,
-    id: ResourceId,
-) -> Result<(Resource, Head), LogError> {
-    let slice = services.log.read(&StreamId::resource(id), StreamRevision(0)).await?;
-    fold(Resource::new(id), &slice.events, slice.head)
+async fn read_resource(services: &Arc<Services>, row: &Row) -> Result<(Resource, Head), LogError> {
+    let slice = services.log.read(&StreamId::resource(row.id), StreamRevision(0)).await?;
+    // What has not begun knows its name from the stack alone.
+    fold(Resource::named(row.id, row.name.clone()), &slice.events, slice.head)
 }
 
 fn tell(
@@ -202,8 +201,7 @@ fn child<'a>(
     let parked = &mut links.parked;
     links.children.entry(id).or_insert_with(|| {
         let (machine, head) = parked.remove(&id).unwrap_or_else(|| {
-            let mut fresh = Resource::new(id);
-            fresh.name = name.clone();
+            let fresh = Resource::named(id, name.clone());
             (fresh, Head { next: 0, generation: *services.log.generation().borrow() })
         });
         let own = ResourceLinks { stack: Some(ctx.address()), taken: links.taken.clone() };

@@ -253,7 +253,8 @@ pub(super) fn shown(db: &Connection, id: StackId) -> rusqlite::Result<Option<Sta
 pub(super) fn unsettled(db: &Connection) -> rusqlite::Result<Vec<StackId>> {
     let query = "SELECT id FROM stacks WHERE status = 'IN_PROGRESS' UNION \
          SELECT id FROM stacks WHERE status = 'FAILED' AND EXISTS (SELECT 1 FROM resources \
-         WHERE resources.stack = stacks.number AND resources.status = 'IN_PROGRESS') UNION \
+         WHERE resources.stack = stacks.number AND (resources.status = 'IN_PROGRESS' \
+         OR (resources.action = 'DELETE' AND resources.status = 'COMPLETE' AND role >= 0))) UNION \
          SELECT stacks.id FROM signals_open JOIN resources ON resources.id = signals_open.resource \
          JOIN stacks ON stacks.number = resources.stack WHERE resources.role >= 0 \
          UNION \

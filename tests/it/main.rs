@@ -21,6 +21,7 @@ mod parameter_cases;
 mod plugins;
 mod resolve_answers;
 mod sandbox;
+mod simulation;
 mod support;
 mod template_cases;
 mod type_rules;

@@ -132,6 +132,30 @@ pub enum ResourceCommand {
     },
 }
 
+impl ResourceCommand {
+    /// The traversal that a task belongs to.
+    pub(super) fn traversal(&self) -> Option<TraversalId> {
+        match self {
+            ResourceCommand::Converge(converge) => Some(converge.traversal),
+            ResourceCommand::CleanUp(clean_up) => Some(clean_up.traversal),
+            ResourceCommand::Act(act) => Some(act.traversal),
+            ResourceCommand::Mark { .. }
+            | ResourceCommand::Cancel { .. }
+            | ResourceCommand::Hear(_)
+            | ResourceCommand::Signal(_)
+            | ResourceCommand::SignalCarriedOut { .. }
+            | ResourceCommand::TimeOut
+            | ResourceCommand::HaltChild
+            | ResourceCommand::Answered(_)
+            | ResourceCommand::Proceed
+            | ResourceCommand::Due { .. }
+            | ResourceCommand::FailedSeen { .. }
+            | ResourceCommand::ChildSeen { .. }
+            | ResourceCommand::Observed { .. } => None,
+        }
+    }
+}
+
 /// What came of a task that the stack gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -154,8 +178,12 @@ pub struct Report {
     pub name: ResourceName,
     pub action: Action,
     pub status: Status,
+    /// The traversal of the newest action.
+    pub traversal: Option<TraversalId>,
     /// The newest task that came to an end, and how.
     pub outcome: Option<(TraversalId, Outcome)>,
+    /// The traversal of a task that was given up before it was begun.
+    pub dropped: Option<TraversalId>,
     pub physical_id: Option<String>,
     /// What `get_resource` gives; sealed where it is a secret.
     pub reference: Option<Value>,

@@ -13,7 +13,7 @@ impl Resource {
         }
         // A step whose intent is on record may have been carried out; any other was not.
         let attempt = match self.call {
-            super::Call::Intended(_) | super::Call::Unanswered(_) => Attempt::Unanswered,
+            super::Call::Intended(_) => Attempt::Unanswered,
             super::Call::None | super::Call::First | super::Call::Due(_) => Attempt::First,
         };
         let mut decision = self.proceed(attempt, moment, knowledge);

@@ -1,7 +1,7 @@
 //! A resource as the fold of its events, and its working memory.
 
 // Call:  None ─ActionStarted▶ First ─CallIntended▶ Intended ─CallAnswered▶ Due ─CallIntended▶ …
-//        any ─ActionSettled▶ None, or Unanswered where a call was given up without its answer.
+//        any ─ActionSettled▶ None
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -49,8 +49,6 @@ pub enum Call {
     Due(Step),
     /// The step's call left or is about to; its answer is not known.
     Intended(Step),
-    /// The action is over, and this step's call may have been carried out.
-    Unanswered(Step),
 }
 
 /// A resource's state.
@@ -79,6 +77,8 @@ pub struct Resource {
     pub data: BTreeMap<String, Value>,
     pub attributes: JsonMap,
     pub call: Call,
+    /// A create or a delete was given up without the answer to its call.
+    pub is_open: bool,
     /// When the call that is open was last made.
     pub called_at: DateTime<Utc>,
     /// How often the present call has failed in passing.
@@ -113,18 +113,27 @@ pub(super) struct Working {
     pub(super) cancel: Option<String>,
     /// What the stack wants next, once the action under way is over.
     pub(super) queued: Option<ResourceCommand>,
+    /// The traversal of what was queued and given up.
+    pub(super) dropped: Option<TraversalId>,
     /// What waits for the driver's look at the live object.
     pub(super) looking: Option<Box<Converge>>,
     /// What others were signaled, as far as the type waits for it; still sealed.
     pub(super) heard: Vec<Heard>,
-    /// The last error left open whether the call was carried out.
+    /// Whether the call may have been carried out before the beat that comes next.
     pub(super) unanswered: bool,
+    /// Whether the beat that is out looks for what an earlier call may have done.
+    pub(super) searching: bool,
 }
 
 impl Resource {
     /// A resource that nothing has happened to yet.
     pub fn new(id: ResourceId) -> Self {
         Self { id, ..Self::default() }
+    }
+
+    /// A resource that has the name that its stack gave it.
+    pub fn named(id: ResourceId, name: ResourceName) -> Self {
+        Self { id, name, ..Self::default() }
     }
 
     /// Whether an action is under way, or the pause before a create is repeated.
@@ -248,7 +257,9 @@ impl Resource {
             name: self.name.clone(),
             action: self.action,
             status: if self.is_pausing() { Status::InProgress } else { self.status },
+            traversal: self.traversal,
             outcome: self.outcome.clone(),
+            dropped: self.working.dropped,
             physical_id: self.physical_id.clone(),
             reference,
             attributes: self.attributes.clone(),
@@ -353,9 +364,7 @@ impl Aggregate for Resource {
                     self.target = started.definition.clone();
                 }
                 self.failures = 0;
-                if !matches!(self.call, Call::Unanswered(_)) {
-                    self.call = Call::First;
-                }
+                self.call = Call::First;
                 self.changed_at = at;
             }
             ResourceEvent::CallIntended(intended) => {
@@ -425,26 +434,16 @@ impl Aggregate for Resource {
                     // What a failed create left behind is deleted by the definition it had.
                     self.definition = self.target.clone();
                 }
-                self.outcome = Some((
-                    settled.traversal,
-                    match (complete, settled.action) {
-                        (true, Action::Delete) => Outcome::CleanedUp,
-                        (true, _) => Outcome::Converged,
-                        (false, action) => {
-                            Outcome::Failed { action, reason: settled.reason.clone() }
-                        }
-                    },
-                ));
-                self.call = match std::mem::take(&mut self.call) {
-                    Call::Intended(step) | Call::Unanswered(step) if settled.unanswered => {
-                        Call::Unanswered(step)
-                    }
-                    Call::None
-                    | Call::First
-                    | Call::Due(_)
-                    | Call::Intended(_)
-                    | Call::Unanswered(_) => Call::None,
+                let outcome = match (complete, settled.action) {
+                    (true, Action::Delete) => Outcome::CleanedUp,
+                    (true, _) => Outcome::Converged,
+                    (false, action) => Outcome::Failed { action, reason: settled.reason.clone() },
                 };
+                self.outcome = (!settled.again).then_some((settled.traversal, outcome));
+                self.call = Call::None;
+                if matches!(settled.action, Action::Create | Action::Delete) {
+                    self.is_open = settled.unanswered;
+                }
             }
         }
     }

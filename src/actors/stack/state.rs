@@ -96,8 +96,8 @@ pub(super) struct Working {
     pub(super) definitions: HashMap<StackRevision, Arc<Known>>,
     /// The newest word of each incarnation.
     pub(super) reports: HashMap<ResourceId, Report>,
-    /// Incarnations that were given a task and have not reported its end.
-    pub(super) told: HashMap<ResourceId, ResourceName>,
+    /// Incarnations that were given a task in a traversal and have not reported its end.
+    pub(super) told: HashMap<ResourceId, (ResourceName, TraversalId)>,
     /// `rows`, as the tasks of the traversal under way have changed them.
     pub(super) rows: IndexMap<ResourceId, Row>,
     /// The resources whose check failed in the traversal under way, and why.

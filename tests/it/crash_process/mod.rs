@@ -5,7 +5,6 @@
 //!
 //! `CRASH_SEED` repeats a run's choices; `CRASH_KILLS` makes it longer.
 
-mod chance;
 mod client;
 mod cloud;
 mod process;
@@ -14,7 +13,7 @@ mod version;
 
 use std::time::{Duration, Instant};
 
-use chance::Chance;
+use crate::support::chance::{self, Chance};
 use client::Api;
 use cloud::CloudSeen;
 use hearth::sandbox::{Fault, FaultRule, Latencies, Quotas, Sandbox, SandboxConfig};

@@ -4,10 +4,10 @@ use hearth::sandbox::RunningSandbox;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::chance::Chance;
 use super::client::{Api, Reply};
 use super::cloud::{self, CloudSeen};
 use super::version::Version;
+use crate::support::chance::Chance;
 
 /// Where a stack can come to rest.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,8 @@
 //! Versions of a stack's template: what changes from one to the next is changed in place, by
 //! replacement, added or taken away, and some of them fail.
 
+use crate::support::chance::Chance;
 use serde_json::{Map, Value, json};
-
-use super::chance::Chance;
 
 /// What a template asks for.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,5 @@
 //! What tests share: the whole engine over a sandbox, and a log that breaks off where it is told.
 
+pub(crate) mod chance;
 pub(crate) mod cut_log;
 pub(crate) mod world;

@@ -22,6 +22,11 @@ impl Resource {
         if matches!(&self.outcome, Some((traversal, _)) if *traversal == act.traversal) {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
+        let gone = (self.action, self.status) == (Action::Delete, Status::Complete);
+        if gone || self.action == Action::Init {
+            // There is nothing that could be suspended or looked at.
+            return self.without_event(&act, Outcome::Converged);
+        }
         if !self.may(act.action) {
             let word = act.action.as_str().to_lowercase();
             let reason = format!(
@@ -73,7 +78,7 @@ impl Resource {
         let reason = format!("CHECK not supported for {}", self.type_name);
         let is_said = (self.action, self.status) == (Action::Check, Status::Complete)
             && self.reason == reason;
-        if is_said || self.action == Action::Init {
+        if is_said {
             return self.without_event(act, Outcome::Converged);
         }
         Decision::record(ActionSettled {

@@ -12,7 +12,7 @@ use crate::clock::Moment;
 use crate::events::ResourceEvent;
 use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired};
 use crate::model::{Action, JsonMap, Secret, Status};
-use crate::resource_types::{Beat, DriverError, Learned, Work};
+use crate::resource_types::{Beat, DriverError, Learned};
 
 /// How often a call that fails in passing is made before the resource fails.
 const CALL_ATTEMPTS_MAX: u32 = 10;
@@ -35,9 +35,6 @@ impl Resource {
             return Decision::nothing();
         }
         self.working.changing = false;
-        if matches!(self.call, Call::Unanswered(_)) {
-            return self.found(answered.result, moment, knowledge);
-        }
         if let Some(reason) = self.working.cancel.take() {
             return self.cancelled(answered.result, reason, knowledge);
         }
@@ -76,46 +73,8 @@ impl Resource {
             Err(error) if error.transient && self.failures + 1 < CALL_ATTEMPTS_MAX => {
                 self.retried(&error, moment, knowledge)
             }
-            Err(error) => {
-                let unanswered = error.unanswered;
-                Self::leaving_open(self.fail(&error, knowledge), unanswered)
-            }
+            Err(error) => self.fail(&error, knowledge),
         }
-    }
-
-    /// The answer to the look for what a given-up call did: delete what it made, if anything.
-    fn found(
-        &mut self,
-        result: Result<Beat, DriverError>,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
-        let learned = match result {
-            Ok(Beat::Next { learned, .. } | Beat::Done { learned }) => learned,
-            Ok(Beat::Wait { .. } | Beat::Replace { .. }) => Learned::default(),
-            Err(error) if error.transient && self.failures + 1 < CALL_ATTEMPTS_MAX => {
-                return self.retried(&error, moment, knowledge);
-            }
-            Err(error) if error.unanswered => {
-                return Self::leaving_open(self.fail(&error, knowledge), true);
-            }
-            // Refused: there is nothing to delete.
-            Err(_) => Learned::default(),
-        };
-        let learned = self.seal_learned(learned, knowledge);
-        if learned.physical_id.is_none() && learned.data.is_empty() && self.physical_id.is_none() {
-            return self.settle(Status::Complete, "state changed".to_owned(), learned);
-        }
-        let definition = self.working_definition().unwrap_or_default();
-        let Ok(driver) = Self::driver(knowledge, &definition) else { return Decision::nothing() };
-        let mut subject = self.subject(&definition, knowledge);
-        subject.physical_id = learned.physical_id.clone().or(subject.physical_id);
-        let next = driver.first(&Work::Delete, &subject);
-        Self::and_proceed(Decision::record(CallAnswered {
-            physical_id: learned.physical_id,
-            data: learned.data,
-            next,
-        }))
     }
 
     /// The action was to end as soon as this call came back: keep what it learned.
@@ -128,7 +87,7 @@ impl Resource {
         let (learned, unanswered) = match result {
             Ok(Beat::Next { learned, .. } | Beat::Done { learned }) => (learned, false),
             Ok(Beat::Wait { .. } | Beat::Replace { .. }) => (Learned::default(), false),
-            Err(error) => (Learned::default(), error.unanswered),
+            Err(error) => (Learned::default(), error.unanswered || self.working.searching),
         };
         let learned = self.seal_learned(learned, knowledge);
         let halted = self.halt_child(learned.physical_id.as_ref(), knowledge);
@@ -150,9 +109,9 @@ impl Resource {
         moment.fill(&mut chance);
         let jitter = 0.5 + f64::from(chance[0]) / 510.0;
         let pause = error.retry_after.unwrap_or(doubled.min(RETRY_PAUSE_MAX).mul_f64(jitter));
-        self.working.unanswered = error.unanswered;
+        self.working.unanswered = error.unanswered || self.working.searching;
         let step = match &self.call {
-            Call::Due(step) | Call::Intended(step) | Call::Unanswered(step) => step.name.clone(),
+            Call::Due(step) | Call::Intended(step) => step.name.clone(),
             Call::None | Call::First => "start".to_owned(),
         };
         let mut decision = self.later(pause);
@@ -188,7 +147,7 @@ impl Resource {
     ) -> Decision<Self> {
         if let Some(ResourceEvent::ActionSettled(settled)) = decision.events.last_mut() {
             let makes = matches!(settled.action, Action::Create);
-            settled.unanswered = unanswered && (makes || settled.action == Action::Delete);
+            settled.unanswered |= unanswered && (makes || settled.action == Action::Delete);
         }
         decision
     }
@@ -255,6 +214,7 @@ mod tests {
     use super::*;
     use crate::actors::resource::story::{Story, converge, given_nothing};
     use crate::actors::resource::{ResourceCommand, ResourceEffect};
+    use crate::events::resource::Step;
     use crate::resource_types::Attempt;
 
     fn creating() -> Story {
@@ -282,6 +242,16 @@ mod tests {
         })
     }
 
+    fn step(story: &Story) -> Option<String> {
+        story.effects.iter().find_map(|effect| {
+            if let ResourceEffect::Call(call) = effect {
+                Some(call.step.name.clone())
+            } else {
+                None
+            }
+        })
+    }
+
     #[test]
     fn a_lost_reply_is_looked_for_before_the_call_is_made_again() {
         let story = answer(creating(), Err(lost()));
@@ -289,6 +259,19 @@ mod tests {
         let epoch = story.beat();
         let story = story.after(10).when(ResourceCommand::Due { epoch });
         assert_eq!(attempt(&story), Some(Attempt::Unanswered));
+    }
+
+    #[test]
+    fn a_search_that_fails_in_passing_is_made_again() {
+        let busy = || DriverError { unanswered: false, ..lost() };
+        let story = answer(creating(), Err(lost()));
+        let epoch = story.beat();
+        let story = answer(story.after(10).when(ResourceCommand::Due { epoch }), Err(busy()));
+        let epoch = story.beat();
+        let story = story.after(10).when(ResourceCommand::Due { epoch });
+        assert_eq!(attempt(&story), Some(Attempt::Unanswered));
+        let refused = answer(story, Err(DriverError::fatal("Forbidden", "no")));
+        assert!(refused.resource.is_open);
     }
 
     #[test]
@@ -339,11 +322,15 @@ mod tests {
     fn what_a_given_up_call_made_is_found_and_deleted() {
         let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
         let story = answer(creating().when(cancel), Err(lost()));
-        assert!(matches!(story.resource.call, Call::Unanswered(_)), "{:?}", story.resource.call);
-        let story = story.after(10).when(crate::actors::resource::story::clean_up(2));
-        assert_eq!(attempt(&story), Some(Attempt::Unanswered));
+        assert!(story.resource.is_open);
+        let story = story.after(4).when(crate::actors::resource::story::clean_up(2));
+        assert_eq!(step(&story), None, "the call may still be carried out");
+        let epoch = story.beat();
+        let story = story.after(6).when(ResourceCommand::Due { epoch });
+        assert_eq!(step(&story).as_deref(), Some("find"));
         let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
-        let story = answer(story, Ok(Beat::Next { learned, next: Default::default() }));
+        let next = Step { name: "delete".to_owned(), mutates: true, ..Step::default() };
+        let story = answer(story, Ok(Beat::Next { learned, next }));
         assert_eq!(story.told(), ["CallAnswered", "CallIntended"]);
         assert_eq!(story.resource.physical_id.as_deref(), Some("n1"));
     }

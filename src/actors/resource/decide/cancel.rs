@@ -1,5 +1,5 @@
-//! Give up the action under way. A call that changes the cloud is never given up in mid-air: its
-//! answer is awaited, so that what it made is known.
+//! Give up the action under way, and what was to follow it. A call that changes the cloud is never
+//! given up in mid-air: its answer is awaited, so that what it made is known.
 
 use crate::actors::resource::command::ResourceEffect;
 use crate::actors::resource::state::{Call, Knowledge, Resource};
@@ -16,6 +16,9 @@ impl Resource {
         if !self.in_progress() {
             return Decision::nothing();
         }
+        if let Some(queued) = self.working.queued.take() {
+            self.working.dropped = queued.traversal();
+        }
         if self.is_pausing() {
             return self.give_up_pause(format!("CREATE aborted ({reason})"));
         }
@@ -24,7 +27,7 @@ impl Resource {
             self.working.cancel = Some(reason);
             return Decision::nothing();
         }
-        let unanswered = matches!(self.call, Call::Intended(_) | Call::Unanswered(_));
+        let unanswered = matches!(self.call, Call::Intended(_)) || self.is_open;
         let halted = self.halt_child(None, knowledge);
         let settled = self.settle(Status::Failed, reason, Learned::default());
         let mut decision = Self::leaving_open(settled, unanswered);

@@ -89,7 +89,7 @@ impl Resource {
         secrets: &[Secret<String>],
         knowledge: &Knowledge,
     ) -> Decision<Self> {
-        if epoch != self.working.epoch || self.in_progress() {
+        if epoch != self.working.epoch {
             return Decision::nothing();
         }
         let is_known =
@@ -98,6 +98,12 @@ impl Resource {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
         let attributes = self.seal_attributes(attributes, secrets, knowledge);
+        if self.in_progress() {
+            // Nothing else was left to do of the action.
+            let mut kept = self.attributes.clone();
+            kept.extend(attributes);
+            return self.settle_with(Status::Complete, "state changed".to_owned(), kept);
+        }
         Decision::record(AttributesObserved { attributes }).and_do(ResourceEffect::Report)
     }
 
@@ -178,19 +184,29 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         self.outcome = Some((converge.traversal, Outcome::Converged));
+        let look = self.look_up(definition, knowledge);
+        Decision::nothing().and_do(look.unwrap_or(ResourceEffect::Report))
+    }
+
+    /// The look for the attributes that are read and not known yet; `None` where there are none.
+    pub(in crate::actors::resource) fn look_up(
+        &mut self,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Option<ResourceEffect> {
         let known = |name: &&String| self.attributes.contains_key(name.as_str());
         let wanted: Vec<String> =
             definition.attributes.iter().filter(|name| !known(name)).cloned().collect();
         if wanted.is_empty() {
-            return Decision::nothing().and_do(ResourceEffect::Report);
+            return None;
         }
         self.working.epoch += 1;
-        Decision::nothing().and_do(ResourceEffect::Observe {
+        Some(ResourceEffect::Observe {
             epoch: self.working.epoch,
             driver_type: definition.driver_type.clone(),
             subject: Box::new(self.subject(definition, knowledge)),
             wanted,
-            user_id: converge.user_id.clone(),
+            user_id: self.user_id.clone(),
         })
     }
 

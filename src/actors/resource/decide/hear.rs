@@ -20,11 +20,7 @@ impl Resource {
             // A beat that is out took what was known before it: the pause after it is cut short.
             return match &self.call {
                 Call::Due(step) if !step.mutates => self.proceed(Attempt::First, moment, knowledge),
-                Call::None
-                | Call::First
-                | Call::Due(_)
-                | Call::Intended(_)
-                | Call::Unanswered(_) => Decision::nothing(),
+                Call::None | Call::First | Call::Due(_) | Call::Intended(_) => Decision::nothing(),
             };
         }
         let Some(definition) = self.definition.clone().filter(|it| !it.attributes.is_empty())

@@ -48,8 +48,15 @@ impl Resource {
                     Work::Create | Work::Delete => false,
                 };
                 if is_nothing {
+                    // A failed create kept none of what others read.
+                    if let Some(look) = self.look_up(&definition, knowledge) {
+                        return Decision::nothing().and_do(look);
+                    }
                     let kept = self.attributes.clone();
                     return self.settle_with(Status::Complete, "state changed".into(), kept);
+                }
+                if let Some(rest) = self.open_rest(moment, knowledge).filter(|_| !nests) {
+                    return self.later(rest);
                 }
                 match driver.local(&work, &subject, moment) {
                     Some(Ok(local)) => {
@@ -63,16 +70,12 @@ impl Resource {
             Call::Intended(step) if attempt == Attempt::First => {
                 self.beat_again(step, attempt, work, knowledge)
             }
-            Call::Intended(_) | Call::Unanswered(_) if self.rest(moment, knowledge).is_some() => {
+            Call::Intended(_) if self.rest(moment, knowledge).is_some() => {
                 self.working.unanswered = true;
                 self.later(self.rest(moment, knowledge).unwrap_or_default())
             }
             // The next restart rests after this call too, so it is on record as well.
             Call::Intended(step) => self.beat(step, attempt, work, knowledge),
-            // What a call that was given up did is found out first; then it is deleted.
-            Call::Unanswered(step) => {
-                self.beat_again(step, Attempt::Unanswered, Work::Create, knowledge)
-            }
         }
     }
 
@@ -83,6 +86,16 @@ impl Resource {
         if self.action == Action::Delete && matches!(self.call, Call::Intended(_)) {
             return None;
         }
+        self.rest_left(moment, knowledge)
+    }
+
+    /// The same before the search for what a create that was given up has made.
+    fn open_rest(&self, moment: &Moment<'_>, knowledge: &Knowledge) -> Option<Duration> {
+        let is_searched = self.is_open && self.physical_id.is_none();
+        self.rest_left(moment, knowledge).filter(|_| is_searched)
+    }
+
+    fn rest_left(&self, moment: &Moment<'_>, knowledge: &Knowledge) -> Option<Duration> {
         let since = (moment.now - self.called_at).to_std().unwrap_or_default();
         knowledge.lost_call_rest.checked_sub(since).filter(|rest| !rest.is_zero())
     }
@@ -124,9 +137,10 @@ impl Resource {
     }
 
     fn nothing_to_delete(&self, definition: &Definition, nests: bool) -> bool {
-        let retained = definition.deletion_policy.eq_ignore_ascii_case("Retain");
+        // What a create that is repeated has made is of no use to anybody.
+        let retained = definition.deletion_policy.eq_ignore_ascii_case("Retain") && !self.repeating;
         let empty = self.physical_id.is_none() && self.data.is_empty() && !nests;
-        let open = matches!(self.call, Call::Unanswered(_) | Call::Intended(_));
+        let open = self.is_open || matches!(self.call, Call::Intended(_));
         retained || (empty && !open)
     }
 
@@ -179,6 +193,7 @@ impl Resource {
         let Some(definition) = self.working_definition() else { return Decision::nothing() };
         self.working.epoch += 1;
         self.working.changing = step.mutates || step.commands;
+        self.working.searching = attempt == Attempt::Unanswered;
         let nests = Self::driver(knowledge, &definition);
         let nests = nests.is_ok_and(|driver| driver.nests().is_some());
         let traversal = self.traversal.unwrap_or_default();
@@ -228,11 +243,12 @@ impl Resource {
     ) -> Decision<Self> {
         let message = self.without_secrets(&error.message, knowledge);
         let reason = self.failure(&error.class, &error.below, &message);
-        if self.repeats(error, knowledge) {
-            let failed = self.settle(Status::Failed, reason, Learned::default());
-            return self.repeat(failed);
-        }
-        self.settle(Status::Failed, reason, Learned::default())
+        let repeats = self.repeats(error, knowledge);
+        // A search that failed has not found out what it was for.
+        let unanswered = error.unanswered || self.working.searching;
+        let failed = self.settle(Status::Failed, reason, Learned::default());
+        let failed = Self::leaving_open(failed, unanswered);
+        if repeats { self.repeat(failed) } else { failed }
     }
 
     /// Heat's words for a failure: the class, where there is one, the place and what was said.
@@ -288,7 +304,7 @@ impl Resource {
         decision
     }
 
-    fn settle_with(
+    pub(in crate::actors::resource) fn settle_with(
         &mut self,
         status: Status,
         reason: String,
@@ -307,7 +323,8 @@ impl Resource {
             physical_id: self.physical_id.clone(),
             data: Default::default(),
             attributes,
-            unanswered: false,
+            // What was not found out yet is to be found out still.
+            unanswered: self.is_open && self.action == Action::Delete && status == Status::Failed,
             again: false,
         })
         .and_do(ResourceEffect::Report);

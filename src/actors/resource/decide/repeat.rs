@@ -150,6 +150,12 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_is_no_outcome() {
+        let story = answer(in_error(), Ok(Beat::Done { learned: Learned::default() }));
+        assert_eq!(story.resource.outcome, None);
+    }
+
+    #[test]
     fn a_pause_ends_with_a_cancel() {
         let story = answer(in_error(), Ok(Beat::Done { learned: Learned::default() }));
         let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };

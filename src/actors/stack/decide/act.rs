@@ -123,7 +123,7 @@ impl Stack {
             deadline: traversal.deadline,
             user_id: self.user_id.clone(),
         };
-        self.working.told.insert(id, name.clone());
+        self.working.told.insert(id, (name.clone(), act.traversal));
         let command = ResourceCommand::Act(Box::new(act));
         Some(StackEffect::Tell { id, name: name.clone(), command })
     }

@@ -62,9 +62,24 @@ impl Stack {
             true => Walk::new(&order(traversal), &[]),
             false => Walk::new(dependencies, &traversal.existing),
         };
+        let told = |id: &ResourceId| {
+            let report = self.working.reports.get(id);
+            report.is_some_and(|report| report.traversal == Some(traversal.id))
+        };
+        // A process that died may have handed these their definition already.
+        let told: Vec<_> = traversal
+            .nodes
+            .iter()
+            .filter(|(_, id)| told(id))
+            .map(|(name, id)| (name.clone(), *id))
+            .collect();
+        let is_act = traversal.is_act();
         self.working.failures.clear();
         self.working.walking = Some(traversal.id);
         self.working.rows = self.rows.clone();
+        for (name, id) in told.iter().filter(|_| !is_act) {
+            self.lets_use(name, *id);
+        }
         Some(walk)
     }
 
@@ -91,7 +106,7 @@ impl Stack {
                     self.working.rows.shift_remove(id);
                     return None;
                 }
-                self.working.told.insert(*id, row.name.clone());
+                self.working.told.insert(*id, (row.name.clone(), traversal.id));
                 Some(StackEffect::Tell {
                     id: *id,
                     name: row.name.clone(),
@@ -105,31 +120,34 @@ impl Stack {
         }
     }
 
-    /// Hands a resource its definition; from here on it may use what the revision says.
+    /// Hands a resource its definition.
     pub(super) fn converge_task(
         &mut self,
         name: &ResourceName,
         id: ResourceId,
         knowledge: &Knowledge,
     ) -> StackEffect {
-        if let Some(traversal) = &self.traversal {
-            let origin = self.origin_of(traversal.revision);
-            let requires = traversal.requires.get(name).into_iter().flatten();
-            let uses: Vec<_> =
-                requires.filter_map(|name| traversal.nodes.get(name).copied()).collect();
-            if let Some(row) = self.working.rows.get_mut(&id) {
-                for used in uses {
-                    if !row.requires.contains(&used) {
-                        row.requires.push(used);
-                    }
-                }
-                if row.revision == StackRevision(0) {
-                    row.revision = origin;
-                }
+        self.lets_use(name, id);
+        let traversal = self.traversal.as_ref().map(|traversal| traversal.id).unwrap_or_default();
+        self.working.told.insert(id, (name.clone(), traversal));
+        self.tell_converge(name, id, knowledge)
+    }
+
+    /// From here on the incarnation may use what the revision says.
+    fn lets_use(&mut self, name: &ResourceName, id: ResourceId) {
+        let Some(traversal) = &self.traversal else { return };
+        let origin = self.origin_of(traversal.revision);
+        let requires = traversal.requires.get(name).into_iter().flatten();
+        let uses: Vec<_> = requires.filter_map(|name| traversal.nodes.get(name).copied()).collect();
+        let Some(row) = self.working.rows.get_mut(&id) else { return };
+        for used in uses {
+            if !row.requires.contains(&used) {
+                row.requires.push(used);
             }
         }
-        self.working.told.insert(id, name.clone());
-        self.tell_converge(name, id, knowledge)
+        if row.revision == StackRevision(0) {
+            row.revision = origin;
+        }
     }
 
     fn tell_converge(

@@ -1,5 +1,7 @@
 //! Delete the stack: what runs is cancelled, what exists is cleaned up against its uses.
 
+use std::collections::HashMap;
+
 use crate::actors::resource::ResourceCommand;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
@@ -36,7 +38,8 @@ impl Stack {
         command: impl Fn() -> ResourceCommand,
     ) -> Decision<Self> {
         let reports = self.working.reports.values().filter(|report| report.in_progress());
-        let mut at_work = self.working.told.clone();
+        let told = self.working.told.iter();
+        let mut at_work: HashMap<_, _> = told.map(|(id, (name, _))| (*id, name.clone())).collect();
         at_work.extend(reports.map(|report| (report.id, report.name.clone())));
         for (id, name) in at_work {
             decision.effects.push(StackEffect::Tell { id, name, command: command() });

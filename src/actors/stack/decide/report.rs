@@ -28,7 +28,10 @@ impl Stack {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let (id, name, outcome) = (report.id, report.name.clone(), report.outcome.clone());
-        if !report.in_progress() {
+        let is_told =
+            |traversal| self.working.told.get(&id).is_some_and(|(_, of)| *of == traversal);
+        let ends = outcome.iter().map(|(of, _)| *of).chain(report.dropped).any(is_told);
+        if ends && !report.in_progress() {
             self.working.told.remove(&id);
         }
         self.working.reports.insert(id, report);

@@ -6,15 +6,15 @@ use std::time::{Duration, SystemTime};
 use hearth::clock::{Clock, SimulatedClock};
 
 /// A source of choices that a seed repeats.
-pub(super) struct Chance(SimulatedClock);
+pub(crate) struct Chance(SimulatedClock);
 
 impl Chance {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(SimulatedClock::new(seed))
     }
 
     /// Another source, for a task of its own.
-    pub(super) fn fork(&mut self) -> Self {
+    pub(crate) fn fork(&mut self) -> Self {
         Self::new(self.next())
     }
 
@@ -24,15 +24,15 @@ impl Chance {
         u64::from_le_bytes(bytes)
     }
 
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    pub(super) fn one_in(&mut self, count: u64) -> bool {
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 
-    pub(super) fn millis(&mut self, range: Range<u64>) -> Duration {
+    pub(crate) fn millis(&mut self, range: Range<u64>) -> Duration {
         // Micros, so that no two runs cut at the same beat of a timer.
         let micros = (range.end - range.start) * 1_000;
         Duration::from_micros(range.start * 1_000 + self.below(micros))
@@ -40,7 +40,7 @@ impl Chance {
 }
 
 /// A seed for a run that repeats no other.
-pub(super) fn any_seed() -> u64 {
+pub(crate) fn any_seed() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.map_or(0, |since| since.as_micros() as u64)
 }

@@ -1,0 +1,79 @@
+//! The pure machines in every order that a seed can think of: templates, updates, cancels and
+//! actions at random, processes that die, a cloud that fails.
+//!
+//! At every event the tables of transitions hold and the fold of the log is what lives; every
+//! command that was taken ends; a stack at rest is what its revision says, one object each; a
+//! deleted one leaves nothing. `SIMULATION_SEED` plays one seed again and tells its story,
+//! `SIMULATION_SEEDS` says how many are played.
+
+mod cloud;
+mod ends;
+mod folds;
+mod log;
+mod play;
+mod rules;
+mod run;
+mod scenarios;
+mod schedule;
+mod template;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use world::World;
+
+/// How many seeds are played, unless the environment says more.
+const SEEDS: u64 = 1_000;
+
+/// How many seeds that fail are named.
+const SHOWN_MAX: usize = 20;
+
+#[test]
+fn whatever_happens_every_command_ends_and_reality_is_what_the_revision_says() {
+    if let Some(seed) = number("SIMULATION_SEED") {
+        let world = play::live(seed);
+        println!("{}", world.story.join("\n"));
+        let wrongs: Vec<&String> = wrongs(&world).collect();
+        assert!(wrongs.is_empty(), "{wrongs:#?}");
+        return;
+    }
+    let seeds = number("SIMULATION_SEEDS").unwrap_or(SEEDS);
+    let next = AtomicU64::new(0);
+    let failed = Mutex::new(BTreeMap::new());
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::SeqCst);
+                    if seed >= seeds {
+                        return;
+                    }
+                    let world = play::live(seed);
+                    let wrongs: Vec<String> = wrongs(&world).cloned().collect();
+                    if !wrongs.is_empty() {
+                        failed.lock().unwrap().insert(seed, wrongs);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{} seeds fail, among them {:#?}", failed.len(), shortest(failed));
+}
+
+/// What went wrong, by seed: not all of it.
+fn shortest(failed: BTreeMap<u64, Vec<String>>) -> Vec<(u64, Vec<String>)> {
+    failed.into_iter().take(SHOWN_MAX).collect()
+}
+
+fn wrongs(world: &World) -> impl Iterator<Item = &String> {
+    world.wrongs.iter().chain(&world.cloud.wrongs)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test is told how long to play")]
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}

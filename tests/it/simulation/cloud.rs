@@ -1,0 +1,226 @@
+//! The model cloud: what it holds, how it answers a beat, and what it sees that must not be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use hearth::actors::resource::BeatCall;
+use hearth::events::resource::Step;
+use hearth::model::JsonMap;
+use hearth::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
+use serde_json::Value;
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Fine,
+    /// Refused for good.
+    Refused,
+    /// Refused in passing.
+    Busy,
+    /// Another object is in the way.
+    Conflict,
+    /// It never arrives, or arrives later: nobody answers.
+    Lost,
+    /// It is carried out, and nobody hears of it.
+    AnswerLost,
+    /// It is carried out, and what it makes goes to an error state.
+    EndsInError,
+    /// It is carried out, and what it makes is never ready.
+    Hangs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Ready after so many looks.
+    Ready(u32),
+    Error,
+    Hanging,
+}
+
+/// An object that exists.
+#[derive(Clone, Debug)]
+pub(super) struct Object {
+    pub(super) token: String,
+    pub(super) properties: JsonMap,
+    state: State,
+}
+
+#[derive(Default)]
+pub(super) struct Cloud {
+    pub(super) objects: BTreeMap<String, Object>,
+    /// What must never be seen.
+    pub(super) wrongs: Vec<String>,
+    made: u32,
+    retained: BTreeSet<String>,
+}
+
+impl Cloud {
+    /// Carries a call out, or not, and says what the caller hears.
+    pub(super) fn answer(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
+        // What is found is not made again, so nothing is in its way.
+        let found =
+            call.attempt == Attempt::Unanswered && self.find(&call.subject.physical_name).is_some();
+        let fate = match fate {
+            Fate::Refused | Fate::Conflict if found => Fate::Fine,
+            fate => fate,
+        };
+        let (transient, unanswered, conflict) = match fate {
+            Fate::Fine | Fate::EndsInError | Fate::Hangs => return self.carry_out(call, fate),
+            Fate::Refused => (false, false, false),
+            Fate::Busy => (true, false, false),
+            Fate::Conflict => (false, false, true),
+            Fate::Lost => (true, true, false),
+            Fate::AnswerLost => {
+                let _ = self.carry_out(call, Fate::Fine);
+                (true, true, false)
+            }
+        };
+        let error = DriverError::fatal("BadRequest", format!("{fate:?}"));
+        Err(DriverError { transient, unanswered, conflict, ..error })
+    }
+
+    /// Carries a call out as if nothing had happened to it.
+    pub(super) fn carry_out(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
+        let subject = &call.subject;
+        match call.step.name.as_str() {
+            "create" => Ok(self.create(subject, call.attempt, fate)),
+            "update" => self.update(call, fate),
+            "find" => Ok(match self.find(&subject.physical_name) {
+                Some(id) => next(Some(id), "delete", true),
+                None => done(),
+            }),
+            "delete" => {
+                self.delete(subject.physical_id.as_deref().unwrap_or_default());
+                Ok(done())
+            }
+            "ready" | "check" => self.look(subject),
+            other => panic!("the model cloud knows no step {other:?}"),
+        }
+    }
+
+    /// Whether a failed object is to be replaced: one that is gone or in error is.
+    pub(super) fn replaces_failed(&self, subject: &Subject) -> bool {
+        let object = subject.physical_id.as_ref().and_then(|id| self.objects.get(id));
+        object.is_none_or(|object| !matches!(object.state, State::Ready(_)))
+    }
+
+    /// What has one of these tokens is its stack's no more, and stays.
+    pub(super) fn retain(&mut self, tokens: BTreeSet<String>) {
+        self.retained = tokens;
+    }
+
+    /// What exists and is not retained.
+    pub(super) fn held(&self) -> impl Iterator<Item = (&String, &Object)> {
+        self.objects.iter().filter(|(_, object)| !self.retained.contains(&object.token))
+    }
+
+    /// The attributes asked for.
+    pub(super) fn attributes(&self, id: Option<&str>, wanted: &[String]) -> JsonMap {
+        let object = id.and_then(|id| self.objects.get(id));
+        let value = |name: &String| {
+            let property = if name == "output" { "value" } else { name.as_str() };
+            object
+                .and_then(|object| object.properties.get(property))
+                .cloned()
+                .unwrap_or(Value::Null)
+        };
+        wanted.iter().map(|name| (name.clone(), value(name))).collect()
+    }
+
+    fn find(&self, token: &str) -> Option<String> {
+        let found = self.objects.iter().find(|(_, object)| object.token == token);
+        found.map(|(id, _)| id.clone())
+    }
+
+    fn create(&mut self, subject: &Subject, attempt: Attempt, fate: Fate) -> Beat {
+        let token = &subject.physical_name;
+        let found = self.find(token);
+        if let (Some(id), Attempt::Unanswered) = (&found, attempt) {
+            return next(Some(id.clone()), "ready", false);
+        }
+        if found.is_some() {
+            self.wrongs.push(format!("{token} is made twice"));
+        }
+        for used in uses(&subject.properties) {
+            if !self.objects.contains_key(&used) && !self.retained.contains(token) {
+                self.wrongs.push(format!("{token} is made to use {used}, which is gone"));
+            }
+        }
+        self.made += 1;
+        let id = format!("object-{}", self.made);
+        let object = Object {
+            token: token.clone(),
+            properties: subject.properties.clone(),
+            state: match fate {
+                Fate::EndsInError => State::Error,
+                Fate::Hangs => State::Hanging,
+                _ => State::Ready(self.made % 3),
+            },
+        };
+        self.objects.insert(id.clone(), object);
+        next(Some(id), "ready", false)
+    }
+
+    fn update(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
+        let Work::Update { changed, .. } = &call.work else { panic!("{:?}", call.work) };
+        if changed.contains("late") {
+            let name = call.subject.name.as_ref().unwrap();
+            let reason = format!("The Resource {name} requires replacement.");
+            return Ok(Beat::Replace { reason });
+        }
+        let object = self.present(&call.subject)?;
+        object.properties = call.subject.properties.clone();
+        if fate == Fate::EndsInError {
+            object.state = State::Error;
+        }
+        Ok(next(None, "ready", false))
+    }
+
+    fn delete(&mut self, id: &str) {
+        if self.objects.remove(id).is_none() {
+            return;
+        }
+        let user = self
+            .held()
+            .find(|(_, object)| uses(&object.properties).iter().any(|used| used == id))
+            .map(|(_, object)| object.clone());
+        if let Some(user) = user {
+            self.wrongs.push(format!("{id} is deleted, and {} uses it", user.token));
+        }
+    }
+
+    fn look(&mut self, subject: &Subject) -> Result<Beat, DriverError> {
+        let object = self.present(subject)?;
+        match &mut object.state {
+            State::Ready(0) => Ok(done()),
+            State::Ready(looks) => {
+                *looks -= 1;
+                Ok(Beat::Wait { after: None })
+            }
+            State::Hanging => Ok(Beat::Wait { after: Some(Duration::from_secs(20)) }),
+            State::Error => Err(DriverError::fatal("ResourceInError", "Went to status ERROR")),
+        }
+    }
+
+    fn present(&mut self, subject: &Subject) -> Result<&mut Object, DriverError> {
+        let id = subject.physical_id.clone().unwrap_or_default();
+        let missing = || DriverError::fatal("NotFound", format!("{id} could not be found."));
+        self.objects.get_mut(&id).ok_or_else(missing)
+    }
+}
+
+/// The ids of the objects that an object needs.
+pub(super) fn uses(properties: &JsonMap) -> Vec<String> {
+    let uses = properties.get("uses").and_then(Value::as_array).into_iter().flatten();
+    let ids = uses.filter_map(Value::as_str).filter(|id| id.starts_with("object-"));
+    ids.map(str::to_owned).collect()
+}
+
+fn next(physical_id: Option<String>, name: &str, mutates: bool) -> Beat {
+    let learned = Learned { physical_id, ..Learned::default() };
+    Beat::Next { learned, next: Step { name: name.to_owned(), mutates, ..Step::default() } }
+}
+
+fn done() -> Beat {
+    Beat::Done { learned: Learned::default() }
+}

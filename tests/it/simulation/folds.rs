@@ -1,0 +1,121 @@
+//! The machines as the log alone makes them, beside those that live.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use hearth::actors::resource::Resource;
+use hearth::actors::shell::Aggregate;
+use hearth::actors::stack::Stack;
+use hearth::events::{ResourceEvent, StackEvent, StreamId};
+use hearth::model::{Action, ResourceId, StackId, Status, physical_name};
+
+use super::log::Log;
+
+#[derive(Default)]
+pub(super) struct Folds {
+    pub(super) stacks: BTreeMap<StackId, Stack>,
+    pub(super) resources: BTreeMap<ResourceId, Resource>,
+}
+
+impl Folds {
+    pub(super) fn stack(
+        &mut self,
+        id: StackId,
+        events: &[StackEvent],
+        at: DateTime<Utc>,
+    ) -> &Stack {
+        let stack = self.stacks.entry(id).or_insert_with(|| Stack::named(id));
+        events.iter().for_each(|event| stack.apply(event, at));
+        stack
+    }
+
+    pub(super) fn resource(
+        &mut self,
+        id: ResourceId,
+        events: &[ResourceEvent],
+        at: DateTime<Utc>,
+    ) -> &Resource {
+        let resource = self.resources.entry(id).or_insert_with(|| Resource::new(id));
+        events.iter().for_each(|event| resource.apply(event, at));
+        resource
+    }
+
+    /// Everything anew from the log, which has become shorter.
+    pub(super) fn read_back(&mut self, log: &Log) {
+        self.stacks.retain(|id, _| log.has(StreamId::stack(*id).as_str()));
+        self.resources.retain(|id, _| log.has(StreamId::resource(*id).as_str()));
+        for (id, stack) in &mut self.stacks {
+            *stack = log.fold(StreamId::stack(*id).as_str(), Stack::named(*id));
+        }
+        for (id, resource) in &mut self.resources {
+            *resource = log.fold(StreamId::resource(*id).as_str(), Resource::new(*id));
+        }
+    }
+
+    /// The tokens of what deletions have left to itself.
+    pub(super) fn retained(&self) -> BTreeSet<String> {
+        self.resources.values().filter_map(retained).collect()
+    }
+
+    /// The stacks that the views name after a restart: at work, or failed with a resource at work.
+    pub(super) fn unsettled(&self) -> Vec<StackId> {
+        let at_work = |id: StackId| {
+            let mut own = self
+                .resources
+                .values()
+                .filter(|resource| resource.stack.as_ref().is_some_and(|stack| stack.id == id));
+            own.any(Resource::in_progress)
+        };
+        let stacks = self.stacks.values().filter(|stack| match stack.status {
+            Status::InProgress => true,
+            Status::Failed => at_work(stack.id),
+            Status::Complete => false,
+        });
+        stacks.map(|stack| stack.id).collect()
+    }
+}
+
+/// The token of what a deletion has left to itself.
+pub(super) fn retained(resource: &Resource) -> Option<String> {
+    let is_gone = (resource.action, resource.status) == (Action::Delete, Status::Complete);
+    (is_gone && retains(resource) && !resource.in_progress()).then(|| token(resource))
+}
+
+/// Whether a deletion leaves the object there.
+pub(super) fn retains(resource: &Resource) -> bool {
+    resource.definition.as_ref().is_some_and(|it| it.deletion_policy == "Retain")
+}
+
+/// What the cloud keeps of an incarnation's calls.
+pub(super) fn token(resource: &Resource) -> String {
+    let stack = resource.stack.as_ref().map(|stack| stack.name.clone()).unwrap_or_default();
+    physical_name(&stack, &resource.name, resource.id, 255)
+}
+
+/// What differs between a stack that lives and its fold.
+pub(super) fn stacks_differ(live: &Stack, fold: &Stack) -> Option<String> {
+    let same = (live.action, live.status, &live.reason, &live.name, &live.project_id)
+        == (fold.action, fold.status, &fold.reason, &fold.name, &fold.project_id)
+        && live.traversal == fold.traversal
+        && live.rows == fold.rows
+        && live.revisions == fold.revisions
+        && live.deferred == fold.deferred
+        && (live.created_at, live.updated_at, &live.user_id)
+            == (fold.created_at, fold.updated_at, &fold.user_id);
+    (!same).then(|| format!("the stack is not what its log says: {}_{}", live.action, live.status))
+}
+
+/// What differs between a resource that lives and its fold; the newest outcome may be unwritten.
+pub(super) fn resources_differ(live: &Resource, fold: &Resource) -> Option<String> {
+    let same = (live.action, live.status, &live.reason, &live.type_name)
+        == (fold.action, fold.status, &fold.reason, &fold.type_name)
+        // The stack knows the name of what has not begun.
+        && (live.name == fold.name || fold.stack.is_none())
+        && (&live.physical_id, &live.data, &live.attributes, &live.call)
+            == (&fold.physical_id, &fold.data, &fold.attributes, &fold.call)
+        && (&live.definition, &live.target, &live.attempted)
+            == (&fold.definition, &fold.target, &fold.attempted)
+        && (live.repetitions, live.repeating, live.failures, live.traversal)
+            == (fold.repetitions, fold.repeating, fold.failures, fold.traversal);
+    (!same).then(|| format!("{} is not what its log says", live.name))
+}

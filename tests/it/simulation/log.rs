@@ -1,0 +1,99 @@
+//! The log of the simulation: totally ordered, durable by prefix, and cut there by a crash.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use chrono::{DateTime, Utc};
+use hearth::actors::shell::Aggregate;
+use hearth::events::Event;
+
+/// An event as the log has it.
+#[derive(Clone)]
+pub(super) struct Recorded {
+    pub(super) event_type: &'static str,
+    pub(super) version: u16,
+    pub(super) body: String,
+    pub(super) at: DateTime<Utc>,
+}
+
+#[derive(Default)]
+pub(super) struct Log {
+    pub(super) events: Vec<Recorded>,
+    streams: BTreeMap<String, Vec<usize>>,
+    /// The lengths that the log had after each append that is not durable yet.
+    appends: Vec<usize>,
+    durable: usize,
+}
+
+impl Log {
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub(super) fn is_durable(&self, length: usize) -> bool {
+        length <= self.durable
+    }
+
+    pub(super) fn is_behind(&self) -> bool {
+        self.durable < self.events.len()
+    }
+
+    /// Appends events, and gives them back as they will be read.
+    pub(super) fn append<E: Event + Debug + PartialEq>(
+        &mut self,
+        stream: &str,
+        events: &[E],
+        at: DateTime<Utc>,
+    ) -> Vec<E> {
+        let mut read = Vec::new();
+        for event in events {
+            let (event_type, version) = (event.event_type(), event.version());
+            let body = event.encode().unwrap();
+            let again = E::decode(event_type, version, &body).unwrap();
+            assert_eq!(&again, event, "an event reads back as another");
+            read.push(again);
+            self.streams.entry(stream.to_owned()).or_default().push(self.events.len());
+
+            self.events.push(Recorded { event_type, version, body, at });
+        }
+        self.appends.push(self.events.len());
+        read
+    }
+
+    /// The first so many of the waiting appends become durable.
+    pub(super) fn flush(&mut self, appends: usize) {
+        for length in self.appends.drain(..appends.min(self.appends.len())) {
+            self.durable = length;
+        }
+    }
+
+    /// How many appends wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.appends.len()
+    }
+
+    /// What is not durable is lost.
+    pub(super) fn cut(&mut self) {
+        self.events.truncate(self.durable);
+        self.appends.clear();
+        for places in self.streams.values_mut() {
+            places.retain(|place| *place < self.durable);
+        }
+        self.streams.retain(|_, places| !places.is_empty());
+    }
+
+    /// Whether a stream has events.
+    pub(super) fn has(&self, stream: &str) -> bool {
+        self.streams.contains_key(stream)
+    }
+
+    /// A machine read back from its stream.
+    pub(super) fn fold<A: Aggregate>(&self, stream: &str, mut machine: A) -> A {
+        for place in self.streams.get(stream).into_iter().flatten() {
+            let event = &self.events[*place];
+            let read = A::Event::decode(event.event_type, event.version, &event.body).unwrap();
+            machine.apply(&read, event.at);
+        }
+        machine
+    }
+}

@@ -1,0 +1,173 @@
+//! A life at random, and its end in peace: what was asked for is reached, and everything goes.
+
+use hearth::actors::project::ProjectCommand;
+use hearth::actors::resource::ResourceCommand;
+use hearth::actors::stack::{Create, Revise, StackCommand};
+use hearth::clock::Clock;
+use hearth::model::{Action, JsonMap, Refusal, StackId, Status};
+
+use super::template::Template;
+use super::world::{Dangers, World};
+
+impl World {
+    /// Creates the stack `web`.
+    pub(super) fn create(
+        &mut self,
+        template: &Template,
+        disable_rollback: bool,
+        timeout_mins: Option<u32>,
+    ) -> Result<StackId, Refusal> {
+        let id = StackId(self.clock.fresh_id());
+        let mut revise = self.revise(id, template, disable_rollback)?;
+        revise.timeout_mins = timeout_mins;
+        let reserve = || ProjectCommand::Reserve { name: "web".into(), stack_id: id, limit: None };
+        if self.ask_project(reserve()).is_err() {
+            // Its holder is deleted, or never came to be.
+            let holder = self.holder();
+            self.ask_project(ProjectCommand::Release { name: "web".into(), stack_id: holder })?;
+            self.ask_project(reserve())?;
+        }
+        let create = Create {
+            id,
+            name: "web".into(),
+            project_id: "p".into(),
+            owner_user_name: "alice".to_owned(),
+            owner: None,
+            revise,
+        };
+        self.ask_stack(id, StackCommand::Create(Box::new(create)))?;
+        Ok(id)
+    }
+
+    fn holder(&self) -> StackId {
+        let holder = self.node.project.as_ref().and_then(|project| project.holder(&"web".into()));
+        holder.unwrap()
+    }
+
+    pub(super) fn revise(
+        &mut self,
+        id: StackId,
+        template: &Template,
+        disable_rollback: bool,
+    ) -> Result<Revise, Refusal> {
+        let (known, source) = self.prepare(id, template)?;
+        Ok(Revise {
+            known,
+            source,
+            parameters: JsonMap::new(),
+            tags: Vec::new(),
+            timeout_mins: None,
+            disable_rollback,
+            user_id: "alice".to_owned(),
+            facade: serde_json::Value::Null,
+        })
+    }
+
+    pub(super) fn update(
+        &mut self,
+        id: StackId,
+        template: &Template,
+        disable_rollback: bool,
+    ) -> Result<(), Refusal> {
+        let revise = self.revise(id, template, disable_rollback)?;
+        self.ask_stack(id, StackCommand::Update(Box::new(revise)))
+    }
+
+    /// Somebody says that a resource is not well.
+    pub(super) fn mark(&mut self, id: StackId, name: &str, healthy: bool) {
+        let Some(resource) = self.incarnation(id, name) else { return };
+        self.wake_stack(id);
+        self.node.parents.insert(resource, id);
+        self.wake_resource(resource, &name.into());
+        let reason = "seen".to_owned();
+        self.ask_resource(resource, ResourceCommand::Mark { healthy, reason });
+    }
+}
+
+/// The life that a seed says, and everything that was wrong in it.
+pub(super) fn live(seed: u64) -> World {
+    let mut world = World::new(seed);
+    let dangers = Dangers { crash: 70, call: [0, 3, 6, 12, 12][world.chance.below(5) as usize] };
+    world.dangers = dangers;
+    let mut template = Template::any(&mut world.chance);
+    let disable_rollback = world.chance.one_in(2);
+    let hurry = world.chance.one_in(3).then_some(1);
+    let Ok(id) = world.create(&template, disable_rollback, hurry) else { return world };
+    for _ in 0..world.chance.below(6) {
+        let steps = world.chance.below(40);
+        world.run_steps(steps);
+        if !world.folds.stacks.contains_key(&id) {
+            break;
+        }
+        command(&mut world, id, &mut template);
+    }
+    world.run();
+    if world.folds.stacks.contains_key(&id) && world.is_well() {
+        world.check_end(id);
+        peace(&mut world, id, &template);
+    }
+    world
+}
+
+/// Something that a user asks for.
+fn command(world: &mut World, id: StackId, template: &mut Template) {
+    let told = world.state(id);
+    let answer = match world.chance.below(12) {
+        0..=5 => {
+            *template = template.changed(&mut world.chance);
+            let disable_rollback = world.chance.one_in(2);
+            world.update(id, template, disable_rollback).map(|()| "update")
+        }
+        6 => world.ask_stack(id, StackCommand::CancelUpdate).map(|()| "cancel"),
+        7 => world.ask_stack(id, StackCommand::CancelWithoutRollback).map(|()| "stop"),
+        8 if world.chance.one_in(2) => world.ask_stack(id, StackCommand::Delete).map(|()| "delete"),
+        9 => {
+            let names: Vec<String> = template.resources.keys().cloned().collect();
+            if let Some(name) = names.first() {
+                let healthy = world.chance.one_in(4);
+                world.mark(id, name, healthy);
+            }
+            Ok("mark")
+        }
+        _ => {
+            let actions = [Action::Suspend, Action::Resume, Action::Check];
+            let action = actions[world.chance.below(3) as usize];
+            world.ask_stack(id, StackCommand::Act { action }).map(|()| action.as_str())
+        }
+    };
+    world.tell(|| format!("asked in {told}: {answer:?}"));
+}
+
+/// Nothing goes wrong any more: an update is carried out, and the deletion leaves nothing.
+fn peace(world: &mut World, id: StackId, template: &Template) {
+    world.dangers = Dangers::default();
+    world.tell(|| "peace".to_owned());
+    if world.stack(id).action == Action::Suspend {
+        let _ = world.ask_stack(id, StackCommand::Act { action: Action::Resume });
+        world.run();
+        if world.stack(id).action == Action::Suspend {
+            return world.wrongs.push("it cannot be resumed".to_owned());
+        }
+    }
+    if world.stack(id).action != Action::Delete && world.is_well() {
+        let next = template.changed(&mut world.chance).mended();
+        world.update(id, &next, true).unwrap();
+        world.run();
+        expect(world, id, "UPDATE_COMPLETE");
+    }
+    if !world.stack(id).is_deleted() && world.is_well() {
+        world.ask_stack(id, StackCommand::Delete).unwrap();
+        world.run();
+        expect(world, id, "DELETE_COMPLETE");
+    }
+}
+
+fn expect(world: &mut World, id: StackId, end: &str) {
+    if world.state(id) != end {
+        let (state, reason) = (world.state(id), world.stack(id).reason.clone());
+        world.wrongs.push(format!("{state} ({reason}) in peace, and not {end}"));
+    }
+    if world.stack(id).status == Status::Complete {
+        world.check_end(id);
+    }
+}

@@ -1,0 +1,160 @@
+//! What holds at every event: the tables of transitions, and what a settled stack's word is worth.
+
+use std::collections::BTreeMap;
+
+use hearth::actors::resource::Resource;
+use hearth::actors::stack::Stack;
+use hearth::events::{Event, ResourceEvent, StackEvent};
+use hearth::model::{Action, ResourceId, Status};
+
+/// What is wrong with events that follow on a stack's state.
+pub(super) fn stack_events(before: &Stack, events: &[StackEvent]) -> Vec<String> {
+    let mut running = before.traversal.as_ref().map(|walk| (walk.id, walk.action, walk.settled));
+    let mut newest = before.revisions.last().map(|revision| revision.revision.0).unwrap_or(0);
+    let mut wrongs = Vec::new();
+    let mut deleted = before.is_deleted();
+    for event in events {
+        let wrong = match event {
+            StackEvent::StackCreated(_) => newest > 0,
+            StackEvent::RevisionAccepted(accepted) => {
+                newest += 1;
+                accepted.revision.0 != newest || accepted.origin > accepted.revision
+            }
+            StackEvent::TraversalStarted(started) => {
+                let first = running.is_none();
+                running = Some((started.traversal, started.action, false));
+                first != (started.action == Action::Create) || started.revision.0 > newest
+            }
+            StackEvent::ReplacementStarted(replacement) => {
+                running.is_none_or(|(id, _, settled)| id != replacement.traversal || settled)
+            }
+            StackEvent::ActionDeferred(_) => running.is_none_or(|(_, _, settled)| settled),
+            StackEvent::TraversalSettled(settled) => {
+                let open = running == Some((settled.traversal, settled.action, false));
+                running = Some((settled.traversal, settled.action, true));
+                !open || settled.status == Status::InProgress
+            }
+            _ => false,
+        };
+        if wrong || deleted {
+            wrongs.push(format!(
+                "{} in {}_{}",
+                stack_event_told(event),
+                before.action,
+                before.status
+            ));
+        }
+        deleted |= matches!(event, StackEvent::TraversalSettled(settled)
+            if (settled.action, settled.status) == (Action::Delete, Status::Complete));
+    }
+    wrongs
+}
+
+/// What is wrong with resources at the moment at which their stack says that all is done.
+pub(super) fn stack_settled(
+    stack: &Stack,
+    events: &[StackEvent],
+    resources: &BTreeMap<ResourceId, Resource>,
+) -> Vec<String> {
+    let complete = events.iter().any(|event| {
+        // An act walks over what counts for its name; others may be at work beside it.
+        let is_act = |action| matches!(action, Action::Suspend | Action::Resume | Action::Check);
+        matches!(event, StackEvent::TraversalSettled(settled)
+            if settled.status == Status::Complete && !is_act(settled.action))
+    });
+    if !complete {
+        return Vec::new();
+    }
+    let of_stack = resources
+        .values()
+        .filter(|resource| resource.stack.as_ref().is_some_and(|of| of.id == stack.id));
+    let at_work = of_stack.filter(|resource| resource.in_progress());
+    at_work
+        .map(|resource| {
+            let (name, action) = (&resource.name, resource.action);
+            format!("{} is COMPLETE while {name} is in {action}", stack.action)
+        })
+        .collect()
+}
+
+/// What is wrong with events that follow on a resource's state.
+pub(super) fn resource_events(before: &Resource, events: &[ResourceEvent]) -> Vec<String> {
+    let mut state = (before.action, before.status);
+    let mut again = before.repeating;
+    let mut wrongs = Vec::new();
+    for event in events {
+        let at_work = state.1 == Status::InProgress;
+        let right = match event {
+            ResourceEvent::ActionStarted(started) => {
+                let fits = match started.action {
+                    Action::Create => state.0 == Action::Init || again,
+                    Action::Delete => state != (Action::Delete, Status::Complete) || again,
+                    Action::Update | Action::Suspend | Action::Resume | Action::Check => {
+                        state.0 != Action::Init && state != (Action::Delete, Status::Complete)
+                    }
+                    Action::Init
+                    | Action::Rollback
+                    | Action::Adopt
+                    | Action::Snapshot
+                    | Action::Restore => false,
+                };
+                state = (started.action, Status::InProgress);
+                fits && !at_work
+            }
+            ResourceEvent::ActionSettled(settled) => {
+                let fits = (at_work && state.0 == settled.action)
+                    // A check of a type that has none is one event.
+                    || (!at_work && settled.action == Action::Check);
+                state = (settled.action, settled.status);
+                fits && settled.status != Status::InProgress
+            }
+            ResourceEvent::ReplacementRequired(_) => {
+                let fits = state == (Action::Update, Status::InProgress);
+                state = (Action::Update, Status::Complete);
+                fits
+            }
+            ResourceEvent::HealthMarked(_) => {
+                let fits = !at_work && state.0 != Action::Delete;
+                state.0 = Action::Check;
+                fits
+            }
+            ResourceEvent::CreateRepeated(_) => {
+                again = true;
+                state == (Action::Create, Status::Failed)
+            }
+            ResourceEvent::CallIntended(_)
+            | ResourceEvent::CallAnswered(_)
+            | ResourceEvent::CallRetried(_) => at_work,
+            ResourceEvent::AttributesObserved(_) => !at_work,
+            _ => true,
+        };
+        if !right {
+            let told = resource_event_told(event);
+            let (action, status) = (before.action, before.status);
+            wrongs.push(format!("{}: {told} in {action}_{status}", before.name));
+        }
+    }
+    wrongs
+}
+
+pub(super) fn stack_event_told(event: &StackEvent) -> String {
+    match event {
+        StackEvent::TraversalStarted(started) => format!("{} IN_PROGRESS", started.action),
+        StackEvent::TraversalSettled(settled) => {
+            format!("{} {} {}", settled.action, settled.status, settled.reason)
+        }
+        other => other.event_type().to_owned(),
+    }
+}
+
+pub(super) fn resource_event_told(event: &ResourceEvent) -> String {
+    match event {
+        ResourceEvent::ActionStarted(started) => format!("{} IN_PROGRESS", started.action),
+        ResourceEvent::ActionSettled(settled) => {
+            let open = if settled.unanswered { " (a call is open)" } else { "" };
+            format!("{} {} {}{open}", settled.action, settled.status, settled.reason)
+        }
+        ResourceEvent::CallIntended(intended) => format!("intends {}", intended.step.name),
+        other => other.event_type().to_owned(),
+    }
+}

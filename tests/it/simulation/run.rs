@@ -1,0 +1,288 @@
+//! What the shell does, without actix: decide, append, apply, run the effects, decide what follows.
+
+use std::collections::BTreeSet;
+
+use hearth::actors::project::{Project, ProjectCommand};
+use hearth::actors::resource::{Report, Resource, ResourceCommand, ResourceEffect};
+use hearth::actors::shell::{Aggregate, Decision};
+use hearth::actors::stack::{Stack, StackCommand, StackEffect};
+use hearth::clock::Moment;
+use hearth::events::{StackEvent, StreamId};
+use hearth::model::{Action, Refusal, ResourceId, ResourceName, StackId, Status};
+
+use super::folds::{resources_differ, retains, stacks_differ};
+use super::rules;
+use super::world::{Ask, Due, Line, Mail, Outside, Timer, World};
+
+impl World {
+    /// The stack is there and awake; woken, it goes on with what it owes.
+    pub(super) fn wake_stack(&mut self, id: StackId) {
+        if self.node.stacks.contains_key(&id) {
+            return;
+        }
+        let mut stack = self.log.fold(StreamId::stack(id).as_str(), Stack::named(id));
+        for origin in stack.origins_needed() {
+            let Some(revision) = stack.revision_of(origin) else { continue };
+            let Some(source) = revision.source.clone() else { continue };
+            let known = self.known(id, &self.source(&source).clone()).unwrap();
+            stack.know_definition(origin, known.into());
+        }
+        let rows: Vec<_> = stack.rows.values().map(|row| (row.id, row.name.clone())).collect();
+        for (id, name) in rows {
+            let stream = StreamId::resource(id);
+            if self.log.has(stream.as_str()) {
+                let resource = self.log.fold(stream.as_str(), Resource::named(id, name));
+                stack.know_report(resource.report(&self.resource_knowledge));
+                self.note_taken(&resource);
+            }
+        }
+        let moment = Moment::of(self.clock.as_ref());
+        let decision = stack.recover(&moment, &self.stack_knowledge);
+        self.node.stacks.insert(id, stack);
+        self.carry_out_stack(id, decision).unwrap();
+    }
+
+    pub(super) fn wake_resource(&mut self, id: ResourceId, name: &ResourceName) {
+        if self.node.resources.contains_key(&id) {
+            return;
+        }
+        let fresh = Resource::named(id, name.clone());
+        let mut resource = self.log.fold(StreamId::resource(id).as_str(), fresh);
+        let clock = self.clock.clone();
+        let decision = resource.recover(&Moment::of(clock.as_ref()), &self.resource_knowledge);
+        self.node.resources.insert(id, resource);
+        self.carry_out_resource(id, decision);
+    }
+
+    /// A command of a user or of a resource.
+    pub(super) fn ask_stack(&mut self, id: StackId, command: StackCommand) -> Result<(), Refusal> {
+        self.wake_stack(id);
+        let clock = self.clock.clone();
+        let Some(stack) = self.node.stacks.get_mut(&id) else { return Ok(()) };
+        let decision = stack.decide(command, &Moment::of(clock.as_ref()), &self.stack_knowledge)?;
+        self.carry_out_stack(id, decision)
+    }
+
+    fn carry_out_stack(&mut self, id: StackId, decision: Decision<Stack>) -> Result<(), Refusal> {
+        let mut decision = decision;
+        let clock = self.clock.clone();
+        loop {
+            let Decision { events, effects, then, refusal } = decision;
+            let now = Moment::of(clock.as_ref()).now;
+            if !events.is_empty() {
+                let before = self.folds.stack(id, &[], now);
+                let wrong = rules::stack_events(before, &events);
+                self.wrongs.extend(wrong);
+                for event in &events {
+                    self.tell(|| format!("web {}", rules::stack_event_told(event)));
+                    self.note_reached(event);
+                }
+                let read = self.log.append(StreamId::stack(id).as_str(), &events, now);
+                self.folds.stack(id, &read, now);
+                let fold = &self.folds.stacks[&id];
+                let Some(live) = self.node.stacks.get_mut(&id) else { return Ok(()) };
+                events.iter().for_each(|event| live.apply(event, now));
+                self.wrongs.extend(stacks_differ(live, fold));
+                let wrong = rules::stack_settled(fold, &events, &self.folds.resources);
+                self.wrongs.extend(wrong);
+            }
+            for effect in effects {
+                self.perform_stack(id, effect);
+            }
+            let (Some(then), Some(live)) = (then, self.node.stacks.get_mut(&id)) else {
+                return refusal.map_or(Ok(()), Err);
+            };
+            decision =
+                live.decide(then, &Moment::of(clock.as_ref()), &self.stack_knowledge).unwrap();
+        }
+    }
+
+    fn note_reached(&mut self, event: &StackEvent) {
+        let is_act = |action| matches!(action, Action::Suspend | Action::Resume | Action::Check);
+        match event {
+            StackEvent::TraversalStarted(it) if !is_act(it.action) => self.reached = false,
+            StackEvent::TraversalSettled(it) if !is_act(it.action) => {
+                self.reached = it.status == Status::Complete;
+            }
+            _ => {}
+        }
+    }
+
+    fn perform_stack(&mut self, id: StackId, effect: StackEffect) {
+        match effect {
+            StackEffect::Tell { id: resource, name, command } => {
+                self.node.parents.insert(resource, id);
+                self.post(Line::ToResource(id, resource), Mail::Tell { name, command });
+            }
+            StackEffect::Rouse { id: resource } => {
+                self.node.parents.insert(resource, id);
+                self.post(Line::ToResource(id, resource), Mail::Rouse);
+            }
+            StackEffect::Deadline { traversal, at } => {
+                let others = |timer: &Timer| !matches!(&timer.what, Due::Deadline { stack, .. } if *stack == id);
+                self.node.timers.retain(others);
+                let what = Due::Deadline { stack: id, traversal };
+                self.node.timers.push(Timer { at, what });
+            }
+            StackEffect::Release { name, id: stack_id, .. } => {
+                let release = ProjectCommand::Release { name, stack_id };
+                self.ask_project(release).unwrap();
+            }
+            _ => self.wrongs.push("an effect of a stack that the simulation does not know".into()),
+        }
+    }
+
+    /// A command to the project that all stacks are in.
+    pub(super) fn ask_project(&mut self, command: ProjectCommand) -> Result<(), Refusal> {
+        let clock = self.clock.clone();
+        let moment = Moment::of(clock.as_ref());
+        let stream = StreamId::project(&"p".into());
+        let folded = self.log.fold(stream.as_str(), Project::default());
+        let project = self.node.project.get_or_insert(folded);
+        let mut next = Some(command);
+        while let Some(command) = next {
+            let decision = project.decide(command, &moment, &())?;
+            if !decision.events.is_empty() {
+                let read = self.log.append(stream.as_str(), &decision.events, moment.now);
+                read.iter().for_each(|event| project.apply(event, moment.now));
+            }
+            next = decision.then;
+        }
+        Ok(())
+    }
+
+    /// A command to a resource, from its stack or from outside.
+    pub(super) fn ask_resource(&mut self, id: ResourceId, command: ResourceCommand) {
+        let clock = self.clock.clone();
+        let Some(resource) = self.node.resources.get_mut(&id) else { return };
+        let moment = Moment::of(clock.as_ref());
+        match resource.decide(command, &moment, &self.resource_knowledge) {
+            Ok(decision) => self.carry_out_resource(id, decision),
+            Err(refusal) => self.tell(|| format!("refused: {refusal}")),
+        }
+    }
+
+    fn carry_out_resource(&mut self, id: ResourceId, decision: Decision<Resource>) {
+        let mut decision = decision;
+        let clock = self.clock.clone();
+        loop {
+            let Decision { events, effects, then, .. } = decision;
+            let now = Moment::of(clock.as_ref()).now;
+            if !events.is_empty() {
+                let before = self.folds.resource(id, &[], now);
+                self.wrongs.extend(rules::resource_events(before, &events));
+                let Some(live) = self.node.resources.get_mut(&id) else { return };
+                let read = self.log.append(StreamId::resource(id).as_str(), &events, now);
+                let fold = self.folds.resource(id, &read, now);
+                events.iter().for_each(|event| live.apply(event, now));
+                self.wrongs.extend(resources_differ(live, fold));
+                if retains(fold) {
+                    self.cloud.retain(self.folds.retained());
+                }
+                let name = live.name.clone();
+                for event in &events {
+                    self.tell(|| format!("  {name} {id:.8} {}", rules::resource_event_told(event)));
+                }
+            }
+            for effect in effects {
+                self.perform_resource(id, effect);
+            }
+            let (Some(then), Some(live)) = (then, self.node.resources.get_mut(&id)) else { return };
+            let moment = Moment::of(clock.as_ref());
+            decision = live.decide(then, &moment, &self.resource_knowledge).unwrap();
+        }
+    }
+
+    fn perform_resource(&mut self, id: ResourceId, effect: ResourceEffect) {
+        let Some(resource) = self.node.resources.get(&id) else { return };
+        let at = self.log.len();
+        match effect {
+            ResourceEffect::Report => {
+                let report = resource.report(&self.resource_knowledge);
+                self.note_report(&report);
+                if let Some(stack) = self.node.parents.get(&id).copied() {
+                    let command = StackCommand::Report(Box::new(report));
+                    self.post(Line::ToStack(id, stack), Mail::ToStack(command));
+                }
+            }
+            ResourceEffect::Later { epoch, after } => {
+                let at = self.after(after);
+                self.node.timers.push(Timer { at, what: Due::Beat { resource: id, epoch } });
+            }
+            ResourceEffect::Call(mut call) => {
+                let others = self.node.taken.iter().filter(|(other, _)| **other != id);
+                call.subject.taken =
+                    others.map(|(_, taken)| taken.clone()).collect::<BTreeSet<_>>();
+                let at = if call.step.mutates { at } else { 0 };
+                self.node.outside.push(Outside { resource: id, at, what: Ask::Call(call) });
+            }
+            ResourceEffect::SeeFailed { epoch, subject, .. } => {
+                let what = Ask::SeeFailed { epoch, subject };
+                self.node.outside.push(Outside { resource: id, at: 0, what });
+            }
+            ResourceEffect::Observe { epoch, subject, wanted, .. } => {
+                let what = Ask::Observe { epoch, subject, wanted };
+                self.node.outside.push(Outside { resource: id, at: 0, what });
+            }
+            other => self.wrongs.push(format!("the simulation does not know {other:?}")),
+        }
+    }
+
+    fn note_report(&mut self, report: &Report) {
+        let gone = (report.action, report.status) == (Action::Delete, Status::Complete);
+        match report.physical_id.clone().filter(|_| !gone) {
+            Some(physical_id) => self.node.taken.insert(report.id, physical_id),
+            None => self.node.taken.remove(&report.id),
+        };
+    }
+
+    fn note_taken(&mut self, resource: &Resource) {
+        let report = resource.report(&self.resource_knowledge);
+        self.note_report(&report);
+    }
+
+    /// Hands a message to whom it is for.
+    pub(super) fn deliver(&mut self, line: Line, mail: Mail) {
+        match (line, mail) {
+            (Line::ToStack(_, stack), Mail::ToStack(command)) => {
+                self.ask_stack(stack, command).unwrap();
+            }
+            (Line::ToResource(_, id), Mail::Tell { name, command }) => {
+                self.wake_resource(id, &name);
+                self.ask_resource(id, command);
+            }
+            (Line::ToResource(stack, id), Mail::Rouse) => {
+                let name = self.stack(stack).rows.get(&id).map(|row| row.name.clone());
+                self.wake_resource(id, &name.unwrap_or_default());
+            }
+            (Line::ToStack(..), Mail::Tell { .. } | Mail::Rouse)
+            | (Line::ToResource(..), Mail::ToStack(_)) => unreachable!("a message for another"),
+        }
+    }
+
+    /// The stack and its resources go to rest; what is on its way to them is lost with them.
+    pub(super) fn rest(&mut self, id: StackId) {
+        self.node.stacks.remove(&id);
+        let own: Vec<ResourceId> =
+            self.node.parents.iter().filter(|(_, of)| **of == id).map(|(id, _)| *id).collect();
+        for resource in own {
+            self.node.resources.remove(&resource);
+            self.node.parents.remove(&resource);
+            self.node.taken.remove(&resource);
+        }
+        self.node.mail.retain(|line, _| match line {
+            Line::ToResource(stack, _) | Line::ToStack(_, stack) => *stack != id,
+        });
+        let awake: BTreeSet<ResourceId> = self.node.resources.keys().copied().collect();
+        self.node.outside.retain(|outside| awake.contains(&outside.resource));
+        self.node.timers.retain(|timer| match &timer.what {
+            Due::Deadline { stack, .. } => *stack != id,
+            Due::Beat { resource, .. } => awake.contains(resource),
+        });
+        self.tell(|| "web rests".to_owned());
+    }
+
+    pub(super) fn tell(&mut self, told: impl FnOnce() -> String) {
+        self.story.push(told());
+    }
+}

@@ -1,0 +1,258 @@
+//! One step at a time: which of all that could happen next does.
+
+use std::time::Duration;
+
+use hearth::actors::resource::{Answered, ResourceCommand};
+use hearth::actors::stack::StackCommand;
+use hearth::clock::Clock;
+use hearth::model::{JsonMap, StackId};
+use hearth::resource_types::Beat;
+
+use super::cloud::Fate;
+use super::world::{Ask, Due, Line, World};
+
+/// More steps than any life takes.
+const STEPS_MAX: u32 = 30_000;
+
+/// The longest time that passes while a call is out.
+const CALL_MAX: Duration = Duration::from_secs(20);
+
+/// What may happen next.
+enum Next {
+    Deliver(Line),
+    Outside(usize),
+    Flush,
+    Time,
+}
+
+impl World {
+    /// Steps until nothing is left to happen; `false` where that never comes.
+    pub(super) fn run(&mut self) -> bool {
+        for _ in 0..STEPS_MAX {
+            if !self.is_well() || !self.step() {
+                return true;
+            }
+        }
+        self.wrongs.push("it goes on for ever".to_owned());
+        false
+    }
+
+    /// Steps so many times, or until nothing is left to happen.
+    pub(super) fn run_steps(&mut self, steps: u64) {
+        for _ in 0..steps {
+            if !self.is_well() || !self.step() {
+                return;
+            }
+        }
+    }
+
+    /// Whether nothing was wrong so far.
+    pub(super) fn is_well(&self) -> bool {
+        self.wrongs.is_empty() && self.cloud.wrongs.is_empty()
+    }
+
+    fn step(&mut self) -> bool {
+        let danger = self.dangers.crash;
+        if danger > 0 && self.crashes < 3 && self.chance.one_in(danger) {
+            self.crash();
+            return true;
+        }
+        if danger > 0 && self.chance.one_in(danger) {
+            self.rest_one();
+        }
+        let mut choices: Vec<(u64, Next)> = Vec::new();
+        choices.extend(self.node.mail.keys().map(|line| (4, Next::Deliver(*line))));
+        for (index, outside) in self.node.outside.iter().enumerate() {
+            if self.log.is_durable(outside.at) && self.is_let_through(outside.resource) {
+                choices.push((3, Next::Outside(index)));
+            }
+        }
+        if self.log.is_behind() {
+            choices.push((3, Next::Flush));
+        }
+        if choices.is_empty() {
+            return self.let_time_pass();
+        }
+        if self.is_due_soon() {
+            choices.push((1, Next::Time));
+        }
+        let total = choices.iter().map(|(weight, _)| weight).sum();
+        let mut chosen = self.chance.below(total);
+        for (weight, next) in choices {
+            if chosen < weight {
+                self.take(next);
+                return true;
+            }
+            chosen -= weight;
+        }
+        true
+    }
+
+    fn take(&mut self, next: Next) {
+        match next {
+            Next::Deliver(line) => {
+                let Some(queue) = self.node.mail.get_mut(&line) else { return };
+                let mail = queue.pop_front();
+                if queue.is_empty() {
+                    self.node.mail.remove(&line);
+                }
+                if let Some(mail) = mail {
+                    self.deliver(line, mail);
+                }
+            }
+            Next::Outside(index) => self.go_outside(index),
+            Next::Flush => {
+                let appends = 1 + self.chance.below(self.log.waiting() as u64);
+                self.log.flush(appends as usize);
+            }
+            Next::Time => {
+                self.let_time_pass();
+            }
+        }
+    }
+
+    fn is_let_through(&self, resource: hearth::model::ResourceId) -> bool {
+        let Some(names) = &self.let_through else { return true };
+        let name = self.node.resources.get(&resource).map(|resource| resource.name.as_str());
+        names.iter().any(|let_through| Some(let_through.as_str()) == name)
+    }
+
+    fn go_outside(&mut self, index: usize) {
+        let outside = self.node.outside.swap_remove(index);
+        let resource = outside.resource;
+        let command = match outside.what {
+            Ask::Call(call) => {
+                let fate = self.fate(&call);
+                if fate != Fate::Fine {
+                    let name = call.subject.name.clone().unwrap_or_default();
+                    self.tell(|| format!("    {name}: {} is {fate:?}", call.step.name));
+                }
+                let result = self.cloud.answer(&call, fate);
+                let physical_id = match &result {
+                    Ok(Beat::Done { learned }) => learned.physical_id.clone(),
+                    _ => None,
+                };
+                let attributes = match &result {
+                    Ok(Beat::Done { .. }) if !call.observe.is_empty() => {
+                        let id = physical_id.or(call.subject.physical_id.clone());
+                        self.cloud.attributes(id.as_deref(), &call.observe)
+                    }
+                    _ => JsonMap::new(),
+                };
+                let epoch = call.epoch;
+                if fate == Fate::Lost && self.chance.one_in(2) {
+                    self.let_call_come_late(call);
+                }
+                let what = Ask::Answer { epoch, result, attributes };
+                let at = 0;
+                self.node.outside.push(super::world::Outside { resource, at, what });
+                return;
+            }
+            Ask::Answer { epoch, result, attributes } => {
+                ResourceCommand::Answered(Box::new(Answered {
+                    epoch,
+                    result,
+                    attributes,
+                    secrets: Vec::new(),
+                }))
+            }
+            Ask::SeeFailed { epoch, subject } => {
+                let replace = self.cloud.replaces_failed(&subject);
+                ResourceCommand::FailedSeen { epoch, replace }
+            }
+            Ask::Observe { epoch, subject, wanted } => {
+                let id = subject.physical_id.as_deref();
+                let attributes = self.cloud.attributes(id, &wanted);
+                ResourceCommand::Observed { epoch, attributes, secrets: Vec::new() }
+            }
+        };
+        self.ask_resource(resource, command);
+    }
+
+    fn fate(&mut self, call: &hearth::actors::resource::BeatCall) -> Fate {
+        let danger = self.dangers.call;
+        if danger == 0 || !self.chance.one_in(danger) {
+            return Fate::Fine;
+        }
+        match self.chance.below(if call.step.mutates { 8 } else { 2 }) {
+            0 => Fate::Busy,
+            1 => Fate::Refused,
+            2 => Fate::Conflict,
+            3 | 4 => Fate::Lost,
+            5 => Fate::AnswerLost,
+            6 => Fate::EndsInError,
+            _ if self.chance.one_in(4) => Fate::Hangs,
+            _ => Fate::AnswerLost,
+        }
+    }
+
+    /// Whether time may pass while others are at work: no call takes longer than this.
+    fn is_due_soon(&self) -> bool {
+        let soon = self.after(CALL_MAX);
+        let mut due = self.node.timers.iter().map(|timer| timer.at);
+        self.dangers.call > 0 && self.let_through.is_none() && due.any(|at| at < soon)
+    }
+
+    /// Goes to the next moment at which something is due; `false` where nothing is, or only the
+    /// deadlines of what is over.
+    fn let_time_pass(&mut self) -> bool {
+        let timer = (0..self.node.timers.len()).min_by_key(|index| self.node.timers[*index].at);
+        let late = (0..self.late.len()).min_by_key(|index| self.late[*index].0);
+        if let Some(late) = late
+            && timer.is_none_or(|timer| self.late[late].0 <= self.node.timers[timer].at)
+        {
+            let (at, call) = self.late.swap_remove(late);
+            self.pass_time(at);
+            self.tell(|| format!("    late: {} of {:?}", call.step.name, call.subject.name));
+            let _ = self.cloud.carry_out(&call, Fate::Fine);
+            return true;
+        }
+        let Some(timer) = timer else { return false };
+        if let Due::Deadline { stack, traversal } = &self.node.timers[timer].what {
+            let running = self.node.stacks.get(stack).filter(|stack| stack.in_progress());
+            let counts = running.and_then(|stack| stack.traversal.as_ref());
+            if counts.is_none_or(|running| running.id != *traversal) {
+                self.node.timers.swap_remove(timer);
+                return true;
+            }
+            // Under a gate somebody is kept waiting; else nobody but the clock would end it.
+            if self.let_through.is_some() {
+                return false;
+            }
+            let beats = self.node.timers.iter().any(|timer| matches!(timer.what, Due::Beat { .. }));
+            let works = beats || !self.node.mail.is_empty() || !self.node.outside.is_empty();
+            if !works && late.is_none() {
+                self.wrongs.push("nothing but the deadline would end what is at work".to_owned());
+            }
+        }
+        let timer = self.node.timers.swap_remove(timer);
+        self.pass_time(timer.at);
+        match timer.what {
+            Due::Deadline { stack, traversal } => {
+                self.tell(|| format!("time is over at {}", timer.at));
+                let timed_out = StackCommand::TimedOut { traversal };
+                self.ask_stack(stack, timed_out).unwrap();
+            }
+            Due::Beat { resource, epoch } => {
+                self.ask_resource(resource, ResourceCommand::Due { epoch });
+            }
+        }
+        true
+    }
+
+    /// Lets the time of what the stack does run out.
+    pub(super) fn time_out(&mut self, stack: StackId) {
+        let running = self.node.stacks.get(&stack).and_then(|stack| stack.traversal.as_ref());
+        let Some(traversal) = running.map(|traversal| traversal.id) else { return };
+        self.pass_time(self.clock.now());
+        self.ask_stack(stack, StackCommand::TimedOut { traversal }).unwrap();
+    }
+
+    fn rest_one(&mut self) {
+        let at_rest = |stack: &&hearth::actors::stack::Stack| stack.at_rest();
+        let Some(id) = self.node.stacks.values().find(at_rest).map(|stack| stack.id) else {
+            return;
+        };
+        self.rest(id);
+    }
+}

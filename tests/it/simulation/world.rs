@@ -1,0 +1,253 @@
+//! Machines over a log and a model cloud, moved step by step in an order that a seed decides.
+//!
+//! What a process holds (`Node`) is lost when it dies; the log up to what is durable, the cloud,
+//! and calls that have left stay.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use hearth::actors::project::Project;
+use hearth::actors::resource::{self, BeatCall, Resource, ResourceCommand};
+use hearth::actors::stack::{self, Known, Stack, StackCommand};
+use hearth::clock::{Clock, SimulatedClock};
+use hearth::events::log::{BlobId, MemoryLog};
+use hearth::events::vault::{MasterKey, Vault};
+use hearth::graph::steps::{Declared, Implied, RejectCycles};
+use hearth::model::{JsonMap, Refusal, ResourceId, ResourceName, StackId, TraversalId};
+use hearth::resource_types::{Beat, DriverError, Registry, Subject};
+use hearth::template::{PseudoParameters, StackDefinition, StackSource};
+
+use super::cloud::Cloud;
+use super::log::Log;
+use super::template::Template;
+use crate::support::chance::Chance;
+
+/// How long a call whose answer was lost may still be carried out.
+pub(super) const LOST_CALL_REST: Duration = Duration::from_secs(10);
+
+/// Who tells whom: one pair's messages keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Line {
+    ToResource(StackId, ResourceId),
+    ToStack(ResourceId, StackId),
+}
+
+pub(super) enum Mail {
+    Tell { name: ResourceName, command: ResourceCommand },
+    Rouse,
+    ToStack(StackCommand),
+}
+
+/// Something a resource waits for from outside.
+pub(super) struct Outside {
+    pub(super) resource: ResourceId,
+    /// The length of the log that must be durable before it leaves.
+    pub(super) at: usize,
+    pub(super) what: Ask,
+}
+
+pub(super) enum Ask {
+    Call(Box<BeatCall>),
+    SeeFailed {
+        epoch: u64,
+        subject: Box<Subject>,
+    },
+    Observe {
+        epoch: u64,
+        subject: Box<Subject>,
+        wanted: Vec<String>,
+    },
+    /// The call was carried out; the answer is on its way.
+    Answer {
+        epoch: u64,
+        result: Result<Beat, DriverError>,
+        attributes: JsonMap,
+    },
+}
+
+pub(super) struct Timer {
+    pub(super) at: DateTime<Utc>,
+    pub(super) what: Due,
+}
+
+pub(super) enum Due {
+    Deadline { stack: StackId, traversal: TraversalId },
+    Beat { resource: ResourceId, epoch: u64 },
+}
+
+/// A process: all of it is lost when it dies.
+#[derive(Default)]
+pub(super) struct Node {
+    pub(super) stacks: BTreeMap<StackId, Stack>,
+    pub(super) resources: BTreeMap<ResourceId, Resource>,
+    pub(super) parents: BTreeMap<ResourceId, StackId>,
+    pub(super) project: Option<Project>,
+    pub(super) mail: BTreeMap<Line, VecDeque<Mail>>,
+    pub(super) outside: Vec<Outside>,
+    pub(super) timers: Vec<Timer>,
+    pub(super) taken: BTreeMap<ResourceId, String>,
+}
+
+/// What may go wrong, each once in so many times; 0 is never.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Dangers {
+    pub(super) crash: u64,
+    pub(super) call: u64,
+}
+
+pub(super) struct World {
+    pub(super) chance: Chance,
+    pub(super) clock: Arc<SimulatedClock>,
+    pub(super) log: Log,
+    pub(super) cloud: Cloud,
+    pub(super) node: Node,
+    /// Calls that left before their process died, and are carried out when their time comes.
+    pub(super) late: Vec<(DateTime<Utc>, Box<BeatCall>)>,
+    pub(super) dangers: Dangers,
+    /// The names of the resources whose calls are answered; `None`: all of them.
+    pub(super) let_through: Option<Vec<String>>,
+    /// What each accepted source says.
+    pub(super) sources: Vec<Template>,
+    pub(super) stack_knowledge: stack::Knowledge,
+    pub(super) resource_knowledge: resource::Knowledge,
+    /// Only what the fold of the log says, to be compared with what lives.
+    pub(super) folds: super::folds::Folds,
+    pub(super) wrongs: Vec<String>,
+    /// Whether the newest revision was reached, whatever was done with the stack since.
+    pub(super) reached: bool,
+    /// What was done, to be read when something is wrong.
+    pub(super) story: Vec<String>,
+    pub(super) crashes: u32,
+}
+
+/// What all seeds share, because it costs much and changes nothing.
+fn shared() -> &'static (Arc<Registry>, Arc<Vault>) {
+    static SHARED: OnceLock<(Arc<Registry>, Arc<Vault>)> = OnceLock::new();
+    SHARED.get_or_init(|| {
+        let mut registry = Registry::built_in().unwrap();
+        let types = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/simulation/types");
+        registry.add_plugins(types.as_ref()).unwrap();
+        let clock = Arc::new(SimulatedClock::new(0));
+        let master = MasterKey::fresh(clock.as_ref());
+        (Arc::new(registry), Arc::new(Vault::new(Arc::new(MemoryLog::new()), master, clock)))
+    })
+}
+
+impl World {
+    pub(super) fn new(seed: u64) -> World {
+        let (registry, vault) = shared().clone();
+        World {
+            chance: Chance::new(seed),
+            clock: Arc::new(SimulatedClock::new(seed ^ 0x5EED)),
+            log: Log::default(),
+            cloud: Cloud::default(),
+            node: Node::default(),
+            late: Vec::new(),
+            dangers: Dangers::default(),
+            let_through: None,
+            sources: Vec::new(),
+            stack_knowledge: stack::Knowledge {
+                registry: registry.clone(),
+                vault: vault.clone(),
+                stack_action_timeout: Duration::from_secs(3600),
+            },
+            resource_knowledge: resource::Knowledge {
+                registry,
+                vault,
+                action_retry_limit: 1,
+                lost_call_rest: LOST_CALL_REST,
+            },
+            folds: super::folds::Folds::default(),
+            wrongs: Vec::new(),
+            reached: false,
+            story: Vec::new(),
+            crashes: 0,
+        }
+    }
+
+    /// A template as the engine prepares it, and where its source is kept.
+    pub(super) fn prepare(
+        &mut self,
+        stack: StackId,
+        template: &Template,
+    ) -> Result<(Arc<Known>, BlobId), Refusal> {
+        let known = self.known(stack, template)?;
+        self.stack_knowledge.registry.validate(&known.definition)?;
+        self.sources.push(template.clone());
+        Ok((Arc::new(known), BlobId((self.sources.len() - 1).to_string())))
+    }
+
+    /// The template whose source was kept there.
+    pub(super) fn source(&self, id: &BlobId) -> &Template {
+        &self.sources[id.0.parse::<usize>().unwrap()]
+    }
+
+    pub(super) fn known(&self, stack: StackId, template: &Template) -> Result<Known, Refusal> {
+        let registry = &self.stack_knowledge.registry;
+        let source = StackSource { template: template.hot(), ..StackSource::default() };
+        let pseudo = PseudoParameters {
+            stack_name: "web".into(),
+            stack_id: stack.to_string(),
+            project_id: "p".into(),
+            facade: None,
+        };
+        let definition = StackDefinition::load(&source, &pseudo, registry.as_ref())?;
+        let implied = registry.implicit_dependencies(&definition);
+        let shown = |name: &ResourceName| registry.shown(&definition, name);
+        let dependencies = hearth::graph::build(
+            definition.resources().keys().cloned(),
+            &[&Declared(&definition), &Implied(implied), &RejectCycles(&shown)],
+        )?;
+        Ok(Known::new(definition, dependencies))
+    }
+
+    pub(super) fn post(&mut self, line: Line, mail: Mail) {
+        self.node.mail.entry(line).or_default().push_back(mail);
+    }
+
+    pub(super) fn after(&self, pause: Duration) -> DateTime<Utc> {
+        self.clock.now() + TimeDelta::from_std(pause).unwrap()
+    }
+
+    /// Lets time pass up to a moment.
+    pub(super) fn pass_time(&mut self, until: DateTime<Utc>) {
+        let left = until - self.clock.now();
+        if left > TimeDelta::zero() {
+            self.clock.advance(left);
+        }
+    }
+
+    /// The process dies; another one takes the log up where it is durable.
+    pub(super) fn crash(&mut self) {
+        self.crashes += 1;
+        let node = std::mem::take(&mut self.node);
+        for outside in node.outside {
+            let leaves = self.log.is_durable(outside.at) && !self.chance.one_in(3);
+            if let (Ask::Call(call), true) = (outside.what, leaves) {
+                self.let_call_come_late(call);
+            }
+        }
+        self.log.cut();
+        self.story.push(format!("crash; the log ends at {}", self.log.len()));
+        self.folds.read_back(&self.log);
+        self.cloud.retain(self.folds.retained());
+        self.recover();
+    }
+
+    /// The call is carried out some time, before it counts as lost.
+    pub(super) fn let_call_come_late(&mut self, call: Box<BeatCall>) {
+        let within = LOST_CALL_REST.as_millis() as u64;
+        let pause = self.chance.millis(0..within);
+        let at = self.after(pause);
+        self.late.push((at, call));
+    }
+
+    /// Wakes the stacks that have work left.
+    fn recover(&mut self) {
+        for id in self.folds.unsettled() {
+            self.wake_stack(id);
+        }
+    }
+}
