@@ -158,6 +158,7 @@ impl World {
                 vault,
                 action_retry_limit: 1,
                 lost_call_rest: LOST_CALL_REST,
+                software: Default::default(),
             },
             folds: super::folds::Folds::default(),
             wrongs: Vec::new(),

@@ -10,7 +10,7 @@ use crate::clock::Moment;
 use crate::events::resource::{
     ActionSettled, ActionStarted, AttributesObserved, Definition, ReplacementRequired,
 };
-use crate::model::{Action, JsonMap, Secret, Status};
+use crate::model::{Action, JsonMap, Secret, Status, TraversalId};
 use crate::resource_types::UpdateKind;
 
 impl Resource {
@@ -29,7 +29,11 @@ impl Resource {
             }
             return Decision::nothing();
         }
-        if matches!(&self.outcome, Some((traversal, _)) if *traversal == converge.traversal) {
+        // A walk that starts over after a restart may bring another definition than before it.
+        let is_told = |(traversal, outcome): &(TraversalId, Outcome)| {
+            *traversal == converge.traversal && *outcome != Outcome::Converged
+        };
+        if self.outcome.as_ref().is_some_and(is_told) {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
         self.working.heard = converge.heard.clone();
@@ -349,6 +353,13 @@ mod tests {
         let (status, reason) = (story.resource.status, &story.resource.reason);
         assert_eq!(status, Status::Complete);
         assert!(reason.ends_with("requires replacement."), "{reason}");
+    }
+
+    #[test]
+    fn a_walk_that_starts_over_compares_again() {
+        let story = given_nothing().when(test_resource(1, "x")).when(test_resource(1, "y"));
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert_eq!(story.resource.action, Action::Update);
     }
 
     #[test]
