@@ -197,10 +197,15 @@ fn child<'a>(
     name: &ResourceName,
     ctx: &Context<Shell<Stack>>,
 ) -> &'a Addr<Shell<Resource>> {
-    let Shell { links, services, .. } = shell;
+    let Shell { links, services, machine: stack, .. } = shell;
     let parked = &mut links.parked;
     links.children.entry(id).or_insert_with(|| {
-        let (machine, head) = parked.remove(&id).unwrap_or_else(|| {
+        let known = parked.remove(&id).map(|(mut machine, head)| {
+            // It goes on where it was as soon as it wakes, and must not take silence for an answer.
+            machine.know_heard(stack.heard_by(&machine.name, &Stack::knowledge(services)));
+            (machine, head)
+        });
+        let (machine, head) = known.unwrap_or_else(|| {
             let fresh = Resource::named(id, name.clone());
             (fresh, Head { next: 0, generation: *services.log.generation().borrow() })
         });

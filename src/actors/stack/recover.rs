@@ -1,12 +1,12 @@
 //! What a stack still owes when it wakes: the rest of its traversal, or the release of its name.
 
 use super::command::StackCommand;
-use super::state::{Knowledge, Stack};
+use super::state::Stack;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::StackEffect;
 
 impl Stack {
-    pub(super) fn resume(&mut self, knowledge: &Knowledge) -> Decision<Self> {
+    pub(super) fn resume(&mut self) -> Decision<Self> {
         if self.is_deleted() {
             return Decision::nothing().and_do(self.release());
         }
@@ -14,7 +14,6 @@ impl Stack {
         let mut decision = Decision::nothing();
         decision.effects.extend(at_work.map(|report| StackEffect::Rouse { id: report.id }));
         decision.effects.extend(self.deletions_owed());
-        decision.effects.append(&mut self.tell_hearers(knowledge, |report| report.in_progress()));
         let Some(traversal) = self.traversal.as_ref().filter(|traversal| !traversal.settled) else {
             return decision;
         };

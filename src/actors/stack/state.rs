@@ -425,7 +425,7 @@ impl Aggregate for Stack {
         }
     }
 
-    fn recover(&mut self, _moment: &Moment<'_>, knowledge: &Knowledge) -> Decision<Self> {
-        self.resume(knowledge)
+    fn recover(&mut self, _moment: &Moment<'_>, _knowledge: &Knowledge) -> Decision<Self> {
+        self.resume()
     }
 }

@@ -6,6 +6,7 @@ mod batches;
 mod capacity;
 mod chain;
 mod checks;
+mod deployments;
 mod members;
 mod nested;
 mod outputs;
@@ -16,5 +17,5 @@ mod validate;
 
 pub use capacity::{Adjustment, Kind as CapacityKind};
 pub(super) use checks::check;
-pub(super) use nested::{ResourceChain, ResourceGroup, ScalingGroup};
+pub(super) use nested::{DeploymentGroup, ResourceChain, ResourceGroup, ScalingGroup};
 pub(super) use scaling_group::{FROM_INSTANCE, Scaling};

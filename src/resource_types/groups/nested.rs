@@ -11,7 +11,7 @@ use super::outputs::Read;
 use super::resource_group::REMOVED;
 use super::scaling_group::{Scaling, instance};
 use super::standing::{Group, MemberStack, Standing};
-use super::{chain, resource_group};
+use super::{chain, deployments, resource_group};
 use crate::model::{JsonMap, Status};
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildSeen, ChildStep, ChildWanted, MemberSeen, Nested,
@@ -24,6 +24,9 @@ pub(crate) struct ResourceGroup;
 
 /// OS::Heat::ResourceChain.
 pub(crate) struct ResourceChain;
+
+/// A group of deployments, and the type of its members.
+pub(crate) struct DeploymentGroup(pub(crate) &'static str);
 
 /// One of the groups that grow and shrink.
 pub(crate) struct ScalingGroup(pub(crate) Scaling);
@@ -230,6 +233,58 @@ impl Nested for ResourceChain {
 
     fn attribute_names(&self, _child: &ChildSeen) -> Vec<String> {
         ["refs", "attributes"].map(str::to_owned).into()
+    }
+}
+
+impl DeploymentGroup {
+    fn stages(group: &Group<'_>, work: &Work, way: Way) -> Stages {
+        let batches = match work {
+            Work::Create => deployments::batches(group, "batch_create", 0),
+            Work::Update { .. } => deployments::batches(group, "rolling_update", way.from),
+            Work::Delete | Work::Act(_) => None,
+        };
+        let Some((batches, pace)) = batches else { return Stages::at_once() };
+        let mut stages = Stages::in_batches(batches, pace);
+        if *work == Work::Create {
+            stages.stages.insert(0, Stage::Empty);
+        }
+        stages
+    }
+
+    fn template(&self, group: &Group<'_>, stage: Stage) -> Value {
+        match stage {
+            Stage::Empty => deployments::whole(group, self.0, &[]),
+            Stage::Whole => deployments::whole(group, self.0, &deployments::names(group)),
+            Stage::Batch(batch) => deployments::batch(group, self.0, batch),
+        }
+    }
+}
+
+impl Nested for DeploymentGroup {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+        Ok(with_group(ask.subject, ask.child, |group| made(self.template(group, Stage::Whole))))
+    }
+
+    fn plan(&self, ask: &ChildAsk<'_>) -> Option<ChildPlan> {
+        let from = ask.child.map_or(0, |child| child.members.len());
+        matches!(ask.work, Work::Update { .. })
+            .then(|| ChildPlan { memory: json!(Way { from, at: 0 }), data: BTreeMap::new() })
+    }
+
+    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
+        let way = Way::of(memory);
+        with_group(ask.subject, ask.child, |group| {
+            let stages = Self::stages(group, ask.work, way);
+            step(&stages, way, ask.timeout, |stage| self.template(group, stage))
+        })
+    }
+
+    fn attribute(&self, _subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
+        deployments::attribute(&Read::of(name), &child.outputs)
+    }
+
+    fn attribute_names(&self, _child: &ChildSeen) -> Vec<String> {
+        deployments::attribute_names()
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::child::Nesting;
 use super::declared::{Declared, Plain, Special};
 use super::driver::Driver;
-use super::groups::{ResourceChain, ResourceGroup, Scaling, ScalingGroup};
+use super::groups::{DeploymentGroup, ResourceChain, ResourceGroup, Scaling, ScalingGroup};
 
 /// A type file, embedded, and what runs it.
 pub(super) struct BuiltIn {
@@ -77,8 +77,15 @@ const MADE: &[BuiltIn] = built_in![
     "heat/software_component.yaml" => heat::software_config::component,
     "heat/software_config.yaml" => heat::software_config::plain,
     "heat/software_deployment.yaml" => heat::software_deployment::plain,
+    "heat/software_deployment_group.yaml" > DeploymentGroup("OS::Heat::SoftwareDeployment"),
+    "heat/software_deployments.yaml" > DeploymentGroup("OS::Heat::SoftwareDeployment"),
     "heat/structured_config.yaml" => heat::software_config::plain,
     "heat/structured_deployment.yaml" => heat::software_deployment::structured,
+    "heat/structured_deployment_group.yaml"
+        > DeploymentGroup("OS::Heat::StructuredDeployment"),
+    "heat/structured_deployments.yaml" > DeploymentGroup("OS::Heat::StructuredDeployment"),
+    "heat/swift_signal.yaml" => heat::swift_signal::SwiftSignal,
+    "heat/swift_signal_handle.yaml" => heat::swift_signal::SwiftHandle,
     "heat/update_wait_condition_handle.yaml" => heat::wait_handle::renewed,
     "heat/wait_condition.yaml" => heat::wait_condition::WaitCondition,
     "heat/wait_condition_handle.yaml" => heat::wait_handle::own,

@@ -7,6 +7,7 @@ mod commands;
 mod feed;
 mod reads;
 mod snapshots;
+mod software;
 mod story;
 mod validations;
 mod views;

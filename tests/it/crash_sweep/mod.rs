@@ -2,6 +2,7 @@
 //! the cloud holds exactly what the last template says.
 
 mod nested;
+mod signals;
 mod snapshots;
 
 use std::sync::Arc;

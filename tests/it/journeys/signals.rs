@@ -233,3 +233,33 @@ async fn a_handle_that_needs_no_signal_is_not_waited_for() {
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     assert_eq!(output(&world, &web).await, r#"{"1": null, "2": null}"#);
 }
+
+#[actix::test]
+async fn signals_are_put_into_an_object_of_swift() {
+    let ground = Ground::new().await;
+    let empty = ground.counts();
+    let world = ground.start().await;
+    let template = hot(json!({
+        "handle": { "type": "OS::Heat::SwiftSignalHandle" },
+        "signal": { "type": "OS::Heat::SwiftSignal", "properties": {
+            "handle": { "get_resource": "handle" }, "timeout": 60 } },
+    }));
+    let web = world.create("web", template).await.unwrap();
+    world.at_work(&web, "signal").await;
+    let who = world.requester();
+    let handle = world.engine.inspect_resource(&who, web.stack, &"handle".into(), &[]).await;
+    let endpoint = handle.unwrap()["endpoint"].as_str().unwrap().to_owned();
+    assert!(endpoint.contains("temp_url_sig="), "{endpoint}");
+    // The look-alike knows no temporary URLs: the owner's token takes the signature's place.
+    let address = endpoint.split('?').next().unwrap();
+    let put = reqwest::Client::new().put(address).header("x-auth-token", who.token.reveal());
+    let put = put.body(r#"{"id": "a", "data": "fine"}"#).send().await.unwrap();
+    assert!(put.status().is_success(), "{put:?}");
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let signal = world.engine.inspect_resource(&who, web.stack, &"signal".into(), &[]).await;
+    assert_eq!(signal.unwrap()["data"], r#"{"a": "fine"}"#);
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    let containers = |counts: &Value| (counts["containers"].clone(), counts["objects"].clone());
+    assert_eq!(containers(&ground.counts()), containers(&empty));
+}

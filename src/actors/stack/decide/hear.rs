@@ -34,7 +34,7 @@ impl Stack {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         if news.signaled {
-            decision.effects.append(&mut self.tell_hearers(knowledge, |_| true));
+            decision.effects.append(&mut self.tell_hearers(knowledge));
         }
         let declares = self.revision().is_some_and(|newest| !newest.outputs.is_empty());
         if news.value && declares && self.exists() && !self.in_progress() && !self.is_deleted() {
@@ -45,14 +45,10 @@ impl Stack {
     }
 
     /// Tells those who wait for signals what there are.
-    pub(in crate::actors::stack) fn tell_hearers(
-        &self,
-        knowledge: &Knowledge,
-        which: impl Fn(&Report) -> bool,
-    ) -> Vec<StackEffect> {
+    fn tell_hearers(&self, knowledge: &Knowledge) -> Vec<StackEffect> {
         let nodes = self.traversal.iter().flat_map(|traversal| &traversal.nodes);
         let told = nodes.filter_map(|(name, id)| {
-            let began = self.reports().get(id).map_or_else(|| self.is_told(*id), &which);
+            let began = self.reports().contains_key(id) || self.is_told(*id);
             let heard = self.heard_by(name, knowledge);
             (began && !heard.is_empty()).then(|| StackEffect::Tell {
                 id: *id,

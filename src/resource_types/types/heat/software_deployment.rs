@@ -278,10 +278,11 @@ impl Deployed {
         let software = subject.software.open()?;
         let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
         let found = software.deployment(&project(subject), &id.to_string()).await;
-        software.delete_deployment(&project(subject), id).await?;
+        // The deployment goes last: who comes after a crash finds its configuration by it.
         if let Ok(found) = found {
             software.delete_config(&project(subject), found.config_id).await?;
         }
+        software.delete_deployment(&project(subject), id).await?;
         Ok(done())
     }
 }

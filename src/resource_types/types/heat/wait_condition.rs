@@ -133,7 +133,7 @@ impl Driver for WaitCondition {
             return Ok(Beat::Next { learned: Learned::default(), next });
         };
         let Ok(signals) = self.handle(subject, &wanted) else {
-            // A condition that is woken hears of its handle a moment later.
+            // The handle may be on its way to another one.
             return match wait.remaining(cloud.now() - HEARING_GRACE) {
                 Some(after) => Ok(Beat::Wait { after: Some(after) }),
                 None => Err(timed_out(&Signals::default(), &wanted)),

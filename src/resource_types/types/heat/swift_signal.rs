@@ -1,0 +1,408 @@
+//! OS::Heat::SwiftSignal and its handle: signals that are put as versions of an object in Swift, at
+//! an address that anybody may use who has it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::wait::Wait;
+use super::wait_condition::too_late;
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Declared, Progress, done};
+use crate::resource_types::driver::{
+    Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
+};
+use crate::resource_types::python;
+
+/// The key of the account by which addresses are signed.
+const KEY_HEADER: &str = "x-account-meta-temp-url-key";
+/// What the object holds before the first signal.
+const NOTHING_YET: &str = "in progress";
+/// When an address ends to be good, in seconds since 1970: as late as Swift can tell.
+const EXPIRES: i64 = 2_147_483_647 - 60;
+/// Where the address of a handle is kept.
+const ENDPOINT: &str = "endpoint";
+
+pub(crate) struct SwiftHandle(pub(crate) Arc<Declared>);
+pub(crate) struct SwiftSignal(pub(crate) Arc<Declared>);
+
+/// A container, and an object in it where one is named.
+fn path(container: &str, object: Option<&str>) -> String {
+    let object = object.map(|name| format!("/{}", path_segment(name))).unwrap_or_default();
+    format!("/{}{object}", path_segment(container))
+}
+
+fn request(method: Method, path: impl Into<String>) -> Request {
+    Request::new(method, Service::ObjectStore, path)
+}
+
+/// The container of a stack's handles.
+fn container(subject: &Subject) -> String {
+    subject.stack_id.map(|id| id.to_string()).unwrap_or_default()
+}
+
+/// The account's key; made where there is none.
+async fn key(cloud: &Session, subject: &Subject) -> Result<String, DriverError> {
+    let read = async || -> Result<Option<String>, DriverError> {
+        let head = cloud.send(request(Method::Head, "")).await?;
+        Ok(head.header(KEY_HEADER).map(str::to_owned))
+    };
+    if let Some(key) = read().await? {
+        return Ok(key);
+    }
+    let fresh = subject.software.open()?.fresh_id().simple().to_string();
+    cloud.send(request(Method::Post, "").header(KEY_HEADER, fresh)).await?;
+    // Another may have made one at the same time: the one that is there counts.
+    let missing = || DriverError::fatal("Error", "The account keeps no key for temporary URLs.");
+    read().await?.ok_or_else(missing)
+}
+
+/// An address of the object to which anybody may put, as Swift's middleware wants it.
+async fn address(cloud: &Session, subject: &Subject) -> Result<String, DriverError> {
+    let key = key(cloud, subject).await?;
+    let endpoint = cloud.endpoint(&Service::ObjectStore).await?;
+    let place = path(&container(subject), Some(&subject.physical_name));
+    let url = format!("{}{place}", endpoint.trim_end_matches('/'));
+    let start = url.find("/v1/").unwrap_or_default();
+    let signature = hmac(key.as_bytes(), format!("PUT\n{EXPIRES}\n{}", &url[start..]).as_bytes());
+    Ok(format!("{url}?temp_url_sig={signature}&temp_url_expires={EXPIRES}"))
+}
+
+/// HMAC-SHA256 in hex (RFC 2104).
+fn hmac(key: &[u8], message: &[u8]) -> String {
+    let mut block = [0_u8; 64];
+    match key.len() > block.len() {
+        true => block[..32].copy_from_slice(&Sha256::digest(key)),
+        false => block[..key.len()].copy_from_slice(key),
+    }
+    let padded = |pad: u8| block.map(|byte| byte ^ pad);
+    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(message).finalize();
+    let outer = Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize();
+    outer.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[async_trait]
+impl Driver for SwiftHandle {
+    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+        match work {
+            Work::Create => Progress::default().change("create"),
+            Work::Delete => Progress::default().change("delete"),
+            Work::Update { .. } | Work::Act(_) => Progress::default().look("done"),
+        }
+    }
+
+    async fn beat(
+        &self,
+        cloud: &Session,
+        _work: &Work,
+        subject: &Subject,
+        step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        let (container, object) = (container(subject), subject.physical_name.as_str());
+        match step.name.as_str() {
+            // All of it does no harm when it is done again: nobody has the address yet.
+            "create" => {
+                let versions = request(Method::Put, path(&container, None))
+                    .header("x-versions-location", container.as_str());
+                cloud.send(versions).await?;
+                let first = request(Method::Put, path(&container, Some(object)))
+                    .bytes("application/octet-stream", NOTHING_YET);
+                cloud.send(first).await?;
+                let address = Value::from(address(cloud, subject).await?);
+                Ok(Beat::Done {
+                    learned: Learned {
+                        physical_id: Some(object.to_owned()),
+                        data: BTreeMap::from([(ENDPOINT.to_owned(), address)]),
+                    },
+                })
+            }
+            // Each deletion brings the version before back.
+            "delete" => {
+                match cloud.send(request(Method::Delete, path(&container, Some(object)))).await {
+                    Ok(_) => Ok(Beat::Next {
+                        learned: Learned::default(),
+                        next: Progress::default().change("delete"),
+                    }),
+                    Err(error) if error.is_not_found() => Ok(Beat::Next {
+                        learned: Learned::default(),
+                        next: Progress::default().change("remove"),
+                    }),
+                    Err(error) => Err(error.into()),
+                }
+            }
+            "remove" => match cloud.send(request(Method::Delete, path(&container, None))).await {
+                Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error.into()),
+                Ok(_) | Err(_) => Ok(done()),
+            },
+            _ => Ok(done()),
+        }
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.0.on_change(subject, before, changed)
+    }
+
+    async fn attributes(
+        &self,
+        _cloud: &Session,
+        subject: &Subject,
+        _wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        let Some(endpoint) = subject.data.get(ENDPOINT) else { return Ok(JsonMap::new()) };
+        let call = format!("curl -i -X PUT '{}'", python::text(endpoint));
+        Ok(JsonMap::from_iter([
+            ("token".to_owned(), "".into()),
+            ("endpoint".to_owned(), endpoint.clone()),
+            ("curl_cli".to_owned(), call.into()),
+        ]))
+    }
+
+    fn reference(&self, subject: &Subject) -> Value {
+        subject.data.get(ENDPOINT).cloned().unwrap_or_default()
+    }
+}
+
+/// What a signal waits for.
+struct Wanted {
+    handle: String,
+    timeout: Duration,
+    count: usize,
+}
+
+/// A signal with what its sender may leave out.
+struct Sent {
+    id: Value,
+    status: String,
+    reason: String,
+    data: Value,
+}
+
+impl SwiftSignal {
+    fn wanted(&self, subject: &Subject) -> Wanted {
+        let properties = self.0.properties(&subject.properties);
+        let number = |name: &str| properties.get(name).and_then(Value::as_f64).unwrap_or(1.0);
+        Wanted {
+            handle: properties.get("handle").map(python::text).unwrap_or_default(),
+            timeout: Duration::try_from_secs_f64(number("timeout")).unwrap_or_default(),
+            count: number("count") as usize,
+        }
+    }
+}
+
+impl Wanted {
+    /// The path of the handle's address: `/v1/AUTH_project/container/object`.
+    fn path(&self) -> &str {
+        let path = self.handle.split('?').next().unwrap_or_default();
+        path.find("/v1/").map_or(path, |start| &path[start..])
+    }
+
+    /// The object that signals are put to, once the address is known to be of this stack.
+    fn object(&self, subject: &Subject) -> Result<String, DriverError> {
+        let parts: Vec<&str> = self.path().splitn(5, '/').collect();
+        let wrong = |part: &str| {
+            let path = self.path();
+            let text =
+                format!("\"{path}\" is not a valid SwiftSignalHandle.  The {part} is invalid");
+            DriverError::fatal("ValueError", text)
+        };
+        let project = subject.project_id.as_ref().map(ToString::to_string).unwrap_or_default();
+        match parts.as_slice() {
+            ["", "v1", account, of, object]
+                if account.ends_with(&project) && !object.trim_matches('/').is_empty() =>
+            {
+                match *of == container(subject) {
+                    true => Ok((*object).to_owned()),
+                    false => Err(wrong("container name")),
+                }
+            }
+            _ => Err(wrong("Swift TempURL path")),
+        }
+    }
+}
+
+/// The signals that have come, in the order of their versions; a later one of the same id takes
+/// the place of the first.
+async fn sent(
+    cloud: &Session,
+    subject: &Subject,
+    wanted: &Wanted,
+) -> Result<Vec<Sent>, DriverError> {
+    let (container, object) = (container(subject), wanted.object(subject)?);
+    let listed = match cloud
+        .send(request(Method::Get, path(&container, None)).query("format", "json"))
+        .await
+    {
+        Ok(response) => response.json()?,
+        Err(error) if error.is_not_found() => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let names = listed.as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str());
+    let mut bodies = Vec::new();
+    for name in names.filter(|name| name.contains(&object)) {
+        let body = match cloud.send(request(Method::Get, path(&container, Some(name)))).await {
+            Ok(response) => String::from_utf8_lossy(response.bytes()).into_owned(),
+            Err(error) if error.is_not_found() => continue,
+            Err(error) => return Err(error.into()),
+        };
+        if body != NOTHING_YET {
+            bodies.push(read(&body)?);
+        }
+    }
+    let mut signals: Vec<Sent> = Vec::new();
+    for (number, mut body) in (1..).zip(bodies) {
+        if let Some(id) = body.get("id") {
+            signals.retain(|signal| signal.id != *id);
+        }
+        let id = body.shift_remove("id").unwrap_or_else(|| Value::from(number));
+        let text = |value: Option<&Value>, default: String| value.map_or(default, python::text);
+        signals.push(Sent {
+            status: text(body.get("status"), "SUCCESS".to_owned()),
+            reason: text(body.get("reason"), format!("Signal {} received", python::text(&id))),
+            data: body.get("data").cloned().unwrap_or_default(),
+            id,
+        });
+    }
+    Ok(signals)
+}
+
+fn read(body: &str) -> Result<JsonMap, DriverError> {
+    if body.is_empty() {
+        return Ok(JsonMap::new());
+    }
+    match serde_json::from_str(body) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) | Err(_) => {
+            Err(DriverError::fatal("Error", format!("Failed to parse JSON data: {body}")))
+        }
+    }
+}
+
+fn reasons(signals: &[Sent], status: &str) -> Vec<String> {
+    let of_status = signals.iter().filter(|signal| signal.status == status);
+    of_status.map(|signal| signal.reason.clone()).collect()
+}
+
+/// Whether the signals are enough; an error where one says failure, or nothing that is known.
+fn verdict(signals: &[Sent], count: usize) -> Result<bool, DriverError> {
+    for signal in signals {
+        match signal.status.as_str() {
+            "SUCCESS" => {}
+            "FAILURE" => {
+                let reasons = reasons(signals, "FAILURE").join(";");
+                return Err(DriverError::fatal("SwiftSignalFailure", reasons));
+            }
+            other => return Err(DriverError::fatal("Error", format!("Unknown status: {other}"))),
+        }
+    }
+    Ok(!signals.is_empty() && signals.len() >= count)
+}
+
+#[async_trait]
+impl Driver for SwiftSignal {
+    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+        match work {
+            Work::Create => Wait::step(),
+            Work::Update { .. } | Work::Delete | Work::Act(_) => Progress::default().look("done"),
+        }
+    }
+
+    async fn beat(
+        &self,
+        cloud: &Session,
+        _work: &Work,
+        subject: &Subject,
+        step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        if step.name == "done" {
+            return Ok(done());
+        }
+        let wanted = self.wanted(subject);
+        let Some(wait) = Wait::of(step) else {
+            wanted.object(subject)?;
+            let next = Wait::begin(cloud.now(), Some(wanted.timeout));
+            return Ok(Beat::Next { learned: Learned::default(), next });
+        };
+        let signals = sent(cloud, subject, &wanted).await?;
+        if wait.remaining(cloud.now()).is_none() {
+            let received = reasons(&signals, "SUCCESS");
+            let text = too_late(&received, wanted.count);
+            return Err(DriverError::fatal("SwiftSignalTimeout", text));
+        }
+        match verdict(&signals, wanted.count)? {
+            true => Ok(done()),
+            false => Ok(Beat::Wait { after: None }),
+        }
+    }
+
+    fn on_change(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> UpdateKind {
+        self.0.on_change(subject, before, changed)
+    }
+
+    async fn attributes(
+        &self,
+        cloud: &Session,
+        subject: &Subject,
+        _wanted: &[String],
+    ) -> Result<JsonMap, DriverError> {
+        let signals = sent(cloud, subject, &self.wanted(subject)).await?;
+        let data = match signals.is_empty() {
+            true => Value::Null,
+            false => Value::Object(
+                signals.into_iter().map(|it| (python::text(&it.id), it.data)).collect(),
+            ),
+        };
+        Ok(JsonMap::from_iter([("data".to_owned(), python::json(&data).into())]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_signed_as_the_rfc_says() {
+        // RFC 4231, test cases 2 and 6.
+        let text = "what do ya want for nothing?";
+        let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+        assert_eq!(hmac(b"Jefe", text.as_bytes()), expected);
+        let long = [0xaa; 131];
+        let text = "Test Using Larger Than Block-Size Key - Hash Key First";
+        let expected = "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54";
+        assert_eq!(hmac(&long, text.as_bytes()), expected);
+    }
+
+    #[test]
+    fn a_failure_counts_whatever_else_has_come() {
+        let signal = |status: &str| Sent {
+            id: Value::Null,
+            status: status.to_owned(),
+            reason: format!("it is {status}"),
+            data: Value::Null,
+        };
+        assert_eq!(verdict(&[], 1), Ok(false));
+        assert_eq!(verdict(&[signal("SUCCESS")], 1), Ok(true));
+        assert_eq!(verdict(&[signal("SUCCESS")], 2), Ok(false));
+        let failed = verdict(&[signal("SUCCESS"), signal("FAILURE")], 1).unwrap_err();
+        assert_eq!(failed.to_string(), "SwiftSignalFailure: it is FAILURE");
+        let unknown = verdict(&[signal("MAYBE")], 1).unwrap_err();
+        assert_eq!(unknown.to_string(), "Error: Unknown status: MAYBE");
+    }
+}

@@ -1,0 +1,126 @@
+//! Software configurations and deployments over HTTP, and signals to resources.
+
+use serde_json::{Value, json};
+
+use super::app::{Answered, App};
+
+async fn send(app: &App, method: &str, path: &str, body: Value) -> Answered {
+    app.ask(method, path, Some(body)).await
+}
+
+#[actix::test]
+async fn configurations_are_made_listed_shown_and_deleted() {
+    let app = App::start().await;
+    let asked = json!({ "name": "one", "group": "script", "config": "echo",
+        "inputs": [{ "name": "a" }], "outputs": [{ "name": "b" }], "options": null });
+    let made = send(&app, "POST", "/software_configs", asked).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let made = made.json()["software_config"].clone();
+    let id = made["id"].as_str().unwrap().to_owned();
+    let expected = json!({
+        "id": id, "name": "one", "group": "script", "config": "echo",
+        "creation_time": made["creation_time"], "options": {},
+        "inputs": [{ "name": "a", "type": "String" }],
+        "outputs": [{ "name": "b", "type": "String", "error_output": false }],
+    });
+    assert_eq!(made, expected);
+    assert_eq!(app.get(&format!("/software_configs/{id}")).await.json()["software_config"], made);
+    send(&app, "POST", "/software_configs", json!({ "name": "two" })).await;
+    let names = |listed: &Answered| {
+        let listed = listed.json()["software_configs"].clone();
+        let names = listed.as_array().unwrap().iter().map(|it| it["name"].clone());
+        names.collect::<Vec<Value>>()
+    };
+    let listed = app.get("/software_configs").await;
+    assert_eq!(names(&listed), ["two", "one"]);
+    let first = listed.json()["software_configs"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(names(&app.get("/software_configs?limit=1").await), ["two"]);
+    assert_eq!(names(&app.get(&format!("/software_configs?marker={first}")).await), ["one"]);
+    let deleted = app.ask("DELETE", &format!("/software_configs/{id}"), None).await;
+    assert_eq!(deleted.status, 204);
+    let gone = app.get(&format!("/software_configs/{id}")).await;
+    assert_eq!(gone.status, 404);
+    let text = format!("Software config with id {id} not found");
+    assert_eq!(gone.json()["error"]["message"], text);
+    let bad = json!({ "inputs": { "name": "a" } });
+    assert_eq!(send(&app, "POST", "/software_configs", bad).await.status, 400);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_deployment_brings_a_configuration_to_a_server() {
+    let app = App::start().await;
+    let config = send(&app, "POST", "/software_configs", json!({ "name": "one" })).await;
+    let config = config.json()["software_config"]["id"].as_str().unwrap().to_owned();
+    let asked = json!({ "server_id": "s1", "config_id": config, "action": "CREATE",
+        "status": "IN_PROGRESS", "input_values": { "a": 1 } });
+    let made = send(&app, "POST", "/software_deployments", asked).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let made = made.json()["software_deployment"].clone();
+    let path = format!("/software_deployments/{}", made["id"].as_str().unwrap());
+    let expected = json!({
+        "id": made["id"], "server_id": "s1", "config_id": config, "action": "CREATE",
+        "status": "IN_PROGRESS", "status_reason": "None", "input_values": { "a": 1 },
+        "output_values": null, "creation_time": made["creation_time"],
+    });
+    assert_eq!(made, expected);
+    let changed = json!({ "status": "COMPLETE", "output_values": { "b": 2 }, "action": null });
+    let changed = send(&app, "PUT", &path, changed).await.json()["software_deployment"].clone();
+    assert_eq!((&changed["status"], &changed["action"]), (&json!("COMPLETE"), &json!("CREATE")));
+    assert_eq!(changed["output_values"], json!({ "b": 2 }));
+    assert!(changed["updated_time"].is_string());
+
+    let of = async |query: &str| {
+        let listed = app.get(&format!("/software_deployments{query}")).await;
+        listed.json()["software_deployments"].as_array().unwrap().len()
+    };
+    assert_eq!((of("").await, of("?server_id=s1").await, of("?server_id=s2").await), (1, 1, 0));
+    let metadata = app.get("/software_deployments/metadata/s1").await.json();
+    assert_eq!(metadata["metadata"][0]["id"], config);
+
+    let refused = app.ask("DELETE", &format!("/software_configs/{config}"), None).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    let unknown = json!({ "config_id": "11111111-2222-3333-4444-555555555555" });
+    let unknown = send(&app, "POST", "/software_deployments", unknown).await;
+    assert_eq!(unknown.status, 400);
+    let text = "Data supplied was not valid: Config with id \
+                11111111-2222-3333-4444-555555555555 not found";
+    assert_eq!(unknown.json()["error"]["message"], text);
+    assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
+    let gone = app.get(&path).await;
+    assert_eq!((gone.status, &gone.json()["error"]["type"]), (404, &json!("NotFound")));
+    let deleted = app.ask("DELETE", &format!("/software_configs/{config}"), None).await;
+    assert_eq!(deleted.status, 204);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_signal_is_answered_with_null_and_shows_in_metadata_and_events() {
+    let app = App::start().await;
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "resources": { "handle": { "type": "OS::Heat::WaitConditionHandle" } },
+    });
+    app.create("web", template).await;
+    let moved = app.get("/stacks/web").await;
+    let path = moved.header("location").split_once(&app.project).unwrap().1.to_owned();
+    let resource = format!("{path}/resources/handle");
+    let taken = app.ask("POST", &format!("{resource}/signal"), Some(json!({ "id": "a" }))).await;
+    assert_eq!((taken.status, taken.text.as_str()), (200, "null"));
+    let taken = app.ask("POST", &format!("{resource}/signal"), None).await;
+    assert_eq!(taken.status, 200, "{}", taken.text);
+    let metadata = app.get(&format!("{resource}/metadata")).await.json();
+    let entry = |number| {
+        let reason = format!("Signal {number} received");
+        json!({ "data": null, "reason": reason, "status": "SUCCESS" })
+    };
+    assert_eq!(metadata["metadata"], json!({ "a": entry(1), "2": entry(2) }));
+    let events = app.get(&format!("{resource}/events?limit=1")).await.json();
+    assert_eq!(events["events"][0]["resource_status"], "SIGNAL_COMPLETE");
+    let missing = app.ask("POST", &format!("{path}/resources/none/signal"), None).await;
+    assert_eq!(
+        (missing.status, &missing.json()["error"]["type"]),
+        (404, &json!("ResourceNotFound"))
+    );
+    app.stop().await;
+}

@@ -1,0 +1,130 @@
+//! Signals: a condition and a deployment that wait for them, cut at every append. What was taken is
+//! kept, and what waits goes on with whoever sends the rest.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hearth::model::StackId;
+use hearth::projections::ConfigQuery;
+use serde_json::{Value, json};
+
+use super::{APPENDS_MAX, reached};
+use crate::support::cut_log::CutLog;
+use crate::support::world::{Ground, World, hot};
+
+fn template(script: &str) -> Value {
+    hot(json!({
+        "handle": { "type": "OS::Heat::WaitConditionHandle" },
+        "wait": { "type": "OS::Heat::WaitCondition", "properties": {
+            "handle": { "get_resource": "handle" }, "timeout": 600, "count": 2 } },
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": script } },
+        "deployment": { "type": "OS::Heat::SoftwareDeployment", "depends_on": "wait",
+            "properties": { "config": { "get_resource": "config" }, "server": "s1",
+                            "signal_transport": "HEAT_SIGNAL" } },
+    }))
+}
+
+/// The signals that are sent, again and again until nobody waits any more.
+const SIGNALS: [(&str, &str); 3] = [("handle", "a"), ("handle", "b"), ("deployment", "")];
+
+/// Sends a signal; whether it was taken, and so is never lost.
+async fn send(world: &World, stack: StackId, (name, id): (&str, &str)) -> bool {
+    let details = match name {
+        "handle" => json!({ "id": id }),
+        _ => json!({ "deploy_status_code": 0 }),
+    };
+    let who = world.requester();
+    world.engine.signal_resource(&who, stack, &name.into(), &details).await.is_ok()
+}
+
+/// Signals what waits until the stack is in a state, or the log is cut.
+async fn signaled(
+    world: &World,
+    log: &CutLog,
+    accepted: &hearth::actors::Accepted,
+    end: &str,
+    taken: &Mutex<BTreeSet<String>>,
+) -> Option<()> {
+    let sending = async {
+        loop {
+            for signal in SIGNALS {
+                let is_taken = send(world, accepted.stack, signal).await && !log.is_cut();
+                if is_taken && signal.0 == "handle" {
+                    taken.lock().unwrap().insert(signal.1.to_owned());
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+    };
+    tokio::select! {
+        end = reached(world, log, accepted, end) => end,
+        () = sending => None,
+    }
+}
+
+async fn live(world: &World, log: &CutLog, taken: &Mutex<BTreeSet<String>>) -> Option<()> {
+    let web = world.create("web", template("one")).await.ok()?;
+    signaled(world, log, &web, "CREATE_COMPLETE", taken).await?;
+    let updated = world.update(web.stack, template("two")).await.ok()?;
+    signaled(world, log, &updated, "UPDATE_COMPLETE", taken).await?;
+    taken.lock().unwrap().clear();
+    let deleted = world.delete(web.stack).await.ok()?;
+    reached(world, log, &deleted, "DELETE_COMPLETE").await
+}
+
+/// A new engine on what is left: with the signals that are still missing, all ends well.
+async fn heal(ground: &Ground, taken: &BTreeSet<String>, appends: i64) {
+    let world = ground.start().await;
+    let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else { return };
+    let id = stack.id;
+    if !stack.is_deleted() {
+        let who = world.requester();
+        let kept = world.engine.resource_metadata(&who, id, &"handle".into()).await;
+        let kept = kept.unwrap_or_default();
+        let lost: Vec<&String> = taken.iter().filter(|id| !kept.contains_key(*id)).collect();
+        assert!(lost.is_empty(), "cut after {appends}: {lost:?} were taken and are lost: {kept:?}");
+    }
+    let sending = async {
+        loop {
+            for signal in SIGNALS {
+                send(&world, id, signal).await;
+            }
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+    };
+    let end = tokio::select! {
+        end = world.at_rest(id) => end,
+        () = sending => String::new(),
+    };
+    assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}");
+    if end != "DELETE_COMPLETE" {
+        let deleted = world.delete(id).await.unwrap();
+        assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "cut after {appends}");
+    }
+    let configs = world.views.configs(ConfigQuery::default()).await.unwrap();
+    let deployments = world.views.deployments(None, None).await.unwrap();
+    assert!(configs.is_empty(), "cut after {appends}: {configs:?} are left behind");
+    assert!(deployments.is_empty(), "cut after {appends}: {deployments:?} are left behind");
+}
+
+#[actix::test]
+async fn every_cut_of_a_life_with_signals_heals() {
+    for (healed, appends) in (1..APPENDS_MAX).enumerate() {
+        let ground = Ground::new().await;
+        let log = Arc::new(CutLog::new(ground.log.clone(), appends));
+        let world = ground.start_on(log.clone()).await;
+        let taken = Mutex::new(BTreeSet::new());
+        let whole = live(&world, &log, &taken).await.is_some();
+        log.cut();
+        world.engine.shutdown().await;
+        drop(world);
+        heal(&ground, &taken.into_inner().unwrap(), appends).await;
+        if whole {
+            println!("{healed} cuts healed");
+            assert!(healed > 30, "the journey is shorter than it was: {healed}");
+            return;
+        }
+    }
+    panic!("the journey makes more than {APPENDS_MAX} appends");
+}
