@@ -60,9 +60,9 @@ pub(super) async fn read_back(
         Ok(opened) => opened,
         Err(problem) => return Ok(Err(problem)),
     };
-    let definition = match owner {
-        None => read(services, &opened.source, stack.id, &stack.name, &stack.project_id),
-        Some(owner) => read_nested(services, opened, stack, owner, &revision.facade),
+    let definition = match revision.facade.is_null() {
+        true => read(services, &opened.source, stack.id, &stack.name, &stack.project_id),
+        false => read_nested(services, opened, stack, owner, &revision.facade),
     };
     let known = definition
         .and_then(|definition| {
@@ -77,7 +77,7 @@ fn read_nested(
     services: &Services,
     opened: Opened,
     stack: &StackIdentity,
-    owner: &Owner,
+    owner: Option<&Owner>,
     facade: &Value,
 ) -> Result<StackDefinition, Refusal> {
     let scope = StreamId::stack(stack.id);
@@ -90,7 +90,8 @@ fn read_nested(
     };
     let Opened { source, secrets } = opened;
     let registry = services.registry.as_ref();
-    StackDefinition::load_nested(&source, pseudo, owner.depth, secrets, registry)
+    let depth = owner.map_or(0, |owner| owner.depth);
+    StackDefinition::load_nested(&source, pseudo, depth, secrets, registry)
 }
 
 /// The source of a revision, its secrets open.

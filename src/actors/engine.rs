@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use actix::prelude::{Handler, Message};
-use indexmap::IndexMap;
 use serde_json::Value;
 use tracing::{info, warn};
 
@@ -249,26 +248,23 @@ impl Engine {
         }
         let id = StackId(self.services.clock.fresh_id());
         let known = self.prepare(who, &ask.source, id, &ask.name).await?;
-        Ok(preview::of_create(&known))
+        Ok(preview::of_create(&self.services, &known))
     }
 
-    /// What an update would do; nothing is written.
+    /// What an update would do; nothing is written. `nested` asks for the stacks within as well.
     pub async fn preview_update(
         &self,
         who: &Requester,
         stack: StackId,
         ask: &UpdateStack,
+        nested: bool,
     ) -> Result<Preview, Refusal> {
         let standing = self.standing(who, stack).await?;
         refuse_resting(standing.action)?;
         let former = self.source(&standing).await?;
         let source = source::updated(ask, &former);
         let known = self.prepare(who, &source, stack, &standing.name).await?;
-        let mut resources = IndexMap::new();
-        for (name, id) in &standing.incarnations {
-            resources.insert(name.clone(), self.services.resource(*id).await?);
-        }
-        Ok(preview::of_update(&self.services, &known, &resources))
+        nested::preview(&self.services, &known, standing.incarnations, nested).await
     }
 
     /// The source of the stack's newest revision, secrets open: for the stack's own owner alone.

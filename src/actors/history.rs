@@ -44,7 +44,7 @@ impl Engine {
         to: StackRevision,
     ) -> Result<Preview, Refusal> {
         let ask = self.return_to(who, stack, to).await?;
-        self.preview_update(who, stack, &ask).await
+        self.preview_update(who, stack, &ask, false).await
     }
 
     async fn return_to(

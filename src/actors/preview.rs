@@ -8,9 +8,10 @@ use super::resource::Resource;
 use super::services::Services;
 use super::shell::Inhabit;
 use super::stack::Known;
-use crate::model::{Refusal, ResourceName};
-use crate::resource_types::UpdateKind;
-use crate::template::{ResourceResolved, ResourceValues};
+use crate::model::{Refusal, ResourceName, StackId};
+use crate::resource_types::child::{ChildAsk, ChildSeen};
+use crate::resource_types::{Subject, UpdateKind, Work};
+use crate::template::{Reading, ResourceResolved, ResourceValues, Values};
 
 /// A plan: the resources by what becomes of them, in the template's order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +24,17 @@ pub struct Preview {
     /// The parameters as shown, hidden ones masked.
     pub parameters: crate::model::JsonMap,
     pub description: String,
+    /// The plans of the stacks within it, where they were asked for.
+    pub within: Vec<PreviewWithin>,
+}
+
+/// The plan of a stack within another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PreviewWithin {
+    pub name: String,
+    /// `None` where it is about to be made.
+    pub stack: Option<StackId>,
+    pub plan: Preview,
 }
 
 /// A resource in a plan.
@@ -37,15 +49,67 @@ pub struct PreviewedResource {
     pub requires: Vec<String>,
     /// What leads to the change; empty where nothing changes.
     pub why: String,
+    /// The resources of the stack that it stands for, where there is one.
+    pub nested: Option<PreviewNested>,
+}
+
+/// The stack that a planned resource stands for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PreviewNested {
+    pub name: String,
+    pub resources: Vec<PreviewedResource>,
 }
 
 /// What a create would make.
-pub(super) fn of_create(known: &Known) -> Preview {
-    let added = known.definition.resources().keys();
-    Preview {
-        added: added.map(|name| previewed(known, name, resolved(known, name))).collect(),
-        ..blank(known)
-    }
+pub(super) fn of_create(services: &Services, known: &Known) -> Preview {
+    Preview { added: all_added(services, known), ..blank(known) }
+}
+
+fn all_added(services: &Services, known: &Known) -> Vec<PreviewedResource> {
+    let added = known.definition.resources().keys().map(|name| {
+        let nested = child_of(services, known, name, None).map(|child| PreviewNested {
+            name: child.definition.stack_name().to_owned(),
+            resources: all_added(services, &child),
+        });
+        PreviewedResource { nested, ..previewed(known, name, resolved(known, name)) }
+    });
+    added.collect()
+}
+
+/// The definition of the stack that a resource stands for, as far as it is known beforehand.
+pub(super) fn child_of(
+    services: &Services,
+    known: &Known,
+    name: &ResourceName,
+    child: Option<&ChildSeen>,
+) -> Option<Known> {
+    let (definition, registry) = (&known.definition, services.registry.as_ref());
+    let driver = registry.driver(registry.driver_type(definition, name)?)?;
+    let nested = driver.nests()?;
+    let subject = Subject {
+        name: Some(name.clone()),
+        properties: driver.properties(&resolved(known, name).properties),
+        reads: known.reads(name),
+        ..Subject::default()
+    };
+    let ask = ChildAsk {
+        work: &Work::Create,
+        subject: &subject,
+        definition,
+        child,
+        used: None,
+        region: services.region(),
+        timeout: services.limits.stack_action_timeout,
+        now: services.clock.now(),
+        chance: &|bytes| services.clock.fill(bytes),
+    };
+    // What cannot be told before other resources are there is left out.
+    let wanted = nested.wanted(&ask).ok().filter(|_| !nested.stands_beside())?;
+    let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
+    let (template, parameters) = (&wanted.template, wanted.parameters);
+    let definition = definition.child(name, template, parameters, registry, reading).ok()?;
+    let dependencies = super::definition::dependencies(services, &definition).ok()?;
+    Some(Known::new(definition, dependencies))
 }
 
 /// What an update would do to the resources there are.
@@ -76,6 +140,12 @@ pub(super) fn of_update(
         }
         let before = resource.open_map(&former.properties, &knowledge);
         let changed = registry.changed(driver_type, &before, &now.properties);
+        let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
+        // As in Heat: the resources within it say what becomes of them.
+        if changed.is_empty() && nests {
+            plan.updated.push(entry);
+            continue;
+        }
         if changed.is_empty() {
             plan.unchanged.push(entry);
             continue;
@@ -129,6 +199,7 @@ fn previewed(known: &Known, name: &ResourceName, resolved: ResourceResolved) -> 
         metadata: resolved.metadata,
         requires: requires.map(ToString::to_string).collect(),
         why: String::new(),
+        nested: None,
     }
 }
 

@@ -84,6 +84,11 @@ impl Services {
         None
     }
 
+    /// The region that Hearth works in, where it has a name.
+    pub(super) fn region(&self) -> Option<&str> {
+        self.cloud.as_ref().and_then(|cloud| cloud.region())
+    }
+
     /// A resource as its stream says.
     pub(super) async fn resource(&self, id: ResourceId) -> Result<Resource, Refusal> {
         let unavailable = |error: LogError| Refusal::unavailable(error.to_string());

@@ -127,6 +127,11 @@ impl Cloud {
         Ok(Cloud { inner: Arc::new(inner) })
     }
 
+    /// The region that was chosen, where one was.
+    pub fn region(&self) -> Option<&str> {
+        self.inner.preference.region.as_deref()
+    }
+
     /// A session with credentials of any kind.
     pub fn session(&self, credentials: Credentials) -> Session {
         Session::new(self.clone(), Arc::new(Login::new(credentials)))

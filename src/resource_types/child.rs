@@ -54,6 +54,16 @@ pub trait Nested: Send + Sync + 'static {
         None
     }
 
+    /// Whether the child stands beside the resource's stack, and not within it.
+    fn stands_beside(&self) -> bool {
+        false
+    }
+
+    /// What `get_resource` gives once there is a child.
+    fn reference(&self, subject: &Subject) -> Value {
+        subject.physical_id.as_deref().into()
+    }
+
     /// An attribute, from the child as it is; `None` where it has none of that name.
     fn attribute(&self, _subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
         child.outputs.get(name).cloned()
@@ -76,6 +86,8 @@ pub struct ChildAsk<'a> {
     pub child: Option<&'a ChildSeen>,
     /// The resource that the type uses.
     pub used: Option<&'a ResourceUsed>,
+    /// The region that Hearth works in, where it has a name.
+    pub region: Option<&'a str>,
     /// How long an action of the stack may take.
     pub timeout: Duration,
     pub now: DateTime<Utc>,
@@ -225,14 +237,10 @@ impl<N: Nested> Driver for Nesting<N> {
     }
 
     fn reference(&self, subject: &Subject) -> Value {
-        let (Some(id), Some(project)) = (&subject.physical_id, &subject.project_id) else {
-            return subject.name.as_ref().map_or(Value::Null, |name| name.as_str().into());
-        };
-        if let Some(own) = subject.data.get(REFERENCE) {
-            return own.clone();
+        match &subject.physical_id {
+            Some(_) => self.nested.reference(subject),
+            None => subject.name.as_ref().map_or(Value::Null, |name| name.as_str().into()),
         }
-        let name = &subject.physical_name;
-        format!("arn:openstack:heat::{project}:stacks/{name}/{id}").into()
     }
 
     fn nests(&self) -> Option<&dyn Nested> {
@@ -242,3 +250,10 @@ impl<N: Nested> Driver for Nesting<N> {
 
 /// The resource data that has what the child itself gives for its reference.
 pub(crate) const REFERENCE: &str = "OS::stack_id";
+
+/// The name by which a child is known everywhere.
+pub(crate) fn arn(subject: &Subject) -> Value {
+    let project = subject.project_id.clone().unwrap_or_default();
+    let (name, id) = (&subject.physical_name, subject.physical_id.as_deref().unwrap_or_default());
+    format!("arn:openstack:heat::{project}:stacks/{name}/{id}").into()
+}

@@ -188,4 +188,6 @@ pub enum NestedTemplate {
     Provider,
     /// One that the resource's type makes.
     Made(Value),
+    /// One that the resource's properties have or name, as text.
+    Text(String),
 }

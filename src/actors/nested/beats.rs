@@ -8,7 +8,8 @@ use chrono::TimeDelta;
 use serde_json::json;
 
 use super::used::used;
-use super::{See, child_of, command_of, end_of, make, meta, tell};
+use super::{See, child_id, command_of, end_of, make, meta, tell};
+use crate::actors::project::ProjectCommand;
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
 use crate::actors::stack::{ChildEnd, Create, StackCommand};
@@ -18,6 +19,7 @@ use crate::events::stack::Owner;
 use crate::model::{Action, Refusal, StackId, Status};
 use crate::openstack::Session;
 use crate::resource_types::child::{ChildAsk, ChildPlan, ChildStep, Nested, REFERENCE};
+use crate::resource_types::declared::in_error;
 use crate::resource_types::{Beat, Driver, DriverError, Learned, Subject, Work};
 
 /// The pause before an engine that is about to stop is asked again.
@@ -50,7 +52,7 @@ pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Drive
 
 impl Beating<'_> {
     fn child(&self) -> StackId {
-        child_of(self.subject.resource_id.unwrap_or_default())
+        child_id(self.subject, self.nesting)
     }
 
     /// How many definitions were sent before.
@@ -86,6 +88,7 @@ impl Beating<'_> {
             definition: &known.definition,
             child: seen.as_ref().map(|seen| &seen.child),
             used: used.as_ref().map(|used| &used.resource),
+            region: self.services.region(),
             timeout: parent.timeout(self.services),
             now: self.services.clock.now(),
             chance: &|bytes| self.services.clock.fill(bytes),
@@ -104,8 +107,13 @@ impl Beating<'_> {
             return Ok(Beat::Done { learned: Learned::default() });
         };
         let parent_of = &known.definition;
-        let definition = make::define(self.services, parent_of, self.subject, &nesting, &wanted)
+        let place = make::place(self.subject, &nesting);
+        let (beside, name) = (self.nested.stands_beside(), self.subject.name.as_ref());
+        let definition = make::define(self.services, parent_of, place, name, beside, &wanted)
             .map_err(refused)?;
+        if beside && let Some(Err(refusal)) = self.take_name(&parent).await {
+            return Err(refused(refusal));
+        }
         let depth = definition.depth();
         let timeout = wanted.timeout_mins.or(parent.revision.timeout_mins);
         let (services, session, user) = (self.services, self.session, self.user_id);
@@ -121,7 +129,7 @@ impl Beating<'_> {
                 owner_user_name: (self.asked.caller.as_ref())
                     .map(|caller| caller.user_name.clone())
                     .unwrap_or_default(),
-                owner: Some(Owner {
+                owner: (!beside).then(|| Owner {
                     stack: parent.identity.id,
                     resource: self.subject.resource_id.unwrap_or_default(),
                     name: self.subject.name.clone().unwrap_or_default(),
@@ -144,6 +152,31 @@ impl Beating<'_> {
                     next: Step { name: "settle".to_owned(), state, ..Step::default() },
                 })
             }
+        }
+    }
+
+    /// A stack that stands by itself has a name in its project.
+    async fn take_name(&self, parent: &super::Parent) -> Option<Result<(), Refusal>> {
+        let reserve = ProjectCommand::Reserve {
+            name: self.subject.physical_name.clone().into(),
+            stack_id: self.child(),
+            limit: self.services.limits.max_stacks_per_tenant,
+        };
+        let project = &parent.identity.project_id;
+        let taken = self.services.ask_project(project, reserve, self.meta("name")).await;
+        Some(taken.map(|_| ()))
+    }
+
+    /// Gives back the name of a stack that never came to be.
+    async fn give_name_back(&self) {
+        let release = ProjectCommand::Release {
+            name: self.subject.physical_name.clone().into(),
+            stack_id: self.child(),
+        };
+        let project = self.subject.project_id.clone().unwrap_or_default();
+        let released = self.services.ask_project(&project, release, self.meta("name")).await;
+        if let Err(refusal) = released {
+            tracing::warn!(stack.id = %self.child(), %refusal, "a name could not be given back");
         }
     }
 
@@ -172,6 +205,10 @@ impl Beating<'_> {
                     Err(DriverError::fatal("EntityNotFound", text))
                 }
             };
+        }
+        if end.status == Status::Failed && self.nested.stands_beside() {
+            let state = format!("{}_FAILED", end.action);
+            return Err(in_error(&state, &end.reason));
         }
         if end.status == Status::Failed {
             return Err(failure(&end));
@@ -218,6 +255,9 @@ impl Beating<'_> {
             None => Ok(silent()),
             // It never came to be, or is gone.
             Some(Err(refusal)) if refusal.class == "EntityNotFound" => {
+                if self.nested.stands_beside() {
+                    self.give_name_back().await;
+                }
                 Ok(Beat::Done { learned: Learned::default() })
             }
             Some(Err(refusal)) => Err(refused(refusal)),

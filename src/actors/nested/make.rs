@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{AskParent, Parent, child_of};
+use super::{AskParent, Parent, child_id};
 use crate::actors::definition;
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
 use crate::actors::source;
 use crate::actors::stack::{Known, Revise};
 use crate::events::StreamId;
-use crate::model::{Refusal, StackId};
+use crate::model::{Refusal, ResourceName, StackId};
 use crate::openstack::Session;
 use crate::resource_types::child::ChildWanted;
 use crate::resource_types::{DriverError, Subject};
-use crate::template::{ChildPlace, Facade, Reading, StackDefinition, Values};
+use crate::template::{ChildPlace, Facade, NestedTemplate, Reading, StackDefinition, Values};
 
 /// The definition of the stack that the resource stands in, as of the revision of its own.
 pub(super) async fn parent(
@@ -39,28 +39,36 @@ pub(super) async fn parent(
     }
 }
 
-/// The child's definition.
-pub(super) fn define(
-    services: &Services,
-    parent: &StackDefinition,
-    subject: &Subject,
-    nesting: &Nesting,
-    wanted: &ChildWanted,
-) -> Result<StackDefinition, Refusal> {
-    let place = ChildPlace {
+/// Where the child stands.
+pub(super) fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
+    ChildPlace {
         name: subject.physical_name.clone(),
-        id: child_of(subject.resource_id.unwrap_or_default()).to_string(),
+        id: child_id(subject, nesting).to_string(),
         facade: Facade {
             metadata: Value::Object(subject.metadata.clone()),
             deletion_policy: subject.deletion_policy.clone(),
             update_policy: Value::Object(subject.update_policy.clone()),
         },
         secrets: nesting.secrets.clone(),
-    };
+    }
+}
+
+/// The child's definition, within its parent's or `beside` it.
+pub(in crate::actors) fn define(
+    services: &Services,
+    parent: &StackDefinition,
+    place: ChildPlace,
+    name: Option<&ResourceName>,
+    beside: bool,
+    wanted: &ChildWanted,
+) -> Result<StackDefinition, Refusal> {
     let reading = Reading { resources_max: usize::MAX, values: Values::Required };
-    let name = subject.name.clone().unwrap_or_default();
-    let (template, parameters) = (&wanted.template, wanted.parameters.clone());
     let registry = services.registry.as_ref();
+    if let (true, NestedTemplate::Text(text)) = (beside, &wanted.template) {
+        return Ok(parent.beside(place, text, &wanted.parameters, registry, reading)?);
+    }
+    let name = name.cloned().unwrap_or_default();
+    let (template, parameters) = (&wanted.template, wanted.parameters.clone());
     Ok(parent.child_at(place, &name, template, parameters, registry, reading)?)
 }
 
@@ -86,7 +94,9 @@ pub(super) async fn revise(
     let (blob, parameters) =
         source::encode(&definition.source(), definition, &hidden, vault, scope)
             .map_err(unsealed)?;
-    let facade = serde_json::to_value(definition.facade()).unwrap_or_default();
+    // A stack that stands beside sees nothing, but it was made by a resource all the same.
+    let facade = definition.facade().map(serde_json::to_value);
+    let facade = facade.and_then(Result::ok).unwrap_or_else(|| json!({}));
     let facade = vault.seal_leaves(scope, facade, definition.secrets()).map_err(unsealed)?;
     Ok(Revise {
         source: services.log.put_blob(&blob),

@@ -7,6 +7,7 @@
 
 mod beats;
 mod make;
+mod preview;
 mod see;
 mod used;
 
@@ -19,8 +20,10 @@ use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 pub(super) use beats::{Beating, beat};
+pub(super) use preview::preview;
 pub(super) use see::{attributes, differs};
 
+use super::resource::Nesting;
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Receipt, Shell};
 use super::stack::{ChildEnd, Known, Stack, StackCommand};
@@ -29,11 +32,20 @@ use crate::events::{Cause, Meta};
 use crate::model::{
     CommandId, Refusal, ResourceId, ResourceName, Secret, StackId, StackRevision, TraversalId,
 };
+use crate::resource_types::Subject;
 use crate::resource_types::child::{ChildSeen, REFERENCE};
 
-/// The child stack of a resource: it has one, for as long as it lives.
-pub(super) fn child_of(resource: ResourceId) -> StackId {
-    StackId(derived(&[b"child", resource.0.as_bytes()]))
+/// The child stack of a resource: it has one, for as long as it lives; another with each
+/// repetition of its create.
+pub(super) fn child_of(resource: ResourceId, repetition: u32) -> StackId {
+    StackId(derived(&[b"child", resource.0.as_bytes(), &repetition.to_be_bytes()]))
+}
+
+/// The child that a resource has, or is about to have.
+fn child_id(subject: &Subject, nesting: &Nesting) -> StackId {
+    let known = subject.physical_id.as_ref().and_then(|id| id.parse().ok());
+    let resource = subject.resource_id.unwrap_or_default();
+    known.unwrap_or_else(|| child_of(resource, nesting.repetition))
 }
 
 /// The id of a command to a child.
@@ -169,6 +181,8 @@ struct Seen {
     is_well: bool,
     /// The incarnations that count.
     ids: IndexMap<ResourceName, ResourceId>,
+    /// The children within it.
+    within: Vec<StackId>,
 }
 
 impl Handler<See> for Shell<Stack> {
@@ -181,8 +195,19 @@ impl Handler<See> for Shell<Stack> {
         }
         let knowledge = Stack::knowledge(&self.services);
         let (child, secrets) = stack.seen(&knowledge);
+        let nests = |name: &ResourceName| {
+            let registry = &self.services.registry;
+            let known = stack.known();
+            let driver_type = known.and_then(|it| registry.driver_type(&it.definition, name));
+            let driver = driver_type.and_then(|it| registry.driver(it));
+            driver.is_some_and(|driver| driver.nests().is_some())
+        };
+        let nesting = child.members.iter().filter(|member| nests(&member.name));
+        let within = nesting.filter_map(|member| member.physical_id.as_ref()?.parse().ok());
+        let within = within.collect();
         Some(Seen {
             ids: stack.incarnations(),
+            within,
             child,
             secrets,
             known: stack.known().cloned(),

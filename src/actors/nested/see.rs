@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::used::used;
-use super::{See, Seen, child_of, make};
+use super::{See, Seen, child_id, make};
 use crate::actors::resource::{Nesting, Resource};
 use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
@@ -26,7 +26,7 @@ pub(in crate::actors) async fn differs(
     subject: &Subject,
     nesting: &Nesting,
 ) -> bool {
-    let child = child_of(subject.resource_id.unwrap_or_default());
+    let child = child_id(subject, nesting);
     let Some(Some(seen)) = services.ask_of(child, || See).await else { return true };
     match is_same(services, driver, nested, subject, nesting, &seen).await {
         Ok(same) => !same || !is_well(services, seen).await,
@@ -52,12 +52,15 @@ async fn is_same(
         definition: &known.definition,
         child: Some(&seen.child),
         used: used.as_ref().map(|used| &used.resource),
+        region: services.region(),
         timeout: parent.timeout(services),
         now: services.clock.now(),
         chance: &|bytes| services.clock.fill(bytes),
     };
     let wanted = nested.wanted(&ask)?;
-    let definition = make::define(services, &known.definition, subject, nesting, &wanted)
+    let place = make::place(subject, nesting);
+    let (beside, name) = (nested.stands_beside(), subject.name.as_ref());
+    let definition = make::define(services, &known.definition, place, name, beside, &wanted)
         .map_err(|refusal| DriverError::fatal(refusal.class, refusal.message))?;
     let known = seen.known.as_ref();
     Ok(known.is_some_and(|known| known.definition.is_same_as(&definition)))
@@ -69,12 +72,7 @@ fn is_well(services: &Arc<Services>, seen: Seen) -> BoxFuture<'_, bool> {
         if !seen.is_well {
             return false;
         }
-        let physical_ids = seen.child.members.iter().map(|member| &member.physical_id);
-        let children = physical_ids.zip(seen.ids.values().map(|id| child_of(*id)));
-        for (physical_id, within) in children {
-            if *physical_id != Some(within.to_string()) {
-                continue;
-            }
+        for within in seen.within {
             let Some(Some(seen)) = services.ask_of(within, || See).await else { return false };
             if !is_well(services, seen).await {
                 return false;

@@ -233,6 +233,8 @@ pub struct Nesting {
     pub traversal: TraversalId,
     /// The revision of the resource's stack that the definition is of.
     pub revision: StackRevision,
+    /// How often the create was repeated: each time there is another child.
+    pub repetition: u32,
     /// The secrets in the definition.
     pub secrets: Vec<Secret<String>>,
 }

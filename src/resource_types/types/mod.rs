@@ -62,6 +62,7 @@ const MADE: &[BuiltIn] = built_in![
     "aws/auto_scaling_auto_scaling_group.yaml" > ScalingGroup(Scaling::Aws),
     "aws/auto_scaling_launch_configuration.yaml"
         => aws::launch_configuration::LaunchConfiguration,
+    "aws/cloud_formation_stack.yaml" > aws::cloud_formation_stack::NestedStack,
     "aws/auto_scaling_scaling_policy.yaml" => heat::scaling_policy::ScalingPolicy,
     "heat/auto_scaling_group.yaml" > ScalingGroup(Scaling::Heat),
     "heat/delay.yaml" => heat::delay::Delay,
@@ -72,6 +73,7 @@ const MADE: &[BuiltIn] = built_in![
     "heat/resource_chain.yaml" > ResourceChain,
     "heat/resource_group.yaml" > ResourceGroup,
     "heat/scaling_policy.yaml" => heat::scaling_policy::ScalingPolicy,
+    "heat/stack.yaml" > heat::stack::RemoteStack,
     "heat/test_resource.yaml" => heat::test_resource::TestResource,
     "heat/cloud_config.yaml" => heat::software_config::cloud,
     "heat/software_component.yaml" => heat::software_config::component,

@@ -12,7 +12,7 @@ use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Node;
 use crate::template::provider::NestedTemplate;
 use crate::template::value::{Datum, DatumMap};
-use crate::template::{Facade, PseudoParameters, TypeLookup, walk};
+use crate::template::{Facade, PseudoParameters, TypeLookup, document, walk};
 
 /// Heat's `max_nested_stack_depth`.
 pub const NESTED_DEPTH_MAX: u32 = 5;
@@ -71,6 +71,9 @@ impl StackDefinition {
         let environment = self.environment.of_child(resource.as_str(), parameters, made_from)?;
         let root = match (template, provider) {
             (NestedTemplate::Made(template), _) => Arc::new(template.into()),
+            (NestedTemplate::Text(text), _) => {
+                Arc::new(document::template_text(text, document::ROOT)?)
+            }
             (NestedTemplate::Provider, Some(provider)) => Arc::clone(&provider.root),
             (NestedTemplate::Provider, None) => {
                 let message = format!("The resource {resource} is made of no template.");
@@ -92,6 +95,40 @@ impl StackDefinition {
             secrets: place.secrets,
         };
         Self::put_together(parts, types, reading)
+    }
+
+    /// The definition of a stack that a resource makes beside its own: with the same environment
+    /// and files, within none.
+    pub(crate) fn beside(
+        &self,
+        place: ChildPlace,
+        text: &str,
+        parameters: &JsonMap,
+        types: &dyn TypeLookup,
+        reading: Reading,
+    ) -> Outcome<StackDefinition> {
+        check_stack_name(&place.name)?;
+        let parameters: DatumMap =
+            parameters.iter().map(|(name, value)| (name.clone(), Datum::from(value))).collect();
+        let parts = Parts {
+            root: Arc::new(document::template_text(text, document::ROOT)?),
+            environment: Env::Ready(Box::new(self.environment.with_own(parameters)?)),
+            files: Arc::clone(&self.files),
+            pseudo: PseudoParameters {
+                stack_name: place.name,
+                stack_id: place.id,
+                project_id: self.pseudo.project_id.clone(),
+                facade: None,
+            },
+            depth: 0,
+            secrets: place.secrets,
+        };
+        Self::put_together(parts, types, reading)
+    }
+
+    /// A file that came with the template.
+    pub fn file(&self, name: &str) -> Option<&str> {
+        self.files.texts.get(name).map(String::as_str)
     }
 
     /// What a nested stack's templates see of the resource that it stands for.

@@ -293,6 +293,11 @@ impl StackDefinition {
         self.secrets.iter().any(|secret| text.contains(secret.reveal().as_str()))
     }
 
+    /// The name of its stack.
+    pub fn stack_name(&self) -> &str {
+        &self.pseudo.stack_name
+    }
+
     /// How many stacks this one stands within.
     pub fn depth(&self) -> u32 {
         self.depth

@@ -125,6 +125,13 @@ impl Environment {
         parameters: DatumMap,
         made_from: Option<&TemplateEntry>,
     ) -> Outcome<Self> {
+        let mut child = self.with_own(parameters)?;
+        child.registry = child.registry.of_child(resource, made_from);
+        Ok(child)
+    }
+
+    /// The same with other parameters.
+    pub(crate) fn with_own(&self, parameters: DatumMap) -> Outcome<Self> {
         let mut child = Self {
             parameters: DatumMap::default(),
             encrypted_param_names: Datum::List(Vec::new()),
@@ -141,7 +148,6 @@ impl Environment {
         } else {
             child.parameters = parameters;
         }
-        child.registry = child.registry.of_child(resource, made_from);
         Ok(child)
     }
 }

@@ -91,19 +91,23 @@ impl GetAttr {
     /// The attribute and the path within it. An attribute of a resource of a template's stack may be
     /// written as the first steps of the path: `resource.a` and `output` are `resource.a.output`.
     fn place(&self, resource: &str, scope: &Scope<'_>) -> Outcome<(String, Vec<Value>)> {
-        let has_child = scope.resources.get(resource).is_some_and(|it| is_template(it));
-        let attribute = self.attribute(scope)?;
-        let mut attribute = attribute.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
-        let mut path = Vec::new();
+        let attribute = self.attribute(scope)?.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
+        let mut path = Vec::with_capacity(self.parts().2.len());
         for component in self.parts().2 {
-            match walk::resolve(component, scope)?.to_json() {
-                Value::String(step) if has_child && path.is_empty() && names_member(&attribute) => {
-                    attribute = format!("{attribute}.{step}");
-                }
-                step => path.push(step),
-            }
+            path.push(walk::resolve(component, scope)?.to_json());
         }
-        Ok((attribute, path))
+        let has_child = scope.resources.get(resource).is_some_and(|it| is_template(it));
+        if !has_child {
+            return Ok((attribute, path));
+        }
+        let mut attribute = attribute;
+        let mut steps = path.into_iter().peekable();
+        while names_member(&attribute)
+            && let Some(Value::String(step)) = steps.next_if(Value::is_string)
+        {
+            attribute = format!("{attribute}.{step}");
+        }
+        Ok((attribute, steps.collect()))
     }
 }
 
@@ -152,10 +156,14 @@ impl Function for GetAttr {
 
     fn reads(&self, scope: &Scope<'_>) -> Outcome<Option<Read>> {
         let resource = self.resource(scope)?;
-        let (mut attribute, path) = self.place(&resource, scope)?;
+        let mut attribute = self.attribute(scope)?.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
         let type_name = scope.resources.get(&resource);
+        // A path is looked at where it says what is read, and nowhere else.
         if type_name.is_some_and(|type_name| scope.types.reads_paths(type_name)) {
-            attribute = attribute_key(&attribute, &path);
+            let (named, path) = self.place(&resource, scope)?;
+            attribute = attribute_key(&named, &path);
+        } else if names_member(&attribute) {
+            attribute = self.place(&resource, scope)?.0;
         }
         Ok(Some(Read { resource, attribute: Some(attribute) }))
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hearth::actors::preview::PreviewedResource;
 use hearth::actors::{Accepted, CreateStack, UpdateStack};
 use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter};
@@ -440,4 +441,92 @@ async fn a_template_sees_the_resource_that_it_stands_for() {
     let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.unwrap();
     assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     assert_eq!(output(&world, web.stack).await, "two");
+}
+
+#[actix::test]
+async fn a_stack_of_another_stacks_template_stands_beside_it() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |value: &str| {
+        let mut template = hot(json!({ "s": { "type": "OS::Heat::Stack", "properties": {
+            "template": plain_file().to_string(), "parameters": { "value": value } } } }));
+        template["outputs"] =
+            json!({ "seen": { "value": { "get_attr": ["s", "outputs", "given"] } } });
+        template
+    };
+    let web = world.create("web", with("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(output(&world, web.stack).await, "one");
+    let names = async || -> Vec<String> {
+        let stacks = world.views.stacks(StackQuery::default()).await.unwrap();
+        stacks.iter().map(|stack| stack.name.to_string()).collect()
+    };
+    let listed = names().await;
+    let [other, _] = &listed[..] else { panic!("{listed:?}") };
+    assert!(other.starts_with("web-s-"), "{listed:?}");
+    let taken = world.create(other, plain_file()).await.unwrap_err();
+    assert_eq!(taken.class, "StackExists");
+    let updated = world.update(web.stack, with("two")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(output(&world, web.stack).await, "two");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert!(names().await.is_empty());
+    world.create(other, plain_file()).await.unwrap();
+}
+
+#[actix::test]
+async fn a_stack_of_cloudformations_gives_its_outputs_for_attributes() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut template = hot(json!({ "s": { "type": "AWS::CloudFormation::Stack", "properties": {
+        "TemplateURL": "http://files/child.yaml", "Parameters": { "value": "one" } } } }));
+    template["outputs"] = json!({
+        "seen": { "value": { "get_attr": ["s", "Outputs.given"] } } });
+    let files = BTreeMap::from([("http://files/child.yaml".to_owned(), plain_file().to_string())]);
+    let source = StackSource { template: template.clone(), files, ..StackSource::default() };
+    let ask = CreateStack { source, ..Nest { value: "", file: json!({}) }.ask() };
+    let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(output(&world, web.stack).await, "one");
+    assert_eq!(children(&world).await.len(), 1);
+
+    let missing = world.create("other", template).await.unwrap();
+    assert_eq!(world.settled(&missing).await, "CREATE_FAILED");
+    assert_eq!(
+        world.reason(missing.stack).await,
+        "Resource CREATE failed: ValueError: resources.s: Could not fetch remote template \
+         'http://files/child.yaml': it is not among the files"
+    );
+}
+
+#[actix::test]
+async fn a_plan_goes_down_into_children() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let first = Nest { value: "one", file: plain_file() };
+    let plan = world.engine.preview_create(&world.requester(), &first.ask()).await.unwrap();
+    let nested = plan.added[0].nested.as_ref().unwrap();
+    assert_eq!((nested.name.as_str(), nested.resources.len()), ("web-n", 1));
+    let web = first.create(&world).await.unwrap();
+    world.settled(&web).await;
+    let mut other = plain_file();
+    other["resources"]["y"] = test_resource(json!({}));
+    let second = Nest { value: "two", file: other };
+    let ask = UpdateStack {
+        template: Some(second.template()),
+        files: second.files(),
+        ..UpdateStack::default()
+    };
+    let who = world.requester();
+    let plan = world.engine.preview_update(&who, web.stack, &ask, true).await.unwrap();
+    let names = |of: &[PreviewedResource]| -> Vec<String> {
+        of.iter().map(|resource| resource.name.clone()).collect()
+    };
+    assert_eq!(names(&plan.updated), ["n", "user"]);
+    let [within] = &plan.within[..] else { panic!("{:#?}", plan.within) };
+    assert_eq!(
+        (names(&within.plan.updated), names(&within.plan.added)),
+        (vec!["z".to_owned()], vec!["y".to_owned()])
+    );
 }

@@ -270,6 +270,7 @@ impl Resource {
         Nesting {
             traversal,
             revision: definition.revision,
+            repetition: self.repetitions,
             secrets: self.secrets(definition, knowledge),
         }
     }

@@ -8,15 +8,19 @@ use serde_json::{Map, Value, json};
 use super::view::add_definition;
 use crate::actors::CreateStack;
 use crate::actors::preview::{Preview, PreviewedResource};
+use crate::api::ApiState;
 use crate::api::context::Context;
+use crate::api::error::Fault;
 use crate::api::url::{Links, link};
 use crate::api::v1::time;
+use crate::model::JsonMap;
 use crate::projections::{ResourceRow, StackRow};
 
 /// What Heat writes in place of the id that a planned stack does not have.
 const NO_ID: &str = "None";
 
 /// Which stack a resource is of.
+#[derive(Clone, Copy)]
 struct Identity<'a> {
     project: &'a str,
     name: &'a str,
@@ -59,47 +63,72 @@ pub(super) fn of_create(
     view.insert("stack_owner".into(), context.caller.user_name.as_str().into());
     view.insert("parent".into(), Value::Null);
     view.insert("stack_user_project_id".into(), Value::Null);
-    let users = users(&plan.added);
-    let resources = plan.added.iter().map(|resource| {
-        let mut view = planned(&identity, resource, None, &users, now);
-        view["properties"] = Value::Object(resource.properties.clone());
-        view
-    });
-    view.insert("resources".into(), resources.collect::<Vec<_>>().into());
+    view.insert("resources".into(), all_planned(&identity, &plan.added, now));
     Value::Object(view)
 }
 
-/// What an update would do to each resource.
-pub(super) fn of_update(
-    stack: &StackRow,
-    present: &[ResourceRow],
-    plan: &Preview,
+/// The resources of a stack; one that stands for a stack is the list of that one's.
+fn all_planned(
+    identity: &Identity<'_>,
+    resources: &[PreviewedResource],
     now: DateTime<Utc>,
 ) -> Value {
-    let id = stack.id.to_string();
-    let identity =
-        Identity { project: stack.project_id.as_str(), name: stack.name.as_str(), id: &id };
-    let kept: Vec<PreviewedResource> =
-        [&plan.unchanged, &plan.updated, &plan.replaced, &plan.added]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect();
-    let users = users(&kept);
-    let group = |resources: &[PreviewedResource]| -> Value {
-        let views = resources.iter().map(|resource| {
-            let row = present.iter().find(|row| row.name.as_str() == resource.name);
-            planned(&identity, resource, row, &users, now)
-        });
-        views.collect::<Vec<_>>().into()
-    };
-    json!({
-        "unchanged": group(&plan.unchanged),
-        "updated": group(&plan.updated),
-        "replaced": group(&plan.replaced),
-        "added": group(&plan.added),
-        "deleted": group(&plan.deleted),
-    })
+    let users = users(resources);
+    let views = resources.iter().map(|resource| {
+        if let Some(nested) = &resource.nested {
+            let within = Identity { name: &nested.name, ..*identity };
+            return all_planned(&within, &nested.resources, now);
+        }
+        let mut view = planned(identity, resource, None, &users, now);
+        view["properties"] = Value::Object(resource.properties.clone());
+        view
+    });
+    views.collect::<Vec<_>>().into()
+}
+
+/// What an update would do to each resource, those of the stacks within after its own.
+pub(super) async fn of_update(
+    state: &ApiState,
+    stack: &StackRow,
+    plan: &Preview,
+) -> Result<Value, Fault> {
+    let now = state.clock.now();
+    let mut changes = JsonMap::new();
+    let mut plans = vec![(stack.name.to_string(), Some(stack.id), plan)];
+    while let Some((name, id, plan)) = plans.pop() {
+        let present = match id {
+            Some(id) => state.views.resources(id).await?,
+            None => Vec::new(),
+        };
+        let id = id.map_or_else(|| NO_ID.to_owned(), |id| id.to_string());
+        let identity = Identity { project: stack.project_id.as_str(), name: &name, id: &id };
+        let kept: Vec<PreviewedResource> =
+            [&plan.unchanged, &plan.updated, &plan.replaced, &plan.added]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect();
+        let users = users(&kept);
+        for (kind, resources) in [
+            ("unchanged", &plan.unchanged),
+            ("updated", &plan.updated),
+            ("replaced", &plan.replaced),
+            ("added", &plan.added),
+            ("deleted", &plan.deleted),
+        ] {
+            let views = resources.iter().map(|resource| {
+                let row = present.iter().find(|row| row.name.as_str() == resource.name);
+                planned(&identity, resource, row, &users, now)
+            });
+            let all = changes.entry(kind).or_insert_with(|| json!([]));
+            if let Value::Array(all) = all {
+                all.extend(views);
+            }
+        }
+        let within = plan.within.iter().rev();
+        plans.extend(within.map(|within| (within.name.clone(), within.stack, &within.plan)));
+    }
+    Ok(Value::Object(changes))
 }
 
 /// By name, the resources that need it.
@@ -124,7 +153,10 @@ fn planned(
     let updated = row.and_then(|row| row.updated_at).unwrap_or(created);
     json!({
         "resource_name": resource.name,
-        "resource_type": resource.type_name,
+        "resource_type": row.map_or(resource.type_name.as_str(), |row| match &*resource.type_name {
+            "" => row.type_name.as_str(),
+            planned => planned,
+        }),
         "resource_action": row.map_or("INIT", |row| row.action.as_str()),
         "resource_status": row.map_or("COMPLETE", |row| row.status.as_str()),
         "resource_status_reason": row.map_or("", |row| row.reason.as_str()),

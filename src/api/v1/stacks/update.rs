@@ -101,15 +101,12 @@ async fn preview(
     body: &JsonMap,
     existing: Existing,
 ) -> Answer {
-    // There are no nested stacks to show yet; it must be well written nevertheless.
-    Params::of(request).boolean("show_nested")?;
+    let nested = Params::of(request).boolean("show_nested")?.unwrap_or(false);
     let stack = living_stack(state, context, path).await?;
     let who = requester(state, context);
     let ask = read(state, &who, stack.id, body, existing).await?;
-    let plan = state.engine.preview_update(&who, stack.id, &ask).await?;
-    let resources = state.views.resources(stack.id).await?;
-    let now = state.clock.now();
-    answer(&json!({ "resource_changes": preview::of_update(&stack, &resources, &plan, now) }))
+    let plan = state.engine.preview_update(&who, stack.id, &ask, nested).await?;
+    answer(&json!({ "resource_changes": preview::of_update(state, &stack, &plan).await? }))
 }
 
 async fn read(

@@ -1,8 +1,10 @@
 //! A type that a template stands behind: its properties are the parameters of the child, and the
 //! child's outputs its attributes.
 
-use crate::resource_types::child::{ChildAsk, ChildWanted, Nested};
-use crate::resource_types::driver::DriverError;
+use serde_json::Value;
+
+use crate::resource_types::child::{ChildAsk, ChildWanted, Nested, REFERENCE, arn};
+use crate::resource_types::driver::{DriverError, Subject};
 use crate::resource_types::nested;
 use crate::template::NestedTemplate;
 
@@ -20,5 +22,10 @@ impl Nested for TemplateResource {
         let parameters =
             parameters.map_err(|error| DriverError::fatal(error.class.clone(), error.text()))?;
         Ok(ChildWanted { template: NestedTemplate::Provider, parameters, timeout_mins: None })
+    }
+
+    /// The template may have a word in it.
+    fn reference(&self, subject: &Subject) -> Value {
+        subject.data.get(REFERENCE).cloned().unwrap_or_else(|| arn(subject))
     }
 }

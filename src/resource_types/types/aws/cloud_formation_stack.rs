@@ -1,0 +1,41 @@
+//! AWS::CloudFormation::Stack: a child made of a template that the request has under its URL.
+
+use serde_json::Value;
+
+use crate::model::JsonMap;
+use crate::resource_types::child::{ChildAsk, ChildSeen, ChildWanted, Nested, arn};
+use crate::resource_types::driver::{DriverError, Subject};
+use crate::template::NestedTemplate;
+
+pub(crate) struct NestedStack;
+
+impl Nested for NestedStack {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+        let properties = &ask.subject.properties;
+        let url = properties.get("TemplateURL").and_then(Value::as_str).unwrap_or_default();
+        let text = ask.definition.file(url).ok_or_else(|| {
+            let message =
+                format!("Could not fetch remote template '{url}': it is not among the files");
+            DriverError::fatal("ValueError", message)
+        })?;
+        let parameters = properties.get("Parameters").and_then(Value::as_object);
+        let timeout = properties.get("TimeoutInMinutes").and_then(Value::as_u64);
+        Ok(ChildWanted {
+            template: NestedTemplate::Text(text.to_owned()),
+            parameters: parameters.cloned().unwrap_or_default(),
+            timeout_mins: timeout.and_then(|minutes| u32::try_from(minutes).ok()),
+        })
+    }
+
+    fn reference(&self, subject: &Subject) -> Value {
+        arn(subject)
+    }
+
+    fn attribute(&self, _subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
+        child.outputs.get(name.strip_prefix("Outputs.")?).cloned()
+    }
+
+    fn attribute_names(&self, child: &ChildSeen) -> Vec<String> {
+        JsonMap::keys(&child.outputs).map(|key| format!("Outputs.{key}")).collect()
+    }
+}
