@@ -8,6 +8,7 @@ mod replay;
 mod server;
 mod stack;
 mod templates;
+mod trees;
 mod web;
 
 use std::path::PathBuf;
@@ -93,6 +94,8 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
     report(figures);
     server.stop().await?;
     report(replay::run(&dir.join("many")).await?);
+
+    report(trees::run(scale, dir).await?);
 
     let server = Server::start(&dir.join("web"), &web::SETTINGS).await?;
     report(web::run(&server).await?);

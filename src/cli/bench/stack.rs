@@ -17,8 +17,17 @@ pub(super) async fn create(
     name: &str,
     template: &Value,
 ) -> Result<Duration, BenchError> {
+    create_of(client, name, json!({ "template": template })).await
+}
+
+/// The same with the rest of a request: files, an environment.
+pub(super) async fn create_of(
+    client: &Client,
+    name: &str,
+    mut body: Value,
+) -> Result<Duration, BenchError> {
+    body["stack_name"] = name.into();
     let began = Instant::now();
-    let body = json!({ "stack_name": name, "template": template });
     let reply = client.post("/stacks", &body).await?;
     let id = reply["stack"]["id"].as_str().unwrap_or_default();
     wait(client, &path(name, id), "CREATE").await?;
