@@ -7,20 +7,24 @@ use std::time::Duration;
 use actix::prelude::*;
 use actix::{ActorFutureExt, WrapFuture};
 use futures::FutureExt;
+use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use tracing::warn;
 
 use super::nested;
-use super::resource::{Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect};
+use super::resource::{
+    Adjusted, Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect,
+};
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Shell, Woken};
 use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
+use crate::events::resource::Step;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, JsonMap, ProjectId, ResourceId, Secret, Status};
+use crate::model::{Action, CommandId, JsonMap, ProjectId, ResourceId, Secret, Status};
 use crate::resource_types::software::SoftwareDoor;
-use crate::resource_types::{Beat, Driver, DriverError, Subject};
+use crate::resource_types::{Beat, Driver, DriverError, Subject, Work};
 use crate::template::ALL_ATTRIBUTES;
 
 /// What a resource's actor holds of others.
@@ -30,6 +34,8 @@ pub struct ResourceLinks {
     pub stack: Option<Addr<Shell<Stack>>>,
     /// The physical ids of the stack's resources, shared with them.
     pub taken: Taken,
+    /// Who waits for the end of an adjustment.
+    pub(super) awaiting: Vec<(CommandId, oneshot::Sender<Adjusted>)>,
 }
 
 /// The physical ids that a stack's resources have: what a search for a lost call must not adopt.
@@ -94,6 +100,10 @@ impl Inhabit for Resource {
             stack.do_send(ChildBroken(shell.machine.id));
         }
         ctx.stop();
+    }
+
+    fn rest(shell: &mut Shell<Self>, _ctx: &mut Context<Shell<Self>>) {
+        nested::answer_adjusted(shell);
     }
 
     fn perform(
@@ -200,8 +210,26 @@ impl Inhabit for Resource {
                     come_back(shell, ResourceCommand::FailedSeen { epoch, replace }, ctx);
                 }));
             }
-            ResourceEffect::CarryOutSignal { signal, driver_type, subject, attempt, user_id } => {
+            ResourceEffect::Size { adjust, driver_type, subject } => {
+                let id = adjust.id;
+                let look = async move {
+                    let driver = services.registry.driver(&driver_type)?;
+                    nested::size(&services, driver.as_ref(), &subject, &adjust.adjustment).await
+                };
+                ctx.spawn(look.into_actor(shell).map(move |resize, shell, ctx| {
+                    come_back(shell, ResourceCommand::Sized { id, resize }, ctx);
+                }));
+            }
+            ResourceEffect::CarryOutSignal {
+                signal,
+                nesting,
+                driver_type,
+                subject,
+                attempt,
+                user_id,
+            } => {
                 let id = signal.id;
+                let meta = shell.meta().clone();
                 let work = async move {
                     // The signal was lost with its group; this actor is about to be dropped.
                     services.log.durable(at).await.ok()?;
@@ -210,8 +238,31 @@ impl Inhabit for Resource {
                         Ok(reached) => reached,
                         Err(error) => return Some(Err(error)),
                     };
+                    if let Some(adjustment) = driver.adjustment(&subject) {
+                        return Some(
+                            nested::adjust(&services, &subject, adjustment, id, &meta).await,
+                        );
+                    }
                     let details = &signal.details;
-                    Some(driver.carry_out_signal(&session, &subject, details, attempt).await)
+                    let Some(nested) = driver.nests() else {
+                        let driver = driver.as_ref();
+                        return Some(
+                            driver.carry_out_signal(&session, &subject, details, attempt).await,
+                        );
+                    };
+                    let beating = nested::Beating {
+                        services: &services,
+                        session: &session,
+                        driver: driver.as_ref(),
+                        nested,
+                        work: &Work::Act(Action::Check),
+                        subject: &subject,
+                        step: &Step::default(),
+                        nesting: &nesting,
+                        asked: &meta,
+                        user_id: &user_id,
+                    };
+                    Some(beating.resize(details).await)
                 };
                 ctx.spawn(work.into_actor(shell).map(move |result, shell, ctx| {
                     if let Some(result) = result {

@@ -209,7 +209,11 @@ fn child<'a>(
             let fresh = Resource::named(id, name.clone());
             (fresh, Head { next: 0, generation: *services.log.generation().borrow() })
         });
-        let own = ResourceLinks { stack: Some(ctx.address()), taken: links.taken.clone() };
+        let own = ResourceLinks {
+            stack: Some(ctx.address()),
+            taken: links.taken.clone(),
+            ..ResourceLinks::default()
+        };
         Shell::awake(services.clone(), StreamId::resource(id), machine, own, head).start()
     })
 }

@@ -174,6 +174,9 @@ pub struct SignalHandled {
     /// Resource data set by it; null removes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<String, Value>,
+    /// Attributes that have other values after it; leaves that hold a secret are sealed.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub attributes: JsonMap,
 }
 
 /// Something happened that leaves the resource as it is: a line of the event list alone.
@@ -198,6 +201,9 @@ pub struct ActionSettled {
     /// The attributes that the template reads, as observed. Leaves that hold a secret are sealed.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
     pub attributes: JsonMap,
+    /// What the type itself adds to the resource's metadata.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub metadata: JsonMap,
     /// A call was given up without an answer: what it did is looked up before anything else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unanswered: bool,

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::declared::Declared;
 use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Work};
+use super::groups::Adjustment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, ResourceName, Status};
 use crate::openstack::Session;
@@ -44,6 +45,11 @@ pub trait Nested: Send + Sync + 'static {
         None
     }
 
+    /// What the type says of changes of its size, where policies may ask for them.
+    fn scales(&self) -> Option<&dyn Scales> {
+        None
+    }
+
     /// How a change of the type's own properties is carried out, where the schema does not say it.
     fn on_change(
         &self,
@@ -73,6 +79,23 @@ pub trait Nested: Send + Sync + 'static {
     fn attribute_names(&self, child: &ChildSeen) -> Vec<String> {
         child.outputs.keys().cloned().collect()
     }
+}
+
+/// A group whose size policies change. Pure.
+pub trait Scales: Send + Sync {
+    /// How long it rests after a change of its size.
+    fn cooldown_secs(&self, subject: &Subject) -> Option<i64>;
+
+    /// The size now and after an adjustment; `None` where they are the same.
+    fn adjusted(
+        &self,
+        subject: &Subject,
+        child: &ChildSeen,
+        adjustment: &Adjustment,
+    ) -> Option<(usize, usize)>;
+
+    /// The definition of the child for a size.
+    fn resized(&self, ask: &ChildAsk<'_>, size: usize) -> ChildWanted;
 }
 
 /// What a type decides with.

@@ -12,7 +12,8 @@ use super::software::SoftwareDoor;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{
-    Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, TraversalId,
+    Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, Secret, StackId, StackName,
+    TraversalId,
 };
 use crate::openstack::Session;
 
@@ -83,6 +84,8 @@ pub struct Learned {
     pub physical_id: Option<String>,
     /// Resource data; null removes.
     pub data: BTreeMap<String, Value>,
+    /// What the end of an action adds to the resource's metadata.
+    pub metadata: JsonMap,
 }
 
 /// What a beat came to.
@@ -158,6 +161,18 @@ pub struct SignalOutcome {
     pub metadata: JsonMap,
     /// Resource data; null removes.
     pub data: BTreeMap<String, Value>,
+    /// What it has led to in a child stack.
+    pub in_child: Option<Box<ChildSignaled>>,
+}
+
+/// What a signal has led to in a child stack.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChildSignaled {
+    /// The attributes that the template reads, and the secrets among them.
+    pub attributes: JsonMap,
+    pub secrets: Vec<Secret<String>>,
+    /// Why the child failed.
+    pub error: Option<String>,
 }
 
 /// What the event list says of a signal.

@@ -25,9 +25,10 @@ mod validate;
 
 pub use declared::Declaration;
 pub use driver::{
-    Attempt, Beat, Driver, DriverError, Heard, Learned, LocalOutcome, Said, SignalOutcome,
-    Signaled, Signals, Subject, UpdateKind, Work,
+    Attempt, Beat, ChildSignaled, Driver, DriverError, Heard, Learned, LocalOutcome, Said,
+    SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
 };
+pub(crate) use groups::cooldown;
 pub use groups::{Adjustment, CapacityKind};
 pub use reading::Problem;
 pub use registry::{PluginChecks, Registry, RegistryError};

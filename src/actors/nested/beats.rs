@@ -51,7 +51,7 @@ pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Drive
 }
 
 impl Beating<'_> {
-    fn child(&self) -> StackId {
+    pub(super) fn child(&self) -> StackId {
         child_id(self.subject, self.nesting)
     }
 
@@ -65,7 +65,7 @@ impl Beating<'_> {
         meta(self.asked, command_of(resource, self.nesting.traversal, step))
     }
 
-    async fn tell(
+    pub(super) async fn tell(
         &self,
         step: &str,
         command: impl Fn() -> StackCommand,
@@ -181,7 +181,7 @@ impl Beating<'_> {
     }
 
     /// The subject with the defaults of its properties.
-    fn filled(&self) -> Subject {
+    pub(super) fn filled(&self) -> Subject {
         let properties = self.driver.properties(&self.subject.properties);
         Subject { properties, ..self.subject.clone() }
     }
@@ -226,7 +226,11 @@ impl Beating<'_> {
                 }
                 Ok(Beat::Next { learned: Learned::default(), next: Step { state, ..next } })
             }
-            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => done,
+            Work::Create | Work::Update { .. } => {
+                let metadata = self.rested().await;
+                Ok(Beat::Done { learned: Learned { metadata, ..Learned::default() } })
+            }
+            Work::Delete | Work::Act(_) => done,
         }
     }
 

@@ -8,6 +8,7 @@
 mod beats;
 mod make;
 mod preview;
+mod scale;
 mod see;
 mod used;
 
@@ -21,6 +22,7 @@ use sha2::{Digest, Sha256};
 
 pub(super) use beats::{Beating, beat};
 pub(super) use preview::preview;
+pub(super) use scale::{adjust, answer_adjusted, size};
 pub(super) use see::{attributes, differs};
 
 use super::resource::Nesting;

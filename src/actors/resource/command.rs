@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::events::resource::{Definition, Step};
@@ -12,7 +13,7 @@ use crate::model::{
     StackRevision, Status, TraversalId,
 };
 use crate::resource_types::{
-    Attempt, Beat, DriverError, Heard, SignalOutcome, Signals, Subject, Work,
+    Adjustment, Attempt, Beat, DriverError, Heard, SignalOutcome, Signals, Subject, Work,
 };
 
 /// The stack that a resource belongs to.
@@ -68,6 +69,39 @@ pub struct Signal {
     pub details: Value,
 }
 
+/// A change of a group's size, as a policy asks for it.
+#[derive(Clone, Debug)]
+pub struct Adjust {
+    /// The same again is taken once.
+    pub id: CommandId,
+    pub adjustment: Adjustment,
+}
+
+/// What an adjustment makes of a group: what its `SignalTaken` says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resize {
+    /// How many members there were.
+    #[serde(rename = "capacity")]
+    pub from: usize,
+    #[serde(rename = "size")]
+    pub to: usize,
+    pub adjustment: f64,
+    #[serde(rename = "adjustment_type")]
+    pub kind: String,
+    /// How long the group rests after it.
+    #[serde(rename = "cooldown", default, skip_serializing_if = "Option::is_none")]
+    pub cooldown_secs: Option<i64>,
+}
+
+/// How an adjustment ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Adjusted {
+    Made,
+    /// There was nothing to change, or no time for it.
+    Declined,
+    Failed(String),
+}
+
 /// What became of a beat.
 #[derive(Debug)]
 pub struct Answered {
@@ -94,6 +128,13 @@ pub enum ResourceCommand {
     Signal(Signal),
     /// Others were signaled, and the type waits for that; secrets are sealed.
     Hear(Vec<Heard>),
+    /// Change the size of the group.
+    Adjust(Box<Adjust>),
+    /// The size that an adjustment leads to; none where the group has it already.
+    Sized {
+        id: CommandId,
+        resize: Option<Resize>,
+    },
     /// What the calls of a signal came to.
     SignalCarriedOut {
         signal: CommandId,
@@ -143,6 +184,8 @@ impl ResourceCommand {
             | ResourceCommand::Cancel { .. }
             | ResourceCommand::Hear(_)
             | ResourceCommand::Signal(_)
+            | ResourceCommand::Adjust(_)
+            | ResourceCommand::Sized { .. }
             | ResourceCommand::SignalCarriedOut { .. }
             | ResourceCommand::TimeOut
             | ResourceCommand::HaltChild
@@ -263,11 +306,14 @@ pub enum ResourceEffect {
     /// Make the calls that a signal asks for; what they come to comes back as `SignalCarriedOut`.
     CarryOutSignal {
         signal: Signal,
+        nesting: Box<Nesting>,
         driver_type: String,
         subject: Box<Subject>,
         attempt: Attempt,
         user_id: String,
     },
+    /// Look up the size that an adjustment leads to; it comes back as `Sized`.
+    Size { adjust: Box<Adjust>, driver_type: String, subject: Box<Subject> },
     /// Tell the stack how the resource stands.
     Report,
 }

@@ -95,6 +95,8 @@ pub struct Resource {
     pub(super) signals_known: VecDeque<CommandId>,
     /// Signals whose calls are not made yet.
     pub(super) signals_open: Vec<SignalTaken>,
+    /// The signal whose calls were made last, and why they failed.
+    pub(super) handled: Option<(CommandId, Option<String>)>,
     /// How it stood before its deletion began.
     pub deleted_from: (Action, Status),
     pub(super) working: Working,
@@ -119,6 +121,8 @@ pub(super) struct Working {
     pub(super) looking: Option<Box<Converge>>,
     /// What others were signaled, as far as the type waits for it; still sealed.
     pub(super) heard: Vec<Heard>,
+    /// The adjustment of a group whose new size is being looked up.
+    pub(super) adjusting: Option<CommandId>,
     /// Whether the call may have been carried out before the beat that comes next.
     pub(super) unanswered: bool,
     /// Whether the beat that is out looks for what an earlier call may have done.
@@ -413,6 +417,8 @@ impl Aggregate for Resource {
                 self.signals_open.retain(|taken| taken.signal != handled.signal);
                 self.signals.extend(handled.metadata.clone());
                 self.take_data(&handled.data);
+                self.attributes.extend(handled.attributes.clone());
+                self.handled = Some((handled.signal, handled.error.clone()));
             }
             ResourceEvent::Remarked(_) => {}
             ResourceEvent::ActionSettled(settled) => {
@@ -421,6 +427,7 @@ impl Aggregate for Resource {
                 self.reason = settled.reason.clone();
                 self.physical_id = settled.physical_id.clone();
                 self.take_data(&settled.data);
+                self.signals.extend(settled.metadata.clone());
                 self.changed_at = at;
                 self.settle_repetition(settled);
                 let complete = settled.status == Status::Complete;
@@ -461,6 +468,8 @@ impl Aggregate for Resource {
             ResourceCommand::Mark { healthy, reason } => self.mark(healthy, reason)?,
             ResourceCommand::Signal(signal) => return self.signal(signal, moment, knowledge),
             ResourceCommand::Hear(heard) => self.hear(heard, moment, knowledge),
+            ResourceCommand::Adjust(adjust) => return self.adjust(*adjust, moment, knowledge),
+            ResourceCommand::Sized { id, resize } => self.sized(id, resize, knowledge),
             ResourceCommand::SignalCarriedOut { signal, result } => {
                 self.signal_carried_out(signal, result, knowledge)
             }

@@ -384,6 +384,7 @@ mod tests {
             physical_id: None,
             data: BTreeMap::new(),
             attributes: serde_json::Map::new(),
+            metadata: Default::default(),
             unanswered: false,
             again: false,
         };

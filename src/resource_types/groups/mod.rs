@@ -6,6 +6,7 @@ mod batches;
 mod capacity;
 mod chain;
 mod checks;
+pub(crate) mod cooldown;
 mod deployments;
 mod members;
 mod nested;

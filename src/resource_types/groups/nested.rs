@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::batches::{Batch, Pace};
+use super::capacity::Adjustment;
 use super::outputs::Read;
 use super::resource_group::REMOVED;
-use super::scaling_group::{Scaling, instance};
+use super::scaling_group::{SCALED_TYPE, Scaling, instance};
 use super::standing::{Group, MemberStack, Standing};
 use super::{chain, deployments, resource_group};
 use crate::model::{JsonMap, Status};
 use crate::resource_types::child::{
-    ChildAsk, ChildPlan, ChildSeen, ChildStep, ChildWanted, MemberSeen, Nested,
+    ChildAsk, ChildPlan, ChildSeen, ChildStep, ChildWanted, MemberSeen, Nested, Scales,
 };
 use crate::resource_types::driver::{DriverError, Subject, Work};
 use crate::template::NestedTemplate;
@@ -140,11 +141,11 @@ fn step(
     stages: &Stages,
     way: Way,
     timeout: Duration,
-    template: impl FnOnce(Stage) -> Value,
+    wanted: impl FnOnce(Stage) -> ChildWanted,
 ) -> Result<Option<ChildStep>, DriverError> {
     let timeout_mins = stages.minutes_left(timeout)?;
     Ok(stages.next(way).map(|(stage, memory, pause_secs)| {
-        let wanted = ChildWanted { timeout_mins, ..made(template(stage)) };
+        let wanted = ChildWanted { timeout_mins, ..wanted(stage) };
         ChildStep { wanted, memory, pause_secs }
     }))
 }
@@ -207,7 +208,7 @@ impl Nested for ResourceGroup {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
             let stages = Self::stages(group, ask.work, way);
-            step(&stages, way, ask.timeout, |stage| Self::template(group, stage))
+            step(&stages, way, ask.timeout, |stage| made(Self::template(group, stage)))
         })
     }
 
@@ -275,7 +276,7 @@ impl Nested for DeploymentGroup {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
             let stages = Self::stages(group, ask.work, way);
-            step(&stages, way, ask.timeout, |stage| self.template(group, stage))
+            step(&stages, way, ask.timeout, |stage| made(self.template(group, stage)))
         })
     }
 
@@ -312,6 +313,16 @@ impl ScalingGroup {
         }
     }
 
+    /// The template with the environment that it needs: what the instances stand for.
+    fn scaled(&self, template: Value) -> ChildWanted {
+        let mut wanted = made(template);
+        if self.0 != Scaling::Heat {
+            let registry = json!({ SCALED_TYPE: "AWS::EC2::Instance" });
+            wanted.parameters.insert("resource_registry".to_owned(), registry);
+        }
+        wanted
+    }
+
     fn template(&self, ask: &ChildAsk<'_>, group: &Group<'_>, stage: Stage) -> Value {
         let batch = match stage {
             Stage::Empty => Batch { capacity: 0, changes: 0 },
@@ -331,7 +342,7 @@ impl ScalingGroup {
 impl Nested for ScalingGroup {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         Ok(with_group(ask.subject, ask.child, |group| {
-            made(self.template(ask, group, Stage::Whole))
+            self.scaled(self.template(ask, group, Stage::Whole))
         }))
     }
 
@@ -353,8 +364,12 @@ impl Nested for ScalingGroup {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
             let stages = self.stages(group, ask.work, way);
-            step(&stages, way, ask.timeout, |stage| self.template(ask, group, stage))
+            step(&stages, way, ask.timeout, |stage| self.scaled(self.template(ask, group, stage)))
         })
+    }
+
+    fn scales(&self) -> Option<&dyn Scales> {
+        (self.0 != Scaling::Instances).then_some(self)
     }
 
     fn attribute(&self, subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
@@ -369,5 +384,32 @@ impl Nested for ScalingGroup {
             Scaling::Instances | Scaling::Aws => &["InstanceList"],
         };
         names.iter().map(|name| (*name).to_owned()).collect()
+    }
+}
+
+impl Scales for ScalingGroup {
+    fn cooldown_secs(&self, subject: &Subject) -> Option<i64> {
+        with_group(subject, None, |group| self.0.cooldown_secs(group))
+    }
+
+    fn adjusted(
+        &self,
+        subject: &Subject,
+        child: &ChildSeen,
+        adjustment: &Adjustment,
+    ) -> Option<(usize, usize)> {
+        with_group(subject, Some(child), |group| {
+            let from = group.stack.map_or(0, MemberStack::size);
+            let Adjustment { by, kind, step_min, .. } = *adjustment;
+            let to = self.0.adjusted_size(group, by, kind, step_min);
+            (from != to).then_some((from, to))
+        })
+    }
+
+    fn resized(&self, ask: &ChildAsk<'_>, size: usize) -> ChildWanted {
+        with_group(ask.subject, ask.child, |group| {
+            let batch = Batch { capacity: size, changes: 0 };
+            self.scaled(self.0.template(group, &self.definition(ask, group), batch, ask.chance))
+        })
     }
 }

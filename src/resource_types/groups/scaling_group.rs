@@ -55,6 +55,16 @@ impl Scaling {
         }
     }
 
+    /// How long a group rests after it was adjusted, in seconds.
+    pub(crate) fn cooldown_secs(self, group: &Group<'_>) -> Option<i64> {
+        let name = match self {
+            Scaling::Heat => "cooldown",
+            Scaling::Aws => "Cooldown",
+            Scaling::Instances => return None,
+        };
+        group.properties.get(name).and_then(Value::as_f64).map(|seconds| seconds as i64)
+    }
+
     /// The sizes that a group may have.
     fn bounds(self, group: &Group<'_>) -> Bounds {
         let number = |name: &str, unset: i64| {

@@ -203,6 +203,7 @@ impl Story {
             physical_id: (action != Action::Delete).then(|| format!("phys-{id}")),
             data: Default::default(),
             attributes: JsonMap::new(),
+            metadata: JsonMap::new(),
             unanswered: false,
             again: false,
         };

@@ -1,6 +1,7 @@
 //! A journey's log is cut after every single append; the next engine reaches the same end, and
 //! the cloud holds exactly what the last template says.
 
+mod groups;
 mod nested;
 mod signals;
 mod snapshots;
@@ -42,6 +43,9 @@ fn second_template() -> Value {
 trait Life {
     /// Lives until the end, or until the log is cut (`None`).
     async fn live(&self, world: &World, log: &CutLog) -> Option<()>;
+
+    /// What must hold of a stack that has come to rest again.
+    async fn healed(&self, _ground: &Ground, _world: &World, _stack: StackId) {}
 }
 
 /// Cuts a journey's log after every single append, and lets the next engine heal what is left.
@@ -55,7 +59,7 @@ async fn sweep(life: &impl Life, cuts_min: usize) {
         log.cut();
         world.engine.shutdown().await;
         drop(world);
-        heal(&ground, &empty, appends).await;
+        heal(life, &ground, &empty, appends).await;
         if whole {
             println!("{healed} cuts healed");
             assert!(healed > cuts_min, "the journey is shorter than it was: {healed}");
@@ -126,12 +130,14 @@ async fn listed(world: &World, root: StackId) -> Vec<ResourceRow> {
 }
 
 /// A new engine on what is left: the stack settles by itself, and the cloud is as it says.
-async fn heal(ground: &Ground, empty: &Value, appends: i64) {
+async fn heal(life: &impl Life, ground: &Ground, empty: &Value, appends: i64) {
     let world = ground.start().await;
     let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else {
         assert_eq!(&ground.counts(), empty, "cut after {appends}: no stack, and yet something");
         return;
     };
+    ground.signals_over().await;
+    ground.views_catch_up(&world).await;
     let end = world.at_rest(stack.id).await;
     let reason = world.reason(stack.id).await;
     assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}: {reason}");
@@ -150,6 +156,7 @@ async fn heal(ground: &Ground, empty: &Value, appends: i64) {
             "cut after {appends}: {kind}, {listed:#?}",
         );
     }
+    life.healed(ground, &world, stack.id).await;
     if end == "DELETE_COMPLETE" {
         assert_eq!(&now, empty, "cut after {appends}: something is left behind");
         return;

@@ -7,6 +7,7 @@ mod groups;
 mod meeting;
 mod nested;
 mod rollback;
+mod scaling;
 mod secrets;
 mod signals;
 mod snapshots;

@@ -1,5 +1,6 @@
 //! The engine over a log, the views and a sandbox, driven as the API drives it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,8 @@ use hearth::actors::{
     Accepted, CreateStack, Engine, EngineLimits, EngineParts, Requester, UpdateStack,
 };
 use hearth::clock::{Clock, SystemClock};
-use hearth::events::log::{EventLog, MemoryLog};
+use hearth::events::Position;
+use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::model::{Caller, CommandId, Refusal, RequestId, Secret, StackId, Status};
 use hearth::openstack::{Cloud, CloudSettings};
@@ -84,6 +86,30 @@ impl Ground {
         World { engine, views, requester: self.requester.clone() }
     }
 
+    async fn count(&self, event_type: &str) -> usize {
+        let all = self.log.read_all(Position(0), &Filter::default(), usize::MAX).await.unwrap();
+        all.iter().filter(|event| event.event_type.as_ref() == event_type).count()
+    }
+
+    /// How many signals were taken that ask for work.
+    pub(crate) async fn signals_taken(&self) -> usize {
+        self.count("SignalTaken").await
+    }
+
+    /// Waits until the work of every signal is done.
+    pub(crate) async fn signals_over(&self) {
+        let started = Instant::now();
+        while self.signals_taken().await > self.count("SignalHandled").await {
+            assert!(started.elapsed() < WAIT_MAX, "a signal is never carried out");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Waits until the views show all that the log has.
+    pub(crate) async fn views_catch_up(&self, world: &World) {
+        world.views.after(self.log.durable_position()).await.unwrap();
+    }
+
     /// How many objects the cloud holds, by kind.
     pub(crate) fn counts(&self) -> Value {
         let state = self.sandbox.state();
@@ -121,6 +147,30 @@ impl World {
             tags: Vec::new(),
         };
         self.engine.create_stack(&self.requester(), ask).await
+    }
+
+    /// Creates a stack in which a template stands behind a type.
+    pub(crate) async fn create_mapped(
+        &self,
+        name: &str,
+        template: Value,
+        type_name: &str,
+        behind: &Value,
+    ) -> Accepted {
+        let environment = json!({ "resource_registry": { type_name: "behind.yaml" } });
+        let ask = CreateStack {
+            name: name.into(),
+            source: StackSource {
+                template,
+                environment: environment.as_object().unwrap().clone(),
+                files: BTreeMap::from([("behind.yaml".to_owned(), behind.to_string())]),
+                ..StackSource::default()
+            },
+            timeout_mins: None,
+            disable_rollback: true,
+            tags: Vec::new(),
+        };
+        self.engine.create_stack(&self.requester(), ask).await.unwrap()
     }
 
     pub(crate) async fn update(

@@ -89,6 +89,7 @@ impl Resource {
             physical_id: self.physical_id.clone(),
             data: Default::default(),
             attributes: self.attributes.clone(),
+            metadata: Default::default(),
             unanswered: false,
             again: false,
         })

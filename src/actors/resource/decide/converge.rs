@@ -278,6 +278,7 @@ impl Resource {
                 physical_id: self.physical_id.clone(),
                 data: Default::default(),
                 attributes: JsonMap::new(),
+                metadata: JsonMap::new(),
                 unanswered: false,
                 again: false,
             })

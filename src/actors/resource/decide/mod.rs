@@ -1,6 +1,7 @@
 //! A resource's decisions, one file per command.
 
 mod act;
+mod adjust;
 mod answered;
 mod cancel;
 mod clean_up;

@@ -298,6 +298,7 @@ impl Resource {
             decision.events.last_mut()
         {
             settled.data = learned.data;
+            settled.metadata = learned.metadata;
             if learned.physical_id.is_some() {
                 settled.physical_id = learned.physical_id;
             }
@@ -324,6 +325,7 @@ impl Resource {
             physical_id: self.physical_id.clone(),
             data: Default::default(),
             attributes,
+            metadata: JsonMap::new(),
             // What was not found out yet is to be found out still.
             unanswered: self.is_open && self.action == Action::Delete && status == Status::Failed,
             again: false,

@@ -70,6 +70,7 @@ impl Resource {
             physical_id: None,
             data: Default::default(),
             attributes: JsonMap::new(),
+            metadata: JsonMap::new(),
             unanswered: false,
             again: false,
         };

@@ -8,8 +8,8 @@ use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{Definition, Remarked, SignalHandled, SignalTaken};
-use crate::model::{Action, CommandId, JsonMap, Refusal};
-use crate::resource_types::{Attempt, DriverError, Said, SignalOutcome, Signaled, python};
+use crate::model::{Action, CommandId, JsonMap, Refusal, TraversalId};
+use crate::resource_types::{Attempt, DriverError, Learned, Said, SignalOutcome, Signaled, python};
 
 /// How many signals are remembered, so that none is taken twice.
 const SIGNALS_KNOWN_MAX: usize = 64;
@@ -21,7 +21,7 @@ impl Resource {
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
-        if self.signals_known.contains(&signal.id) {
+        if self.knows_signal(signal.id) {
             return Ok(Decision::nothing());
         }
         if let Some(refused) = self.no_signal() {
@@ -83,6 +83,7 @@ impl Resource {
                     error: Some(error),
                     metadata: JsonMap::new(),
                     data: Default::default(),
+                    attributes: JsonMap::new(),
                 })
                 .and_do(ResourceEffect::Report)
             }
@@ -101,13 +102,18 @@ impl Resource {
             Said::Details => Some(sentence(details)),
             Said::Result(result) => Some(format!("Signal: {result}")),
         };
-        let learned = crate::resource_types::Learned { physical_id: None, data: outcome.data };
+        let learned = Learned { data: outcome.data, ..Learned::default() };
+        let in_child = outcome.in_child.map(|it| *it).unwrap_or_default();
+        if let Some(error) = &in_child.error {
+            tracing::warn!(resource.id = %self.id, %error, "a signal could not be carried out");
+        }
         let decision = Decision::record(SignalHandled {
             signal,
             reason: reason.map(|reason| self.without_secrets(&reason, knowledge)),
-            error: None,
+            error: in_child.error.map(|error| self.without_secrets(&error, knowledge)),
             metadata: self.seal_attributes(outcome.metadata, &[], knowledge),
             data: self.seal_learned(learned, knowledge).data,
+            attributes: self.seal_attributes(in_child.attributes, &in_child.secrets, knowledge),
         })
         .and_do(ResourceEffect::Report);
         // What is awaited may be this signal.
@@ -130,7 +136,7 @@ impl Resource {
         decision
     }
 
-    fn carry_out(
+    pub(super) fn carry_out(
         &self,
         taken: &SignalTaken,
         attempt: Attempt,
@@ -138,8 +144,10 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> ResourceEffect {
         let details = self.open(&taken.details, knowledge);
+        let nesting = self.nesting(&definition, TraversalId(taken.signal.0), knowledge);
         ResourceEffect::CarryOutSignal {
             signal: Signal { id: taken.signal, details },
+            nesting: Box::new(nesting),
             subject: Box::new(self.subject(&definition, knowledge)),
             driver_type: definition.driver_type,
             attempt,
@@ -162,9 +170,19 @@ impl Resource {
         knowledge.vault.seal_leaves(&self.scope(), details, &secrets).unwrap_or_default()
     }
 
+    /// Whether a signal was taken before.
+    pub(super) fn knows_signal(&self, signal: CommandId) -> bool {
+        self.signals_known.contains(&signal)
+    }
+
+    /// The signal whose calls are being made.
+    pub(super) fn open_signal(&self) -> Option<CommandId> {
+        self.signals_open.first().map(|taken| taken.signal)
+    }
+
     /// Remembers a signal, and forgets the oldest.
     pub(in crate::actors::resource) fn know_signal(&mut self, signal: CommandId) {
-        if self.signals_known.contains(&signal) {
+        if self.knows_signal(signal) {
             return;
         }
         if self.signals_known.len() == SIGNALS_KNOWN_MAX {

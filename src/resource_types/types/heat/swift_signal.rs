@@ -120,6 +120,7 @@ impl Driver for SwiftHandle {
                     learned: Learned {
                         physical_id: Some(object.to_owned()),
                         data: BTreeMap::from([(ENDPOINT.to_owned(), address)]),
+                        ..Learned::default()
                     },
                 })
             }

@@ -146,7 +146,7 @@ impl Driver for WaitCondition {
             return Ok(Beat::Wait { after: Some(after) });
         }
         let data = BTreeMap::from([("data".to_owned(), data(signals, &wanted))]);
-        Ok(Beat::Done { learned: Learned { physical_id: None, data } })
+        Ok(Beat::Done { learned: Learned { data, ..Learned::default() } })
     }
 
     fn on_change(

@@ -138,7 +138,7 @@ impl Driver for WaitHandle {
             physical_id.as_deref().unwrap_or_default()
         );
         let data = BTreeMap::from([(ADDRESS.to_owned(), Value::from(address))]);
-        Ok(Beat::Done { learned: Learned { physical_id, data } })
+        Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
     }
 
     fn on_change(

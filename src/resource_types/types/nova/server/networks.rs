@@ -54,7 +54,7 @@ pub(super) fn made(subject: &Subject) -> BTreeMap<String, String> {
 /// Resource data with these ports.
 pub(super) fn remembered(ports: &BTreeMap<String, String>) -> Learned {
     let ports = if ports.is_empty() { Value::Null } else { json!(ports) };
-    Learned { physical_id: None, data: BTreeMap::from([(PORTS.to_owned(), ports)]) }
+    Learned { data: BTreeMap::from([(PORTS.to_owned(), ports)]), ..Learned::default() }
 }
 
 /// The next port or floating IP from this entry on, or the creation.

@@ -1,0 +1,173 @@
+//! Policies that change the size of groups when they are signaled.
+
+use hearth::model::StackId;
+use serde_json::{Value, json};
+
+use crate::support::world::{Ground, World, hot, test_resource};
+
+/// A group `g` with policies `up`, `down` and `percent`.
+fn template(group: Value, policy: Value) -> Value {
+    let mut properties = json!({
+        "min_size": 1,
+        "max_size": 4,
+        "resource": test_resource(json!({ "value": "x" })),
+    });
+    merge(&mut properties, &group);
+    let scaling = |by: i64, kind: &str| {
+        let mut properties = json!({
+            "auto_scaling_group_id": { "get_resource": "g" },
+            "scaling_adjustment": by,
+            "adjustment_type": kind,
+        });
+        merge(&mut properties, &policy);
+        json!({ "type": "OS::Heat::ScalingPolicy", "properties": properties })
+    };
+    let mut template = hot(json!({
+        "g": { "type": "OS::Heat::AutoScalingGroup", "properties": properties },
+        "up": scaling(1, "change_in_capacity"),
+        "down": scaling(-1, "change_in_capacity"),
+        "percent": scaling(50, "percent_change_in_capacity"),
+    }));
+    template["outputs"] = json!({
+        "size": { "value": { "get_attr": ["g", "current_size"] } },
+        "list": { "value": { "get_attr": ["g", "outputs_list", "output"] } },
+    });
+    template
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    for (key, value) in from.as_object().unwrap() {
+        into[key] = value.clone();
+    }
+}
+
+/// Signals a policy, and waits until all that came of it is done.
+async fn signal(ground: &Ground, world: &World, stack: StackId, name: &str) {
+    let who = world.requester();
+    world.engine.signal_resource(&who, stack, &name.into(), &Value::Null).await.unwrap();
+    ground.signals_over().await;
+    ground.views_catch_up(world).await;
+}
+
+async fn output(world: &World, stack: StackId, key: &str) -> Value {
+    let shown = world.views.stack_shown(stack).await.unwrap().unwrap();
+    shown.outputs.iter().find(|output| output.key == key).unwrap().value.clone()
+}
+
+/// How often the event list tells of a signal to the resource.
+async fn told(world: &World, stack: StackId, name: &str) -> usize {
+    let line = format!("{name} SIGNAL_COMPLETE");
+    world.events(stack).await.iter().filter(|event| **event == line).count()
+}
+
+#[actix::test]
+async fn a_signal_to_a_policy_changes_the_size_of_its_group() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", template(json!({}), json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(output(&world, web.stack, "size").await, 1);
+    for (policy, size, events) in
+        [("up", 2, 1), ("percent", 3, 1), ("up", 4, 2), ("up", 4, 2), ("down", 3, 1)]
+    {
+        signal(&ground, &world, web.stack, policy).await;
+        assert_eq!(output(&world, web.stack, "size").await, size, "{policy}");
+        assert_eq!(told(&world, web.stack, policy).await, events, "{policy}");
+    }
+    assert_eq!(output(&world, web.stack, "list").await, json!(["x", "x", "x"]));
+    let resources = world.resources(web.stack).await;
+    assert!(resources.iter().all(|it| it.ends_with("CREATE_COMPLETE")), "{resources:?}");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+#[actix::test]
+async fn a_group_that_rests_takes_no_signal() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    // It rests from its creation on.
+    let web = world.create("web", template(json!({ "cooldown": 3600 }), json!({}))).await.unwrap();
+    world.settled(&web).await;
+    signal(&ground, &world, web.stack, "up").await;
+    assert_eq!(output(&world, web.stack, "size").await, 1);
+    assert_eq!(told(&world, web.stack, "up").await, 0, "an idle signal is not told");
+    let who = world.requester();
+    let metadata = world.engine.resource_metadata(&who, web.stack, &"g".into()).await;
+    let metadata = Value::Object(metadata.unwrap());
+    assert_eq!(metadata["scaling_in_progress"], false);
+    let ends = metadata["cooldown_end"].as_object().unwrap();
+    assert_eq!(ends.values().next().unwrap(), "ExactCapacity : 1");
+}
+
+#[actix::test]
+async fn the_rest_after_a_signal_is_the_policy_s_own() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", template(json!({}), json!({ "cooldown": 3600 }))).await.unwrap();
+    world.settled(&web).await;
+    signal(&ground, &world, web.stack, "up").await;
+    signal(&ground, &world, web.stack, "up").await;
+    assert_eq!(output(&world, web.stack, "size").await, 2);
+    // An update of the group takes place all the same.
+    let desired = template(json!({ "desired_capacity": 4 }), json!({ "cooldown": 3600 }));
+    let updated = world.update(web.stack, desired).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(output(&world, web.stack, "size").await, 4);
+}
+
+#[actix::test]
+async fn a_policy_without_its_group_fails_alone() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut template = template(json!({}), json!({}));
+    template["resources"]["up"]["properties"]["auto_scaling_group_id"] = json!("nobody");
+    template["resources"]["down"]["properties"]["auto_scaling_group_id"] =
+        json!({ "get_resource": "up" });
+    let web = world.create("web", template).await.unwrap();
+    world.settled(&web).await;
+    for policy in ["up", "down"] {
+        signal(&ground, &world, web.stack, policy).await;
+        assert_eq!(output(&world, web.stack, "size").await, 1);
+        assert_eq!(told(&world, web.stack, policy).await, 0);
+    }
+}
+
+#[actix::test]
+async fn instances_are_made_of_a_launch_configuration() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |size: usize| {
+        json!({
+            "HeatTemplateFormatVersion": "2012-12-12",
+            "Resources": {
+                "conf": { "Type": "AWS::AutoScaling::LaunchConfiguration", "Properties": {
+                    "ImageId": "cirros", "InstanceType": "m1.tiny" } },
+                "g": { "Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": {
+                    "AvailabilityZones": ["nova"], "MinSize": "1", "MaxSize": "3",
+                    "DesiredCapacity": size, "LaunchConfigurationName": { "Ref": "conf" } } },
+                "up": { "Type": "AWS::AutoScaling::ScalingPolicy", "Properties": {
+                    "AutoScalingGroupName": { "Ref": "g" }, "ScalingAdjustment": "1",
+                    "AdjustmentType": "ChangeInCapacity" } },
+            },
+            "Outputs": { "list": { "Value": { "Fn::GetAtt": ["g", "InstanceList"] } } },
+        })
+    };
+    let mut instance = json!({
+        "HeatTemplateFormatVersion": "2012-12-12",
+        "Parameters": {
+            "ImageId": { "Type": "String" }, "InstanceType": { "Type": "String" },
+            "Tags": { "Type": "CommaDelimitedList" },
+        },
+        "Resources": { "it": { "Type": "OS::Heat::TestResource",
+                               "Properties": { "value": { "Ref": "ImageId" } } } },
+    });
+    // What stands behind a type has all of its attributes.
+    for name in ["AvailabilityZone", "PrivateDnsName", "PublicDnsName", "PrivateIp", "PublicIp"] {
+        instance["Outputs"][name] = json!({ "Value": { "Fn::GetAtt": ["it", "output"] } });
+    }
+    let web = world.create_mapped("web", with(2), "AWS::EC2::Instance", &instance).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(output(&world, web.stack, "list").await, "cirros,cirros");
+    signal(&ground, &world, web.stack, "up").await;
+    assert_eq!(output(&world, web.stack, "list").await, "cirros,cirros,cirros");
+}
