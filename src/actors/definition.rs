@@ -37,7 +37,10 @@ pub(super) fn check(services: &Services, definition: StackDefinition) -> Result<
         ));
     }
     let dependencies = dependencies(services, &definition)?;
-    services.registry.validate(&definition)?;
+    match definition.depth() {
+        0 => services.registry.validate(&definition)?,
+        _ => services.registry.validate_nested_alone(&definition)?,
+    }
     services.registry.check_made(&definition)?;
     for (name, resource) in definition.resources() {
         if resource.external_id.is_some() {

@@ -24,15 +24,22 @@ const NESTED_STACKS_MAX: usize = 2_000;
 pub(super) struct Budget {
     text_bytes: usize,
     stacks: usize,
+    /// Whether nested stacks are looked into at all.
+    descends: bool,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { text_bytes: NESTED_TEXT_MAX_BYTES, stacks: NESTED_STACKS_MAX }
+        Self { text_bytes: NESTED_TEXT_MAX_BYTES, stacks: NESTED_STACKS_MAX, descends: true }
     }
 }
 
 impl Budget {
+    /// For one stack without those within it.
+    pub(super) fn of_one_stack() -> Self {
+        Self { descends: false, ..Self::default() }
+    }
+
     /// Takes a nested stack off.
     fn spend(&mut self, text_bytes: usize) -> Outcome<()> {
         let left = (self.stacks.checked_sub(1), self.text_bytes.checked_sub(text_bytes));
@@ -40,7 +47,7 @@ impl Budget {
             let message = "Request limit exceeded: Maximum resources per stack exceeded.";
             return Err(TemplateError::new("RequestLimitExceeded", message));
         };
-        *self = Self { text_bytes, stacks };
+        *self = Self { text_bytes, stacks, ..*self };
         Ok(())
     }
 }
@@ -123,6 +130,9 @@ impl Registry {
         parameters: Outcome<JsonMap>,
         budget: &mut Budget,
     ) -> Outcome<()> {
+        if !budget.descends {
+            return Ok(());
+        }
         let provider = parent.provider(name);
         let validated = parameters.and_then(|parameters| {
             budget.spend(provider.map_or(0, Provider::text_bytes))?;

@@ -20,6 +20,12 @@ impl Registry {
         self.validate_stack(definition, &mut Budget::default()).map_err(Refusal::from)
     }
 
+    /// The same for a nested stack that is about to be made: those within it were validated with
+    /// the outermost one, and are again when they are made.
+    pub fn validate_nested_alone(&self, definition: &StackDefinition) -> Result<(), Refusal> {
+        self.validate_stack(definition, &mut Budget::of_one_stack()).map_err(Refusal::from)
+    }
+
     /// What is wrong with the resources: everything and not only the first, each with its path.
     pub fn findings(&self, definition: &StackDefinition) -> Vec<Refusal> {
         let mut budget = Budget::default();

@@ -92,6 +92,53 @@ impl Life for Nested {
     }
 }
 
+/// A child whose update fails and is rolled back, and a stack beside.
+struct Turned;
+
+fn turned(fails: bool) -> (Value, BTreeMap<String, String>) {
+    let child = json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": { "fails": { "type": "boolean" } },
+        "resources": {
+            "net": { "type": "OS::Neutron::Net" },
+            "z": { "type": "OS::Heat::TestResource", "depends_on": "net",
+                   "properties": { "value": { "get_param": "fails" },
+                                   "fail": { "get_param": "fails" } } },
+        },
+    });
+    let beside = hot(json!({ "a": test_resource(json!({})) }));
+    let template = hot(json!({
+        "n": { "type": "child.yaml", "properties": { "fails": fails } },
+        "s": { "type": "OS::Heat::Stack", "properties": { "template": beside.to_string() } },
+    }));
+    (template, BTreeMap::from([("child.yaml".to_owned(), child.to_string())]))
+}
+
+impl Life for Turned {
+    async fn live(&self, world: &World, log: &CutLog) -> Option<()> {
+        let (template, files) = turned(false);
+        let ask = CreateStack {
+            name: "web".into(),
+            source: StackSource { template, files, ..StackSource::default() },
+            timeout_mins: None,
+            disable_rollback: false,
+            tags: Vec::new(),
+        };
+        let web = world.engine.create_stack(&world.requester(), ask).await.ok()?;
+        reached(world, log, &web, "CREATE_COMPLETE").await?;
+        let (template, files) = turned(true);
+        let updated = Nested::update(world, web.stack, template, files).await?;
+        reached(world, log, &updated, "ROLLBACK_COMPLETE").await?;
+        let deleted = world.delete(web.stack).await.ok()?;
+        reached(world, log, &deleted, "DELETE_COMPLETE").await
+    }
+}
+
+#[actix::test]
+async fn every_cut_of_a_child_that_is_rolled_back_heals() {
+    sweep(&Turned, 50).await;
+}
+
 async fn until_revision(
     world: &World,
     log: &CutLog,
