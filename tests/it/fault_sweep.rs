@@ -35,6 +35,30 @@ async fn a_passing_error_is_tried_again() {
     sweep(Fault::Status { code: 503, retry_after: None }).await;
 }
 
+#[actix::test]
+async fn an_object_for_signals_is_made_and_deleted_whatever_is_lost() {
+    let passing = Fault::Status { code: 503, retry_after: None };
+    for fault in [Fault::DropReply, Fault::DropRequest, passing] {
+        for skip in 0..7 {
+            let ground = Ground::new().await;
+            let empty = ground.counts();
+            let path = Some("/object-store/".to_owned());
+            let rule = FaultRule { path, ..rule(skip, fault.clone()) };
+            ground.sandbox.set_faults(vec![rule]).unwrap();
+            let world = ground.start().await;
+            let place = format!("call {skip} meets {fault:?}");
+            let template = hot(json!({ "handle": { "type": "OS::Heat::SwiftSignalHandle" } }));
+            let web = world.create("web", template).await.unwrap();
+            assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{place}");
+            let deleted = world.delete(web.stack).await.unwrap();
+            assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{place}");
+            for kind in ["containers", "objects"] {
+                assert_eq!(ground.counts()[kind], empty[kind], "{place}: {kind}");
+            }
+        }
+    }
+}
+
 /// The journey with the fault at each call in turn.
 async fn sweep(fault: Fault) {
     let calls = {

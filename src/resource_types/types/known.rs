@@ -64,7 +64,6 @@ pub(super) const KNOWN: &[BuiltIn] = known![
     "glance/image.yaml",
     "heat/access_policy.yaml",
     "heat/deployed_server.yaml",
-    "heat/multipart_mime.yaml",
     "ironic/port.yaml",
     "keystone/domain.yaml",
     "keystone/endpoint.yaml",

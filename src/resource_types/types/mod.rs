@@ -76,6 +76,7 @@ const MADE: &[BuiltIn] = built_in![
     "heat/stack.yaml" > heat::stack::RemoteStack,
     "heat/test_resource.yaml" => heat::test_resource::TestResource,
     "heat/cloud_config.yaml" => heat::software_config::cloud,
+    "heat/multipart_mime.yaml" => heat::software_config::multipart,
     "heat/software_component.yaml" => heat::software_config::component,
     "heat/software_config.yaml" => heat::software_config::plain,
     "heat/software_deployment.yaml" => heat::software_deployment::plain,

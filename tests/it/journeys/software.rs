@@ -142,6 +142,9 @@ async fn structured_and_other_configurations_are_kept_in_their_form() {
                     "signal_transport": "NO_SIGNAL" } },
                 "cloud": { "type": "OS::Heat::CloudConfig", "properties": {
                     "cloud_config": { "runcmd": ["ls"] } } },
+                "message": { "type": "OS::Heat::MultipartMime", "properties": { "parts": [
+                    { "config": { "get_resource": "cloud" }, "subtype": "cloud-config" },
+                    { "config": "ls" }] } },
                 "component": { "type": "OS::Heat::SoftwareComponent", "properties": {
                     "configs": [{ "tool": "script", "config": "a", "actions": ["DELETE"] }] } },
             })),
@@ -157,6 +160,9 @@ async fn structured_and_other_configurations_are_kept_in_their_form() {
         found.unwrap()["config"].clone()
     };
     assert_eq!(attribute("cloud").await, "#cloud-config\nruncmd:\n- ls\n");
+    let message = attribute("message").await.as_str().unwrap().to_owned();
+    assert!(message.contains("text/cloud-config;") && message.contains("\n\n#cloud-config\n"));
+    assert!(message.contains("text/plain;") && message.contains("\n\nls\n"), "{message}");
     assert_eq!(attribute("component").await[0]["tool"], "script");
 }
 

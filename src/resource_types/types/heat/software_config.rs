@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use super::multipart::{Part, message, parts_of};
 use crate::events::resource::Step;
 use crate::model::{ConfigId, JsonMap, ProjectId};
 use crate::openstack::Session;
@@ -14,6 +15,7 @@ use crate::resource_types::declared::{Declared, Progress, done};
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
 };
+use crate::resource_types::python;
 use crate::resource_types::software::{ConfigContent, SoftwareConfig, read_io};
 use crate::template::yaml_text;
 
@@ -34,6 +36,8 @@ enum Kind {
     Cloud,
     /// OS::Heat::SoftwareComponent: several configurations in one.
     Component,
+    /// OS::Heat::MultipartMime: several texts in one message.
+    Multipart,
 }
 
 /// OS::Heat::SoftwareConfig, OS::Heat::StructuredConfig.
@@ -51,9 +55,42 @@ pub(crate) fn component(declared: Arc<Declared>) -> Kept {
     Kept { declared, kind: Kind::Component }
 }
 
+/// OS::Heat::MultipartMime.
+pub(crate) fn multipart(declared: Arc<Declared>) -> Kept {
+    Kept { declared, kind: Kind::Multipart }
+}
+
+/// The message of a list of parts. The id of a configuration stands for its text.
+async fn joined(subject: &Subject, parts: &Value) -> Result<String, DriverError> {
+    let software = subject.software.open()?;
+    let mut read = Vec::new();
+    for item in parts.as_array().into_iter().flatten() {
+        let text = |name: &str| item.get(name).map(python::text).unwrap_or_default();
+        let mut content = text("config");
+        if uuid::Uuid::try_parse(&content).is_ok() {
+            match software.config(&project(subject), &content).await {
+                Ok(kept) => content = python::text(&kept.content.config),
+                Err(refusal) if refusal.class == "NotFound" => {}
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+        let given = |name: &str| if item[name].is_null() { String::new() } else { text(name) };
+        match item["type"] == "multipart" {
+            true => read.extend(parts_of(&content)),
+            false => read.push(Part {
+                text: content,
+                subtype: given("subtype"),
+                filename: given("filename"),
+            }),
+        }
+    }
+    let digits = subject.resource_id.map_or(0, |id| id.0.as_u128());
+    Ok(message(&read, digits))
+}
+
 impl Kept {
     /// The configuration that the properties describe.
-    fn config(&self, subject: &Subject) -> Result<SoftwareConfig, DriverError> {
+    async fn config(&self, subject: &Subject) -> Result<SoftwareConfig, DriverError> {
         let given = self.declared.properties(&subject.properties);
         let property = |name: &str| given.get(name).cloned().unwrap_or_default();
         let (group, config) = match self.kind {
@@ -61,6 +98,9 @@ impl Kept {
             Kind::Cloud => {
                 let text = yaml_text(&property("cloud_config"));
                 (UNGROUPED.into(), format!("#cloud-config\n{text}").into())
+            }
+            Kind::Multipart => {
+                (property("group"), joined(subject, &property("parts")).await?.into())
             }
             Kind::Component => ("component".into(), json!({ "configs": property("configs") })),
         };
@@ -105,7 +145,7 @@ impl Driver for Kept {
         let id = ConfigId(subject.resource_id.unwrap_or_default().0);
         match step.name.as_str() {
             "create" => {
-                software.create_config(&project(subject), id, self.config(subject)?).await?;
+                software.create_config(&project(subject), id, self.config(subject).await?).await?;
                 let physical_id = Some(id.to_string());
                 Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
             }
@@ -141,7 +181,7 @@ impl Driver for Kept {
         };
         let config = match self.kind {
             Kind::Component => config.get("configs").cloned().unwrap_or_default(),
-            Kind::Plain | Kind::Cloud => config,
+            Kind::Plain | Kind::Cloud | Kind::Multipart => config,
         };
         Ok(JsonMap::from_iter([("config".to_owned(), config)]))
     }
