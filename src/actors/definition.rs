@@ -42,13 +42,6 @@ pub(super) fn check(services: &Services, definition: StackDefinition) -> Result<
         _ => services.registry.validate_nested_alone(&definition)?,
     }
     services.registry.check_made(&definition)?;
-    for (name, resource) in definition.resources() {
-        if resource.external_id.is_some() {
-            return Err(Refusal::validation(format!(
-                "Hearth does not support external_id yet (resource {name})"
-            )));
-        }
-    }
     Ok(Known::new(definition, dependencies))
 }
 

@@ -81,6 +81,29 @@ impl Engine {
         who: &Requester,
         ask: CreateStack,
     ) -> Result<Accepted, Refusal> {
+        self.make_stack(who, ask, None).await
+    }
+
+    /// Accepts a new stack of what there is already: its resources as a document of `export` has
+    /// them.
+    pub async fn adopt_stack(
+        &self,
+        who: &Requester,
+        ask: CreateStack,
+        resources: JsonMap,
+    ) -> Result<Accepted, Refusal> {
+        if !self.services.limits.enable_stack_adopt {
+            return Err(Refusal::new("NotSupported", "Stack Adopt is not supported."));
+        }
+        self.make_stack(who, ask, Some(resources)).await
+    }
+
+    async fn make_stack(
+        &self,
+        who: &Requester,
+        ask: CreateStack,
+        adopts: Option<JsonMap>,
+    ) -> Result<Accepted, Refusal> {
         check_name(&ask.name)?;
         let services = &self.services;
         let project = &who.caller.project_id;
@@ -107,6 +130,7 @@ impl Engine {
             owner_user_name: who.caller.user_name.clone(),
             owner: None,
             revise,
+            adopts: adopts.map(|adopts| self.sealed(id, adopts)).transpose()?,
         };
         let created = self.ask_stack(id, who, || StackCommand::Create(Box::new(create.clone())));
         match created.await {
@@ -215,10 +239,32 @@ impl Engine {
         details: &Value,
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
+        if let Some(hook) = details.get("unset_hook").filter(|hook| !hook.is_null()) {
+            return self.clear_hook(who, standing, name, hook).await;
+        }
         let signal = || Signal { id: who.command_id, details: details.clone() };
         let command = || ResourceCommand::Signal(signal());
         let receipt = self.ask_resource(stack, who, name, command).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Lets a resource go on that waits at a hook.
+    async fn clear_hook(
+        &self,
+        who: &Requester,
+        standing: Standing,
+        name: &ResourceName,
+        hook: &Value,
+    ) -> Result<Accepted, Refusal> {
+        let declared = standing.known.as_ref().and_then(|it| it.definition.resources().get(name));
+        let type_name = declared.map(|it| it.type_name.as_str()).unwrap_or_default();
+        let class = type_name.rsplit("::").next().unwrap_or_default();
+        let command = || ResourceCommand::ClearHook {
+            hook: hook.as_str().map_or_else(|| hook.to_string(), str::to_owned),
+            shown: format!("{class} {{}} Stack \"{}\" [{}]", standing.name, standing.id),
+        };
+        let receipt = self.ask_resource(standing.id, who, name, command).await?;
+        Ok(Accepted { stack: standing.id, name: standing.name, position: receipt.position })
     }
 
     /// A resource's metadata as it is now, with what signals have added; secrets open.
@@ -362,6 +408,13 @@ impl Engine {
         })
     }
 
+    /// A stack's own value that is kept as a secret.
+    fn sealed(&self, stack: StackId, value: JsonMap) -> Result<Value, Refusal> {
+        let scope = StreamId::stack(stack);
+        let sealed = self.services.vault.seal(scope.as_str(), &Value::Object(value));
+        sealed.map_err(|error| Refusal::unavailable(error.to_string()))
+    }
+
     /// Takes a name; one held by a stack that was deleted, or never came to be, is free.
     async fn take_name(
         &self,
@@ -412,7 +465,7 @@ impl Engine {
         Refusal::unavailable("The engine does not answer at present.")
     }
 
-    async fn stand(&self, stack: StackId) -> Result<Option<Standing>, Refusal> {
+    pub(super) async fn stand(&self, stack: StackId) -> Result<Option<Standing>, Refusal> {
         self.ask_of(stack, || Stand).await
     }
 

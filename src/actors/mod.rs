@@ -10,6 +10,7 @@ pub mod credentials;
 mod definition;
 pub mod directory;
 pub mod engine;
+pub mod export;
 mod history;
 mod nested;
 pub mod preview;

@@ -29,6 +29,10 @@ pub struct EngineLimits {
     pub max_stacks_per_tenant: Option<usize>,
     /// `None` is no limit; administrators have none.
     pub max_snapshots_per_stack: Option<usize>,
+    /// Whether stacks may be exported and abandoned.
+    pub enable_stack_abandon: bool,
+    /// Whether stacks may be adopted.
+    pub enable_stack_adopt: bool,
     /// How often a create that meets a conflict or an object in error is made again.
     pub action_retry_limit: u32,
     /// How long after a call whose answer was lost its object may still appear.
@@ -42,6 +46,8 @@ impl Default for EngineLimits {
             max_resources_per_stack: Some(1000),
             max_stacks_per_tenant: Some(512),
             max_snapshots_per_stack: Some(32),
+            enable_stack_abandon: false,
+            enable_stack_adopt: false,
             action_retry_limit: 5,
             lost_call_rest: Duration::from_secs(10),
         }

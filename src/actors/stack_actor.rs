@@ -227,7 +227,7 @@ impl Handler<ResourceNamed> for Shell<Stack> {
     type Result = Option<Addr<Shell<Resource>>>;
 
     fn handle(&mut self, named: ResourceNamed, ctx: &mut Context<Self>) -> Self::Result {
-        let id = *self.machine.incarnations().get(&named.0)?;
+        let id = self.machine.incarnation(&named.0)?;
         Some(child(self, id, &named.0, ctx).clone())
     }
 }

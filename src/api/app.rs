@@ -159,6 +159,8 @@ fn v1(config: &mut web::ServiceConfig) {
                 ("PATCH", web::patch().to(stacks::update::preview_patch)),
             ],
         ))
+        .service(known(&under("/export"), [get(stacks::keep::export)]))
+        .service(known(&under("/abandon"), [("DELETE", web::delete().to(stacks::keep::abandon))]))
         .service(known(&under("/outputs"), [get(outputs::list)]))
         .service(known(&under("/outputs/{output}"), [get(outputs::show)]))
         .service(known(&under("/actions"), [("POST", web::post().to(actions::act))]))

@@ -181,6 +181,10 @@ fn resource_detail(event: ResourceEvent) -> String {
         ResourceEvent::SignalTaken(body) => body.signal.to_string(),
         ResourceEvent::SignalHandled(body) => body.reason.or(body.error).unwrap_or_default(),
         ResourceEvent::Remarked(body) => body.reason,
+        ResourceEvent::HookReached(body) => body.hook.to_string(),
+        ResourceEvent::HookCleared(body) => body.hook.to_string(),
+        ResourceEvent::HookLeft(body) => body.hook.to_string(),
+        ResourceEvent::UpdateRefused(body) => body.reason,
         ResourceEvent::ActionSettled(body) => {
             format!("{} {}: {}", body.action, body.status, body.reason)
         }

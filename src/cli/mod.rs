@@ -5,6 +5,7 @@ mod bench;
 mod client;
 mod convert;
 pub mod data;
+mod export;
 mod history;
 mod in_order;
 mod logging;
@@ -47,6 +48,7 @@ enum Command {
     Convert(convert::Arguments),
     History(history::Arguments),
     Rollback(rollback::Arguments),
+    Export(export::Arguments),
     Replay(replay::Arguments),
     Verify(verify::Arguments),
     Rebuild(rebuild::RebuildArgs),
@@ -67,6 +69,7 @@ pub fn main() -> ExitCode {
             Command::Convert(arguments) => convert::run(&arguments),
             Command::History(arguments) => history::run(arguments).await,
             Command::Rollback(arguments) => rollback::run(arguments).await,
+            Command::Export(arguments) => export::run(arguments).await,
             Command::Replay(arguments) => replay::run(arguments).await,
             Command::Verify(arguments) => verify::run(arguments).await,
             Command::Rebuild(args) => rebuild::run(args).await,

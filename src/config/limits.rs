@@ -17,6 +17,10 @@ pub struct Limits {
     pub stacks_per_project: Option<usize>,
     /// `max_snapshots_per_stack`.
     pub snapshots_per_stack: Option<usize>,
+    /// `enable_stack_abandon`: whether stacks may be exported and abandoned.
+    pub stack_abandon: bool,
+    /// `enable_stack_adopt`.
+    pub stack_adopt: bool,
     /// `stack_action_timeout`: of an action that names none itself.
     pub action_timeout: Duration,
     /// `action_retry_limit`: how often a failed resource is created again.
@@ -35,6 +39,7 @@ impl Limits {
                 .parsed("DEFAULT", name, "a whole number")
                 .map(|given: Option<u32>| given.unwrap_or(default))
         };
+        let flag = |name: &str| layers.flag("DEFAULT", name).map(|given| given == Some(true));
         let rest: Option<u32> = layers.parsed("hearth", "lost_call_rest", "a whole number")?;
         // The sandbox answers at once; a real API takes seconds under load.
         let default_rest = if *cloud == CloudChoice::OpenStack { 10 } else { 1 };
@@ -45,6 +50,8 @@ impl Limits {
             resources_per_stack: layers.limit("DEFAULT", "max_resources_per_stack", 1000)?,
             stacks_per_project: layers.limit("DEFAULT", "max_stacks_per_tenant", 512)?,
             snapshots_per_stack: layers.limit("DEFAULT", "max_snapshots_per_stack", 32)?,
+            stack_abandon: flag("enable_stack_abandon")?,
+            stack_adopt: flag("enable_stack_adopt")?,
             action_timeout: Duration::from_secs(number("stack_action_timeout", 3600)?.into()),
             action_retries: number("action_retry_limit", 5)?,
             client_retries: layers.parsed("DEFAULT", "client_retry_limit", "a whole number")?,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{
-    Action, CommandId, JsonMap, ProjectId, ResourceName, StackId, StackName, StackRevision, Status,
-    TraversalId,
+    Action, CommandId, Hook, JsonMap, ProjectId, ResourceName, StackId, StackName, StackRevision,
+    Status, TraversalId,
 };
 
 events! {
@@ -24,6 +24,10 @@ events! {
         ReplacementRequired = 1,
         AttributesObserved = 1,
         HealthMarked = 1,
+        HookReached = 1,
+        HookCleared = 1,
+        HookLeft = 1,
+        UpdateRefused = 1,
         SignalTaken = 1,
         SignalHandled = 1,
         Remarked = 1,
@@ -52,6 +56,12 @@ pub struct ActionStarted {
     pub deadline: Option<DateTime<Utc>>,
     /// Whose trust the calls use.
     pub user_id: String,
+    /// The hook behind the action, where the environment sets it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
+    /// Of a DELETE: what there is in the cloud stays, whatever the deletion policy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retains: bool,
 }
 
 /// A resource's definition with every reference resolved. Leaves that hold a secret are sealed.
@@ -66,6 +76,9 @@ pub struct Definition {
     pub deletion_policy: String,
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
     pub update_policy: JsonMap,
+    /// The object of somebody else that the resource stands for; it is only looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
     /// The attributes that the template reads, and so are observed when the action is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
@@ -147,6 +160,32 @@ pub struct AttributesObserved {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HealthMarked {
     pub healthy: bool,
+    pub reason: String,
+}
+
+/// The resource waits: before an action, or behind it and before others go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookReached {
+    pub traversal: TraversalId,
+    pub hook: Hook,
+}
+
+/// Somebody let the resource go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookCleared {
+    pub hook: Hook,
+}
+
+/// The stack's action ended while the resource waited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookLeft {
+    pub hook: Hook,
+}
+
+/// The environment keeps the resource from being changed so: the resource stays as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UpdateRefused {
+    pub traversal: TraversalId,
     pub reason: String,
 }
 

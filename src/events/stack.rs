@@ -60,7 +60,7 @@ pub struct Owner {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RevisionAccepted {
     pub revision: StackRevision,
-    /// The action that asked for it: CREATE, UPDATE, ROLLBACK, RESTORE.
+    /// The action that asked for it: CREATE, ADOPT, UPDATE, ROLLBACK, RESTORE.
     pub action: Action,
     /// The revision whose definition this is: itself, or, for a rollback, the one gone back to.
     pub origin: StackRevision,
@@ -77,6 +77,9 @@ pub struct RevisionAccepted {
     pub tags: Vec<String>,
     pub timeout_mins: Option<u32>,
     pub disable_rollback: bool,
+    /// What the data say that the stack is adopted from: resources by their names, sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopts: Option<Value>,
     /// The user whose trust the work uses, where it is not the stack's creator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
@@ -98,7 +101,7 @@ pub struct OutputDeclared {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraversalStarted {
     pub traversal: TraversalId,
-    /// CREATE, UPDATE, DELETE, ROLLBACK, SUSPEND, RESUME, CHECK, SNAPSHOT, RESTORE.
+    /// CREATE, ADOPT, UPDATE, DELETE, ROLLBACK, SUSPEND, RESUME, CHECK, SNAPSHOT, RESTORE.
     pub action: Action,
     pub revision: StackRevision,
     /// One for each resource that the revision has (none for a DELETE).
@@ -108,6 +111,9 @@ pub struct TraversalStarted {
     pub rows: Option<Vec<Row>>,
     /// When the traversal runs out of time.
     pub deadline: Option<DateTime<Utc>>,
+    /// What is deleted stays in the cloud: the stack is abandoned, or was not yet adopted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retains: bool,
 }
 
 /// A resource of the revision and the incarnation that is brought to it.

@@ -3,6 +3,7 @@
 pub mod action;
 pub mod caller;
 pub mod fault;
+pub mod hook;
 pub mod id;
 pub mod physical_name;
 pub mod secret;
@@ -10,6 +11,7 @@ pub mod secret;
 pub use action::{Action, Status};
 pub use caller::Caller;
 pub use fault::Refusal;
+pub use hook::Hook;
 pub use id::*;
 pub use physical_name::physical_name;
 pub use secret::Secret;

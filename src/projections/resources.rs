@@ -10,10 +10,10 @@ use super::columns::{
 };
 use super::event_list;
 use super::views::ViewError;
-use crate::events::resource::ActionStarted;
+use crate::events::resource::{ActionStarted, HookReached};
 use crate::events::stack::{ReplacementStarted, Row, TraversalSettled, TraversalStarted};
 use crate::events::{Position, RecordedEvent, ResourceEvent};
-use crate::model::{Action, ResourceId, ResourceName, StackId, Status};
+use crate::model::{Action, Hook, ResourceId, ResourceName, StackId, Status};
 
 /// Deleted, or never more than planned; kept so that its events still lead to their stack.
 const GONE: i64 = -1;
@@ -88,7 +88,7 @@ pub(super) fn apply(
             of_known(db, event, &known, state, &body.reason, physical_id)?;
             set_state(db, id, state, &body.reason, physical_id)?;
             if state == (Action::Delete, Status::Complete) && !body.again {
-                gone(db, id)?;
+                set_role(db, id, GONE)?;
             }
             Ok(())
         }
@@ -105,8 +105,27 @@ pub(super) fn apply(
             let physical_id = known.physical_id.as_deref();
             event_list::of_resource(db, event, &known, state, reason, physical_id)
         }
-        ResourceEvent::Remarked(body) => {
-            let state = (known.action, known.status);
+        ResourceEvent::Remarked(body) => remarked(db, event, &known, &body.reason),
+        ResourceEvent::HookReached(body) => {
+            if body.hook == Hook::PostDelete {
+                // It is listed until somebody clears the hook.
+                set_role(db, id, LEFTOVER)?;
+            }
+            let HookReached { hook, .. } = body;
+            let reason = format!("{} paused until Hook {hook} is cleared", hook.action());
+            remarked(db, event, &known, &reason)
+        }
+        ResourceEvent::HookCleared(body) => {
+            if body.hook == Hook::PostDelete {
+                set_role(db, id, GONE)?;
+            }
+            remarked(db, event, &known, &format!("Hook {} is cleared", body.hook))
+        }
+        ResourceEvent::HookLeft(_) => {
+            remarked(db, event, &known, "Failure occurred while waiting.")
+        }
+        ResourceEvent::UpdateRefused(body) => {
+            let state = (Action::Update, Status::Failed);
             let physical_id = known.physical_id.as_deref();
             of_known(db, event, &known, state, &body.reason, physical_id)
         }
@@ -211,10 +230,21 @@ fn set_state(
     Ok(())
 }
 
-fn gone(db: &Connection, id: ResourceId) -> Result<(), ViewError> {
+fn set_role(db: &Connection, id: ResourceId, role: i64) -> Result<(), ViewError> {
     db.prepare_cached("UPDATE resources SET role = ?2 WHERE id = ?1")?
-        .execute(params![bytes(id.0), GONE])?;
+        .execute(params![bytes(id.0), role])?;
     Ok(())
+}
+
+/// A line of the event list that leaves the resource as it is.
+fn remarked(
+    db: &Connection,
+    event: &RecordedEvent,
+    known: &Known,
+    reason: &str,
+) -> Result<(), ViewError> {
+    let state = (known.action, known.status);
+    of_known(db, event, known, state, reason, known.physical_id.as_deref())
 }
 
 /// A new walk: its nodes count for their names, whatever was there before.

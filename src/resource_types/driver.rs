@@ -38,6 +38,8 @@ pub struct Subject {
     pub signals: JsonMap,
     /// The traversal that the action belongs to.
     pub traversal: Option<TraversalId>,
+    /// What there is stays in the cloud: the stack is abandoned.
+    pub abandons: bool,
     /// What is about to be deleted is kept as a snapshot first (deletion policy Snapshot).
     pub kept_first: bool,
     pub update_policy: JsonMap,
@@ -308,6 +310,11 @@ pub trait Driver: Send + Sync + 'static {
         _attempt: Attempt,
     ) -> Result<SignalOutcome, DriverError> {
         Ok(SignalOutcome::default())
+    }
+
+    /// Whether the object is there, as far as the cloud can tell.
+    async fn exists(&self, _cloud: &Session, _subject: &Subject) -> Result<bool, DriverError> {
+        Ok(true)
     }
 
     /// Deletes what a snapshot of the resource made in the cloud, by the data that it left; safe to

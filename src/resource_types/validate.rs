@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::constraints::custom::{self, CustomError};
+use super::driver::Subject;
 use super::nested::Budget;
 use super::reading::Problem;
 use super::registry::Registry;
@@ -10,7 +11,7 @@ use crate::graph::steps::{Declared, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{Refusal, ResourceName};
 use crate::openstack::Session;
-use crate::template::{Outcome, StackDefinition, TemplateError, TypeLookup};
+use crate::template::{Outcome, ResourceDeclared, StackDefinition, TemplateError, TypeLookup};
 
 impl Registry {
     /// Checks what needs no cloud: every resource by the schema and the rules of its type, with
@@ -92,6 +93,25 @@ impl Registry {
         definition.check_outputs(self)
     }
 
+    /// What a resource only stands for must be there.
+    async fn check_external(
+        &self,
+        declared: &ResourceDeclared,
+        id: &str,
+        cloud: &Session,
+    ) -> Result<(), Refusal> {
+        let Some(driver) = self.driver(&declared.type_name) else { return Ok(()) };
+        let subject = Subject { physical_id: Some(id.to_owned()), ..Subject::default() };
+        match driver.exists(cloud, &subject).await {
+            Ok(false) => Err(Refusal::validation(format!(
+                "Invalid external resource: Resource {id} ({}) can not be found.",
+                declared.declared_type
+            ))),
+            Err(error) if error.transient => Err(Refusal::unavailable(error.message)),
+            Ok(true) | Err(_) => Ok(()),
+        }
+    }
+
     /// Asks the cloud what it alone knows: custom constraints of parameters and properties.
     pub async fn check_custom_constraints(
         &self,
@@ -111,8 +131,12 @@ impl Registry {
             }
         }
         for (name, declared) in definition.resources() {
+            if let Some(id) = &declared.external_id {
+                self.check_external(declared, id, cloud).await?;
+                continue;
+            }
             // What a nested stack asks is asked when it is made.
-            if definition.provider(name).is_some() || declared.external_id.is_some() {
+            if definition.provider(name).is_some() {
                 continue;
             }
             let declaration = self.known(&declared.type_name)?;

@@ -9,6 +9,7 @@ use super::json;
 use super::node::Node;
 use super::value::Datum;
 use super::yaml::{self, YamlError};
+use crate::model::JsonMap;
 
 /// Heat's `max_template_size`.
 pub const TEMPLATE_SIZE_MAX_BYTES: usize = 512 * 1024;
@@ -61,6 +62,18 @@ pub(super) fn template_map(text: &str, name: &str) -> Outcome<Node> {
         return Err(error.placed(node.place));
     }
     Ok(node)
+}
+
+/// Reads the text of any map, JSON before YAML; why it is none.
+pub fn map_text(text: &str) -> Result<JsonMap, String> {
+    let node = match json::read(text) {
+        Some(node) => node,
+        None => yaml::read(text).map_err(|error| error.message(text))?,
+    };
+    match node.to_json() {
+        Value::Object(map) => Ok(map),
+        _ => Err("it is no map".to_owned()),
+    }
 }
 
 /// Reads the text of a template in JSON; the error is of Python's reader.

@@ -33,6 +33,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             owner: None,
         }),
         StackEvent::RevisionAccepted(RevisionAccepted {
+            adopts: None,
             revision: StackRevision(1),
             action: Action::Create,
             origin: StackRevision(1),
@@ -60,6 +61,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             }],
             rows: None,
             deadline: None,
+            retains: false,
         }),
     ];
     let net = [
@@ -79,6 +81,8 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             }),
             deadline: None,
             user_id: "u1".to_owned(),
+            hooks: Vec::new(),
+            retains: false,
         }),
         ResourceEvent::CallIntended(CallIntended {
             step: Step { name: "create".to_owned(), mutates: true, ..Step::default() },

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::used::used;
-use super::{See, child_id, command_of, end_of, make, meta, tell};
+use super::{Parent, See, child_id, command_of, end_of, make, meta, tell};
 use crate::actors::project::ProjectCommand;
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
 use crate::actors::stack::{ChildEnd, Create, StackCommand};
-use crate::events::Meta;
 use crate::events::resource::Step;
 use crate::events::stack::Owner;
+use crate::events::vault::VaultError;
+use crate::events::{Meta, StreamId};
 use crate::model::{Action, Refusal, StackId, Status};
 use crate::openstack::Session;
 use crate::resource_types::child::{ChildAsk, ChildPlan, ChildStep, Nested, REFERENCE};
@@ -120,6 +121,10 @@ impl Beating<'_> {
         let revise = make::revise(services, session, self.child(), definition, timeout, user)
             .await
             .map_err(refused)?;
+        let adopts = match &seen {
+            Some(_) => None,
+            None => self.adopts(&parent)?,
+        };
         let command = || match seen {
             Some(_) => StackCommand::Update(Box::new(revise.clone())),
             None => StackCommand::Create(Box::new(Create {
@@ -137,6 +142,7 @@ impl Beating<'_> {
                     depth,
                 }),
                 revise: revise.clone(),
+                adopts: adopts.clone(),
             })),
         };
         match self.tell(&format!("define {}", self.round()), command).await {
@@ -178,6 +184,18 @@ impl Beating<'_> {
         if let Err(refusal) = released {
             tracing::warn!(stack.id = %self.child(), %refusal, "a name could not be given back");
         }
+    }
+
+    /// What the data that the parent is adopted from say of the child's resources.
+    fn adopts(&self, parent: &Parent) -> Result<Option<Value>, DriverError> {
+        let Some(sealed) = &parent.revision.adopts else { return Ok(None) };
+        let failed = |error: VaultError| DriverError::fatal("Error", error.to_string());
+        let (vault, scope) = (&self.services.vault, StreamId::stack(parent.identity.id));
+        let data = vault.open(scope.as_str(), sealed).map_err(failed)?;
+        let name = self.subject.name.clone().unwrap_or_default();
+        let of_child = data[name.as_str()]["resources"].as_object().cloned().unwrap_or_default();
+        let scope = StreamId::stack(self.child());
+        vault.seal(scope.as_str(), &Value::Object(of_child)).map(Some).map_err(failed)
     }
 
     /// The subject with the defaults of its properties.
@@ -255,7 +273,11 @@ impl Beating<'_> {
     }
 
     async fn delete(&self) -> Result<Beat, DriverError> {
-        match self.tell("delete", || StackCommand::Delete).await {
+        let command = || match self.subject.abandons {
+            true => StackCommand::Abandon,
+            false => StackCommand::Delete,
+        };
+        match self.tell("delete", command).await {
             None => Ok(silent()),
             // It never came to be, or is gone.
             Some(Err(refusal)) if refusal.class == "EntityNotFound" => {

@@ -39,7 +39,7 @@ use crate::resource_types::child::{ChildSeen, REFERENCE};
 
 /// The child stack of a resource: it has one, for as long as it lives; another with each
 /// repetition of its create.
-pub(super) fn child_of(resource: ResourceId, repetition: u32) -> StackId {
+pub(in crate::actors) fn child_of(resource: ResourceId, repetition: u32) -> StackId {
     StackId(derived(&[b"child", resource.0.as_bytes(), &repetition.to_be_bytes()]))
 }
 

@@ -100,9 +100,11 @@ impl Aggregate for Project {
                     let text = format!("The Stack ({name}) already exists.");
                     return Err(Refusal::new("StackExists", text));
                 }
-                if limit.is_some_and(|limit| self.names.len() >= limit) {
-                    let text = "You have reached the maximum stacks per tenant, \
-                        \"max_stacks_per_tenant\". Please delete some stacks.";
+                if let Some(limit) = limit.filter(|limit| self.names.len() >= *limit) {
+                    let text = format!(
+                        "Request limit exceeded: You have reached the maximum stacks per tenant, \
+                         {limit}. Please delete some stacks."
+                    );
                     return Err(Refusal::new("RequestLimitExceeded", text));
                 }
                 Ok(Decision::record(NameReserved { name, stack_id }))

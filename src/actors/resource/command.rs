@@ -1,5 +1,6 @@
 //! What a resource is asked to do, and what it does in turn.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -9,8 +10,8 @@ use serde_json::Value;
 use crate::events::resource::{Definition, Step};
 use crate::events::stack::ResourceKept;
 use crate::model::{
-    Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, Secret, StackId, StackName,
-    StackRevision, Status, TraversalId,
+    Action, CommandId, Hook, JsonMap, ProjectId, ResourceId, ResourceName, Secret, StackId,
+    StackName, StackRevision, Status, TraversalId,
 };
 use crate::resource_types::{
     Adjustment, Attempt, Beat, DriverError, Heard, SignalOutcome, Signals, Subject, Work,
@@ -38,6 +39,21 @@ pub struct Converge {
     pub user_id: String,
     /// What the resource hears of others, where its type waits for their signals; still sealed.
     pub heard: Vec<Heard>,
+    /// What the stack does: CREATE, UPDATE, ROLLBACK, …
+    pub stack_action: Action,
+    /// What the environment has the resource wait for.
+    pub hooks: BTreeSet<Hook>,
+    /// What the environment keeps the resource from: `update`, `replace`.
+    pub restricted: BTreeSet<String>,
+    /// What a stack that is adopted says of the resource.
+    pub adopts: Option<Adopted>,
+}
+
+/// What there is of a resource that is taken over as it is; secrets are sealed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Adopted {
+    pub physical_id: Option<String>,
+    pub data: BTreeMap<String, Value>,
 }
 
 /// Delete what the resource has in the cloud, as its deletion policy says.
@@ -46,6 +62,11 @@ pub struct CleanUp {
     pub traversal: TraversalId,
     pub deadline: Option<DateTime<Utc>>,
     pub user_id: String,
+    /// What the stack does: a DELETE alone waits at hooks.
+    pub stack_action: Action,
+    pub hooks: BTreeSet<Hook>,
+    /// What there is in the cloud stays.
+    pub retains: bool,
 }
 
 /// Suspend, resume, check or snapshot the resource as it is.
@@ -135,6 +156,14 @@ pub enum ResourceCommand {
         id: CommandId,
         resize: Option<Resize>,
     },
+    /// Let the resource go on that waits at a hook.
+    ClearHook {
+        hook: String,
+        /// The resource in Heat's words, `{}` for its name and physical id.
+        shown: String,
+    },
+    /// Give up waiting at a hook.
+    LeaveHook,
     /// What the calls of a signal came to.
     SignalCarriedOut {
         signal: CommandId,
@@ -186,6 +215,8 @@ impl ResourceCommand {
             | ResourceCommand::Signal(_)
             | ResourceCommand::Adjust(_)
             | ResourceCommand::Sized { .. }
+            | ResourceCommand::ClearHook { .. }
+            | ResourceCommand::LeaveHook
             | ResourceCommand::SignalCarriedOut { .. }
             | ResourceCommand::TimeOut
             | ResourceCommand::HaltChild
@@ -238,6 +269,8 @@ pub struct Report {
     pub signals: Option<Signals>,
     /// Whether a signal asks for calls that are not made yet.
     pub owes_signal: bool,
+    /// Whether it waits at a hook.
+    pub waits: bool,
     /// What a snapshot keeps of it, once one was taken.
     pub kept: Option<Box<ResourceKept>>,
 }

@@ -8,7 +8,7 @@ mod state;
 mod story;
 
 pub use command::{
-    Act, Adjust, Adjusted, Answered, BeatCall, CleanUp, Converge, Nesting, Outcome, Report, Resize,
-    ResourceCommand, ResourceEffect, Signal, StackIdentity,
+    Act, Adjust, Adjusted, Adopted, Answered, BeatCall, CleanUp, Converge, Nesting, Outcome,
+    Report, Resize, ResourceCommand, ResourceEffect, Signal, StackIdentity,
 };
 pub use state::{Call, Knowledge, Resource};

@@ -11,15 +11,17 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::command::{Converge, Outcome, Report, ResourceCommand, ResourceEffect, StackIdentity};
+use super::decide::hook::HookAt;
+use crate::actors::nested::child_of;
 use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
-use crate::events::resource::{ActionSettled, Definition, SignalTaken, Step};
+use crate::events::resource::{ActionSettled, Definition, HookReached, SignalTaken, Step};
 use crate::events::stack::ResourceKept;
 use crate::events::vault::Vault;
 use crate::model::{
-    Action, CommandId, JsonMap, Refusal, ResourceId, ResourceName, Secret, Status, TraversalId,
-    physical_name,
+    Action, CommandId, Hook, JsonMap, Refusal, ResourceId, ResourceName, Secret, StackId, Status,
+    TraversalId, physical_name,
 };
 use crate::resource_types::software::SoftwareDoor;
 use crate::resource_types::{Attempt, Driver, Heard, Registry, Signals, Subject};
@@ -36,6 +38,9 @@ pub struct Knowledge {
     /// The way to software configurations, for the drivers of types that keep some.
     pub software: SoftwareDoor,
 }
+
+/// How many children a resource may have had: one with each repetition of its create.
+const CHILDREN_MAX: u32 = 32;
 
 /// Where the action's calls stand.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -99,6 +104,12 @@ pub struct Resource {
     pub(super) handled: Option<(CommandId, Option<String>)>,
     /// How it stood before its deletion began.
     pub deleted_from: (Action, Status),
+    /// What is deleted stays in the cloud.
+    pub retains: bool,
+    /// The hooks behind the action under way.
+    pub hooks: Vec<Hook>,
+    /// The hook that the resource came to last.
+    pub hook: Option<HookAt>,
     pub(super) working: Working,
 }
 
@@ -117,6 +128,8 @@ pub(super) struct Working {
     pub(super) queued: Option<ResourceCommand>,
     /// The traversal of what was queued and given up.
     pub(super) dropped: Option<TraversalId>,
+    /// What waits at a hook.
+    pub(super) held: Option<ResourceCommand>,
     /// What waits for the driver's look at the live object.
     pub(super) looking: Option<Box<Converge>>,
     /// What others were signaled, as far as the type waits for it; still sealed.
@@ -197,6 +210,7 @@ impl Resource {
             signals: self.open_map(&self.signals, knowledge),
             software: knowledge.software.clone(),
             traversal: self.traversal,
+            abandons: self.action == Action::Delete && self.retains,
             kept_first: self.action == Action::Delete
                 && self.deleted_from.1 != Status::Failed
                 && definition.deletion_policy == "Snapshot",
@@ -262,7 +276,8 @@ impl Resource {
             action: self.action,
             status: if self.is_pausing() { Status::InProgress } else { self.status },
             traversal: self.traversal,
-            outcome: self.outcome.clone(),
+            outcome: self.outcome.clone().filter(|_| !self.waits()),
+            waits: self.waits(),
             dropped: self.working.dropped,
             physical_id: self.physical_id.clone(),
             reference,
@@ -273,6 +288,13 @@ impl Resource {
             owes_signal: !self.signals_open.is_empty(),
             kept: (self.action == Action::Snapshot).then(|| Box::new(self.kept())),
         }
+    }
+
+    /// The child stack that stands for it in the cloud's place, where it has one.
+    pub fn child_stack(&self) -> Option<StackId> {
+        let id = self.physical_id.as_ref()?;
+        let mut children = (0..CHILDREN_MAX).map(|repetition| child_of(self.id, repetition));
+        children.find(|child| child.to_string() == *id)
     }
 
     /// The resource as a snapshot or an export has it.
@@ -354,6 +376,9 @@ impl Aggregate for Resource {
                     self.attempted = self.target.take().or(self.attempted.take());
                 }
                 let goes_on = self.traversal == Some(started.traversal);
+                self.hook = self.hook.filter(|at| at.traversal == started.traversal && !at.is_open);
+                self.hooks = started.hooks.clone();
+                self.retains = started.retains;
                 self.repetitions *= u32::from(goes_on);
                 self.repeating &= goes_on && started.action == Action::Delete;
                 if started.action == Action::Delete && self.action != Action::Delete {
@@ -407,6 +432,24 @@ impl Aggregate for Resource {
                 self.status = if marked.healthy { Status::Complete } else { Status::Failed };
                 self.reason = marked.reason.clone();
                 self.changed_at = at;
+            }
+            ResourceEvent::HookReached(reached) => {
+                let HookReached { traversal, hook } = *reached;
+                self.hook = Some(HookAt { traversal, hook, is_open: true });
+            }
+            ResourceEvent::HookCleared(_) => {
+                if let Some(at) = &mut self.hook {
+                    at.is_open = false;
+                }
+            }
+            ResourceEvent::HookLeft(_) => self.hook = None,
+            ResourceEvent::UpdateRefused(refused) => {
+                let reason = format!(
+                    "ResourceActionRestricted: resources.{}: {}",
+                    self.name, refused.reason
+                );
+                let failed = Outcome::Failed { action: Action::Update, reason };
+                self.outcome = Some((refused.traversal, failed));
             }
             ResourceEvent::SignalTaken(taken) => {
                 self.know_signal(taken.signal);
@@ -473,6 +516,8 @@ impl Aggregate for Resource {
             ResourceCommand::SignalCarriedOut { signal, result } => {
                 self.signal_carried_out(signal, result, knowledge)
             }
+            ResourceCommand::ClearHook { hook, shown } => self.clear_hook(&hook, &shown)?,
+            ResourceCommand::LeaveHook => self.leave_hook(),
             ResourceCommand::Cancel { reason } => self.cancel(reason, knowledge),
             ResourceCommand::TimeOut => self.time_out(knowledge),
             ResourceCommand::Answered(answered) => self.answered(*answered, moment, knowledge),

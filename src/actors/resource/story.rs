@@ -14,7 +14,7 @@ use crate::events::log::MemoryLog;
 use crate::events::resource::Definition;
 use crate::events::vault::{MasterKey, Vault};
 use crate::events::{Event, ResourceEvent};
-use crate::model::{JsonMap, ResourceId, TraversalId};
+use crate::model::{Action, JsonMap, ResourceId, TraversalId};
 use crate::resource_types::Registry;
 
 /// A resource under test, and what its last command led to.
@@ -118,13 +118,23 @@ pub(super) fn converge(
         deadline: None,
         user_id: "alice".to_owned(),
         heard: Vec::new(),
+        stack_action: Action::Create,
+        hooks: Default::default(),
+        restricted: Default::default(),
+        adopts: None,
     }))
 }
 
 /// The command to delete what there is.
 pub(super) fn clean_up(number: u128) -> ResourceCommand {
-    let clean_up =
-        CleanUp { traversal: traversal(number), deadline: None, user_id: "alice".to_owned() };
+    let clean_up = CleanUp {
+        traversal: traversal(number),
+        deadline: None,
+        user_id: "alice".to_owned(),
+        stack_action: Action::Update,
+        hooks: Default::default(),
+        retains: false,
+    };
     ResourceCommand::CleanUp(clean_up)
 }
 

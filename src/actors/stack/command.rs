@@ -39,6 +39,8 @@ pub struct Create {
     /// The resource that a nested stack stands for.
     pub owner: Option<Owner>,
     pub revise: Revise,
+    /// What there is of the resources, by their names and sealed, where the stack is adopted.
+    pub adopts: Option<Value>,
 }
 
 /// A snapshot to be taken.
@@ -55,6 +57,8 @@ pub enum StackCommand {
     Create(Box<Create>),
     Update(Box<Revise>),
     Delete,
+    /// Delete the stack, and leave in the cloud what it has there.
+    Abandon,
     /// Stop the update under way and go back to the revision before.
     CancelUpdate,
     /// Stop where the stack is: what is at work ends, nothing further starts.

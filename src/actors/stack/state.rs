@@ -43,6 +43,8 @@ pub struct Traversal {
     pub action: Action,
     pub revision: StackRevision,
     pub deadline: Option<DateTime<Utc>>,
+    /// What is deleted stays in the cloud.
+    pub retains: bool,
     /// The incarnation that each resource of the revision has now.
     pub nodes: IndexMap<ResourceName, ResourceId>,
     pub requires: IndexMap<ResourceName, Vec<ResourceName>>,
@@ -209,6 +211,13 @@ impl Stack {
         self.traversal.as_ref().map(|traversal| traversal.nodes.clone()).unwrap_or_default()
     }
 
+    /// The incarnation that counts for a name: the newest revision's, or what is left of it.
+    pub fn incarnation(&self, name: &ResourceName) -> Option<ResourceId> {
+        let current = self.traversal.as_ref().and_then(|traversal| traversal.nodes.get(name));
+        let left = || self.current_rows().filter(|row| row.name == *name).map(|row| row.id).last();
+        current.copied().or_else(left)
+    }
+
     fn start(&mut self, started: &TraversalStarted, at: DateTime<Utc>) {
         if let Some(rows) = &started.rows {
             self.rows = rows.iter().map(|row| (row.id, row.clone())).collect();
@@ -242,6 +251,7 @@ impl Stack {
             action: started.action,
             revision: started.revision,
             deadline: started.deadline,
+            retains: started.retains,
             nodes,
             requires: started
                 .nodes
@@ -302,6 +312,7 @@ impl Aggregate for Stack {
             StackCommand::Create(_)
             | StackCommand::Update(_)
             | StackCommand::Delete
+            | StackCommand::Abandon
             | StackCommand::Act { .. }
             | StackCommand::TakeSnapshot(_)
             | StackCommand::DeleteSnapshot { .. }
@@ -407,7 +418,8 @@ impl Aggregate for Stack {
         match command {
             StackCommand::Create(create) => self.create(*create, moment, knowledge),
             StackCommand::Update(revise) => self.update(*revise, moment, knowledge),
-            StackCommand::Delete => self.delete(moment, knowledge),
+            StackCommand::Delete => self.delete(false, moment, knowledge),
+            StackCommand::Abandon => self.delete(true, moment, knowledge),
             StackCommand::Act { action } => self.act(action, moment, knowledge),
             StackCommand::TakeSnapshot(take) => self.take_snapshot(take, moment, knowledge),
             StackCommand::DeleteSnapshot { snapshot } => self.delete_snapshot(snapshot),

@@ -159,6 +159,8 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         max_resources_per_stack: settings.limits.resources_per_stack,
         max_stacks_per_tenant: settings.limits.stacks_per_project,
         max_snapshots_per_stack: settings.limits.snapshots_per_stack,
+        enable_stack_abandon: settings.limits.stack_abandon,
+        enable_stack_adopt: settings.limits.stack_adopt,
         action_retry_limit: settings.limits.action_retries,
         lost_call_rest: settings.limits.lost_call_rest,
     }

@@ -355,6 +355,7 @@ mod tests {
             nodes,
             rows: None,
             deadline: None,
+            retains: false,
         };
         recorded(StreamId::stack(STACK), 0, &StackEvent::from(started))
     }
@@ -371,6 +372,8 @@ mod tests {
             definition: Some(Definition::default()),
             deadline: None,
             user_id: "u".to_owned(),
+            hooks: Vec::new(),
+            retains: false,
         };
         recorded(StreamId::resource(id(number)), millis, &ResourceEvent::from(started))
     }

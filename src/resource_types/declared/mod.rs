@@ -162,6 +162,10 @@ impl Driver for Declared {
         self.declaration.acts.contains(&action)
     }
 
+    async fn exists(&self, cloud: &Session, subject: &Subject) -> Result<bool, DriverError> {
+        Ok(self.declaration.show.is_none() || self.look(cloud, subject).await?.is_some())
+    }
+
     async fn delete_snapshot(
         &self,
         cloud: &Session,

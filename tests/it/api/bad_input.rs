@@ -197,7 +197,8 @@ async fn arguments_that_are_none_are_refused() {
         ("environment", json!("things: {}"), "HTTPBadRequest"),
         ("environment", json!({ "parameters": null }), "HTTPBadRequest"),
         ("converge", json!(true), "HTTPBadRequest"),
-        ("adopt_stack_data", json!("{}"), "NotSupported"),
+        ("adopt_stack_data", json!("{}"), "HTTPBadRequest"),
+        ("adopt_stack_data", json!({ "template": template }), "NotSupported"),
         ("parameters", json!([1]), "ValueError"),
     ] {
         let mut body = ask(template.clone());

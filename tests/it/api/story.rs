@@ -101,6 +101,7 @@ impl Story {
             "files": { "file:///a": "content" },
         });
         let accepted = RevisionAccepted {
+            adopts: None,
             revision: StackRevision(revision),
             action: if revision == 1 { Action::Create } else { Action::Update },
             origin: StackRevision(revision),
@@ -144,6 +145,7 @@ impl Story {
             nodes: nodes.collect(),
             rows: None,
             deadline: None,
+            retains: false,
         };
         self.stack_event(stack.id, started).await
     }
@@ -184,6 +186,8 @@ impl Story {
             definition: (action != Action::Delete).then_some(definition),
             deadline: None,
             user_id: "u1".into(),
+            hooks: Vec::new(),
+            retains: false,
         };
         self.resource_event(id, started).await;
     }

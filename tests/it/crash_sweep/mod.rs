@@ -5,6 +5,7 @@ mod groups;
 mod nested;
 mod signals;
 mod snapshots;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -46,6 +47,9 @@ trait Life {
 
     /// What must hold of a stack that has come to rest again.
     async fn healed(&self, _ground: &Ground, _world: &World, _stack: StackId) {}
+
+    /// What somebody outside does for a stack that is to come to rest.
+    async fn help(&self, _world: &World, _stack: StackId) {}
 }
 
 /// Cuts a journey's log after every single append, and lets the next engine heal what is left.
@@ -151,7 +155,7 @@ async fn heal(life: &impl Life, ground: &Ground, empty: &Value, appends: i64) {
     };
     ground.signals_over().await;
     ground.views_catch_up(&world).await;
-    let end = at_its_end(&world, stack.id).await;
+    let end = at_rest(life, &world, stack.id).await;
     let reason = world.reason(stack.id).await;
     assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}: {reason}");
     let listed = listed(&world, stack.id).await;
@@ -172,10 +176,26 @@ async fn heal(life: &impl Life, ground: &Ground, empty: &Value, appends: i64) {
     life.healed(ground, &world, stack.id).await;
     if end != "DELETE_COMPLETE" {
         let deleted = world.delete(stack.id).await.unwrap();
-        assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "cut after {appends}");
+        world.views.after(deleted.position).await.unwrap();
+        assert_eq!(at_rest(life, &world, stack.id).await, "DELETE_COMPLETE", "cut after {appends}");
     }
     let stacks = StackQuery { nested: true, ..StackQuery::default() };
     let left = world.views.stacks(stacks).await.unwrap();
     assert!(left.is_empty(), "cut after {appends}: {left:#?}");
     assert_eq!(&ground.counts(), empty, "cut after {appends}: something is left behind");
+}
+
+/// Waits until nothing is at work, with help from outside.
+async fn at_rest(life: &impl Life, world: &World, stack: StackId) -> String {
+    tokio::pin! {
+        let rest = at_its_end(world, stack);
+    }
+    loop {
+        tokio::select! {
+            end = &mut rest => return end,
+            () = tokio::time::sleep(std::time::Duration::from_millis(10)) => {
+                life.help(world, stack).await;
+            }
+        }
+    }
 }

@@ -1,9 +1,11 @@
 //! Whole lives of stacks, over the engine, the views and a sandbox. The behavior is what was
 //! observed on a running Heat.
 mod acts;
+mod adopt;
 mod create;
 mod delete;
 mod groups;
+mod hooks;
 mod meeting;
 mod nested;
 mod rollback;

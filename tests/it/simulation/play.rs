@@ -28,6 +28,7 @@ impl World {
             self.ask_project(reserve())?;
         }
         let create = Create {
+            adopts: None,
             id,
             name: "web".into(),
             project_id: "p".into(),

@@ -63,8 +63,22 @@ impl Ground {
         self.start_on(self.log.clone()).await
     }
 
+    /// Starts an engine with limits of its own.
+    pub(crate) async fn start_within(&self, limits: EngineLimits) -> World {
+        self.start_with(self.log.clone(), limits).await
+    }
+
+    /// The limits of tests: nothing rests.
+    pub(crate) fn limits() -> EngineLimits {
+        EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() }
+    }
+
     /// Starts an engine on another door to the ground's log.
     pub(crate) async fn start_on(&self, log: Arc<dyn EventLog>) -> World {
+        self.start_with(log, Self::limits()).await
+    }
+
+    async fn start_with(&self, log: Arc<dyn EventLog>, limits: EngineLimits) -> World {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let settings = CloudSettings::new(
             &self.sandbox.auth_url,
@@ -79,7 +93,7 @@ impl Ground {
             registry: Arc::new(Registry::built_in().unwrap()),
             cloud: Some(Arc::new(Cloud::new(settings, clock.clone()).unwrap())),
             clock,
-            limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
+            limits,
         });
         views.after(log.durable_position()).await.unwrap();
         engine.recover(views.unsettled_stacks().await.unwrap()).await;

@@ -5,7 +5,7 @@ use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEf
 use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, HealthMarked};
-use crate::model::{Action, Refusal, Status};
+use crate::model::{Action, Refusal, Status, TraversalId};
 
 impl Resource {
     pub(in crate::actors::resource) fn act(
@@ -19,13 +19,15 @@ impl Resource {
             }
             return Decision::nothing();
         }
-        if matches!(&self.outcome, Some((traversal, _)) if *traversal == act.traversal) {
+        // What was taken over is looked at in the same traversal.
+        let is_through = matches!(&self.outcome, Some((of, _)) if *of == act.traversal);
+        if is_through && self.action != Action::Adopt {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
         let gone = (self.action, self.status) == (Action::Delete, Status::Complete);
         if gone || self.action == Action::Init {
             // There is nothing that could be suspended or looked at.
-            return self.without_event(&act, Outcome::Converged);
+            return self.without_event(act.traversal, Outcome::Converged);
         }
         if !self.may(act.action) {
             let word = act.action.as_str().to_lowercase();
@@ -33,7 +35,8 @@ impl Resource {
                 "Error: resources.{}: State ('{}', '{}') invalid for {word}",
                 self.name, self.action, self.status
             );
-            return self.without_event(&act, Outcome::Failed { action: act.action, reason });
+            let failed = Outcome::Failed { action: act.action, reason };
+            return self.without_event(act.traversal, failed);
         }
         let handles = self.definition.as_ref().is_some_and(|definition| {
             let driver = knowledge.registry.driver(&definition.driver_type);
@@ -41,10 +44,10 @@ impl Resource {
         });
         // What never came to be is not kept; it stays to be created.
         if (self.action, act.action) == (Action::Init, Action::Snapshot) {
-            return self.without_event(&act, Outcome::Converged);
+            return self.without_event(act.traversal, Outcome::Converged);
         }
         if act.action == Action::Check && !handles {
-            return self.unchecked(&act);
+            return self.unchecked(&act, knowledge);
         }
         Decision::record(ActionStarted {
             action: act.action,
@@ -57,6 +60,8 @@ impl Resource {
             definition: None,
             deadline: act.deadline,
             user_id: act.user_id.clone(),
+            hooks: Vec::new(),
+            retains: false,
         })
         .and_then(ResourceCommand::Proceed)
     }
@@ -74,13 +79,18 @@ impl Resource {
     }
 
     /// A check of a type that has none: said once.
-    fn unchecked(&mut self, act: &Act) -> Decision<Self> {
+    fn unchecked(&mut self, act: &Act, knowledge: &Knowledge) -> Decision<Self> {
         let reason = format!("CHECK not supported for {}", self.type_name);
         let is_said = (self.action, self.status) == (Action::Check, Status::Complete)
             && self.reason == reason;
         if is_said {
-            return self.without_event(act, Outcome::Converged);
+            return self.without_event(act.traversal, Outcome::Converged);
         }
+        let definition = self.definition.clone().unwrap_or_default();
+        let look = match definition.external_id {
+            Some(_) => self.look_up(&definition, knowledge),
+            None => None,
+        };
         Decision::record(ActionSettled {
             action: Action::Check,
             traversal: act.traversal,
@@ -93,11 +103,15 @@ impl Resource {
             unanswered: false,
             again: false,
         })
-        .and_do(ResourceEffect::Report)
+        .and_do(look.unwrap_or(ResourceEffect::Report))
     }
 
-    fn without_event(&mut self, act: &Act, outcome: Outcome) -> Decision<Self> {
-        self.outcome = Some((act.traversal, outcome));
+    pub(super) fn without_event(
+        &mut self,
+        traversal: TraversalId,
+        outcome: Outcome,
+    ) -> Decision<Self> {
+        self.outcome = Some((traversal, outcome));
         Decision::nothing().and_do(ResourceEffect::Report)
     }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use serde_json::Value;
 
+use super::proceed::settling;
 use crate::actors::resource::command::{Answered, ResourceEffect};
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
-use crate::events::ResourceEvent;
 use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired};
 use crate::model::{Action, JsonMap, Secret, Status};
 use crate::resource_types::{Beat, DriverError, Learned};
@@ -145,7 +145,7 @@ impl Resource {
         mut decision: Decision<Self>,
         unanswered: bool,
     ) -> Decision<Self> {
-        if let Some(ResourceEvent::ActionSettled(settled)) = decision.events.last_mut() {
+        if let Some(settled) = settling(&mut decision) {
             let makes = matches!(settled.action, Action::Create);
             settled.unanswered |= unanswered && (makes || settled.action == Action::Delete);
         }

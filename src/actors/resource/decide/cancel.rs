@@ -14,7 +14,7 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         if !self.in_progress() {
-            return Decision::nothing();
+            return self.leave_hook();
         }
         if let Some(queued) = self.working.queued.take() {
             self.working.dropped = queued.traversal();

@@ -5,7 +5,7 @@ use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::ActionStarted;
-use crate::model::{Action, Status};
+use crate::model::{Action, Hook, Status};
 
 impl Resource {
     pub(in crate::actors::resource) fn clean_up(
@@ -31,17 +31,27 @@ impl Resource {
             self.outcome = Some((clean_up.traversal, Outcome::CleanedUp));
             return Decision::nothing().and_do(ResourceEffect::Report);
         };
+        let (traversal, stack) = (clean_up.traversal, stack.clone());
+        if clean_up.stack_action == Action::Delete {
+            let held = || ResourceCommand::CleanUp(clean_up.clone());
+            let waits = self.waits_before(Hook::PreDelete, traversal, &clean_up.hooks, held);
+            if let Some(waits) = waits {
+                return waits;
+            }
+        }
         Self::and_proceed(Decision::record(ActionStarted {
             action: Action::Delete,
-            traversal: clean_up.traversal,
+            traversal,
             stack_id: stack.id,
-            stack_name: stack.name.clone(),
-            project_id: stack.project_id.clone(),
+            stack_name: stack.name,
+            project_id: stack.project_id,
             name: self.name.clone(),
             type_name: self.type_name.clone(),
             definition: None,
             deadline: clean_up.deadline,
             user_id: clean_up.user_id,
+            hooks: Self::hooks_behind(Action::Delete, clean_up.stack_action, &clean_up.hooks),
+            retains: clean_up.retains,
         }))
     }
 }

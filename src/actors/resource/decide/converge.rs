@@ -3,14 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::actors::resource::command::{Converge, Outcome, ResourceCommand, ResourceEffect};
+use crate::actors::resource::command::{
+    Act, Adopted, Converge, Outcome, ResourceCommand, ResourceEffect,
+};
 use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{
     ActionSettled, ActionStarted, AttributesObserved, Definition, ReplacementRequired,
+    UpdateRefused,
 };
-use crate::model::{Action, JsonMap, Secret, Status, TraversalId};
+use crate::model::{Action, Hook, JsonMap, Secret, Status};
 use crate::resource_types::UpdateKind;
 
 impl Resource {
@@ -29,11 +32,11 @@ impl Resource {
             }
             return Decision::nothing();
         }
+        let through = self.outcome.as_ref().filter(|(of, _)| *of == converge.traversal);
         // A walk that starts over after a restart may bring another definition than before it.
-        let is_told = |(traversal, outcome): &(TraversalId, Outcome)| {
-            *traversal == converge.traversal && *outcome != Outcome::Converged
-        };
-        if self.outcome.as_ref().is_some_and(is_told) {
+        let is_told = through.is_some_and(|(_, outcome)| *outcome != Outcome::Converged);
+        let is_through = through.is_some();
+        if is_told || (is_through && self.waits()) {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
         self.working.heard = converge.heard.clone();
@@ -41,8 +44,38 @@ impl Resource {
             Ok(definition) => definition.clone(),
             Err(reason) => return self.cannot_start(&converge, reason.clone()),
         };
+        if is_through && self.action == Action::Adopt && definition.external_id.is_some() {
+            return self.act(Box::new(check(&converge)), knowledge);
+        }
+        if self.action == Action::Init {
+            return self.come_to_be(converge, definition, knowledge);
+        }
+        let former = self.definition.clone().unwrap_or_default();
+        if former.driver_type != definition.driver_type {
+            return self.ask_replacement(&converge);
+        }
+        if former.external_id != definition.external_id {
+            let text = format!(
+                "NotSupported: resources.{0}: Update to property external_id of {0} ({1}) is not \
+                 supported.",
+                self.name, converge.type_name
+            );
+            let failed = Outcome::Failed { action: Action::Update, reason: text };
+            return self.without_event(converge.traversal, failed);
+        }
+        if definition.external_id.is_some() {
+            return self.leave(&converge, &definition, knowledge);
+        }
+        let held = || ResourceCommand::Converge(converge.clone());
+        let (traversal, hooks) = (converge.traversal, converge.hooks.clone());
+        let waits = match is_through {
+            true => None,
+            false => self.waits_before(Hook::PreUpdate, traversal, &hooks, held),
+        };
+        if let Some(waits) = waits {
+            return waits;
+        }
         match (self.action, self.status) {
-            (Action::Init, _) => self.start(Action::Create, &converge, definition),
             // A sick one is replaced, whatever its type says of failures; but where a child stack
             // found members sick, they are.
             (Action::Delete, _) => self.ask_replacement(&converge),
@@ -65,6 +98,69 @@ impl Resource {
             }
             _ => self.compare(&converge, definition, moment, knowledge),
         }
+    }
+
+    /// There is nothing yet: create it, or take over what somebody else has made.
+    fn come_to_be(
+        &mut self,
+        converge: Box<Converge>,
+        definition: Definition,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if let Some(external_id) = definition.external_id.clone() {
+            let adopted = Adopted { physical_id: Some(external_id), ..Adopted::default() };
+            let decision = self.take_over(&converge, definition, adopted);
+            return decision.and_then(ResourceCommand::Converge(converge));
+        }
+        if converge.stack_action == Action::Adopt {
+            if nests(&definition, knowledge) {
+                return self.start(Action::Adopt, &converge, definition);
+            }
+            let adopted = converge.adopts.clone().unwrap_or_default();
+            let decision = self.take_over(&converge, definition, adopted);
+            return decision.and_then(ResourceCommand::Converge(converge));
+        }
+        if converge.stack_action == Action::Create {
+            let held = || ResourceCommand::Converge(converge.clone());
+            let (traversal, hooks) = (converge.traversal, converge.hooks.clone());
+            if let Some(waits) = self.waits_before(Hook::PreCreate, traversal, &hooks, held) {
+                return waits;
+            }
+        }
+        self.start(Action::Create, &converge, definition)
+    }
+
+    /// What is there becomes the resource's own, or there is nothing to take over.
+    fn take_over(
+        &self,
+        converge: &Converge,
+        definition: Definition,
+        adopted: Adopted,
+    ) -> Decision<Self> {
+        let (status, reason) = match &adopted.physical_id {
+            Some(_) => (Status::Complete, "state changed".to_owned()),
+            None => {
+                let name = &self.name;
+                let text = format!("Exception: resources.{name}: Resource ID was not provided.");
+                (Status::Failed, text)
+            }
+        };
+        Decision::record(ActionStarted {
+            definition: Some(definition),
+            ..started(Action::Adopt, converge, &converge.type_name)
+        })
+        .and_record(ActionSettled {
+            action: Action::Adopt,
+            traversal: converge.traversal,
+            status,
+            reason,
+            physical_id: adopted.physical_id,
+            data: adopted.data,
+            metadata: JsonMap::new(),
+            attributes: JsonMap::new(),
+            unanswered: false,
+            again: false,
+        })
     }
 
     pub(in crate::actors::resource) fn failed_seen(
@@ -119,9 +215,6 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let former = self.definition.clone().unwrap_or_default();
-        if former.driver_type != definition.driver_type {
-            return self.ask_replacement(converge);
-        }
         let driver = match Self::driver(knowledge, &definition) {
             Ok(driver) => driver,
             Err(reason) => return self.cannot_start(converge, reason),
@@ -135,7 +228,7 @@ impl Resource {
             || former.update_policy != definition.update_policy;
         if changed.is_empty() {
             return if settings_changed || self.status == Status::Failed {
-                self.start(Action::Update, converge, definition)
+                self.update_in_place(converge, definition)
             } else if nests(&definition, knowledge) {
                 self.see_child(converge, &definition, knowledge)
             } else {
@@ -144,7 +237,10 @@ impl Resource {
         }
         let before = self.open_map(&former.properties, knowledge);
         match driver.on_change(&self.subject(&definition, knowledge), &before, &changed) {
-            UpdateKind::InPlace => self.start(Action::Update, converge, definition),
+            UpdateKind::InPlace => self.update_in_place(converge, definition),
+            UpdateKind::Replace { .. } if converge.restricted.contains("replace") => {
+                self.refuse(converge, "replace")
+            }
             UpdateKind::Replace { reason } => self
                 .start_without(Action::Update, converge)
                 .and_record(ReplacementRequired { traversal: converge.traversal, reason })
@@ -152,7 +248,7 @@ impl Resource {
             UpdateKind::Nothing if self.status != Status::Failed => {
                 self.leave(converge, &definition, knowledge)
             }
-            UpdateKind::Nothing => self.start(Action::Update, converge, definition),
+            UpdateKind::Nothing => self.update_in_place(converge, definition),
             UpdateKind::Refuse(text) => {
                 let reason = format!("NotSupported: resources.{}: {text}", self.name);
                 self.cannot_start(converge, reason)
@@ -285,8 +381,25 @@ impl Resource {
             .and_do(ResourceEffect::Report)
     }
 
+    fn update_in_place(&mut self, converge: &Converge, definition: Definition) -> Decision<Self> {
+        match converge.restricted.contains("update") {
+            true => self.refuse(converge, "update"),
+            false => self.start(Action::Update, converge, definition),
+        }
+    }
+
+    /// The environment keeps the resource from it: it stays as it is, and the update fails.
+    fn refuse(&self, converge: &Converge, word: &str) -> Decision<Self> {
+        let traversal = converge.traversal;
+        let reason = format!("{word} is restricted for resource.");
+        Decision::record(UpdateRefused { traversal, reason }).and_do(ResourceEffect::Report)
+    }
+
     /// A new incarnation is wanted, without a word in the event list.
     fn ask_replacement(&mut self, converge: &Converge) -> Decision<Self> {
+        if converge.restricted.contains("replace") {
+            return self.refuse(converge, "replace");
+        }
         self.outcome = Some((converge.traversal, Outcome::Replace));
         Decision::nothing().and_do(ResourceEffect::Report)
     }
@@ -296,6 +409,18 @@ impl Resource {
 fn nests(definition: &Definition, knowledge: &Knowledge) -> bool {
     let driver = knowledge.registry.driver(&definition.driver_type);
     driver.is_some_and(|driver| driver.nests().is_some())
+}
+
+/// What is somebody else's is looked at once it is taken over.
+fn check(converge: &Converge) -> Act {
+    Act {
+        traversal: converge.traversal,
+        action: Action::Check,
+        type_name: converge.type_name.clone(),
+        stack: converge.stack.clone(),
+        deadline: converge.deadline,
+        user_id: converge.user_id.clone(),
+    }
 }
 
 fn started(action: Action, converge: &Converge, type_name: &str) -> ActionStarted {
@@ -310,6 +435,8 @@ fn started(action: Action, converge: &Converge, type_name: &str) -> ActionStarte
         definition: None,
         deadline: converge.deadline,
         user_id: converge.user_id.clone(),
+        hooks: Resource::hooks_behind(action, converge.stack_action, &converge.hooks),
+        retains: false,
     }
 }
 

@@ -7,6 +7,7 @@ mod cancel;
 mod clean_up;
 mod converge;
 mod hear;
+pub(in crate::actors::resource) mod hook;
 mod proceed;
 mod repeat;
 mod signal;

@@ -6,6 +6,7 @@ use crate::actors::resource::command::{BeatCall, Nesting, ResourceCommand, Resou
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
+use crate::events::ResourceEvent;
 use crate::events::resource::{ActionSettled, CallIntended, Definition, Step};
 use crate::model::{Action, JsonMap, Secret, Status, TraversalId};
 use crate::resource_types::{Attempt, DriverError, Learned, Work};
@@ -138,7 +139,10 @@ impl Resource {
 
     fn nothing_to_delete(&self, definition: &Definition, nests: bool) -> bool {
         // What a create that is repeated has made is of no use to anybody.
-        let retained = definition.deletion_policy.eq_ignore_ascii_case("Retain") && !self.repeating;
+        let by_policy =
+            definition.deletion_policy.eq_ignore_ascii_case("Retain") && !self.repeating;
+        // A child stack is abandoned in its turn.
+        let retained = if self.retains { !nests } else { by_policy };
         let empty = self.physical_id.is_none() && self.data.is_empty() && !nests;
         let open = self.is_open || matches!(self.call, Call::Intended(_));
         retained || (empty && !open)
@@ -227,9 +231,7 @@ impl Resource {
         let attributes = self.seal_attributes(attributes, secrets, knowledge);
         let learned = self.seal_learned(learned, knowledge);
         let mut decision = self.settle(Status::Complete, "state changed".to_owned(), learned);
-        if let Some(crate::events::ResourceEvent::ActionSettled(settled)) =
-            decision.events.last_mut()
-        {
+        if let Some(settled) = settling(&mut decision) {
             settled.attributes = attributes;
         }
         decision
@@ -294,9 +296,7 @@ impl Resource {
         learned: Learned,
     ) -> Decision<Self> {
         let mut decision = self.settle_with(status, reason, JsonMap::new());
-        if let Some(crate::events::ResourceEvent::ActionSettled(settled)) =
-            decision.events.last_mut()
-        {
+        if let Some(settled) = settling(&mut decision) {
             settled.data = learned.data;
             settled.metadata = learned.metadata;
             if learned.physical_id.is_some() {
@@ -317,7 +317,8 @@ impl Resource {
         self.working.changing = false;
         self.working.polls = 0;
         self.working.cancel = None;
-        let decision = Decision::record(ActionSettled {
+        let hook = self.reached_after(status);
+        let mut decision = Decision::record(ActionSettled {
             action: self.action,
             traversal: self.traversal.unwrap_or_default(),
             status,
@@ -339,7 +340,10 @@ impl Resource {
             {
                 self.pause(decision)
             }
-            None => decision,
+            None => {
+                decision.events.extend(hook.map(Into::into));
+                decision
+            }
         }
     }
 
@@ -354,4 +358,13 @@ impl Resource {
     pub(in crate::actors::resource) fn and_proceed(decision: Decision<Self>) -> Decision<Self> {
         decision.and_then(ResourceCommand::Proceed)
     }
+}
+
+/// The end of an action that a decision records.
+pub(in crate::actors::resource) fn settling(
+    decision: &mut Decision<Resource>,
+) -> Option<&mut ActionSettled> {
+    decision.events.iter_mut().rev().find_map(|event| {
+        if let ResourceEvent::ActionSettled(settled) = event { Some(settled) } else { None }
+    })
 }

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use super::proceed::settling;
 use crate::actors::resource::command::ResourceEffect;
 use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
-use crate::events::ResourceEvent;
 use crate::events::resource::{ActionSettled, ActionStarted, CreateRepeated};
 use crate::model::{Action, JsonMap, Status};
 use crate::resource_types::DriverError;
@@ -37,7 +37,7 @@ impl Resource {
     /// The pause between the deletion and the new create.
     pub(super) fn pause(&mut self, mut deleted: Decision<Self>) -> Decision<Self> {
         deleted.effects.clear();
-        if let Some(ResourceEvent::ActionSettled(settled)) = deleted.events.last_mut() {
+        if let Some(settled) = settling(&mut deleted) {
             settled.again = true;
         }
         self.working.epoch += 1;
@@ -92,6 +92,8 @@ impl Resource {
             definition: None,
             deadline: None,
             user_id: self.user_id.clone(),
+            hooks: self.hooks.clone(),
+            retains: false,
         })
     }
 }

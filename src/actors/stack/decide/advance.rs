@@ -1,9 +1,11 @@
 //! Hand out the tasks that are ready, and end the traversal when none is left.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::act::order;
-use crate::actors::resource::{CleanUp, Converge, ResourceCommand};
+use crate::actors::resource::{Adopted, CleanUp, Converge, ResourceCommand};
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::StackEffect;
 use crate::actors::stack::state::{Knowledge, Stack};
@@ -11,7 +13,7 @@ use crate::actors::stack::values::Values;
 use crate::clock::Moment;
 use crate::events::resource::Definition;
 use crate::graph::{Dependencies, Task, Walk};
-use crate::model::{Action, JsonMap, Refusal, ResourceId, ResourceName, StackRevision};
+use crate::model::{Action, Hook, JsonMap, Refusal, ResourceId, ResourceName, StackRevision};
 
 impl Stack {
     pub(in crate::actors::stack) fn advance(
@@ -114,6 +116,9 @@ impl Stack {
                         traversal: traversal.id,
                         deadline: traversal.deadline,
                         user_id: self.user_id.clone(),
+                        stack_action: traversal.action,
+                        hooks: self.hooks(&row.name),
+                        retains: traversal.retains,
                     }),
                 })
             }
@@ -173,6 +178,13 @@ impl Stack {
                 deadline: traversal.and_then(|traversal| traversal.deadline),
                 user_id: self.user_id.clone(),
                 heard: self.heard_by(name, knowledge),
+                stack_action: self.action,
+                hooks: self.hooks(name),
+                restricted: self
+                    .known()
+                    .map(|known| known.definition.restricted_actions(name))
+                    .unwrap_or_default(),
+                adopts: self.adopted(name, knowledge),
             })),
         }
     }
@@ -204,6 +216,25 @@ impl Stack {
                 (true, Some(newest)) => newest.origin,
                 (true, None) | (false, _) => StackRevision(0),
             },
+            external_id: declared.external_id.clone(),
+        })
+    }
+
+    /// The hooks that the environment sets for a resource.
+    fn hooks(&self, name: &ResourceName) -> BTreeSet<Hook> {
+        let words = self.known().map(|known| known.definition.hooks(name)).unwrap_or_default();
+        words.iter().filter_map(|word| Hook::named(word)).collect()
+    }
+
+    /// What the data that the stack is adopted from say of a resource.
+    fn adopted(&self, name: &ResourceName, knowledge: &Knowledge) -> Option<Adopted> {
+        let sealed = self.revision().filter(|_| self.action == Action::Adopt)?.adopts.as_ref()?;
+        let data = knowledge.vault.open(&self.scope(), sealed).unwrap_or_default();
+        let of_resource = data.get(name.as_str())?;
+        let data = of_resource["resource_data"].as_object().into_iter().flatten();
+        Some(Adopted {
+            physical_id: of_resource["resource_id"].as_str().map(str::to_owned),
+            data: data.map(|(key, value)| (key.clone(), value.clone())).collect(),
         })
     }
 }

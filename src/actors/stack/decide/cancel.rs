@@ -29,7 +29,7 @@ impl Stack {
             return Err(self.cannot_cancel());
         }
         let reason = format!("Stack {} cancelled", self.action);
-        let decision = Decision::record(self.settled(Status::Failed, reason, knowledge));
+        let decision = self.ending(self.settled(Status::Failed, reason, knowledge));
         // What is at work ends, but what a child stack has not begun stays undone as well.
         let decision = self.interrupt(decision, || ResourceCommand::HaltChild);
         Ok(self.and_deferred(decision, moment, knowledge))

@@ -4,7 +4,7 @@ use crate::actors::shell::Decision;
 use crate::actors::stack::command::{Create, StackCommand};
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
-use crate::events::stack::StackCreated;
+use crate::events::stack::{RevisionAccepted, StackCreated};
 use crate::model::{Action, Refusal, StackRevision};
 
 impl Stack {
@@ -22,9 +22,10 @@ impl Stack {
         }
         let revise = create.revise;
         let revision = StackRevision(1);
-        let accepted = Self::accepted(revision, Action::Create, &revise);
-        let started =
-            self.traversal_of(Action::Create, &accepted, Some(&revise.known), moment, knowledge);
+        let action = if create.adopts.is_some() { Action::Adopt } else { Action::Create };
+        let accepted =
+            RevisionAccepted { adopts: create.adopts, ..Self::accepted(revision, action, &revise) };
+        let started = self.traversal_of(action, &accepted, Some(&revise.known), moment, knowledge);
         self.know_definition(revision, revise.known.clone());
         let deadline = Self::deadline_of(&started);
         Ok(Decision::record(StackCreated {

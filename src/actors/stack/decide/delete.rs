@@ -7,18 +7,23 @@ use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
+use crate::events::stack::TraversalStarted;
 use crate::model::{Action, Refusal, Status};
 
 impl Stack {
     pub(in crate::actors::stack) fn delete(
         &mut self,
+        retains: bool,
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
         self.alive()?;
         let Some(newest) = self.revision().cloned() else { return Ok(Decision::nothing()) };
         let mut decision = Decision::nothing();
-        let started = self.traversal_of(Action::Delete, &newest, None, moment, knowledge);
+        let started = TraversalStarted {
+            retains,
+            ..self.traversal_of(Action::Delete, &newest, None, moment, knowledge)
+        };
         if self.in_progress() {
             let reason = format!("Stack {} cancelled", self.action);
             decision = self.ending(self.settled(Status::Failed, reason, knowledge));

@@ -81,7 +81,7 @@ impl Stack {
                 })
                 .and_do(tell)
             }
-            Some(Outcome::Failed { action: Action::Check, reason }) if is_current => {
+            Some(Outcome::Failed { reason, .. }) if is_current && self.action == Action::Check => {
                 // Every resource is looked at, whatever was found before.
                 let reason = format!("Resource CHECK failed: {reason}");
                 self.working.failures.insert(name.clone(), reason);

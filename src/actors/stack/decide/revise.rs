@@ -30,6 +30,7 @@ impl Stack {
             tags: revise.tags.clone(),
             timeout_mins: revise.timeout_mins,
             disable_rollback: revise.disable_rollback,
+            adopts: None,
             user_id: Some(revise.user_id.clone()),
             facade: revise.facade.clone(),
         }
@@ -39,7 +40,7 @@ impl Stack {
     pub(super) fn rolled_back(&self) -> Option<RevisionAccepted> {
         let newest = self.revision()?;
         let before = self.revisions.iter().rev().nth(1);
-        let former = before.filter(|_| newest.action != Action::Create);
+        let former = before.filter(|_| !matches!(newest.action, Action::Create | Action::Adopt));
         let former = former.and_then(|former| self.revision_of(former.origin));
         let revision = StackRevision(newest.revision.0 + 1);
         let settings = RevisionAccepted {
@@ -51,6 +52,7 @@ impl Stack {
             shown_parameters: JsonMap::new(),
             description: String::new(),
             outputs: Vec::new(),
+            adopts: None,
             user_id: None,
             facade: Value::Null,
             ..newest.clone()

@@ -1,6 +1,7 @@
 //! A traversal ends: complete, or failed and perhaps rolled back.
 
 use super::act::is_act;
+use crate::actors::resource::ResourceCommand;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
 use crate::actors::stack::state::{Knowledge, Stack};
@@ -48,20 +49,30 @@ impl Stack {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let decision = self.ending(self.settled(Status::Failed, reason, knowledge));
-        let goes_back = matches!(self.action, Action::Create | Action::Update | Action::Restore)
-            && self.revision().is_some_and(|newest| !newest.disable_rollback);
+        let goes_back = matches!(
+            self.action,
+            Action::Create | Action::Adopt | Action::Update | Action::Restore
+        ) && self.revision().is_some_and(|newest| !newest.disable_rollback);
         match goes_back {
             true => self.roll_back(decision, moment, knowledge),
             false => self.and_deferred(decision, moment, knowledge),
         }
     }
 
-    /// Records the end of the traversal, and of the snapshot that it takes.
+    /// Records the end of the traversal, and of the snapshot that it takes; after a failure nobody
+    /// waits at hooks any more.
     pub(super) fn ending(&self, settled: TraversalSettled) -> Decision<Self> {
-        match self.snapshot_settled(settled.status, &settled.reason) {
-            Some(snapshot) => Decision::record(snapshot).and_record(settled),
-            None => Decision::record(settled),
-        }
+        let failed = settled.status == Status::Failed;
+        let mut decision = Decision::nothing();
+        let snapshot = self.snapshot_settled(settled.status, &settled.reason);
+        decision.events.extend(snapshot.map(Into::into));
+        let waiting = self.working.reports.values().filter(|report| failed && report.waits);
+        decision.effects.extend(waiting.map(|report| StackEffect::Tell {
+            id: report.id,
+            name: report.name.clone(),
+            command: ResourceCommand::LeaveHook,
+        }));
+        decision.and_record(settled)
     }
 
     /// A new revision with the definition of the one before, and the walk towards it.
@@ -78,6 +89,8 @@ impl Stack {
             // The settling that stands before it says how the incarnations are.
             started.rows = None;
         }
+        // What could not be adopted is somebody else's still.
+        started.retains = self.action == Action::Adopt;
         let deadline = Self::deadline_of(&started);
         decision
             .and_record(accepted)

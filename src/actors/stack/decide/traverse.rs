@@ -46,6 +46,7 @@ impl Stack {
             nodes: nodes.collect(),
             rows: self.in_progress().then(|| self.current_rows().cloned().collect()),
             deadline: moment.now.checked_add_signed(timeout),
+            retains: false,
         }
     }
 
@@ -58,7 +59,7 @@ impl Stack {
     }
 
     /// The incarnations as they are now: in mid-traversal, as its tasks have left them.
-    pub(super) fn current_rows(&self) -> impl Iterator<Item = &Row> {
+    pub(in crate::actors::stack) fn current_rows(&self) -> impl Iterator<Item = &Row> {
         let walking = self.in_progress()
             && self.working.walking == self.traversal.as_ref().map(|traversal| traversal.id);
         if walking { self.working.rows.values() } else { self.rows.values() }

@@ -4,8 +4,8 @@ use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 
-use super::preview;
 use super::source::{Handling, Sent, refuse_update_options};
+use super::{keep, preview};
 use crate::actors::CreateStack;
 use crate::api::ApiState;
 use crate::api::context::Context;
@@ -23,8 +23,14 @@ pub(in crate::api) async fn create(
     body: Body,
 ) -> Answer {
     context.require("stacks:create")?;
-    let ask = read(&state, &body.required()?)?;
-    let accepted = state.engine.create_stack(&requester(&state, &context), ask).await?;
+    let body = body.required()?;
+    let who = requester(&state, &context);
+    let accepted = match keep::adopted(&body)? {
+        None => state.engine.create_stack(&who, read(&state, &body)?).await?,
+        Some((body, resources)) => {
+            state.engine.adopt_stack(&who, read(&state, &body)?, resources).await?
+        }
+    };
     seen(&state, &accepted).await?;
     let project = &context.caller.project_id;
     let href = Links::of(&request).stack_by(project, accepted.name.as_str(), accepted.stack);

@@ -3,6 +3,7 @@
 pub(in crate::api) mod create;
 pub(in crate::api) mod definition;
 pub(in crate::api) mod delete;
+pub(in crate::api) mod keep;
 pub(in crate::api) mod list;
 pub(in crate::api) mod lookup;
 pub(in crate::api) mod show;

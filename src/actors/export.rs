@@ -1,0 +1,166 @@
+//! A stack as a document that another Heat, or Hearth, can adopt it from. Secrets are left out:
+//! hidden parameters and sealed resource data are not handed on.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::asks::{Accepted, Requester, Standing};
+use super::engine::Engine;
+use super::stack::StackCommand;
+use crate::events::stack::{ResourceKept, RevisionAccepted};
+use crate::events::vault::Vault;
+use crate::model::{Action, JsonMap, ProjectId, Refusal, StackId, StackName, Status};
+
+/// What a document says of the stack itself.
+pub struct Exported<'a> {
+    pub id: StackId,
+    pub name: &'a StackName,
+    pub project_id: &'a ProjectId,
+    pub action: Action,
+    pub status: Status,
+    pub revision: &'a RevisionAccepted,
+    /// The blob of the revision's source.
+    pub source: Option<&'a [u8]>,
+    /// By their names: see [`resource`].
+    pub resources: JsonMap,
+}
+
+/// The document, in Heat's layout.
+pub fn document(exported: Exported<'_>) -> Value {
+    let source: JsonMap =
+        exported.source.and_then(|blob| serde_json::from_slice(blob).ok()).unwrap_or_default();
+    let part = |name: &str| source.get(name).cloned().unwrap_or_else(|| json!({}));
+    let mut environment = part("environment");
+    if let Value::Object(sections) = &mut environment {
+        let parameters = Value::Object(exported.revision.parameters.clone());
+        sections.insert("parameters".into(), parameters);
+        for (section, empty) in [
+            ("resource_registry", json!({})),
+            ("parameter_defaults", json!({})),
+            ("event_sinks", json!([])),
+        ] {
+            sections.entry(section).or_insert(empty);
+        }
+        sections.shift_remove("encrypted_param_names");
+    }
+    let tags = &exported.revision.tags;
+    json!({
+        "name": exported.name,
+        "id": exported.id,
+        "action": exported.action,
+        "status": exported.status,
+        "environment": without_secrets(environment),
+        "files": part("files"),
+        "template": part("template"),
+        "resources": exported.resources,
+        "project_id": exported.project_id,
+        "stack_user_project_id": null,
+        "tags": if tags.is_empty() { Value::Null } else { json!(tags) },
+    })
+}
+
+/// A resource in a document.
+pub fn resource(kept: &ResourceKept) -> Value {
+    json!({
+        "name": kept.name,
+        "resource_id": kept.physical_id,
+        "type": kept.type_name,
+        "action": kept.action,
+        "status": kept.status,
+        "metadata": without_secrets(Value::Object(kept.metadata.clone())),
+        "resource_data": without_secrets(json!(kept.data)),
+    })
+}
+
+/// The value without the entries that are sealed.
+fn without_secrets(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let open = map.into_iter().filter(|(_, value)| !is_sealed(value));
+            Value::Object(open.map(|(key, value)| (key, without_secrets(value))).collect())
+        }
+        Value::Array(items) => {
+            let open = items.into_iter().filter(|item| !is_sealed(item));
+            Value::Array(open.map(without_secrets).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
+/// Whether the value itself is sealed, and not only something within.
+fn is_sealed(value: &Value) -> bool {
+    Vault::sealed_leaves(value).first().is_some_and(|leaf| std::ptr::eq(*leaf, value))
+}
+
+impl Engine {
+    /// The stack as a document.
+    pub async fn export_stack(&self, who: &Requester, stack: StackId) -> Result<Value, Refusal> {
+        self.exports()?;
+        let standing = self.standing(who, stack).await?;
+        self.exported(standing).await
+    }
+
+    /// Accepts that the stack is deleted and what it has in the cloud stays; the document of it.
+    pub async fn abandon_stack(
+        &self,
+        who: &Requester,
+        stack: StackId,
+    ) -> Result<(Accepted, Value), Refusal> {
+        self.exports()?;
+        let standing = self.standing(who, stack).await?;
+        let name = standing.name.clone();
+        let document = self.exported(standing).await?;
+        let receipt = self.ask_stack(stack, who, || StackCommand::Abandon).await?;
+        Ok((Accepted { stack, name, position: receipt.position }, document))
+    }
+
+    fn exports(&self) -> Result<(), Refusal> {
+        match self.services.limits.enable_stack_abandon {
+            true => Ok(()),
+            false => Err(Refusal::new("NotSupported", "Stack Abandon is not supported.")),
+        }
+    }
+
+    fn exported(&self, standing: Standing) -> BoxFuture<'_, Result<Value, Refusal>> {
+        async move {
+            let unavailable =
+                |error: crate::events::log::LogError| Refusal::unavailable(error.to_string());
+            let mut resources = JsonMap::new();
+            for (name, id) in &standing.incarnations {
+                let machine = self.services.resource(*id).await?;
+                let mut kept = machine.kept();
+                if machine.action == Action::Init {
+                    kept.name = name.clone();
+                    let known = standing.known.as_ref();
+                    kept.type_name = known.map(|it| it.declared_type(name)).unwrap_or_default();
+                }
+                let mut view = resource(&kept);
+                if let Some(child) = machine.child_stack()
+                    && let Some(nested) = self.stand(child).await?.filter(|it| !it.deleted)
+                    && let Value::Object(view) = &mut view
+                    && let Value::Object(nested) = self.exported(nested).await?
+                {
+                    // A child's whole document stands for it, under the resource's own id and type.
+                    view.extend(nested);
+                }
+                resources.insert(name.to_string(), view);
+            }
+            let source = match &standing.revision.source {
+                Some(id) => self.services.log.blob(id).await.map_err(unavailable)?,
+                None => None,
+            };
+            Ok(document(Exported {
+                id: standing.id,
+                name: &standing.name,
+                project_id: &standing.project_id,
+                action: standing.action,
+                status: standing.status,
+                revision: &standing.revision,
+                source: source.as_deref(),
+                resources,
+            }))
+        }
+        .boxed()
+    }
+}

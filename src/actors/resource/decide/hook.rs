@@ -1,0 +1,109 @@
+//! Wait at a hook until somebody clears it: before an action, or behind it.
+
+// Hook: none ─HookReached▶ open ─HookCleared▶ passed (for its traversal)
+//       open ─HookLeft▶ none; any ─ActionStarted of another traversal▶ none
+
+use std::collections::BTreeSet;
+
+use crate::actors::resource::command::{ResourceCommand, ResourceEffect};
+use crate::actors::resource::state::Resource;
+use crate::actors::shell::Decision;
+use crate::events::resource::{HookCleared, HookLeft, HookReached};
+use crate::model::{Action, Hook, Refusal, Status, TraversalId};
+
+/// A hook that the resource has come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HookAt {
+    pub traversal: TraversalId,
+    pub hook: Hook,
+    /// Nobody has cleared it yet.
+    pub is_open: bool,
+}
+
+impl Resource {
+    /// Whether the resource waits for somebody to clear a hook.
+    pub(in crate::actors::resource) fn waits(&self) -> bool {
+        self.hook.is_some_and(|at| at.is_open)
+    }
+
+    /// What is decided where an action waits first; `None` where it may go on.
+    pub(in crate::actors::resource) fn waits_before(
+        &mut self,
+        hook: Hook,
+        traversal: TraversalId,
+        hooks: &BTreeSet<Hook>,
+        held: impl FnOnce() -> ResourceCommand,
+    ) -> Option<Decision<Self>> {
+        if !hooks.contains(&hook) {
+            return None;
+        }
+        let is_here = |at: &HookAt| (at.traversal, at.hook) == (traversal, hook);
+        match self.hook.filter(is_here) {
+            Some(at) if !at.is_open => return None,
+            Some(_) => {
+                self.working.held = Some(held());
+                Some(Decision::nothing().and_do(ResourceEffect::Report))
+            }
+            None => {
+                self.working.held = Some(held());
+                let reached = Decision::record(HookReached { traversal, hook });
+                Some(reached.and_do(ResourceEffect::Report))
+            }
+        }
+    }
+
+    /// The hook behind an action that has just been completed.
+    pub(in crate::actors::resource) fn reached_after(&self, status: Status) -> Option<HookReached> {
+        let hook = Hook::after(self.action).filter(|hook| self.hooks.contains(hook))?;
+        let traversal = self.traversal?;
+        (status == Status::Complete).then_some(HookReached { traversal, hook })
+    }
+
+    pub(in crate::actors::resource) fn clear_hook(
+        &mut self,
+        word: &str,
+        shown: &str,
+    ) -> Result<Decision<Self>, Refusal> {
+        let refused = |text| Err(Refusal::new("InvalidBreakPointHook", text));
+        let place = match &self.physical_id {
+            Some(id) => format!("\"{}\" [{id}]", self.name),
+            None => format!("\"{}\"", self.name),
+        };
+        let shown = shown.replace("{}", &place);
+        let Some(hook) = Hook::named(word) else {
+            return refused(format!("Invalid hook type \"{word}\" for {shown}"));
+        };
+        if !self.hook.is_some_and(|at| at.is_open && at.hook == hook) {
+            return refused(format!("The \"{word}\" hook is not defined on {shown}"));
+        }
+        let cleared = Decision::record(HookCleared { hook });
+        Ok(match self.working.held.take() {
+            Some(held) => cleared.and_then(held),
+            None => cleared.and_do(ResourceEffect::Report),
+        })
+    }
+
+    /// Nobody wants any more what the resource waits with.
+    pub(in crate::actors::resource) fn leave_hook(&mut self) -> Decision<Self> {
+        self.working.held = None;
+        match self.hook.filter(|at| at.is_open) {
+            Some(at) => {
+                self.working.dropped = Some(at.traversal);
+                let left = Decision::record(HookLeft { hook: at.hook });
+                left.and_do(ResourceEffect::Report)
+            }
+            None => Decision::nothing(),
+        }
+    }
+
+    /// The stack's action as far as hooks count it: only a create waits before and behind creates.
+    pub(in crate::actors::resource) fn hooks_behind(
+        action: Action,
+        stack_action: Action,
+        hooks: &BTreeSet<Hook>,
+    ) -> Vec<Hook> {
+        let counts = action == Action::Update || action == stack_action;
+        let behind = Hook::after(action).filter(|hook| counts && hooks.contains(hook));
+        behind.into_iter().collect()
+    }
+}
