@@ -11,7 +11,7 @@ use super::capacity::Adjustment;
 use super::outputs::Read;
 use super::resource_group::REMOVED;
 use super::scaling_group::{SCALED_TYPE, Scaling, instance};
-use super::standing::{Group, MemberStack, Standing};
+use super::standing::{Group, MEMBERS_MAX, MemberStack, Standing, check_size};
 use super::{chain, deployments, resource_group};
 use crate::model::{JsonMap, Status};
 use crate::resource_types::child::{
@@ -183,11 +183,12 @@ impl ResourceGroup {
 
 impl Nested for ResourceGroup {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
-        Ok(with_group(ask.subject, ask.child, |group| {
-            let names =
-                resource_group::names(&resource_group::removed(group), resource_group::size(group));
-            made(resource_group::whole(group, &names, false))
-        }))
+        with_group(ask.subject, ask.child, |group| {
+            let size = resource_group::size(group);
+            check_size(size)?;
+            let names = resource_group::names(&resource_group::removed(group), size);
+            Ok(made(resource_group::whole(group, &names, false)))
+        })
     }
 
     fn plan(&self, ask: &ChildAsk<'_>) -> Option<ChildPlan> {
@@ -207,6 +208,7 @@ impl Nested for ResourceGroup {
     fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
+            check_size(resource_group::size(group))?;
             let stages = Self::stages(group, ask.work, way);
             step(&stages, way, ask.timeout, |stage| made(Self::template(group, stage)))
         })
@@ -327,13 +329,7 @@ impl ScalingGroup {
         let batch = match stage {
             Stage::Empty => Batch { capacity: 0, changes: 0 },
             Stage::Batch(batch) => batch,
-            Stage::Whole => {
-                let capacity = match group.stack {
-                    None => self.0.first_size(group),
-                    Some(_) => self.0.updated_size(group),
-                };
-                Batch { capacity, changes: 0 }
-            }
+            Stage::Whole => Batch { capacity: self.0.size(group), changes: 0 },
         };
         self.0.template(group, &self.definition(ask, group), batch, ask.chance)
     }
@@ -341,9 +337,10 @@ impl ScalingGroup {
 
 impl Nested for ScalingGroup {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
-        Ok(with_group(ask.subject, ask.child, |group| {
-            self.scaled(self.template(ask, group, Stage::Whole))
-        }))
+        with_group(ask.subject, ask.child, |group| {
+            check_size(self.0.size(group))?;
+            Ok(self.scaled(self.template(ask, group, Stage::Whole)))
+        })
     }
 
     fn plan(&self, ask: &ChildAsk<'_>) -> Option<ChildPlan> {
@@ -363,6 +360,7 @@ impl Nested for ScalingGroup {
     fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
+            check_size(self.0.size(group))?;
             let stages = self.stages(group, ask.work, way);
             step(&stages, way, ask.timeout, |stage| self.scaled(self.template(ask, group, stage)))
         })
@@ -401,7 +399,7 @@ impl Scales for ScalingGroup {
         with_group(subject, Some(child), |group| {
             let from = group.stack.map_or(0, MemberStack::size);
             let Adjustment { by, kind, step_min, .. } = *adjustment;
-            let to = self.0.adjusted_size(group, by, kind, step_min);
+            let to = self.0.adjusted_size(group, by, kind, step_min).min(MEMBERS_MAX);
             (from != to).then_some((from, to))
         })
     }

@@ -7,7 +7,7 @@ use super::batches::{Batch, Pace, of_scaling};
 use super::capacity::{Bounds, Kind, adjusted};
 use super::members::{self, Change};
 use super::outputs::{Language, Read, at, map, output_name};
-use super::standing::{Group, MemberStack, count, section};
+use super::standing::{Group, MEMBERS_MAX, MemberStack, count, section};
 use crate::model::JsonMap;
 use crate::resource_types::child::ResourceUsed;
 
@@ -89,19 +89,28 @@ impl Scaling {
         Some(count(group.properties, name)).filter(|size| *size > 0)
     }
 
+    /// How many members there are to be in the end.
+    pub(crate) fn size(self, group: &Group<'_>) -> usize {
+        match group.stack {
+            None => self.first_size(group),
+            Some(_) => self.updated_size(group),
+        }
+    }
+
     /// How many members a new group has.
-    pub(crate) fn first_size(self, group: &Group<'_>) -> usize {
+    fn first_size(self, group: &Group<'_>) -> usize {
         match (self, self.desired(group)) {
             (_, Some(size)) => size,
             (Scaling::Instances, None) => 0,
             (Scaling::Heat | Scaling::Aws, None) => {
-                usize::try_from(self.bounds(group).min).unwrap_or(0)
+                let least = usize::try_from(self.bounds(group).min).unwrap_or(0);
+                least.min(MEMBERS_MAX + 1)
             }
         }
     }
 
     /// How many members the group has after an update.
-    pub(crate) fn updated_size(self, group: &Group<'_>) -> usize {
+    fn updated_size(self, group: &Group<'_>) -> usize {
         let current = group.stack.map_or(0, MemberStack::size);
         match self {
             Scaling::Instances => count(group.properties, "Size"),
@@ -122,7 +131,7 @@ impl Scaling {
     ) -> usize {
         let current = group.stack.map_or(0, MemberStack::size);
         let current = i64::try_from(current).unwrap_or(i64::MAX);
-        adjusted(current, adjustment, kind, step_min, self.bounds(group))
+        adjusted(current, adjustment, kind, step_min, self.bounds(group)).min(MEMBERS_MAX + 1)
     }
 
     /// The batches in which the members get a new definition, where there is a policy for that.

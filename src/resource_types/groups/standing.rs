@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::members::Member;
 use super::outputs::{Language, Read};
 use crate::model::JsonMap;
+use crate::resource_types::driver::DriverError;
 
 /// A group as its type's rules see it.
 pub(crate) struct Group<'a> {
@@ -76,11 +77,24 @@ impl MemberStack {
     }
 }
 
-/// A whole number among properties; zero where there is none.
+/// How many members a group may have, whatever the service allows its stacks.
+pub(crate) const MEMBERS_MAX: usize = 100_000;
+
+/// A whole number among properties; zero where there is none. What is more than a group may have
+/// is just that much more.
 pub(crate) fn count(properties: &JsonMap, name: &str) -> usize {
     let number = properties.get(name).and_then(Value::as_f64).unwrap_or(0.0);
     // Beyond the bounds a cast gives the bound.
-    number as usize
+    (number as usize).min(MEMBERS_MAX + 1)
+}
+
+/// Refuses a group that is too large to be made.
+pub(crate) fn check_size(size: usize) -> Result<(), DriverError> {
+    if size <= MEMBERS_MAX {
+        return Ok(());
+    }
+    let text = "Request limit exceeded: Maximum resources per stack exceeded.";
+    Err(DriverError::fatal("RequestLimitExceeded", text))
 }
 
 /// A map among properties, if it is there.

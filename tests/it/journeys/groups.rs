@@ -332,3 +332,22 @@ async fn sizes_that_cannot_be_are_refused() {
         );
     }
 }
+
+#[actix::test]
+async fn groups_without_measure_are_refused_at_once() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let scaling = Grouped::scaling(None, "x");
+    let groups = [
+        Grouped::of(1_000_000_000_000, "x"),
+        scaling
+            .with("min_size", json!(1_000_000_000_000_u64))
+            .with("max_size", json!(1_000_000_000_000_u64)),
+    ];
+    for (number, group) in groups.iter().enumerate() {
+        let made = world.create(&format!("web{number}"), group.template()).await.unwrap();
+        assert_eq!(world.settled(&made).await, "CREATE_FAILED");
+        let reason = world.reason(made.stack).await;
+        assert!(reason.ends_with("Maximum resources per stack exceeded."), "{reason}");
+    }
+}
