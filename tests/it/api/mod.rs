@@ -5,6 +5,7 @@ mod bad_input;
 mod cloudformation;
 mod commands;
 mod feed;
+mod nested;
 mod reads;
 mod snapshots;
 mod software;
