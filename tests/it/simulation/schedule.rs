@@ -143,7 +143,7 @@ impl World {
                 if fate == Fate::Lost && self.chance.one_in(2) {
                     self.let_call_come_late(call);
                 }
-                let what = Ask::Answer { epoch, result, attributes };
+                let what = Ask::Answer { epoch, result: Box::new(result), attributes };
                 let at = 0;
                 self.node.outside.push(super::world::Outside { resource, at, what });
                 return;
@@ -151,7 +151,7 @@ impl World {
             Ask::Answer { epoch, result, attributes } => {
                 ResourceCommand::Answered(Box::new(Answered {
                     epoch,
-                    result,
+                    result: *result,
                     attributes,
                     secrets: Vec::new(),
                 }))

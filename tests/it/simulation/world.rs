@@ -62,7 +62,7 @@ pub(super) enum Ask {
     /// The call was carried out; the answer is on its way.
     Answer {
         epoch: u64,
-        result: Result<Beat, DriverError>,
+        result: Box<Result<Beat, DriverError>>,
         attributes: JsonMap,
     },
 }
