@@ -214,10 +214,9 @@ impl Beating<'_> {
                 learned.data.insert(REFERENCE.to_owned(), own.unwrap_or_default());
             }
         }
-        let done = Ok(Beat::Done { learned });
         if end.deleted {
             return match self.work {
-                Work::Delete => done,
+                Work::Delete => Ok(Beat::Done { learned }),
                 Work::Create | Work::Update { .. } | Work::Act(_) => {
                     let text = format!("The Stack ({}) could not be found.", self.child());
                     Err(DriverError::fatal("EntityNotFound", text))
@@ -245,10 +244,10 @@ impl Beating<'_> {
                 Ok(Beat::Next { learned: Learned::default(), next: Step { state, ..next } })
             }
             Work::Create | Work::Update { .. } => {
-                let metadata = self.rested().await;
-                Ok(Beat::Done { learned: Learned { metadata, ..Learned::default() } })
+                learned.metadata = self.rested().await;
+                Ok(Beat::Done { learned })
             }
-            Work::Delete | Work::Act(_) => done,
+            Work::Delete | Work::Act(_) => Ok(Beat::Done { learned }),
         }
     }
 
