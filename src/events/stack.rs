@@ -14,6 +14,7 @@ use crate::model::{
 
 events! {
     /// The facts of a stack.
+    #[expect(clippy::large_enum_variant, reason = "few at a time; boxes would show in every match")]
     StackEvent {
         StackCreated = 1,
         RevisionAccepted = 1,

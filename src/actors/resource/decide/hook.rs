@@ -39,7 +39,7 @@ impl Resource {
         }
         let is_here = |at: &HookAt| (at.traversal, at.hook) == (traversal, hook);
         match self.hook.filter(is_here) {
-            Some(at) if !at.is_open => return None,
+            Some(at) if !at.is_open => None,
             Some(_) => {
                 self.working.held = Some(held());
                 Some(Decision::nothing().and_do(ResourceEffect::Report))
