@@ -5,12 +5,12 @@
 //! templates; without it, `../shared/exam/public` is taken where it stands beside the checkout.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use fancy_regex::{Captures, Regex};
 use serde_json::Value;
+
+use crate::support::batch::resolve_batch;
 
 /// How many of the refusals have Heat's text, in per cent.
 const TEXTS_MIN: f64 = 95.0;
@@ -33,7 +33,7 @@ fn real_templates_come_to_what_heat_makes_of_them() {
 /// Runs the cases of a directory and compares.
 fn sit(directory: &Path) {
     let cases = std::fs::read(directory.join("cases.jsonl")).unwrap();
-    let got = answers(&resolve(cases));
+    let got = answers(&resolve_batch(cases));
     let wanted = answers(&std::fs::read(directory.join("answers.jsonl")).unwrap());
     assert!(wanted.len() > 100, "only {} cases in {}", wanted.len(), directory.display());
 
@@ -58,21 +58,6 @@ fn sit(directory: &Path) {
     wrong.sort();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     assert!(share >= TEXTS_MIN, "{share:.1} % of the refusals have Heat's text");
-}
-
-fn resolve(cases: Vec<u8>) -> Vec<u8> {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_hearth"))
-        .args(["resolve", "--batch"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let writer = std::thread::spawn(move || input.write_all(&cases).unwrap());
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert!(output.status.success(), "{}", output.status);
-    output.stdout
 }
 
 /// The answers by id: the one, and those that come about under another order of Python's sets.

@@ -1,12 +1,12 @@
 //! `hearth resolve --batch` by cases: each a request beside the answer that Heat gives to it. A
 //! request is refused with the same class, text and status, or comes to the same document.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::support::batch::resolve_batch;
 
 /// A request with its answer, as the files have it.
 #[derive(Debug, Deserialize)]
@@ -37,23 +37,13 @@ fn requests_are_answered_as_heat_answers_them() {
 }
 
 fn answers(cases: &[Case]) -> Vec<Value> {
-    let mut hearth = Command::new(env!("CARGO_BIN_EXE_hearth"))
-        .args(["resolve", "--batch"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
     let mut requests = String::new();
     for case in cases {
         let mut request = case.request.clone();
         request.insert("id".into(), case.id.as_str().into());
         requests += &(Value::Object(request).to_string() + "\n");
     }
-    let mut input = hearth.stdin.take().unwrap();
-    let writer = std::thread::spawn(move || input.write_all(requests.as_bytes()).unwrap());
-    let output = hearth.wait_with_output().unwrap();
-    writer.join().unwrap();
-    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = String::from_utf8(resolve_batch(requests.into_bytes())).unwrap();
     lines
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["result"].take())
