@@ -8,7 +8,7 @@ use super::resource::Resource;
 use super::services::Services;
 use super::shell::Inhabit;
 use super::stack::Known;
-use crate::model::{Refusal, ResourceName, StackId};
+use crate::model::{Action, Refusal, ResourceName, StackId, Status};
 use crate::resource_types::child::{ChildAsk, ChildSeen};
 use crate::resource_types::{Subject, UpdateKind, Work};
 use crate::template::{Reading, ResourceResolved, ResourceValues, Values};
@@ -129,7 +129,12 @@ pub(super) fn of_update(
             continue;
         };
         entry.physical_id = resource.physical_id.clone();
-        let former = resource.definition.clone().unwrap_or_default();
+        let made = resource.definition.as_ref().or(resource.target.as_ref());
+        let Some(former) = made.cloned() else {
+            entry.why = "it was never made".to_owned();
+            plan.added.push(entry);
+            continue;
+        };
         let registry = &services.registry;
         let driver_type =
             registry.driver_type(&known.definition, name).unwrap_or(&declared.type_name);
@@ -138,21 +143,40 @@ pub(super) fn of_update(
             plan.replaced.push(entry);
             continue;
         }
+        let is_lost = resource.action == Action::Check || resource.physical_id.is_none();
+        if is_lost && resource.status == Status::Failed {
+            entry.why = format!("it is {}_FAILED", resource.action);
+            plan.replaced.push(entry);
+            continue;
+        }
         let before = resource.open_map(&former.properties, &knowledge);
         let changed = registry.changed(driver_type, &before, &now.properties);
-        let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
-        // As in Heat: the resources within it say what becomes of them.
-        if changed.is_empty() && nests {
-            plan.updated.push(entry);
-            continue;
-        }
-        if changed.is_empty() {
-            plan.unchanged.push(entry);
-            continue;
-        }
-        let names: Vec<&str> = changed.iter().map(String::as_str).collect();
+        let driver = registry.driver(driver_type);
+        let mut names: Vec<&str> = changed.iter().map(String::as_str).collect();
+        let metadata = resource.open_map(&former.metadata, &knowledge);
+        let settings = [
+            ("metadata", metadata != now.metadata),
+            ("deletion_policy", former.deletion_policy != declared.deletion_policy),
+            ("update_policy", former.update_policy != now.update_policy),
+        ];
+        names.extend(settings.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name));
         entry.why = format!("{} changes", names.join(", "));
-        let kind = registry.driver(driver_type).map(|driver| {
+        if changed.is_empty() {
+            // As in Heat what is in a nested stack is not compared.
+            let nests = driver.is_some_and(|driver| driver.nests().is_some());
+            match (names.is_empty(), nests) {
+                (true, false) => {
+                    plan.unchanged.push(PreviewedResource { why: String::new(), ..entry });
+                }
+                (true, true) => {
+                    let why = "its nested stack is looked at".to_owned();
+                    plan.updated.push(PreviewedResource { why, ..entry });
+                }
+                (false, _) => plan.updated.push(entry),
+            }
+            continue;
+        }
+        let kind = driver.map(|driver| {
             let mut subject = resource.subject(&former, &knowledge);
             subject.properties = now.properties;
             driver.on_change(&subject, &before, &changed)

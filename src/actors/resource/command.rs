@@ -29,6 +29,8 @@ pub struct StackIdentity {
 #[derive(Clone, Debug)]
 pub struct Converge {
     pub traversal: TraversalId,
+    /// When the traversal started.
+    pub since: DateTime<Utc>,
     pub stack: StackIdentity,
     pub name: ResourceName,
     /// As the template says it.

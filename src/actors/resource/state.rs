@@ -94,6 +94,8 @@ pub struct Resource {
     /// When its first action began.
     pub created_at: DateTime<Utc>,
     pub changed_at: DateTime<Utc>,
+    /// It was created once, or updated since.
+    pub is_made: bool,
     /// What signals have added to the metadata.
     pub signals: JsonMap,
     /// The newest signals, so that none is taken twice.
@@ -474,6 +476,8 @@ impl Aggregate for Resource {
                 self.changed_at = at;
                 self.settle_repetition(settled);
                 let complete = settled.status == Status::Complete;
+                self.is_made |= complete
+                    && matches!(settled.action, Action::Create | Action::Update | Action::Adopt);
                 if complete && settled.action != Action::Delete {
                     self.attributes = settled.attributes.clone();
                     if let Some(reached) = self.target.take() {

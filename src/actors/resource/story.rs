@@ -106,6 +106,7 @@ pub(super) fn converge(
     let properties: JsonMap = serde_json::from_value(properties).unwrap();
     ResourceCommand::Converge(Box::new(Converge {
         traversal: traversal(number),
+        since: chrono::DateTime::<chrono::Utc>::MAX_UTC,
         stack: StackIdentity { name: "web".into(), ..identity() },
         name: "a".into(),
         type_name: driver_type.to_owned(),

@@ -50,6 +50,7 @@ pub struct Traversal {
     pub requires: IndexMap<ResourceName, Vec<ResourceName>>,
     /// The incarnations that existed when it started.
     pub existing: Vec<Existing>,
+    pub started_at: DateTime<Utc>,
     pub settled: bool,
 }
 
@@ -259,6 +260,7 @@ impl Stack {
                 .map(|node| (node.name.clone(), node.requires.clone()))
                 .collect(),
             existing,
+            started_at: at,
             settled: false,
         });
         if started.action == Action::Delete {

@@ -10,5 +10,6 @@ mod reads;
 mod snapshots;
 mod software;
 mod story;
+mod updates;
 mod validations;
 mod views;

@@ -6,6 +6,7 @@ mod create;
 mod delete;
 mod groups;
 mod hooks;
+mod lifecycle;
 mod meeting;
 mod nested;
 mod rollback;

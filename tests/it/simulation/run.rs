@@ -68,6 +68,7 @@ impl World {
         let clock = self.clock.clone();
         loop {
             let Decision { events, effects, then, refusal } = decision;
+            clock.advance(chrono::TimeDelta::microseconds(1));
             let now = Moment::of(clock.as_ref()).now;
             if !events.is_empty() {
                 let before = self.folds.stack(id, &[], now);
@@ -167,6 +168,7 @@ impl World {
         let clock = self.clock.clone();
         loop {
             let Decision { events, effects, then, .. } = decision;
+            clock.advance(chrono::TimeDelta::microseconds(1));
             let now = Moment::of(clock.as_ref()).now;
             if !events.is_empty() {
                 let before = self.folds.resource(id, &[], now);

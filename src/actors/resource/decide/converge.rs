@@ -78,24 +78,27 @@ impl Resource {
         match (self.action, self.status) {
             // A sick one is replaced, whatever its type says of failures; but where a child stack
             // found members sick, they are.
+            (Action::Delete, _) if self.is_pausing() => {
+                if self.traversal == Some(converge.traversal) {
+                    // The pause goes on.
+                    return Decision::nothing();
+                }
+                self.start(Action::Create, &converge, definition)
+            }
             (Action::Delete, _) => self.ask_replacement(&converge),
+            // What was said since the walk began is for the next: a walk that starts over after a
+            // restart comes to what it came to before.
+            (Action::Check, Status::Failed) if self.marked && self.changed_at > converge.since => {
+                self.compare(&converge, definition, moment, knowledge)
+            }
             (Action::Check, Status::Failed)
                 if self.marked || self.physical_id.is_none() || !nests(&definition, knowledge) =>
             {
                 self.ask_replacement(&converge)
             }
-            (_, Status::Failed) => {
-                self.working.epoch += 1;
-                let subject = self.subject(&definition, knowledge);
-                let see = ResourceEffect::SeeFailed {
-                    epoch: self.working.epoch,
-                    driver_type: definition.driver_type,
-                    subject: Box::new(subject),
-                    user_id: converge.user_id.clone(),
-                };
-                self.working.looking = Some(converge);
-                Decision::nothing().and_do(see)
-            }
+            (_, Status::Failed) => self.see_failed(converge, definition, knowledge),
+            // Somebody said that it is well, and it was never made.
+            (Action::Check, _) if !self.is_made => self.see_failed(converge, definition, knowledge),
             _ => self.compare(&converge, definition, moment, knowledge),
         }
     }
@@ -163,6 +166,24 @@ impl Resource {
         })
     }
 
+    /// Asks the driver whether what failed can go on.
+    fn see_failed(
+        &mut self,
+        converge: Box<Converge>,
+        definition: Definition,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        self.working.epoch += 1;
+        let see = ResourceEffect::SeeFailed {
+            epoch: self.working.epoch,
+            subject: Box::new(self.subject(&definition, knowledge)),
+            driver_type: definition.driver_type,
+            user_id: converge.user_id.clone(),
+        };
+        self.working.looking = Some(converge);
+        Decision::nothing().and_do(see)
+    }
+
     pub(in crate::actors::resource) fn failed_seen(
         &mut self,
         epoch: u64,
@@ -227,7 +248,7 @@ impl Resource {
             || former.deletion_policy != definition.deletion_policy
             || former.update_policy != definition.update_policy;
         if changed.is_empty() {
-            return if settings_changed || self.status == Status::Failed {
+            return if settings_changed || self.has_failed() {
                 self.update_in_place(converge, definition)
             } else if nests(&definition, knowledge) {
                 self.see_child(converge, &definition, knowledge)
@@ -245,7 +266,7 @@ impl Resource {
                 .start_without(Action::Update, converge)
                 .and_record(ReplacementRequired { traversal: converge.traversal, reason })
                 .and_do(ResourceEffect::Report),
-            UpdateKind::Nothing if self.status != Status::Failed => {
+            UpdateKind::Nothing if !self.has_failed() => {
                 self.leave(converge, &definition, knowledge)
             }
             UpdateKind::Nothing => self.update_in_place(converge, definition),
@@ -254,6 +275,12 @@ impl Resource {
                 self.cannot_start(converge, reason)
             }
         }
+    }
+
+    /// Whether the newest action failed; a mark is no action.
+    fn has_failed(&self) -> bool {
+        let is_marked = self.marked && self.action == Action::Check;
+        self.status == Status::Failed && !is_marked
     }
 
     /// The properties that differ from what was reached last, or from what a failed update may
@@ -265,8 +292,7 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> BTreeSet<String> {
         let after = self.open_map(&definition.properties, knowledge);
-        let failed = self.target.as_ref().filter(|_| self.status == Status::Failed);
-        [Some(former), failed, self.attempted.as_ref()]
+        [Some(former), self.target.as_ref(), self.attempted.as_ref()]
             .into_iter()
             .flatten()
             .flat_map(|before| {

@@ -171,6 +171,7 @@ impl Stack {
             name: name.clone(),
             command: ResourceCommand::Converge(Box::new(Converge {
                 traversal: traversal.map(|traversal| traversal.id).unwrap_or_default(),
+                since: traversal.map(|traversal| traversal.started_at).unwrap_or_default(),
                 stack: self.identity(),
                 name: name.clone(),
                 type_name,
