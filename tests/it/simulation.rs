@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use world::World;
 
 /// How many seeds are played, unless the environment says more.
-const SEEDS: u64 = 1_000;
+const SEEDS: u64 = 5_000;
 
 /// How many seeds that fail are named.
 const SHOWN_MAX: usize = 20;

@@ -311,7 +311,7 @@ async fn unknown_things_and_wrong_verbs_are_told_apart() {
     }
     let options = app.ask("OPTIONS", "/stacks", None).await;
     assert_eq!((options.status, options.header("allow")), (204, "GET,POST"));
-    assert_eq!(app.get("/software_configs").await.status, 404);
+    assert_eq!(app.get("/software_things").await.status, 404);
     app.stop().await;
 }
 

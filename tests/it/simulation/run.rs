@@ -6,7 +6,7 @@ use hearth::actors::project::{Project, ProjectCommand};
 use hearth::actors::resource::{Report, Resource, ResourceCommand, ResourceEffect};
 use hearth::actors::shell::{Aggregate, Decision};
 use hearth::actors::stack::{Stack, StackCommand, StackEffect};
-use hearth::clock::Moment;
+use hearth::clock::{Clock, Moment};
 use hearth::events::{StackEvent, StreamId};
 use hearth::model::{Action, Refusal, ResourceId, ResourceName, StackId, Status};
 
@@ -197,7 +197,7 @@ impl World {
 
     fn perform_resource(&mut self, id: ResourceId, effect: ResourceEffect) {
         let Some(resource) = self.node.resources.get(&id) else { return };
-        let at = self.log.len();
+        let (at, asked) = (self.log.len(), self.clock.now());
         match effect {
             ResourceEffect::Report => {
                 let report = resource.report(&self.resource_knowledge);
@@ -216,15 +216,15 @@ impl World {
                 call.subject.taken =
                     others.map(|(_, taken)| taken.clone()).collect::<BTreeSet<_>>();
                 let at = if call.step.mutates { at } else { 0 };
-                self.node.outside.push(Outside { resource: id, at, what: Ask::Call(call) });
+                self.node.outside.push(Outside { resource: id, at, asked, what: Ask::Call(call) });
             }
             ResourceEffect::SeeFailed { epoch, subject, .. } => {
                 let what = Ask::SeeFailed { epoch, subject };
-                self.node.outside.push(Outside { resource: id, at: 0, what });
+                self.node.outside.push(Outside { resource: id, at: 0, asked, what });
             }
             ResourceEffect::Observe { epoch, subject, wanted, .. } => {
                 let what = Ask::Observe { epoch, subject, wanted };
-                self.node.outside.push(Outside { resource: id, at: 0, what });
+                self.node.outside.push(Outside { resource: id, at: 0, asked, what });
             }
             other => self.wrongs.push(format!("the simulation does not know {other:?}")),
         }

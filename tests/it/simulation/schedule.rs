@@ -141,11 +141,11 @@ impl World {
                 };
                 let epoch = call.epoch;
                 if fate == Fate::Lost && self.chance.one_in(2) {
-                    self.let_call_come_late(call);
+                    self.let_call_come_late(call, self.clock.now());
                 }
                 let what = Ask::Answer { epoch, result: Box::new(result), attributes };
-                let at = 0;
-                self.node.outside.push(super::world::Outside { resource, at, what });
+                let (at, asked) = (0, self.clock.now());
+                self.node.outside.push(super::world::Outside { resource, at, asked, what });
                 return;
             }
             Ask::Answer { epoch, result, attributes } => {

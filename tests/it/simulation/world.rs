@@ -45,6 +45,8 @@ pub(super) struct Outside {
     pub(super) resource: ResourceId,
     /// The length of the log that must be durable before it leaves.
     pub(super) at: usize,
+    /// When it was asked for: a call counts as lost a rest after its intent.
+    pub(super) asked: DateTime<Utc>,
     pub(super) what: Ask,
 }
 
@@ -227,7 +229,7 @@ impl World {
         for outside in node.outside {
             let leaves = self.log.is_durable(outside.at) && !self.chance.one_in(3);
             if let (Ask::Call(call), true) = (outside.what, leaves) {
-                self.let_call_come_late(call);
+                self.let_call_come_late(call, outside.asked);
             }
         }
         self.log.cut();
@@ -237,10 +239,11 @@ impl World {
         self.recover();
     }
 
-    /// The call is carried out some time, before it counts as lost.
-    pub(super) fn let_call_come_late(&mut self, call: Box<BeatCall>) {
-        let within = LOST_CALL_REST.as_millis() as u64;
-        let pause = self.chance.millis(0..within);
+    /// A call that was asked for then is carried out some time, before it counts as lost.
+    pub(super) fn let_call_come_late(&mut self, call: Box<BeatCall>, asked: DateTime<Utc>) {
+        let lost = asked + TimeDelta::from_std(LOST_CALL_REST).unwrap();
+        let within = (lost - self.clock.now()).num_milliseconds().max(1);
+        let pause = self.chance.millis(0..within as u64);
         let at = self.after(pause);
         self.late.push((at, call));
     }
