@@ -31,6 +31,8 @@ pub struct Preview {
 /// The plan of a stack within another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreviewWithin {
+    /// The resource that stands for the stack.
+    pub resource: String,
     pub name: String,
     /// `None` where it is about to be made.
     pub stack: Option<StackId>,

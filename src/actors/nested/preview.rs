@@ -49,7 +49,8 @@ async fn within(
         let mut plan = preview::of_create(services, &child);
         plan.within = Box::pin(self::within(services, &child, &plan)).await?;
         let name = child.definition.stack_name().to_owned();
-        within.push(PreviewWithin { name, stack: None, plan });
+        let resource = new.name.clone();
+        within.push(PreviewWithin { resource, name, stack: None, plan });
     }
     for updated in &plan.updated {
         let Some(id) = child_id(updated) else { continue };
@@ -59,7 +60,8 @@ async fn within(
         let (Some(child), Some(present)) = (child, &seen.known) else { continue };
         let name = present.definition.stack_name().to_owned();
         let plan = preview(services, &child, seen.ids, true).await?;
-        within.push(PreviewWithin { name, stack: Some(id), plan });
+        let resource = updated.name.clone();
+        within.push(PreviewWithin { resource, name, stack: Some(id), plan });
     }
     Ok(within)
 }
@@ -83,7 +85,7 @@ fn deleted<'a>(
         for member in &plan.deleted {
             plan.within.extend(deleted(services, member).await);
         }
-        Some(PreviewWithin { name, stack: Some(id), plan })
+        Some(PreviewWithin { resource: gone.name.clone(), name, stack: Some(id), plan })
     }
     .boxed()
 }

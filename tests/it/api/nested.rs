@@ -110,5 +110,8 @@ async fn a_preview_lists_what_a_child_would_have_in_the_place_of_its_resource() 
     assert_eq!(texts(&changes["unchanged"], "resource_name"), ["a"]);
     assert_eq!(texts(&changes["updated"], "resource_name"), ["n", "z"]);
     assert_eq!(texts(&changes["replaced"], "resource_name"), ["z"]);
+    let parents = [&changes["updated"][0], &changes["updated"][1], &changes["replaced"][0]]
+        .map(|changed| changed["parent_resource"].clone());
+    assert_eq!(parents, [Value::Null, "n".into(), "z".into()]);
     app.stop().await;
 }

@@ -94,8 +94,8 @@ pub(super) async fn of_update(
 ) -> Result<Value, Fault> {
     let now = state.clock.now();
     let mut changes = JsonMap::new();
-    let mut plans = vec![(stack.name.to_string(), Some(stack.id), plan)];
-    while let Some((name, id, plan)) = plans.pop() {
+    let mut plans = vec![(None, stack.name.to_string(), Some(stack.id), plan)];
+    while let Some((parent, name, id, plan)) = plans.pop() {
         let present = match id {
             Some(id) => state.views.resources(id).await?,
             None => Vec::new(),
@@ -118,7 +118,11 @@ pub(super) async fn of_update(
         ] {
             let views = resources.iter().map(|resource| {
                 let row = present.iter().find(|row| row.name.as_str() == resource.name);
-                planned(&identity, resource, row, &users, now)
+                let mut view = planned(&identity, resource, row, &users, now);
+                if let Some(parent) = parent {
+                    view["parent_resource"] = Value::from(parent);
+                }
+                view
             });
             let all = changes.entry(kind).or_insert_with(|| json!([]));
             if let Value::Array(all) = all {
@@ -126,7 +130,10 @@ pub(super) async fn of_update(
             }
         }
         let within = plan.within.iter().rev();
-        plans.extend(within.map(|within| (within.name.clone(), within.stack, &within.plan)));
+        plans.extend(within.map(|within| {
+            let parent = Some(within.resource.as_str());
+            (parent, within.name.clone(), within.stack, &within.plan)
+        }));
     }
     Ok(Value::Object(changes))
 }
