@@ -15,6 +15,7 @@ mod fuzz;
 mod generated_cases;
 mod journeys;
 mod layers;
+mod lifecycle;
 mod log_commands;
 mod log_contract;
 mod parameter_cases;

@@ -52,6 +52,15 @@ impl App {
 
     /// The same over a log that has events already.
     pub(crate) async fn over(log: Arc<dyn EventLog>) -> Self {
+        Self::with(log, EngineLimits::default()).await
+    }
+
+    /// The same with limits of its own.
+    pub(crate) async fn within(limits: EngineLimits) -> Self {
+        Self::with(Arc::new(MemoryLog::new()), limits).await
+    }
+
+    async fn with(log: Arc<dyn EventLog>, limits: EngineLimits) -> Self {
         let sandbox = Sandbox::start(SandboxConfig::instant()).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let password = Secret::new("secret".to_owned());
@@ -68,7 +77,7 @@ impl App {
             registry: Arc::clone(&registry),
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
-            limits: EngineLimits::default(),
+            limits,
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let parts = ApiParts {

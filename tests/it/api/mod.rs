@@ -1,6 +1,6 @@
 //! The read models and the API over them.
 
-mod app;
+pub(crate) mod app;
 mod bad_input;
 mod cloudformation;
 mod commands;

@@ -6,7 +6,6 @@ mod create;
 mod delete;
 mod groups;
 mod hooks;
-mod lifecycle;
 mod meeting;
 mod nested;
 mod rollback;
