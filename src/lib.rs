@@ -10,6 +10,7 @@ pub mod events;
 pub mod graph;
 pub mod model;
 pub mod openstack;
+pub mod outlets;
 pub mod policy;
 pub mod projections;
 pub mod resource_types;

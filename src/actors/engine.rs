@@ -21,11 +21,11 @@ use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
 use super::stack_actor::{Drop, HeardBy, ResourceNamed, Stand};
 use super::{definition, nested, source};
 use crate::clock::Clock;
-use crate::events::StreamId;
 use crate::events::log::EventLog;
 use crate::events::vault::Vault;
-use crate::model::{Action, JsonMap, Refusal, ResourceName, StackId, StackName};
-use crate::openstack::Cloud;
+use crate::events::{Position, StreamId};
+use crate::model::{Action, JsonMap, ProjectId, Refusal, ResourceName, StackId, StackName};
+use crate::openstack::{Cloud, Session};
 use crate::resource_types::Registry;
 use crate::template::StackSource;
 
@@ -59,6 +59,7 @@ impl Engine {
             limits: parts.limits,
             directory: directory.clone(),
             credentials: Credentials::default(),
+            told: tokio::sync::watch::Sender::new(None),
         });
         directory.open(services.clone());
         actix::spawn(drop_what_was_lost(services.clone()));
@@ -73,6 +74,18 @@ impl Engine {
         for id in unsettled {
             self.services.directory.stack(id);
         }
+    }
+
+    /// Others were told of everything up to a position. Once this was said, trusts are kept until
+    /// others were told of what they were for.
+    pub fn told(&self, at: Position) {
+        self.services.told.send_replace(Some(at));
+    }
+
+    /// A session of a user's trust in a project.
+    pub async fn session_of(&self, project: &ProjectId, user_id: &str) -> Result<Session, Refusal> {
+        let session = self.services.credentials.session(&self.services, project, user_id).await;
+        session.map_err(|error| Refusal::new(error.class, error.message))
     }
 
     /// Accepts a new stack.
@@ -338,7 +351,7 @@ impl Engine {
         };
         let session = match &self.services.cloud {
             Some(cloud) => cloud.session_for_token(&who.token, &who.caller.project_id),
-            None => crate::openstack::Session::detached(),
+            None => Session::detached(),
         };
         if driver.nests().is_some() {
             let (services, driver) = (&self.services, driver.as_ref());

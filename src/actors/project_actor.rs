@@ -41,9 +41,12 @@ impl Inhabit for Project {
         let (services, stream) = (shell.services.clone(), shell.stream().clone());
         let sealed = trust_id.clone();
         let give_back = async move {
-            // Nothing leaves before it is on record.
-            services.log.durable(at).await.is_ok()
-                && services.credentials.give_back(&services, &stream, &sealed).await
+            // Nothing leaves before it is on record, and the last events go out with the trust.
+            if services.log.durable(at).await.is_err() {
+                return false;
+            }
+            services.everybody_told(at).await;
+            services.credentials.give_back(&services, &stream, &sealed).await
         };
         ctx.spawn(give_back.into_actor(shell).map(move |gone, shell, ctx| {
             if gone {

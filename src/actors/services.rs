@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::{Handler, Message};
+use tokio::sync::watch;
 
 use super::credentials::Credentials;
 use super::directory::Directory;
@@ -13,7 +14,7 @@ use super::stack::Stack;
 use crate::clock::Clock;
 use crate::events::log::{EventLog, LogError};
 use crate::events::vault::Vault;
-use crate::events::{StreamId, StreamRevision};
+use crate::events::{Position, StreamId, StreamRevision};
 use crate::model::{Refusal, ResourceId, StackId};
 use crate::openstack::Cloud;
 use crate::resource_types::Registry;
@@ -67,6 +68,8 @@ pub struct Services {
     pub limits: EngineLimits,
     pub directory: Arc<Directory>,
     pub credentials: Credentials,
+    /// How far others were told of what happened; `None` where nobody is told.
+    pub(super) told: watch::Sender<Option<Position>>,
 }
 
 impl Services {
@@ -88,6 +91,13 @@ impl Services {
             }
         }
         None
+    }
+
+    /// Returns when others were told of everything up to a position.
+    pub(super) async fn everybody_told(&self, at: Position) {
+        let mut told = self.told.subscribe();
+        // Who tells them is there as long as the services are.
+        let _ = told.wait_for(|told| told.is_none_or(|told| told >= at)).await;
     }
 
     /// The region that Hearth works in, where it has a name.

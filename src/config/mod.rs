@@ -7,6 +7,7 @@ mod heat_options;
 mod ini;
 mod layers;
 mod limits;
+mod notifications;
 mod sandbox;
 mod terminal;
 
@@ -18,6 +19,7 @@ use url::Url;
 pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials};
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
+pub use notifications::Notifications;
 pub use sandbox::SandboxDelays;
 pub use terminal::colors_refused;
 
@@ -65,6 +67,8 @@ pub struct Settings {
     pub host: String,
     /// Stacks with one of these tags are left out of lists.
     pub hidden_stack_tags: Vec<String>,
+    /// `None` where nobody is notified.
+    pub notifications: Option<Notifications>,
     /// What is logged, as `RUST_LOG` writes it; each subcommand has a default of its own.
     pub log_filter: Option<String>,
     /// Options that were given and have no effect, for one line in the log.
@@ -112,6 +116,8 @@ impl Settings {
     fn from_layers(layers: &Layers) -> Result<Settings, ConfigError> {
         let cloud = CloudChoice::from_layers(layers)?;
         layers.text("hearth", "config_file");
+        let host = layers.text("DEFAULT", "host").unwrap_or_else(|| "localhost".to_owned());
+        let (notifications, driver_unused) = Notifications::from_layers(layers, &host)?;
         let mut settings = Settings {
             data: layers.text("hearth", "data").unwrap_or_else(|| "hearth-data".to_owned()).into(),
             listen: api_address(layers)?,
@@ -136,10 +142,14 @@ impl Settings {
             build_revision: layers
                 .text("revision", "heat_revision")
                 .unwrap_or_else(|| "unknown".to_owned()),
-            host: layers.text("DEFAULT", "host").unwrap_or_else(|| "localhost".to_owned()),
+            host,
+            notifications,
             hidden_stack_tags: layers.list("DEFAULT", "hidden_stack_tags").unwrap_or_default(),
             log_filter: layers.text("hearth", "log"),
-            unused: Unused::default(),
+            unused: Unused {
+                known_to_heat: driver_unused.into_iter().collect(),
+                ..Unused::default()
+            },
         };
         for key in layers.unread() {
             let shown = format!("[{}] {}", key.0, key.1);

@@ -13,7 +13,7 @@ use crate::model::{
 };
 
 /// The stream of one entity: `project-{id}`, `stack-{uuid}`, `resource-{uuid}`, `config-{uuid}`,
-/// `deployment-{uuid}`.
+/// `deployment-{uuid}`, `outlet-{name}`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StreamId(pub Arc<str>);
@@ -42,6 +42,11 @@ impl StreamId {
     /// A software deployment.
     pub fn deployment(id: DeploymentId) -> Self {
         Self(format!("deployment-{id}").into())
+    }
+
+    /// What goes out to others by one way.
+    pub fn outlet(name: &str) -> Self {
+        Self(format!("outlet-{name}").into())
     }
 
     /// What the stream is of: `stack`, `resource`, `project`.

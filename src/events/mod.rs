@@ -4,6 +4,7 @@
 mod typed;
 pub mod envelope;
 pub mod log;
+pub mod outlet;
 pub mod project;
 pub mod resource;
 pub mod software;
@@ -12,6 +13,7 @@ pub mod upcast;
 pub mod vault;
 
 pub use envelope::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+pub use outlet::OutletEvent;
 pub use project::ProjectEvent;
 pub use resource::ResourceEvent;
 pub use software::{ConfigEvent, DeploymentEvent};

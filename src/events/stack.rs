@@ -88,6 +88,9 @@ pub struct RevisionAccepted {
     /// update_policy. Leaves that hold a secret are sealed.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub facade: Value,
+    /// Where the environment has the stack's events sent, as it says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub event_sinks: Vec<Value>,
 }
 
 /// An output that a revision declares, before it has a value.

@@ -12,7 +12,7 @@ use crate::events::{Position, RecordedEvent};
 use crate::model::{Action, StackId, Status};
 
 /// The type that Heat gives to events of a stack itself.
-const STACK_TYPE: &str = "OS::Heat::Stack";
+pub(super) const STACK_TYPE: &str = "OS::Heat::Stack";
 
 /// One line of the event list.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,6 +15,7 @@ mod software;
 mod stack_query;
 mod stacks;
 mod store;
+mod told;
 mod views;
 
 pub use event_list::{EventQuery, EventRow, EventSort, event_id};
@@ -25,4 +26,5 @@ pub use snapshots::SnapshotRow;
 pub use software::{ConfigQuery, ConfigRow, DeploymentRow};
 pub use stack_query::{StackField, StackQuery, StackSort, TagFilter};
 pub use stacks::{StackRow, StackShown, Within};
+pub use told::{EventDue, StackThen};
 pub use views::{ViewError, Views};

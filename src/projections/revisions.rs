@@ -39,8 +39,9 @@ pub(super) fn accepted(
     let tags = serde_json::to_string(&body.tags)?;
     db.prepare_cached(
         "INSERT OR REPLACE INTO revisions (stack, revision, origin, position, at, action, user, \
-         request_id, description, parameters, outputs, timeout_mins, disable_rollback, tags) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+         request_id, description, parameters, outputs, timeout_mins, disable_rollback, tags, \
+         event_sinks, user_id) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?
     .execute(params![
         stack,
@@ -57,6 +58,8 @@ pub(super) fn accepted(
         body.timeout_mins,
         body.disable_rollback,
         tags,
+        serde_json::to_string(&body.event_sinks)?,
+        body.user_id,
     ])?;
     db.prepare_cached(
         "UPDATE stacks SET revision = ?2, timeout_mins = ?3, disable_rollback = ?4, tags = ?5 \

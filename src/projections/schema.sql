@@ -17,6 +17,7 @@ CREATE TABLE stacks (
     updated_at       INTEGER,
     deleted_at       INTEGER,
     owner            TEXT NOT NULL,
+    owner_id         TEXT NOT NULL,
     parent           BLOB,                -- the stack that a nested one stands in
     parent_resource  TEXT,                -- the resource there that it stands for
     root             BLOB NOT NULL,       -- the outermost stack: itself, if it is not nested
@@ -48,8 +49,11 @@ CREATE TABLE revisions (
     timeout_mins     INTEGER,
     disable_rollback INTEGER NOT NULL,
     tags             TEXT NOT NULL,
+    event_sinks      TEXT NOT NULL,       -- JSON array: where the stack's events are sent
+    user_id          TEXT,                -- whose trust the work uses, where it is not the owner's
     PRIMARY KEY (stack, revision)
 ) WITHOUT ROWID;
+CREATE INDEX revisions_with_sinks ON revisions (stack) WHERE event_sinks != '[]';
 
 CREATE TABLE outputs (
     stack  INTEGER PRIMARY KEY,

@@ -169,8 +169,8 @@ fn created(db: &Connection, event: &RecordedEvent, body: &StackCreated) -> Resul
     let owner = body.owner.as_ref();
     db.prepare_cached(
         "INSERT INTO stacks (id, project, name, action, status, reason, created_at, owner, \
-         revision, disable_rollback, tags, parent, parent_resource, root, depth) \
-         VALUES (?1, ?2, ?3, 'CREATE', 'IN_PROGRESS', '', ?4, ?5, 0, 1, '[]', ?6, ?7, ?8, ?9)",
+         revision, disable_rollback, tags, parent, parent_resource, root, depth, owner_id) \
+         VALUES (?1, ?2, ?3, 'CREATE', 'IN_PROGRESS', '', ?4, ?5, 0, 1, '[]', ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
         bytes(body.stack_id.0),
@@ -182,6 +182,7 @@ fn created(db: &Connection, event: &RecordedEvent, body: &StackCreated) -> Resul
         owner.map(|owner| owner.name.as_str()),
         bytes(owner.map_or(body.stack_id, |owner| owner.root).0),
         owner.map_or(0, |owner| owner.depth),
+        body.owner_user_id,
     ])?;
     Ok(())
 }

@@ -10,9 +10,9 @@ use super::runner::{self, Runner};
 use super::stack_query::{self, StackQuery};
 use super::store::{Place, Readers};
 use super::{
-    ConfigQuery, ConfigRow, DeploymentRow, EventQuery, EventRow, ResourceRow, RevisionRow,
-    SnapshotRow, StackRow, StackShown, event_list, resources, revisions, snapshots, software,
-    stacks,
+    ConfigQuery, ConfigRow, DeploymentRow, EventDue, EventQuery, EventRow, ResourceRow,
+    RevisionRow, SnapshotRow, StackRow, StackShown, StackThen, event_list, resources, revisions,
+    snapshots, software, stacks, told,
 };
 use crate::events::log::{EventLog, LogError};
 use crate::events::{DecodeError, Position};
@@ -186,6 +186,25 @@ impl Views {
     /// One event of a stack.
     pub async fn event(&self, stack: StackId, id: Uuid) -> Result<Option<EventRow>, ViewError> {
         self.read(move |db| event_list::by_id(db, stack, id))
+    }
+
+    /// Events after a position that are to be sent to sinks, oldest first.
+    pub async fn events_due(
+        &self,
+        after: Position,
+        limit: usize,
+    ) -> Result<Vec<EventDue>, ViewError> {
+        self.read(move |db| told::due(db, after, limit))
+    }
+
+    /// A stack as it stood at a position.
+    pub async fn stack_then(
+        &self,
+        id: StackId,
+        at: Position,
+    ) -> Result<Option<StackThen>, ViewError> {
+        self.after(at).await?;
+        self.read(move |db| told::stack_then(db, id, at))
     }
 
     /// Every accepted definition of a stack, oldest first.

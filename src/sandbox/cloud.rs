@@ -18,7 +18,8 @@ use super::nova::Nova;
 use super::seed;
 use super::store::{Journal, Rows, Table};
 use super::swift::Swift;
-use super::{cinder, glance, keystone, neutron, nova, swift};
+use super::zaqar::Zaqar;
+use super::{cinder, glance, keystone, neutron, nova, swift, zaqar};
 use crate::clock::Clock;
 
 /// Everything that the sandbox knows.
@@ -31,6 +32,7 @@ pub(super) struct Cloud {
     pub(super) cinder: Cinder,
     pub(super) glance: Glance,
     pub(super) swift: Swift,
+    pub(super) zaqar: Zaqar,
     pub(super) laters: Table<Later>,
     journal: Option<Journal>,
     /// When the first of `laters` is due; checked on every request, so it is not searched for.
@@ -49,6 +51,7 @@ impl Cloud {
             cinder: Cinder::new(),
             glance: Glance::new(),
             swift: Swift::new(),
+            zaqar: Zaqar::new(),
             laters: Table::new("laters"),
             journal: None,
             next_due: None,
@@ -147,6 +150,7 @@ impl Cloud {
         tables.extend(self.cinder.tables());
         tables.extend(self.glance.tables());
         tables.extend(self.swift.tables());
+        tables.extend(self.zaqar.tables());
         tables.push(&mut self.laters);
         tables
     }
@@ -208,6 +212,7 @@ fn route(cloud: &mut Cloud, ask: &Ask) -> Reply {
         ["image", rest @ ..] => glance::answer(cloud, ask, rest),
         ["volume", rest @ ..] => cinder::answer(cloud, ask, rest),
         ["object-store", rest @ ..] => swift::answer(cloud, ask, rest),
+        ["messaging", rest @ ..] => zaqar::answer(cloud, ask, rest),
         ["healthcheck"] => Ok(Answer::text(200, "text/plain; charset=UTF-8", "OK")),
         _ => Err(answer::keystone(404, "The resource could not be found.")),
     }

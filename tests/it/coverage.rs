@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use hearth::events::{ConfigEvent, DeploymentEvent, ProjectEvent, ResourceEvent, StackEvent};
+use hearth::events::{
+    ConfigEvent, DeploymentEvent, OutletEvent, ProjectEvent, ResourceEvent, StackEvent,
+};
 use hearth::resource_types::Registry;
 
 #[test]
@@ -15,6 +17,7 @@ fn every_event_is_explained_with_its_version() {
         ResourceEvent::TYPES,
         ConfigEvent::TYPES,
         DeploymentEvent::TYPES,
+        OutletEvent::TYPES,
     ];
     for (name, version) in kinds.into_iter().flatten() {
         let row = format!("| `{name}` | {version} |");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const COMMON: [&str; 2] = ["model", "clock"];
 
 /// A room and what else it may import.
-const MAY_IMPORT: [(&str, &[&str]); 13] = [
+const MAY_IMPORT: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("clock", &[]),
     ("config", &[]),
@@ -19,6 +19,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ("resource_types", &["template", "graph", "openstack", "events"]),
     ("actors", &["template", "graph", "events", "openstack", "resource_types"]),
     ("projections", &["events"]),
+    ("outlets", &["events", "openstack", "actors", "projections"]),
     ("sandbox", &[]),
     ("policy", &[]),
     (

@@ -47,6 +47,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             disable_rollback: true,
             user_id: None,
             facade: serde_json::Value::Null,
+            event_sinks: Vec::new(),
         }),
         StackEvent::TraversalStarted(TraversalStarted {
             traversal,

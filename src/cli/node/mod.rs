@@ -16,6 +16,7 @@ use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
 use crate::events::vault::{MasterKey, Vault, VaultError};
 use crate::openstack::CloudError;
+use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{RunningSandbox, SandboxError};
@@ -66,6 +67,7 @@ pub(super) struct Node {
     pub(super) clouds_yaml: Option<PathBuf>,
     engine: Engine,
     views: Views,
+    outlets: Outlets,
     api: RunningApi,
     sandbox: Option<RunningSandbox>,
 }
@@ -99,6 +101,14 @@ impl Node {
             clock: Arc::clone(&clock),
             limits: engine_limits(settings),
         });
+        // Before anybody works: what happens from now on is told with the trusts it needs.
+        let outlets = Outlets::start(&OutletParts {
+            engine: engine.clone(),
+            views: views.clone(),
+            log: Arc::clone(&shared_log),
+            clock: Arc::clone(&clock),
+            notifications: notification_settings(settings),
+        });
         // Views that were behind when the process ended would hide a stack that is at work.
         views.after(shared_log.durable_position()).await?;
         engine.recover(views.unsettled_stacks().await?).await;
@@ -116,7 +126,7 @@ impl Node {
         let api =
             api::serve(parts, listener).map_err(|source| StartError::Listen { address, source })?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
-        Ok(Node { log, address, auth_url, clouds_yaml, engine, views, api, sandbox })
+        Ok(Node { log, address, auth_url, clouds_yaml, engine, views, outlets, api, sandbox })
     }
 
     /// Returns when the API shows what the log has up to the position.
@@ -127,6 +137,7 @@ impl Node {
     /// Lets requests finish, makes everything durable and stops.
     pub(super) async fn stop(self) {
         self.api.stop().await;
+        self.outlets.stop().await;
         self.engine.shutdown().await;
         self.views.close().await;
         if let Some(sandbox) = self.sandbox {
@@ -164,6 +175,12 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         action_retry_limit: settings.limits.action_retries,
         lost_call_rest: settings.limits.lost_call_rest,
     }
+}
+
+fn notification_settings(settings: &Settings) -> Option<NotificationSettings> {
+    let told = settings.notifications.clone()?;
+    let send = Arc::new(outlets::to_log);
+    Some(NotificationSettings { level: told.level, publisher_id: told.publisher_id, send })
 }
 
 fn api_settings(settings: &Settings, auth_url: &str) -> ApiSettings {

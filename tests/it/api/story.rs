@@ -115,6 +115,7 @@ impl Story {
             disable_rollback: true,
             user_id: None,
             facade: serde_json::Value::Null,
+            event_sinks: Vec::new(),
         };
         self.stack_event(stack.id, accepted).await;
     }

@@ -8,6 +8,7 @@ mod groups;
 mod hooks;
 mod meeting;
 mod nested;
+mod outlets;
 mod rollback;
 mod scaling;
 mod secrets;

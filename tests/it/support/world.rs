@@ -1,7 +1,7 @@
 //! The engine over a log, the views and a sandbox, driven as the API drives it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hearth::actors::{
@@ -13,6 +13,7 @@ use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::model::{Caller, CommandId, Refusal, RequestId, Secret, StackId, Status};
 use hearth::openstack::{Cloud, CloudSettings};
+use hearth::outlets::{Notification, NotificationSettings, OutletParts, Outlets};
 use hearth::projections::{EventQuery, Views};
 use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
@@ -76,6 +77,31 @@ impl Ground {
     /// Starts an engine on another door to the ground's log.
     pub(crate) async fn start_on(&self, log: Arc<dyn EventLog>) -> World {
         self.start_with(log, Self::limits()).await
+    }
+
+    /// Starts an engine with outlets; notifications are heard by who is handed in.
+    pub(crate) async fn start_telling(
+        &self,
+        log: Arc<dyn EventLog>,
+        heard: Option<&Arc<Mutex<Vec<Notification>>>>,
+    ) -> (World, Outlets) {
+        let world = self.start_on(log.clone()).await;
+        let notifications = heard.map(|heard| {
+            let heard = Arc::clone(heard);
+            NotificationSettings {
+                level: "INFO".to_owned(),
+                publisher_id: "orchestration.test".to_owned(),
+                send: Arc::new(move |told| heard.lock().unwrap().push(told.clone())),
+            }
+        });
+        let outlets = Outlets::start(&OutletParts {
+            engine: world.engine.clone(),
+            views: world.views.clone(),
+            log,
+            clock: Arc::new(SystemClock),
+            notifications,
+        });
+        (world, outlets)
     }
 
     async fn start_with(&self, log: Arc<dyn EventLog>, limits: EngineLimits) -> World {

@@ -6,6 +6,7 @@ use crate::actors::stack::command::Revise;
 use crate::actors::stack::state::Stack;
 use crate::events::stack::{OutputDeclared, RevisionAccepted};
 use crate::model::{Action, JsonMap, StackRevision};
+use crate::template::StackDefinition;
 
 impl Stack {
     /// A revision as its user asked for it.
@@ -33,6 +34,7 @@ impl Stack {
             adopts: None,
             user_id: Some(revise.user_id.clone()),
             facade: revise.facade.clone(),
+            event_sinks: event_sinks(definition),
         }
     }
 
@@ -67,8 +69,15 @@ impl Stack {
                 description: former.description.clone(),
                 outputs: former.outputs.clone(),
                 facade: former.facade.clone(),
+                event_sinks: former.event_sinks.clone(),
                 ..settings
             },
         })
     }
+}
+
+/// Where the environment has the stack's events sent.
+fn event_sinks(definition: &StackDefinition) -> Vec<Value> {
+    let environment = definition.environment();
+    environment["event_sinks"].as_array().cloned().unwrap_or_default()
 }

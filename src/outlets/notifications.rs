@@ -1,0 +1,155 @@
+//! Notifications `orchestration.stack.*` and `orchestration.autoscaling.*`, with Heat's keys.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use futures::StreamExt;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::place::Place;
+use super::scaling::Scaled;
+use super::{Broken, OutletParts};
+use crate::events::RecordedEvent;
+use crate::events::log::Filter;
+use crate::model::{StackId, Status};
+use crate::projections::{StackThen, event_id};
+
+/// The priority of what tells of a failure.
+const ERROR: &str = "ERROR";
+
+/// How notifications are sent.
+#[derive(Clone)]
+pub struct NotificationSettings {
+    /// `default_notification_level`, in capitals.
+    pub level: String,
+    /// `default_publisher_id`.
+    pub publisher_id: String,
+    pub send: Arc<dyn Fn(&Notification) + Send + Sync>,
+}
+
+/// A notification, as a message bus would carry it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notification {
+    /// The same where the same one is sent again.
+    pub id: Uuid,
+    pub publisher_id: String,
+    /// `orchestration.stack.create.start`.
+    pub event_type: String,
+    pub priority: String,
+    pub payload: Value,
+    pub at: DateTime<Utc>,
+}
+
+impl Notification {
+    /// The message with the keys of oslo.messaging.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "message_id": self.id,
+            "publisher_id": self.publisher_id,
+            "event_type": self.event_type,
+            "priority": self.priority,
+            "payload": self.payload,
+            "timestamp": self.at.format("%Y-%m-%d %H:%M:%S%.6f").to_string(),
+        })
+    }
+}
+
+/// The driver `log`: a line of the log, whose message is the notification as JSON.
+pub fn to_log(notification: &Notification) {
+    let text = notification.to_json();
+    match notification.priority.as_str() {
+        ERROR | "CRITICAL" => tracing::error!(target: "hearth::notification", "{text}"),
+        "WARN" => tracing::warn!(target: "hearth::notification", "{text}"),
+        "DEBUG" => tracing::debug!(target: "hearth::notification", "{text}"),
+        _ => tracing::info!(target: "hearth::notification", "{text}"),
+    }
+}
+
+pub(super) async fn follow(
+    parts: &OutletParts,
+    settings: &NotificationSettings,
+    place: &mut Place,
+) -> Result<(), Broken> {
+    let filter = Filter { kinds: vec!["stack", "resource"] };
+    let mut events = parts.log.subscribe(place.reached, filter);
+    while let Some(event) = place.awaits(events.next()).await? {
+        let event = event?;
+        let notification = notification(parts, settings, &event).await?;
+        if let Some(notification) = &notification {
+            (settings.send)(notification);
+        }
+        place.move_to(event.position, usize::from(notification.is_some())).await?;
+    }
+    Ok(())
+}
+
+/// What is told of an event, if anything is.
+async fn notification(
+    parts: &OutletParts,
+    settings: &NotificationSettings,
+    event: &RecordedEvent,
+) -> Result<Option<Notification>, Broken> {
+    let (stack, scaled) = match event.event_type.as_ref() {
+        "TraversalStarted" | "TraversalSettled" => {
+            let id = event.stream.as_str().strip_prefix("stack-").and_then(|id| id.parse().ok());
+            (id.map(StackId), None)
+        }
+        "SignalTaken" | "SignalHandled" => {
+            let scaled = Scaled::of(parts.log.as_ref(), event).await?;
+            (scaled.as_ref().map(|scaled| scaled.stack), scaled)
+        }
+        _ => (None, None),
+    };
+    let Some(id) = stack else { return Ok(None) };
+    let Some(stack) = parts.views.stack_then(id, event.position).await? else { return Ok(None) };
+    let mut payload = body(&stack, event);
+    let (place, is_error) = match scaled {
+        None => {
+            let suffix = match stack.status {
+                Status::InProgress => "start",
+                Status::Complete => "end",
+                Status::Failed => "error",
+            };
+            let action = stack.action.as_str().to_lowercase();
+            (format!("stack.{action}.{suffix}"), stack.status == Status::Failed)
+        }
+        Some(scaled) => {
+            scaled.add_to(&mut payload);
+            (format!("autoscaling.{}", scaled.suffix), scaled.suffix == "error")
+        }
+    };
+    Ok(Some(Notification {
+        id: event_id(event.position, id),
+        publisher_id: settings.publisher_id.clone(),
+        event_type: format!("orchestration.{place}"),
+        priority: if is_error { ERROR.to_owned() } else { settings.level.clone() },
+        payload,
+        at: event.at,
+    }))
+}
+
+/// What every notification says of its stack.
+fn body(stack: &StackThen, event: &RecordedEvent) -> Value {
+    let caller = event.meta.caller.as_ref();
+    let name = caller.map_or(&stack.owner, |caller| &caller.user_name);
+    let user_id = caller.map_or(&stack.owner_id, |caller| &caller.user_id);
+    json!({
+        "tenant_id": stack.project_id,
+        "user_id": name,
+        "user_identity": user_id,
+        "username": name,
+        "stack_identity": stack.id,
+        "stack_name": stack.name,
+        "state": format!("{}_{}", stack.action, stack.status),
+        "state_reason": stack.reason,
+        "create_at": time(stack.created_at),
+        "description": stack.description,
+        "tags": stack.tags,
+        "updated_at": stack.updated_at.map(time),
+    })
+}
+
+fn time(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

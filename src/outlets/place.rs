@@ -1,0 +1,91 @@
+//! How far an outlet has come, kept in the log.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Broken, OutletParts};
+use crate::clock::Clock;
+use crate::events::log::{EventLog, Head, LogError};
+use crate::events::outlet::Delivered;
+use crate::events::{Meta, NewEvent, OutletEvent, Position, StreamId, StreamRevision};
+
+/// How much is sent at most before it goes on record: what a crash repeats.
+const SENT_MAX: usize = 256;
+/// How long what was sent waits for more before it goes on record.
+const RECORD_AFTER: Duration = Duration::from_secs(1);
+
+/// A place in the log, of an outlet.
+pub(super) struct Place {
+    log: Arc<dyn EventLog>,
+    clock: Arc<dyn Clock>,
+    stream: StreamId,
+    head: Head,
+    /// All that is to be sent of the log was sent up to here.
+    pub(super) reached: Position,
+    /// How much was sent since the last record.
+    sent: usize,
+}
+
+impl Place {
+    /// Where the outlet was; `first` where it never was.
+    pub(super) async fn find(
+        parts: &OutletParts,
+        name: &str,
+        first: Position,
+    ) -> Result<Place, Broken> {
+        let stream = StreamId::outlet(name);
+        let slice = parts.log.read(&stream, StreamRevision(0)).await?;
+        let decoded = slice.events.last().map(|event| event.decode::<OutletEvent>());
+        let known = decoded.transpose().map_err(crate::projections::ViewError::from)?;
+        let reached = known.as_ref().map(|OutletEvent::Delivered(it)| it.position);
+        let mut place = Place {
+            log: Arc::clone(&parts.log),
+            clock: Arc::clone(&parts.clock),
+            stream,
+            head: slice.head,
+            reached: reached.unwrap_or(first),
+            sent: 0,
+        };
+        if known.is_none() && first.0 > 0 {
+            place.sent = 1;
+            place.record().await?;
+        }
+        Ok(place)
+    }
+
+    /// Everything up to here was sent, or is not to be sent.
+    pub(super) async fn move_to(&mut self, reached: Position, sent: usize) -> Result<(), LogError> {
+        self.reached = self.reached.max(reached);
+        self.sent += sent;
+        if self.sent < SENT_MAX { Ok(()) } else { self.record().await }
+    }
+
+    /// Awaits what comes next; where that takes long, what was sent goes on record meanwhile.
+    pub(super) async fn awaits<T>(&mut self, next: impl Future<Output = T>) -> Result<T, LogError> {
+        tokio::pin!(next);
+        if self.sent > 0 {
+            tokio::select! {
+                biased;
+                found = &mut next => return Ok(found),
+                () = tokio::time::sleep(RECORD_AFTER) => {}
+            }
+            self.record().await?;
+        }
+        Ok(next.await)
+    }
+
+    /// Puts on record what was sent.
+    pub(super) async fn record(&mut self) -> Result<(), LogError> {
+        if self.sent == 0 {
+            return Ok(());
+        }
+        let delivered = OutletEvent::from(Delivered { position: self.reached });
+        let event = NewEvent::of(&delivered, self.clock.now(), Arc::new(Meta::default()))
+            .map_err(|error| LogError::Unavailable(error.to_string()))?;
+        let appended = self.log.append(&self.stream, self.head, vec![event]).await?;
+        self.head = appended.head;
+        self.sent = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! Events to the queues that environments name as their sinks.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::place::Place;
+use super::{Broken, OutletParts};
+use crate::events::log::{EventLog, Filter};
+use crate::events::resource::Definition;
+use crate::events::vault::Vault;
+use crate::events::{Position, ResourceEvent};
+use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::projections::EventDue;
+
+/// How many events are looked up at a time.
+const PAGE: usize = 256;
+/// How many messages Zaqar takes at a time.
+const MESSAGES_MAX: usize = 20;
+/// How long a message lives whose sink does not say, in seconds.
+const TTL_SECS: i64 = 3_600;
+/// How long it is tried to send a message at most, in seconds.
+const TRIED_MAX_SECS: i64 = 3_600;
+/// The pauses between tries: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+pub(super) async fn follow(parts: &OutletParts, place: &mut Place) -> Result<(), Broken> {
+    loop {
+        parts.engine.told(place.reached);
+        let next = Position(place.reached.0 + 1);
+        place.awaits(parts.views.after(next)).await??;
+        let seen = parts.views.position();
+        let due = parts.views.events_due(place.reached, PAGE).await?;
+        // Views that are just being made anew have not shown all that they had.
+        let seen = seen.min(parts.views.position());
+        for same_way in due.chunk_by(goes_the_same_way) {
+            for events in same_way.chunks(MESSAGES_MAX) {
+                let Some((first, last)) = events.first().zip(events.last()) else { continue };
+                for sink in &first.sinks {
+                    deliver(parts, sink, events).await?;
+                }
+                let sent = if first.sinks.is_empty() { 0 } else { events.len() };
+                place.move_to(last.event.position, sent).await?;
+            }
+        }
+        if due.len() < PAGE {
+            place.move_to(seen, 0).await?;
+        }
+    }
+}
+
+fn goes_the_same_way(one: &EventDue, other: &EventDue) -> bool {
+    one.project_id == other.project_id
+        && one.user_id == other.user_id
+        && one.event.stack == other.event.stack
+        && one.sinks == other.sinks
+}
+
+/// A queue of Zaqar's.
+struct Queue<'a> {
+    name: &'a str,
+    ttl_secs: i64,
+}
+
+impl<'a> Queue<'a> {
+    fn of(sink: &'a Value) -> Option<Self> {
+        let ttl = sink.get("ttl");
+        let number = ttl.and_then(Value::as_i64);
+        let text = ttl.and_then(Value::as_str).and_then(|ttl| ttl.parse().ok());
+        Some(Self {
+            name: sink.get("target")?.as_str()?,
+            ttl_secs: number.or(text).unwrap_or(TTL_SECS),
+        })
+    }
+}
+
+/// Sends events of a stack to one sink. What cannot be sent is passed over, as in Heat, once it is
+/// clear that another try would not help.
+async fn deliver(parts: &OutletParts, sink: &Value, events: &[EventDue]) -> Result<(), Broken> {
+    let Some(due) = events.first() else { return Ok(()) };
+    let Some(queue) = Queue::of(sink) else {
+        tracing::warn!(stack.id = %due.event.stack, "an event sink names no queue");
+        return Ok(());
+    };
+    let mut messages = Vec::with_capacity(events.len());
+    for due in events {
+        messages.push(json!({ "body": body(parts, due).await?, "ttl": queue.ttl_secs }));
+    }
+    let path = format!("/v2/queues/{}/messages", path_segment(queue.name));
+    let request = Request::post(Service::of_type("messaging"), path)
+        .header("client-id", due.event.stack.to_string())
+        .header("x-project-id", due.project_id.as_str())
+        .json(json!({ "messages": messages }));
+    let newest = events.iter().map(|due| due.event.at).max().unwrap_or(due.event.at);
+    let until = newest + TimeDelta::seconds(queue.ttl_secs.clamp(0, TRIED_MAX_SECS));
+    let error = match parts.engine.session_of(&due.project_id, &due.user_id).await {
+        Ok(session) => match send(parts, &session, &request, until).await {
+            Ok(()) => return Ok(()),
+            Err(error) => error.to_string(),
+        },
+        Err(refusal) => refusal.to_string(),
+    };
+    tracing::warn!(stack.id = %due.event.stack, queue = queue.name, error,
+        "events could not be sent");
+    Ok(())
+}
+
+/// Makes the call until it succeeds, or cannot, or is no longer worth it.
+async fn send(
+    parts: &OutletParts,
+    session: &Session,
+    request: &Request,
+    until: DateTime<Utc>,
+) -> Result<(), CloudError> {
+    let mut pause = PAUSES.0;
+    loop {
+        match session.send(request.clone()).await {
+            Err(error) if error.is_transient() && parts.clock.now() < until => {
+                tokio::time::sleep(error.retry_after().unwrap_or(pause).min(PAUSES.1)).await;
+                pause = (pause * 2).min(PAUSES.1);
+            }
+            outcome => return outcome.map(|_| ()),
+        }
+    }
+}
+
+/// The event in the form that Heat gives it.
+async fn body(parts: &OutletParts, due: &EventDue) -> Result<Value, Broken> {
+    let event = &due.event;
+    let definition = match event.definition {
+        Some(position) => definition_at(parts.log.as_ref(), position).await?,
+        None => None,
+    };
+    let properties = definition.map(|definition| definition.properties).unwrap_or_default();
+    Ok(json!({
+        "timestamp": event.at.format("%Y-%m-%dT%H:%M:%S+00:00").to_string(),
+        "version": "0.1",
+        "type": "os.heat.event",
+        "id": event.id,
+        "payload": {
+            "resource_name": event.name,
+            "physical_resource_id": event.physical_id,
+            "stack_id": event.stack,
+            "resource_action": event.action,
+            "resource_status": event.status.as_str(),
+            "resource_status_reason": event.reason,
+            "resource_type": event.type_name,
+            "resource_properties": Vault::masked(&Value::Object(properties)),
+            "version": "0.1",
+        },
+    }))
+}
+
+/// A resource's definition, from the event that has it; what is sealed stays sealed.
+async fn definition_at(
+    log: &dyn EventLog,
+    position: Position,
+) -> Result<Option<Definition>, Broken> {
+    let before = Position(position.0.saturating_sub(1));
+    let events = log.read_all(before, &Filter::default(), 1).await?;
+    let event = events.first().filter(|event| event.position == position);
+    Ok(match event.map(|event| event.decode::<ResourceEvent>()) {
+        Some(Ok(ResourceEvent::ActionStarted(started))) => started.definition,
+        _ => None,
+    })
+}

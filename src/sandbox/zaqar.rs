@@ -1,0 +1,155 @@
+//! Messaging v2, as far as events need it: queues that come with their first message, and messages.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Reply};
+use super::ask::Ask;
+use super::cloud::Cloud;
+use super::doc::Doc;
+use super::keystone;
+use super::store::{Rows, Table};
+
+/// How many messages one request posts or lists at most.
+const PAGE_MAX: usize = 20;
+/// How many a list has that names no limit.
+const PAGE_DEFAULT: usize = 10;
+/// How long a message lives that names no time, and how long any may.
+const TTL_SECS: (i64, i64) = (3_600, 1_209_600);
+/// Longest name of a queue.
+const QUEUE_NAME_MAX: usize = 64;
+
+/// What Zaqar holds.
+pub(super) struct Zaqar {
+    /// By moment and number, which is their order.
+    messages: Table<Message>,
+}
+
+/// A message in a queue.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Message {
+    project_id: String,
+    queue: String,
+    body: Value,
+    ttl_secs: i64,
+    /// The client that posted it, which does not hear itself.
+    client: String,
+    posted_at: DateTime<Utc>,
+}
+
+impl Zaqar {
+    pub(super) fn new() -> Self {
+        Self { messages: Table::new("messages") }
+    }
+
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 1] {
+        [&mut self.messages]
+    }
+}
+
+pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
+    let ["v2", "queues", queue, path @ ..] = path else { return Err(fault(404, "Not found")) };
+    let scope = keystone::scope(cloud, ask)?;
+    if queue.is_empty() || queue.chars().count() > QUEUE_NAME_MAX {
+        return Err(fault(400, "Queue names may not be more than 64 characters long."));
+    }
+    let Some(client) = ask.header("client-id").map(str::to_owned) else {
+        return Err(fault(400, "The header Client-ID is required"));
+    };
+    match (ask.method.as_str(), path) {
+        ("PUT", []) => Ok(Answer::empty(201)),
+        ("GET", []) => Ok(Answer::json(200, &json!({"_max_messages_post_size": 262_144}))),
+        ("DELETE", []) => {
+            let project = &scope.project_id;
+            let of_queue = |it: &Message| it.project_id == *project && it.queue == *queue;
+            for id in cloud.zaqar.messages.ids_where(of_queue) {
+                cloud.zaqar.messages.remove(&id);
+            }
+            Ok(Answer::empty(204))
+        }
+        ("POST", ["messages"]) => post(cloud, ask, &scope.project_id, queue, &client),
+        ("GET", ["messages"]) => list(cloud, ask, &scope.project_id, queue, &client),
+        ("DELETE", ["messages", id]) => {
+            let message = cloud.zaqar.messages.get(id);
+            if message.is_some_and(|it| it.project_id == scope.project_id && it.queue == *queue) {
+                cloud.zaqar.messages.remove(id);
+            }
+            Ok(Answer::empty(204))
+        }
+        _ => Err(fault(404, "Not found")),
+    }
+}
+
+fn post(cloud: &mut Cloud, ask: &Ask, project: &str, queue: &str, client: &str) -> Reply {
+    let body = ask.object(fault)?;
+    let sent = body.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
+    if sent.is_empty() || sent.len() > PAGE_MAX {
+        return Err(fault(400, "Please submit at least 1 and at most 20 messages in a request."));
+    }
+    let mut resources = Vec::new();
+    for message in sent {
+        let Some(message) = message.as_object() else {
+            return Err(fault(400, "Messages must be objects."));
+        };
+        let ttl_secs = message.int("ttl").unwrap_or(TTL_SECS.0);
+        if !(60..=TTL_SECS.1).contains(&ttl_secs) {
+            return Err(fault(400, "The TTL for a message may not exceed 1209600 seconds."));
+        }
+        let mut number = 0;
+        let id = loop {
+            let id = format!("{:016x}{number:08x}", ask.at.timestamp_micros());
+            if !cloud.zaqar.messages.contains(&id) {
+                break id;
+            }
+            number += 1;
+        };
+        resources.push(format!("/v2/queues/{queue}/messages/{id}"));
+        let message = Message {
+            project_id: project.to_owned(),
+            queue: queue.to_owned(),
+            body: message.get("body").cloned().unwrap_or_default(),
+            ttl_secs,
+            client: client.to_owned(),
+            posted_at: ask.at,
+        };
+        cloud.zaqar.messages.insert(&id, message);
+    }
+    Ok(Answer::json(201, &json!({ "resources": resources })))
+}
+
+fn list(cloud: &Cloud, ask: &Ask, project: &str, queue: &str, client: &str) -> Reply {
+    let limit = ask.query("limit").and_then(|limit| limit.parse().ok()).unwrap_or(PAGE_DEFAULT);
+    let hears_itself = ask.query("echo").is_some_and(|echo| echo.eq_ignore_ascii_case("true"));
+    let marker = ask.query("marker").unwrap_or_default().to_owned();
+    let lives = |it: &Message| ask.at < it.posted_at + TimeDelta::seconds(it.ttl_secs);
+    let mut last = marker.clone();
+    let mut shown = Vec::new();
+    let found = cloud.zaqar.messages.iter().filter(|(id, it)| {
+        it.project_id == project
+            && it.queue == queue
+            && lives(it)
+            && **id > *marker
+            && (hears_itself || it.client != client)
+    });
+    for (id, message) in found.take(limit.min(PAGE_MAX)) {
+        last = id.to_owned();
+        shown.push(json!({
+            "id": id,
+            "href": format!("/v2/queues/{queue}/messages/{id}"),
+            "ttl": message.ttl_secs,
+            "age": (ask.at - message.posted_at).num_seconds(),
+            "body": message.body,
+        }));
+    }
+    let next =
+        format!("/v2/queues/{queue}/messages?marker={last}&echo={hears_itself}&limit={limit}");
+    let links = json!([{ "rel": "next", "href": next }]);
+    Ok(Answer::json(200, &json!({ "messages": shown, "links": links })))
+}
+
+/// Zaqar's `{title, description}`.
+fn fault(status: u16, description: impl Into<String>) -> Answer {
+    let description: String = description.into();
+    Answer::json(status, &json!({ "title": "Invalid API request", "description": description }))
+}
