@@ -48,7 +48,7 @@ impl Conditions {
 
     /// The names.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.parsed.keys().map(String::as_str)
+        self.parsed.keys().map(|name| name.as_str())
     }
 
     /// Checks every definition without working it out.

@@ -261,7 +261,7 @@ pub(crate) fn in_type(value: &Datum, of: ValueType) -> Result<Datum, Broken> {
             whole => Ok(whole),
         },
         ValueType::Number => as_number(),
-        ValueType::String => Ok(Datum::Text(python::text_of(value))),
+        ValueType::String => Ok(Datum::Text(python::text_of(value).into())),
         ValueType::Boolean => boolean(&python::text_of(value)).map(Datum::Bool).ok_or_else(invalid),
         ValueType::List | ValueType::Map | ValueType::Any => Ok(value.clone()),
     }
@@ -284,7 +284,7 @@ fn matches_whole(expression: &str, value: &Datum) -> Result<bool, Broken> {
         return Err(Broken::Kind(message));
     };
     let regex = pattern::compile(expression).map_err(Broken::Rule)?;
-    let found = regex.find(text).map_err(|error| Broken::Rule(error.to_string()))?;
+    let found = regex.find(text.as_str()).map_err(|error| Broken::Rule(error.to_string()))?;
     Ok(found.is_some_and(|found| found.end() == text.len()))
 }
 

@@ -90,7 +90,7 @@ impl StackDefinition {
 }
 
 fn map<'n>(entries: impl IntoIterator<Item = (&'n str, Datum)>) -> Datum {
-    Datum::Map(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    Datum::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
 /// A map key by key, so that one error spoils one key.
@@ -128,18 +128,18 @@ fn spoilt(error: &TemplateError) -> Datum {
 }
 
 /// As JSON can say it, which has no NaN and no infinities.
-fn plain(value: Datum) -> Datum {
+fn plain(mut value: Datum) -> Datum {
+    make_plain(&mut value);
+    value
+}
+
+fn make_plain(value: &mut Datum) {
     match value {
         Datum::Float(number) if !number.is_finite() => {
-            map([("!float", python::float_text(number).as_str().into())])
+            *value = map([("!float", python::float_text(*number).as_str().into())]);
         }
-        Datum::List(items) => Datum::List(items.into_iter().map(plain).collect()),
-        Datum::Map(mut entries) => {
-            for value in entries.values_mut() {
-                *value = plain(std::mem::replace(value, Datum::Null));
-            }
-            Datum::Map(entries)
-        }
-        other => other,
+        Datum::List(items) => items.iter_mut().for_each(make_plain),
+        Datum::Map(entries) => entries.values_mut().for_each(make_plain),
+        Datum::Null | Datum::Bool(_) | Datum::Int(_) | Datum::Float(_) | Datum::Text(_) => {}
     }
 }

@@ -86,7 +86,7 @@ impl Reader<'_> {
         let form = match self.peek() {
             Some(b'{') => self.nested(Self::object)?,
             Some(b'[') => self.nested(Self::array)?,
-            Some(b'"') => Form::Text(self.string()?),
+            Some(b'"') => Form::Text(self.string()?.into()),
             _ => match words.into_iter().find(|(word, _)| self.take(word).is_some()) {
                 Some((_, form)) => form,
                 None => self.number()?,
@@ -125,7 +125,7 @@ impl Reader<'_> {
             self.space();
             let mut value = self.value()?;
             value.key_place = key_place;
-            map.insert(key, value);
+            map.insert(key.into(), value);
             self.space();
             if self.take("}").is_some() {
                 return Ok(Form::Map(Box::new(map)));

@@ -63,7 +63,9 @@ pub fn parameter_names(template: &Value) -> BTreeSet<String> {
         |root| version::Version::of(root).ok().map(|version| version.dialect.sections.parameters);
     let declared = root.as_ref().and_then(|root| root.get(section(root)?));
     match declared.map(|parameters| &parameters.form) {
-        Some(node::Form::Map(parameters)) => parameters.keys().cloned().collect(),
+        Some(node::Form::Map(parameters)) => {
+            parameters.keys().map(|name| name.to_string()).collect()
+        }
         _ => BTreeSet::new(),
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use ecow::EcoString;
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -32,7 +33,7 @@ pub(crate) enum Form {
     Bool(bool),
     Int(i128),
     Float(f64),
-    Text(String),
+    Text(EcoString),
     List(Vec<Node>),
     /// Boxed, to keep the other forms small.
     Map(Box<NodeMap>),
@@ -43,7 +44,7 @@ pub(crate) enum Form {
 }
 
 /// The entries of a map in their order.
-pub(crate) type NodeMap = IndexMap<String, Node, foldhash::fast::RandomState>;
+pub(crate) type NodeMap = IndexMap<EcoString, Node, foldhash::fast::RandomState>;
 
 impl Node {
     /// A node of this form where another one stood.
@@ -112,7 +113,7 @@ impl Node {
                 Datum::Map(map.iter().map(|(key, node)| (key.clone(), node.to_datum())).collect())
             }
             Form::Call(call) => {
-                let written = (call.name().to_owned(), call.args().to_datum());
+                let written = (call.name().into(), call.args().to_datum());
                 Datum::Map([written].into_iter().collect())
             }
         }
@@ -125,11 +126,11 @@ impl Node {
             Form::Bool(truth) => Value::Bool(*truth),
             Form::Int(number) => json_integer(*number),
             Form::Float(number) => Value::from(*number),
-            Form::Text(text) => Value::String(text.clone()),
+            Form::Text(text) => Value::String(text.to_string()),
             Form::List(items) => Value::Array(items.iter().map(Node::to_json).collect()),
-            Form::Map(map) => {
-                Value::Object(map.iter().map(|(key, node)| (key.clone(), node.to_json())).collect())
-            }
+            Form::Map(map) => Value::Object(
+                map.iter().map(|(key, node)| (key.to_string(), node.to_json())).collect(),
+            ),
             Form::Call(call) => {
                 let written = (call.name().to_owned(), call.args().to_json());
                 Value::Object([written].into_iter().collect())

@@ -35,7 +35,8 @@ pub(crate) fn parse_all(
     };
     for (name, node) in outputs {
         let definition = parse_one(name, node, scope);
-        definitions.insert(name.clone(), definition.map_err(|error| error.placed(node.key_place))?);
+        definitions
+            .insert(name.to_string(), definition.map_err(|error| error.placed(node.key_place))?);
     }
     Ok(definitions)
 }
@@ -60,7 +61,7 @@ pub(crate) fn names(root: &Node, version: &Version) -> Outcome<Vec<String>> {
     if let Some(entry) = entries.values().find(|entry| entry.as_map().is_none()) {
         return Err(no_attribute(entry, "get"));
     }
-    Ok(entries.keys().cloned().collect())
+    Ok(entries.keys().map(|name| name.to_string()).collect())
 }
 
 fn parse_one(name: &str, node: &Node, scope: &Scope<'_>) -> Outcome<Definition> {

@@ -163,7 +163,7 @@ fn interface(root: &Node, defaults: &DatumMap) -> Outcome<(Vec<ProviderParameter
     let schemas: IndexMap<String, Schema> = schema::read_all(root, version)?;
     let parameters = schemas.into_iter().map(|(name, schema)| {
         let has_default = schema.default.is_some()
-            || defaults.get(&name).is_some_and(|value| !matches!(value, Datum::Null));
+            || defaults.get(name.as_str()).is_some_and(|value| !matches!(value, Datum::Null));
         ProviderParameter {
             required: !has_default,
             kind: match schema.kind {

@@ -10,7 +10,7 @@ use super::value::Datum;
 /// `str(value)`: text as it is, everything else as `repr`.
 pub(crate) fn text_of(value: &Datum) -> String {
     match value {
-        Datum::Text(text) => text.clone(),
+        Datum::Text(text) => text.to_string(),
         other => repr(other),
     }
 }
@@ -223,7 +223,7 @@ pub(crate) fn item(value: &Datum, key: &Datum) -> Outcome<Datum> {
         Datum::List(items) => Ok(items[at(items.len())?].clone()),
         Datum::Text(text) => {
             let characters: Vec<char> = text.chars().collect();
-            Ok(Datum::Text(characters[at(characters.len())?].to_string()))
+            Ok(Datum::Text(characters[at(characters.len())?].to_string().into()))
         }
         Datum::Null | Datum::Bool(_) | Datum::Int(_) | Datum::Float(_) => {
             let kind = type_name(value);

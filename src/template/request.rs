@@ -35,10 +35,10 @@ impl Request {
         parameters: &JsonMap,
         files: BTreeMap<String, String>,
     ) -> Self {
-        let parameters = parameters.iter().map(|(name, value)| (name.clone(), value.into()));
+        let parameters = parameters.iter().map(|(name, value)| (name.into(), value.into()));
         Self {
             id: Value::Null,
-            template: Node::from(Datum::Text(template)),
+            template: Node::from(Datum::Text(template.into())),
             environments,
             parameters: parameters.collect(),
             files,
@@ -60,7 +60,10 @@ impl Request {
             node.as_list()?.iter().map(text).collect::<Option<Vec<_>>>()
         });
         let files = field("files").map_or(Some(BTreeMap::new()), |node| {
-            node.as_map()?.iter().map(|(name, node)| Some((name.clone(), text(node)?))).collect()
+            node.as_map()?
+                .iter()
+                .map(|(name, node)| Some((name.to_string(), text(node)?)))
+                .collect()
         });
         let parameters = match field("parameters").map(Node::to_datum) {
             None => Some(DatumMap::default()),
@@ -105,7 +108,7 @@ impl Request {
         files.extend(named);
         let own = schema::read_all(&root, Version::of(&root)?)?;
         let schemas = merge::all_schemas(&files, own)?;
-        let parameters = ("parameters".to_owned(), Datum::Map(self.parameters.clone()));
+        let parameters = ("parameters".into(), Datum::Map(self.parameters.clone()));
         let mut sections: DatumMap = [parameters].into_iter().collect();
         merge::merge_files(&mut sections, &names, &files, &schemas)?;
         let environment = Node::from(Datum::Map(sections));

@@ -140,7 +140,7 @@ pub(crate) fn parse_all(
             .placed(place)
         })?;
         if holds {
-            definitions.insert(name.clone(), definition);
+            definitions.insert(name.to_string(), definition);
         }
     }
     Ok(definitions)
@@ -211,8 +211,7 @@ impl Parser<'_> {
             return Ok(());
         }
         let keys = self.node.as_map().into_iter().flatten();
-        let unknown: Vec<(&String, &Node)> =
-            keys.filter(|(key, _)| !version.has_resource_key(key)).collect();
+        let unknown: Vec<_> = keys.filter(|(key, _)| !version.has_resource_key(key)).collect();
         let Some((_, first)) = unknown.first() else { return Ok(()) };
         let place = first.key_place;
         let names: Vec<&str> = unknown.iter().map(|(key, _)| key.as_str()).collect();
@@ -257,7 +256,7 @@ impl Parser<'_> {
             matches!(node.form, Form::Text(_) | Form::List(_))
         })?;
         match &node.form {
-            Form::Text(name) => Ok(vec![name.clone()]),
+            Form::Text(name) => Ok(vec![name.to_string()]),
             Form::List(items) => items
                 .iter()
                 .map(|item| {
@@ -340,7 +339,7 @@ impl Definition {
         for other in &self.depends_on {
             if scope.resources.contains_key(other) {
                 required.insert(other.clone());
-            } else if !all.is_some_and(|all| all.contains_key(other)) {
+            } else if !all.is_some_and(|all| all.contains_key(other.as_str())) {
                 return Err(TemplateError::reference(other, name).placed(self.depends_place));
             }
         }

@@ -107,7 +107,7 @@ const PATTERNS: &[Pattern] = &[
 impl Names<'_> {
     fn keys(&self, section: &str) -> Vec<String> {
         let map = self.root.get(section).and_then(Node::as_map);
-        map.into_iter().flat_map(|map| map.keys().cloned()).collect()
+        map.into_iter().flat_map(|map| map.keys().map(|key| key.to_string())).collect()
     }
 
     /// The type of a resource, as far as it is not an alias.

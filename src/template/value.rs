@@ -1,6 +1,7 @@
 //! Values of the template language, with the meaning that Python gives them: `1`, `1.0` and true
 //! are equal, integers are wide, and floats may be infinite.
 
+use ecow::EcoString;
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -13,13 +14,13 @@ pub(crate) enum Datum {
     Bool(bool),
     Int(i128),
     Float(f64),
-    Text(String),
+    Text(EcoString),
     List(Vec<Datum>),
     Map(DatumMap),
 }
 
 /// A map in the order of its template. Keys that are no strings became strings on their way in.
-pub(crate) type DatumMap = IndexMap<String, Datum, foldhash::fast::RandomState>;
+pub(crate) type DatumMap = IndexMap<EcoString, Datum, foldhash::fast::RandomState>;
 
 impl Datum {
     /// The text, if it is one.
@@ -62,7 +63,7 @@ impl Datum {
             Datum::Bool(truth) => Value::Bool(*truth),
             Datum::Int(number) => json_integer(*number),
             Datum::Float(number) => Value::from(*number),
-            Datum::Text(text) => Value::String(text.clone()),
+            Datum::Text(text) => Value::String(text.to_string()),
             Datum::List(items) => Value::Array(items.iter().map(Datum::to_json).collect()),
             Datum::Map(map) => Value::Object(to_json_map(map)),
         }
@@ -71,7 +72,7 @@ impl Datum {
 
 /// A map as JSON.
 pub(crate) fn to_json_map(map: &DatumMap) -> JsonMap {
-    map.iter().map(|(key, value)| (key.clone(), value.to_json())).collect()
+    map.iter().map(|(key, value)| (key.to_string(), value.to_json())).collect()
 }
 
 /// The number as JSON has it.
@@ -95,18 +96,24 @@ impl From<&Value> for Datum {
                 (None, Some(large)) => Datum::Int(large.into()),
                 (None, None) => Datum::Float(number.as_f64().unwrap_or(f64::NAN)),
             },
-            Value::String(text) => Datum::Text(text.clone()),
+            Value::String(text) => Datum::Text(text.as_str().into()),
             Value::Array(items) => Datum::List(items.iter().map(Datum::from).collect()),
-            Value::Object(map) => {
-                Datum::Map(map.iter().map(|(key, value)| (key.clone(), value.into())).collect())
-            }
+            Value::Object(map) => Datum::Map(
+                map.iter().map(|(key, value)| (key.as_str().into(), value.into())).collect(),
+            ),
         }
+    }
+}
+
+impl From<String> for Datum {
+    fn from(text: String) -> Self {
+        Datum::Text(text.into())
     }
 }
 
 impl From<&str> for Datum {
     fn from(text: &str) -> Self {
-        Datum::Text(text.to_owned())
+        Datum::Text(text.into())
     }
 }
 

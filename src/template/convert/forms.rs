@@ -194,7 +194,7 @@ fn split_parts<'n>(
 fn replace<'n>(converter: &mut Converter<'n>, args: &'n Node, position: Position) -> Made {
     let mut out = DatumMap::default();
     for (key, node) in ["params", "template"].into_iter().zip(counted(args, 2)?) {
-        out.insert(key.to_owned(), converter.value(node, position));
+        out.insert(key.into(), converter.value(node, position));
     }
     Ok(call("str_replace", Datum::Map(out)))
 }

@@ -33,7 +33,7 @@ impl<'n> Converter<'n> {
     pub(super) fn convert(mut self) -> Result<Datum, Vec<Obstacle>> {
         let names = &self.version.dialect.sections;
         let mut out = DatumMap::default();
-        out.insert(HOT.sections.versions[0].to_owned(), TARGET.into());
+        out.insert(HOT.sections.versions[0].into(), TARGET.into());
         for (name, node) in self.root.as_map().into_iter().flatten() {
             let name = name.as_str();
             if names.versions.contains(&name) || name == names.mappings {
@@ -59,7 +59,7 @@ impl<'n> Converter<'n> {
             } else {
                 Some((HOT.sections.outputs, self.entries(node, Self::output)))
             };
-            out.extend(section.map(|(name, section)| (name.to_owned(), section)));
+            out.extend(section.map(|(name, section)| (name.into(), section)));
             self.path.pop();
         }
         if self.obstacles.is_empty() { Ok(Datum::Map(out)) } else { Err(self.obstacles) }
@@ -73,7 +73,7 @@ impl<'n> Converter<'n> {
         let Some(map) = self.map(section) else { return Datum::Null };
         let mut out = DatumMap::default();
         for (name, node) in map {
-            self.path.push(name.clone());
+            self.path.push(name.to_string());
             out.insert(name.clone(), convert(self, node));
             self.path.pop();
         }
@@ -94,7 +94,7 @@ impl<'n> Converter<'n> {
         let (from, to) = (&self.version.dialect.resource, &HOT.resource);
         let mut out = DatumMap::default();
         for (key, node) in map {
-            self.path.push(key.clone());
+            self.path.push(key.to_string());
             let key = key.as_str();
             let entry = if key == from.kind {
                 Some((to.kind, node.to_datum()))
@@ -115,7 +115,7 @@ impl<'n> Converter<'n> {
                 let found = converted.into_iter().find(|(from, _)| key == *from);
                 found.map(|(_, to)| (to, self.value(node, Position::Value)))
             };
-            out.extend(entry.map(|(key, value)| (key.to_owned(), value)));
+            out.extend(entry.map(|(key, value)| (key.into(), value)));
             self.path.pop();
         }
         Datum::Map(out)
@@ -137,7 +137,7 @@ impl<'n> Converter<'n> {
         let (from, to) = (&self.version.dialect.output, &HOT.output);
         let mut out = DatumMap::default();
         for (key, node) in map {
-            self.path.push(key.clone());
+            self.path.push(key.to_string());
             let entry = if key == from.value {
                 Some((to.value, self.value(node, Position::Value)))
             } else if key == from.description {
@@ -147,7 +147,7 @@ impl<'n> Converter<'n> {
             } else {
                 None
             };
-            out.extend(entry.map(|(key, value)| (key.to_owned(), value)));
+            out.extend(entry.map(|(key, value)| (key.into(), value)));
             self.path.pop();
         }
         Datum::Map(out)
@@ -201,7 +201,7 @@ impl<'n> Converter<'n> {
             Form::Map(map) => {
                 let mut out = DatumMap::default();
                 for (key, node) in map.iter() {
-                    self.path.push(key.clone());
+                    self.path.push(key.to_string());
                     out.insert(key.clone(), convert(self, node));
                     self.path.pop();
                 }

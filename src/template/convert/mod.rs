@@ -57,7 +57,7 @@ pub fn json_to_yaml(text: &str) -> Result<String, Obstacle> {
     let root = document::json_map(text)?;
     let (key, version) = HEAT_VERSION;
     let mut out = DatumMap::default();
-    out.insert(key.to_owned(), version.into());
+    out.insert(key.into(), version.into());
     for (key, node) in root.as_map().into_iter().flatten() {
         if key != VERSION_KEYS[0] {
             out.insert(key.clone(), node.to_datum());
@@ -84,7 +84,7 @@ fn read(text: &str) -> Outcome<(Node, &'static Version)> {
 
 /// A map of one entry: a call.
 fn call(name: &str, args: Datum) -> Datum {
-    Datum::Map([(name.to_owned(), args)].into_iter().collect())
+    Datum::Map([(name.into(), args)].into_iter().collect())
 }
 
 /// The one entry of a map that has no other.

@@ -30,12 +30,12 @@ pub(super) fn parameter<'n>(converter: &mut Converter<'n>, node: &'n Node) -> Da
         } else if key == from.kind {
             let name = value.as_text().and_then(|name| ParameterType::of(name, Language::Cfn));
             match name {
-                Some(kind) => _ = out.insert(to.kind.to_owned(), kind.name().into()),
+                Some(kind) => _ = out.insert(to.kind.into(), kind.name().into()),
                 None => converter.obstacle(value, "HOT has no such type"),
             }
         } else if key == from.hidden {
             let hidden = python::text_of(&value.to_datum()).to_lowercase() == "true";
-            out.insert(to.hidden.to_owned(), Datum::Bool(hidden));
+            out.insert(to.hidden.into(), Datum::Bool(hidden));
         } else {
             let same = [
                 (from.description, to.description),
@@ -43,12 +43,12 @@ pub(super) fn parameter<'n>(converter: &mut Converter<'n>, node: &'n Node) -> Da
                 (from.label, to.label),
             ];
             let same = same.into_iter().find(|(from, _)| key == *from);
-            out.extend(same.map(|(_, to)| (to.to_owned(), value.to_datum())));
+            out.extend(same.map(|(_, to)| ((*to).into(), value.to_datum())));
         }
     }
     let constraints = constraints(map);
     if !constraints.is_empty() {
-        out.insert("constraints".to_owned(), Datum::List(constraints));
+        out.insert("constraints".into(), Datum::List(constraints));
     }
     Datum::Map(out)
 }
@@ -59,7 +59,7 @@ fn constraints(declared: &NodeMap) -> Vec<Datum> {
         let mut range = DatumMap::default();
         for (from, to) in parts {
             let value = declared.get(*from).map(Node::to_datum);
-            range.extend(value.map(|value| ((*to).to_owned(), value)));
+            range.extend(value.map(|value| ((*to).into(), value)));
         }
         (!range.is_empty()).then(|| call(name, Datum::Map(range)))
     });
@@ -70,7 +70,7 @@ fn constraints(declared: &NodeMap) -> Vec<Datum> {
         .chain(rules)
         .map(|mut constraint| {
             if let (Datum::Map(map), Some(description)) = (&mut constraint, description) {
-                map.insert("description".to_owned(), description.to_datum());
+                map.insert("description".into(), description.to_datum());
             }
             constraint
         })

@@ -66,7 +66,7 @@ impl StackDefinition {
         }
         let provider = self.provider(resource);
         let parameters: DatumMap =
-            parameters.iter().map(|(name, value)| (name.clone(), Datum::from(value))).collect();
+            parameters.iter().map(|(name, value)| (name.into(), Datum::from(value))).collect();
         let made_from = provider.map(|provider| &provider.entry);
         let environment = self.environment.of_child(resource.as_str(), parameters, made_from)?;
         let root = match (template, provider) {
@@ -109,7 +109,7 @@ impl StackDefinition {
     ) -> Outcome<StackDefinition> {
         check_stack_name(&place.name)?;
         let parameters: DatumMap =
-            parameters.iter().map(|(name, value)| (name.clone(), Datum::from(value))).collect();
+            parameters.iter().map(|(name, value)| (name.into(), Datum::from(value))).collect();
         let parts = Parts {
             root: Arc::new(document::template_text(text, document::ROOT)?),
             environment: Env::Ready(Box::new(self.environment.with_own(parameters)?)),

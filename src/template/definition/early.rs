@@ -52,7 +52,7 @@ impl StackDefinition {
         }
         let scope = self.scope(&AnyType);
         let written = node.as_map().into_iter().flatten();
-        Ok(written.map(|(key, node)| (key.clone(), self.one(node, &scope))).collect())
+        Ok(written.map(|(key, node)| (key.to_string(), self.one(node, &scope))).collect())
     }
 
     fn one(&self, node: &Node, scope: &Scope<'_>) -> Given {

@@ -237,7 +237,7 @@ impl StackDefinition {
         }
         let all = root.get(sections.resources).and_then(Node::as_map);
         let names = all.into_iter().flat_map(NodeMap::keys);
-        self.types = names.map(|name| (name.clone(), String::new())).collect();
+        self.types = names.map(|name| (name.to_string(), String::new())).collect();
         // Who may use which types is asked of the outermost stack before all else.
         if self.depth == 0 {
             self.definitions = resources::parse_all(all, &self.scope(types))?;

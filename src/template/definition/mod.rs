@@ -447,7 +447,7 @@ fn is_empty(value: &Value) -> bool {
 fn collect_texts(value: &Datum, into: &mut BTreeSet<String>) {
     match value {
         Datum::Text(text) if !text.is_empty() => {
-            into.insert(text.clone());
+            into.insert(text.to_string());
         }
         Datum::Int(_) | Datum::Float(_) => {
             into.insert(python::text_of(value));

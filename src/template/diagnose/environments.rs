@@ -63,7 +63,7 @@ impl Environments {
     pub(super) fn merged(&self, root: &Node) -> Outcome<Node> {
         let mut sections = DatumMap::default();
         let given = Datum::from(&serde_json::Value::Object(self.given.clone()));
-        sections.insert("parameters".to_owned(), given);
+        sections.insert("parameters".into(), given);
         let names: Vec<String> = self.files.iter().map(|file| file.name.clone()).collect();
         let texts: BTreeMap<String, String> =
             self.files.iter().map(|file| (file.name.clone(), file.text_now())).collect();

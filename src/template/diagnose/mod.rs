@@ -125,7 +125,7 @@ impl Look<'_> {
             if let Some((meant, key, key_place)) = near {
                 place = Some(key_place);
                 finding.suggestion = Some(meant.clone());
-                tree::rename(root, &[Step::Key(key)], &meant);
+                tree::rename(root, &[Step::Key(key.to_string())], &meant);
             }
             version_given(root, None);
         }
@@ -340,8 +340,8 @@ fn version_given(root: &mut Node, meant: Option<&str>) -> bool {
     for key in VERSION_KEYS {
         map.shift_remove(key);
     }
-    let version = Node::at(&written, Form::Text(name.to_owned()));
-    map.shift_insert(0, newest.key.to_owned(), version);
+    let version = Node::at(&written, Form::Text(name.into()));
+    map.shift_insert(0, newest.key.into(), version);
     true
 }
 

@@ -25,7 +25,7 @@ pub(super) fn at<'n>(root: &'n Node, path: &[Step]) -> Option<&'n Node> {
 
 fn at_mut<'n>(root: &'n mut Node, path: &[Step]) -> Option<&'n mut Node> {
     path.iter().try_fold(root, |node, step| match (step, &mut node.form) {
-        (Step::Key(key), Form::Map(map)) => map.get_mut(key),
+        (Step::Key(key), Form::Map(map)) => map.get_mut(key.as_str()),
         (Step::Index(index), Form::List(items)) => items.get_mut(*index),
         _ => None,
     })
@@ -65,7 +65,7 @@ pub(super) fn path_to_key(root: &Node, place: Place) -> Option<Path> {
 fn find(node: &Node, path: &mut Path, fits: &dyn Fn(&Node) -> bool) -> Option<Path> {
     let deeper = match &node.form {
         Form::Map(map) => map.iter().find_map(|(key, item)| {
-            path.push(Step::Key(key.clone()));
+            path.push(Step::Key(key.to_string()));
             let found = find(item, path, fits);
             path.pop();
             found
@@ -100,13 +100,13 @@ fn step<'n, 'p>(node: &'n Node, path: &'p str) -> Option<(Step, &'n Node, &'p st
     match &node.form {
         Form::Map(map) => {
             // What comes after `<` is within the template that a resource stands for.
-            let fits = |key: &String| {
-                path.strip_prefix(key.as_str())
+            let fits = |key: &str| {
+                path.strip_prefix(key)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '<']))
             };
             let (key, next) =
                 map.iter().filter(|(key, _)| fits(key)).max_by_key(|(key, _)| key.len())?;
-            Some((Step::Key(key.clone()), next, &path[key.len()..]))
+            Some((Step::Key(key.to_string()), next, &path[key.len()..]))
         }
         Form::List(items) => {
             let (index, rest) = match path.strip_prefix('[') {
@@ -124,7 +124,7 @@ fn step<'n, 'p>(node: &'n Node, path: &'p str) -> Option<(Step, &'n Node, &'p st
 pub(super) fn remove(root: &mut Node, path: &[Step]) -> bool {
     let Some((last, parent)) = path.split_last() else { return false };
     match (last, at_mut(root, parent).map(|node| &mut node.form)) {
-        (Step::Key(key), Some(Form::Map(map))) => map.shift_remove(key).is_some(),
+        (Step::Key(key), Some(Form::Map(map))) => map.shift_remove(key.as_str()).is_some(),
         (Step::Index(index), Some(Form::List(items))) if *index < items.len() => {
             items.remove(*index);
             true
@@ -142,8 +142,8 @@ pub(super) fn rename(root: &mut Node, path: &[Step], meant: &str) -> bool {
     if map.contains_key(meant) {
         return false;
     }
-    let Some((index, _, node)) = map.shift_remove_full(key) else { return false };
-    map.shift_insert(index, meant.to_owned(), node);
+    let Some((index, _, node)) = map.shift_remove_full(key.as_str()) else { return false };
+    map.shift_insert(index, meant.into(), node);
     true
 }
 
@@ -151,7 +151,7 @@ pub(super) fn rename(root: &mut Node, path: &[Step], meant: &str) -> bool {
 pub(super) fn add_without_value(root: &mut Node, path: &[Step], key: &str) -> bool {
     let Some(Form::Map(map)) = at_mut(root, path).map(|node| &mut node.form) else { return false };
     let node = Node { form: set_aside::form(), ..Node::default() };
-    map.insert(key.to_owned(), node).is_none()
+    map.insert(key.into(), node).is_none()
 }
 
 /// Takes what is at fault out of the way, the smallest part of it first that is still there:
@@ -211,7 +211,7 @@ fn hide(node: &mut Node) -> bool {
 
 fn replace_text(node: &mut Node, text: &str) -> bool {
     let is_new = node.as_text() != Some(text);
-    node.form = Form::Text(text.to_owned());
+    node.form = Form::Text(text.into());
     is_new
 }
 
@@ -220,7 +220,7 @@ fn replace(node: &mut Node, key: &str, text: &str) -> bool {
     let is_same = node
         .as_map()
         .is_some_and(|map| map.len() == 1 && map.get(key).and_then(Node::as_text) == Some(text));
-    let value = Node::at(node, Form::Text(text.to_owned()));
-    node.form = Form::Map(Box::new([(key.to_owned(), value)].into_iter().collect()));
+    let value = Node::at(node, Form::Text(text.into()));
+    node.form = Form::Map(Box::new([(key.into(), value)].into_iter().collect()));
     !is_same
 }

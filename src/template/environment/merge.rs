@@ -96,7 +96,7 @@ impl Merger<'_> {
         let merged: Vec<(String, Datum)> = new
             .iter()
             .filter(|(name, value)| known(name, value))
-            .map(|(n, v)| (n.clone(), v.clone()))
+            .map(|(n, v)| (n.to_string(), v.clone()))
             .collect();
         for (name, _) in &merged {
             let strategy = self.strategy(words, name);
@@ -122,11 +122,11 @@ impl Merger<'_> {
                 Strategy::Overwrite => value,
                 _ => {
                     let kind = self.schemas[&name].kind;
-                    let before = old.get(&name).cloned();
+                    let before = old.get(name.as_str()).cloned();
                     merge_value(&name, kind, before, value, strategy == Strategy::DeepMerge)?
                 }
             };
-            old.insert(name, value);
+            old.insert(name.into(), value);
         }
         Ok(Datum::Map(old))
     }
@@ -165,7 +165,7 @@ fn merge_value(
         ParameterType::CommaDelimitedList => merge_list(old, new),
         ParameterType::String | ParameterType::Number => match (old, new) {
             (None, new) if kind == ParameterType::String => Ok(new),
-            (Some(Datum::Text(old)), Datum::Text(new)) => Ok(Datum::Text(old + &new)),
+            (Some(Datum::Text(old)), Datum::Text(new)) => Ok(Datum::Text(old + new.as_str())),
             _ => Err(TemplateError::kind("values of different types cannot be merged")),
         },
         ParameterType::Boolean => Err(TemplateError::new(
@@ -182,7 +182,9 @@ fn merge_list(old: Option<Datum>, new: Datum) -> Outcome<Datum> {
             old.extend(new);
             Ok(Datum::List(old))
         }
-        (Some(Datum::Text(old)), Datum::Text(new)) => Ok(Datum::Text(format!("{old},{new}"))),
+        (Some(Datum::Text(old)), Datum::Text(new)) => {
+            Ok(Datum::Text(format!("{old},{new}").into()))
+        }
         _ => Err(TemplateError::kind("values of different types cannot be merged")),
     }
 }
@@ -202,7 +204,9 @@ fn merge_map(old: Datum, new: Datum, deep: bool) -> Outcome<Datum> {
             (Datum::Null, _) => continue,
             (value @ Datum::Map(_), Some(before)) if deep => merge_map(before, value, true)?,
             (value @ Datum::List(_), Some(before)) if deep => merge_list(Some(before), value)?,
-            (Datum::Text(text), Some(Datum::Text(before))) if deep => Datum::Text(before + &text),
+            (Datum::Text(text), Some(Datum::Text(before))) if deep => {
+                Datum::Text(before + text.as_str())
+            }
             (value, _) => value,
         };
         old.insert(key, merged);

@@ -72,7 +72,7 @@ impl Environment {
     /// Takes an environment apart; `parameters` given beside it win.
     pub(crate) fn new(environment: &Node, parameters: &JsonMap) -> Outcome<Self> {
         let mut given = map_section(environment, "parameters")?;
-        given.extend(parameters.iter().map(|(name, value)| (name.clone(), Datum::from(value))));
+        given.extend(parameters.iter().map(|(name, value)| (name.into(), Datum::from(value))));
         let registry = environment.get("resource_registry").map(Registry::new).transpose()?;
         Ok(Self {
             parameters: given,

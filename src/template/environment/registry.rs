@@ -217,7 +217,7 @@ impl Registry {
         let mut words = BTreeSet::new();
         for level in self.of_resource(resource) {
             match level.get(key) {
-                Some(Entry::Words(Datum::Text(word))) => drop(words.insert(word.clone())),
+                Some(Entry::Words(Datum::Text(word))) => drop(words.insert(word.to_string())),
                 Some(Entry::Words(Datum::List(items))) => {
                     words.extend(items.iter().map(python::text_of));
                 }
@@ -287,7 +287,7 @@ fn shown(level: &Level) -> Datum {
             Entry::Words(words) => words.clone(),
             Entry::Level(level) => shown(level),
         };
-        (key.clone(), value)
+        (key.into(), value)
     });
     Datum::Map(entries.collect::<DatumMap>())
 }
@@ -352,9 +352,9 @@ fn load_entry(key: &str, node: &Node, into: &mut Level) -> Outcome<()> {
             }
         }
         _ if is_template(key) => Entry::Template(key.to_owned()),
-        Form::Text(target) if is_template(target) => Entry::Template(target.clone()),
-        Form::Text(target) if key.ends_with('*') => Entry::Wildcard(target.clone()),
-        Form::Text(target) => Entry::Alias(target.clone()),
+        Form::Text(target) if is_template(target) => Entry::Template(target.to_string()),
+        Form::Text(target) if key.ends_with('*') => Entry::Wildcard(target.to_string()),
+        Form::Text(target) => Entry::Alias(target.to_string()),
         _ => {
             let kind = python::type_name(&node.to_datum());
             let message = format!("'{kind}' object has no attribute 'support_status'");

@@ -55,7 +55,7 @@ impl EnvironmentSent<'_> {
         }
         let mut sections = DatumMap::default();
         let parameters = Datum::from(&Value::Object(self.parameters.clone()));
-        sections.insert("parameters".to_owned(), parameters);
+        sections.insert("parameters".into(), parameters);
         merge::merge_files(&mut sections, self.environment_files, self.files, &schemas)?;
         Ok(EnvironmentMerged { environment: to_json_map(&sections), parameters: JsonMap::new() })
     }

@@ -110,7 +110,7 @@ impl Function for Digest {
             let message = "hexdigest() missing required argument 'length' (pos 1)";
             return Err(TemplateError::kind(message));
         };
-        Ok(Some(Datum::Text(hexadecimal(&hash(&bytes)))))
+        Ok(Some(Datum::Text(hexadecimal(&hash(&bytes)).into())))
     }
 }
 

@@ -24,11 +24,11 @@ impl Function for GetFile {
         let Datum::Text(file) = scope.args(self)? else {
             return Err(TemplateError::kind(format!("Argument to \"{name}\" must be a string")));
         };
-        let content = scope.files.get(&file).ok_or_else(|| {
+        let content = scope.files.get(file.as_str()).ok_or_else(|| {
             TemplateError::value(format!(
                 "No content found in the \"files\" section for {name} path: {file}"
             ))
         })?;
-        Ok(Some(Datum::Text(content.clone())))
+        Ok(Some(Datum::Text(content.as_str().into())))
     }
 }

@@ -42,7 +42,7 @@ impl Function for GetParam {
         };
         let value = scope.parameters.value(parameter)?;
         // A path that leads nowhere gives the empty text.
-        Ok(Some(walk(value, path).unwrap_or_else(|| Datum::Text(String::new()))))
+        Ok(Some(walk(value, path).unwrap_or_else(|| Datum::Text("".into()))))
     }
 }
 
@@ -61,7 +61,7 @@ fn walk(value: &Datum, path: &[Datum]) -> Option<Datum> {
         (Datum::Text(text), _) => {
             let at = index(text.chars().count(), position?)?;
             let character = text.chars().nth(at)?;
-            walk(&Datum::Text(character.to_string()), rest)
+            walk(&Datum::Text(character.to_string().into()), rest)
         }
         _ => None,
     }

@@ -40,7 +40,7 @@ impl Function for GetResource {
         let reference = scope.values.reference(&resource);
         Ok(Some(match reference {
             Some(value) => Datum::from(&value),
-            None => Datum::Text(resource.0),
+            None => Datum::Text(resource.0.into()),
         }))
     }
 

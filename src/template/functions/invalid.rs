@@ -41,7 +41,7 @@ impl Function for Removed {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let written = (self.0.name.clone(), scope.args(self)?);
+        let written = (self.0.name.as_str().into(), scope.args(self)?);
         Ok(Some(Datum::Map([written].into_iter().collect())))
     }
 }

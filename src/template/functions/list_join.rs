@@ -42,7 +42,7 @@ impl ListJoin {
         let shown = || cut(&python::repr(item), 200);
         match item {
             Datum::Null => Ok(String::new()),
-            Datum::Text(text) => Ok(text.clone()),
+            Datum::Text(text) => Ok(text.to_string()),
             Datum::List(_) | Datum::Map(_) if self.many => Ok(python::json_text(item, true)),
             _ if self.many => Err(TemplateError::kind(format!(
                 "Items to join must be string, map or list not {}",
@@ -82,6 +82,6 @@ impl Function for ListJoin {
         let texts: Vec<String> =
             items.iter().map(|item| self.text(item)).collect::<Outcome<_>>()?;
         scope.budget.spend(delimiter.len().saturating_mul(texts.len()))?;
-        Ok(Some(Datum::Text(texts.join(&delimiter))))
+        Ok(Some(Datum::Text(texts.join(&delimiter).into())))
     }
 }

@@ -90,7 +90,7 @@ impl Function for MakeUrl {
             return Err(TemplateError::kind(message));
         };
         let unknown: Vec<&str> =
-            args.keys().map(String::as_str).filter(|key| !PARTS.contains(key)).collect();
+            args.keys().map(|key| key.as_str()).filter(|key| !PARTS.contains(key)).collect();
         if !unknown.is_empty() {
             let unknown = unknown.join(", ");
             return Err(TemplateError::value(format!(
@@ -107,7 +107,7 @@ impl Function for MakeUrl {
             let message = format!("The arguments to \"{}\" must be a map", self.name());
             return Err(TemplateError::kind(message));
         };
-        url(&args).map(|url| Some(Datum::Text(url)))
+        url(&args).map(|url| Some(Datum::Text(url.into())))
     }
 }
 

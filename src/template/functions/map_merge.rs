@@ -24,7 +24,7 @@ impl Function for MapMerge {
         let maps = match scope.args(self)? {
             Datum::List(maps) => maps,
             // A text is a sequence too, of items that are no maps.
-            Datum::Text(text) => text.chars().map(|c| Datum::Text(c.to_string())).collect(),
+            Datum::Text(text) => text.chars().map(|c| Datum::Text(c.to_string().into())).collect(),
             _ => {
                 let name = self.name();
                 let example =

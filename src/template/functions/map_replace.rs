@@ -69,13 +69,13 @@ impl Function for MapReplace {
                             "key replacement {new} collides with a key in the {side} map"
                         ))
                     };
-                    if input.contains_key(&new) && new != *key {
+                    if input.contains_key(new.as_str()) && new != *key {
                         return Err(collision("input"));
                     }
-                    if output.contains_key(&new) {
+                    if output.contains_key(new.as_str()) {
                         return Err(collision("output"));
                     }
-                    new
+                    new.into()
                 }
             };
             // Keys of a map are text here, so that only text is ever found among them.

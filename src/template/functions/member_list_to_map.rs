@@ -45,11 +45,11 @@ fn members(value: Datum) -> Outcome<Vec<String>> {
         Datum::List(items) => items
             .into_iter()
             .map(|item| match item {
-                Datum::Text(text) => Ok(text),
+                Datum::Text(text) => Ok(text.into()),
                 _ => Err(not_text()),
             })
             .collect(),
-        Datum::Map(map) => Ok(map.into_keys().collect()),
+        Datum::Map(map) => Ok(map.into_keys().map(String::from).collect()),
         Datum::Text(text) => Ok(text.chars().map(String::from).collect()),
         _ => Err(TemplateError::kind("Member list must be a list")),
     }
@@ -93,7 +93,7 @@ impl Function for MemberListToMap {
         for fields in numbered.values() {
             let field = |name: &String| fields.get(name.as_str()).copied();
             if let (Some(key), Some(value)) = (field(&self.key_name), field(&self.value_name)) {
-                map.insert(key.to_owned(), Datum::from(value));
+                map.insert(key.into(), Datum::from(value));
             }
         }
         Ok(Some(Datum::Map(map)))

@@ -175,7 +175,7 @@ fn unpack(args: &Node, count: usize) -> Outcome<Vec<Node>> {
         Form::Text(text) => text
             .chars()
             .take(count + 1)
-            .map(|c| Node::at(args, Form::Text(c.to_string())))
+            .map(|c| Node::at(args, Form::Text(c.to_string().into())))
             .collect(),
         Form::Map(map) => map.keys().map(|key| Node::at(args, Form::Text(key.clone()))).collect(),
         _ => {

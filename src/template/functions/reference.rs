@@ -15,7 +15,7 @@ struct ParameterReference(Call);
 /// Parses a call; what it refers to is decided here.
 pub(super) fn parse(call: Call, scope: &Scope<'_>) -> Outcome<Arc<dyn Function>> {
     match &call.args.form {
-        Form::Text(name) if scope.resources.contains_key(name) => {
+        Form::Text(name) if scope.resources.contains_key(name.as_str()) => {
             get_resource::parse(Call { class: "GetResource", ..call })
         }
         Form::List(_) | Form::Map(_) | Form::Call(_) => {

@@ -83,7 +83,7 @@ impl Repeat {
                     )));
                 }
             };
-            lists.push((placeholder, items));
+            lists.push((placeholder.into(), items));
         }
         Ok(lists)
     }
@@ -161,7 +161,7 @@ impl Function for Repeat {
 fn replace(template: &Datum, chosen: &[(&str, &Datum)], scope: &Scope<'_>) -> Outcome<Datum> {
     scope.budget.spend(size_of::<Datum>())?;
     Ok(match template {
-        Datum::Text(text) => Datum::Text(replace_text(text, chosen, scope)?),
+        Datum::Text(text) => Datum::Text(replace_text(text, chosen, scope)?.into()),
         Datum::List(items) => Datum::List(
             items.iter().map(|item| replace(item, chosen, scope)).collect::<Outcome<_>>()?,
         ),
@@ -169,7 +169,7 @@ fn replace(template: &Datum, chosen: &[(&str, &Datum)], scope: &Scope<'_>) -> Ou
             let mut replaced = DatumMap::default();
             for (key, item) in map {
                 let key = replace_text(key, chosen, scope)?;
-                replaced.insert(key, replace(item, chosen, scope)?);
+                replaced.insert(key.into(), replace(item, chosen, scope)?);
             }
             Datum::Map(replaced)
         }

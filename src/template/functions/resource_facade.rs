@@ -89,7 +89,7 @@ impl Function for ResourceFacade {
         };
         Ok(Some(match field {
             Field::Metadata => Datum::from(&facade.metadata),
-            Field::DeletionPolicy => Datum::Text(facade.deletion_policy.clone()),
+            Field::DeletionPolicy => Datum::Text(facade.deletion_policy.clone().into()),
             Field::UpdatePolicy => Datum::from(&facade.update_policy),
         }))
     }

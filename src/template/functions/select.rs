@@ -48,7 +48,7 @@ impl Function for Select {
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let name = self.name();
-        let absent = || Datum::Text(String::new());
+        let absent = || Datum::Text("".into());
         let Some([wanted, collection]) = self.args().as_list() else {
             return Ok(Some(Datum::Null));
         };

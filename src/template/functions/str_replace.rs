@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use ecow::EcoString;
+
 use super::{Call, Function, Scope, misuse, unpack};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
@@ -119,13 +121,13 @@ impl StrReplace {
     }
 
     fn replace(&self, template: &str, mapping: &DatumMap, scope: &Scope<'_>) -> Outcome<String> {
-        let mut placeholders: Vec<&String> = mapping.keys().collect();
+        let mut placeholders: Vec<&EcoString> = mapping.keys().collect();
         placeholders.sort_by_key(|key| (std::cmp::Reverse(key.chars().count()), *key));
         let mut unreplaced = placeholders.clone();
         // The text falls into pieces that are still open and values that are settled.
         let mut pieces = vec![Piece::Open(template.to_owned())];
         for placeholder in placeholders {
-            let value = self.text(&mapping[placeholder], placeholder)?;
+            let value = self.text(&mapping[placeholder.as_str()], placeholder)?;
             if placeholder.is_empty() {
                 return Err(TemplateError::value("empty separator"));
             }
@@ -147,7 +149,7 @@ impl StrReplace {
             pieces = next;
         }
         if self.strict && !unreplaced.is_empty() {
-            let names: Vec<&str> = unreplaced.into_iter().map(String::as_str).collect();
+            let names: Vec<&str> = unreplaced.into_iter().map(EcoString::as_str).collect();
             return Err(TemplateError::value(format!(
                 "The following params were not found in the template: {}",
                 names.join(",")
@@ -186,6 +188,6 @@ impl Function for StrReplace {
         let Datum::Map(mapping) = mapping else {
             return Err(TemplateError::kind(format!("\"{name}\" params must be a map")));
         };
-        self.replace(&template, &mapping, scope).map(|text| Some(Datum::Text(text)))
+        self.replace(&template, &mapping, scope).map(|text| Some(Datum::Text(text.into())))
     }
 }

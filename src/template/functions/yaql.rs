@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ecow::EcoString;
+
 use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
@@ -18,7 +20,7 @@ pub(super) fn parse(call: Call) -> Outcome<Arc<dyn Function>> {
     let Some(args) = call.args.as_map() else {
         return Err(TemplateError::kind(format!("Arguments to \"{name}\" must be a map.")));
     };
-    let knows = |key: &String| key == "expression" || key == "data";
+    let knows = |key: &EcoString| key == "expression" || key == "data";
     if !(args.contains_key("expression") && args.keys().all(knows)) {
         let indent = " ".repeat(14);
         let example = format!(

@@ -10,7 +10,7 @@ use crate::template::value::Datum;
 /// The value of a parameter of this type.
 pub(super) fn value(kind: ParameterType, raw: &Datum) -> Outcome<Datum> {
     match kind {
-        ParameterType::String => Ok(Datum::Text(python::text_of(raw))),
+        ParameterType::String => Ok(Datum::Text(python::text_of(raw).into())),
         ParameterType::Number => constraints::number(raw).map_err(|broken| match broken {
             Broken::Rule(message) => TemplateError::value(message),
             Broken::Kind(message) => TemplateError::kind(message),
@@ -38,7 +38,7 @@ pub(super) fn boolean(raw: &Datum) -> Outcome<Datum> {
 /// A list: split at commas, or the items of a list as text.
 pub(super) fn list(raw: &Datum) -> Outcome<Datum> {
     let texts = match raw {
-        Datum::List(items) => items.iter().map(python::text_of).map(Datum::Text).collect(),
+        Datum::List(items) => items.iter().map(python::text_of).map(Datum::from).collect(),
         Datum::Text(text) if text.is_empty() => Vec::new(),
         Datum::Text(text) => text.split(',').map(Datum::from).collect(),
         other => {

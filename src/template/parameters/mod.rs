@@ -105,8 +105,13 @@ impl Parameters {
             by_name.insert(name.to_owned(), parameter);
         }
         for (name, schema) in schemas {
-            let parameter =
-                Parameter::new(&name, schema, given.get(&name), defaults.get(&name), false);
+            let parameter = Parameter::new(
+                &name,
+                schema,
+                given.get(name.as_str()),
+                defaults.get(name.as_str()),
+                false,
+            );
             by_name.insert(name, parameter);
         }
         Self { by_name }
@@ -145,7 +150,7 @@ impl Parameters {
         types: &dyn TypeLookup,
     ) -> Outcome<()> {
         for name in given.keys() {
-            if self.by_name.get(name).is_none_or(|parameter| parameter.pseudo) {
+            if self.by_name.get(name.as_str()).is_none_or(|parameter| parameter.pseudo) {
                 let message = format!("The Parameter ({name}) was not defined in template.");
                 return Err(TemplateError::new("UnknownUserParameter", message));
             }

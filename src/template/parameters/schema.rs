@@ -124,7 +124,7 @@ pub(crate) fn read_all(root: &Node, version: &Version) -> Outcome<IndexMap<Strin
         .iter()
         .map(|(name, node)| {
             let schema = Schema::read(name, node, version);
-            Ok((name.clone(), schema.map_err(|error| error.placed(node.key_place))?))
+            Ok((name.to_string(), schema.map_err(|error| error.placed(node.key_place))?))
         })
         .collect()
 }
@@ -213,7 +213,7 @@ impl Schema {
                 Datum::List(text.split(',').map(Datum::from).collect())
             }
             (ParameterType::CommaDelimitedList, Datum::List(items)) => {
-                Datum::List(items.iter().map(python::text_of).map(Datum::Text).collect())
+                Datum::List(items.iter().map(python::text_of).map(Datum::from).collect())
             }
             (ParameterType::CommaDelimitedList, other) => {
                 let kind = python::type_name(other);

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use ecow::EcoString;
+
 use super::error::YamlError;
 use super::event::{Event, EventKind, Events};
 use super::tag::Tag;
@@ -28,7 +30,7 @@ pub(super) struct Tagged {
 
 /// What a node is made of.
 pub(super) enum Body {
-    Scalar(String),
+    Scalar(EcoString),
     Sequence(Vec<NodeId>),
     Mapping(Vec<(NodeId, NodeId)>),
 }

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use ecow::EcoString;
 use indexmap::IndexMap;
 
 use super::assemble;
@@ -53,7 +54,7 @@ pub(super) enum Made {
 /// An entry of a map; its key is text, as it is in JSON.
 #[derive(Clone)]
 pub(super) struct Entry {
-    pub(super) key: String,
+    pub(super) key: EcoString,
     pub(super) key_place: Place,
     pub(super) value: NodeId,
 }
@@ -112,7 +113,7 @@ impl Constructor {
     }
 
     /// The text of a scalar; a map has one if it has the key `=`.
-    fn scalar_text(&mut self, id: NodeId) -> Result<&mut String, YamlError> {
+    fn scalar_text(&mut self, id: NodeId) -> Result<&mut EcoString, YamlError> {
         let mut at = id;
         for _ in 0..DEPTH_MAX {
             let Body::Mapping(entries) = &self.graph.nodes[at].body else { break };
@@ -342,11 +343,12 @@ impl<'form> From<&'form Form> for PythonKey<'form> {
 }
 
 /// What JSON writes for a key.
-fn text_in_json(form: &Form) -> String {
+fn text_in_json(form: &Form) -> EcoString {
     match form {
         Form::Text(text) => text.clone(),
         other => {
             python::json_text(&Node { form: other.clone(), ..Node::default() }.to_datum(), false)
+                .into()
         }
     }
 }

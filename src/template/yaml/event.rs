@@ -1,5 +1,7 @@
 //! What a text is scanned into: events, the same from both scanners.
 
+use ecow::EcoString;
+
 use super::error::YamlError;
 use crate::template::node::Place;
 
@@ -18,7 +20,7 @@ pub(super) enum EventKind {
     StreamStart,
     StreamEnd,
     Alias { anchor: String },
-    Scalar { anchor: Option<String>, tag: Option<String>, text: String, plain: bool },
+    Scalar { anchor: Option<String>, tag: Option<String>, text: EcoString, plain: bool },
     SequenceStart { anchor: Option<String>, tag: Option<String> },
     SequenceEnd,
     MappingStart { anchor: Option<String>, tag: Option<String> },

@@ -111,7 +111,7 @@ unsafe fn owned(event: &sys::yaml_event_t) -> Result<EventKind, YamlError> {
                 EventKind::Scalar {
                     anchor: text(scalar.anchor),
                     tag: text(scalar.tag),
-                    text: String::from_utf8_lossy(bytes).into_owned(),
+                    text: String::from_utf8_lossy(bytes).as_ref().into(),
                     plain: scalar.plain_implicit,
                 }
             }

@@ -1,5 +1,6 @@
 //! What holds for any value and any text, shown by values and texts at random.
 
+use ecow::EcoString;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -73,12 +74,12 @@ fn value() -> impl Strategy<Value = Datum> {
         any::<i64>().prop_map(|number| Datum::Int(number.into())),
         whole.prop_map(Datum::Int),
         float.prop_map(Datum::Float),
-        text().prop_map(Datum::Text),
+        text().prop_map(Datum::from),
     ];
     leaf.prop_recursive(8, 64, 6, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..6).prop_map(Datum::List),
-            vec((text(), inner), 0..6)
+            vec((text().prop_map(EcoString::from), inner), 0..6)
                 .prop_map(|entries| Datum::Map(entries.into_iter().collect())),
         ]
     })

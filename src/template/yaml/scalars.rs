@@ -4,6 +4,8 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use ecow::EcoString;
+
 use super::error::YamlError;
 use super::tag::Tag;
 use super::timestamp;
@@ -22,7 +24,7 @@ pub(super) enum Timestamps {
 /// The value of a scalar with its tag; `None` if the tag is of no scalar.
 pub(super) fn scalar(
     tag: &Tag,
-    text: &mut String,
+    text: &mut EcoString,
     place: Place,
     timestamps: Timestamps,
 ) -> Option<Result<Form, YamlError>> {
@@ -30,12 +32,14 @@ pub(super) fn scalar(
     Some(match tag {
         Tag::Str => Ok(Form::Text(std::mem::take(text))),
         Tag::Timestamp if timestamps == Timestamps::Text => Ok(Form::Text(std::mem::take(text))),
-        Tag::Timestamp => timestamp::in_json(text).map(Form::Text).map_err(wrong),
+        Tag::Timestamp => {
+            timestamp::in_json(text).map(|text| Form::Text(text.into())).map_err(wrong)
+        }
         Tag::Null => Ok(Form::Null),
         Tag::Bool => boolean(text).map(Form::Bool).map_err(wrong),
         Tag::Int => integer(text, place),
         Tag::Float => float(text).map(Form::Float).map_err(wrong),
-        Tag::Binary => binary(text, place).map(Form::Text),
+        Tag::Binary => binary(text, place).map(|text| Form::Text(text.into())),
         Tag::Seq
         | Tag::Omap
         | Tag::Pairs

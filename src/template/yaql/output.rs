@@ -25,7 +25,7 @@ fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
         Value::Bool(truth) => Datum::Bool(truth),
         Value::Int(number) => Datum::Int(number),
         Value::Float(number) => Datum::Float(number),
-        Value::Text(text) => Datum::Text(text.to_string()),
+        Value::Text(text) => Datum::Text(text.to_string().into()),
         Value::Map(map) => {
             if map.entries.len() > LIMIT_ITERATORS {
                 return Err(failure::collection(LIMIT_ITERATORS));
@@ -33,7 +33,7 @@ fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
             let mut out = DatumMap::default();
             for (key, item) in &map.entries {
                 let item = datum(machine, item.clone())?;
-                out.insert(key_text(machine, key)?, item);
+                out.insert(key_text(machine, key)?.into(), item);
             }
             Datum::Map(out)
         }
@@ -46,7 +46,7 @@ fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
         | Value::Moment(_)
         | Value::Span(_)
         | Value::Context(_)
-        | Value::Rule(_) => Datum::Text(print::text(&value)),
+        | Value::Rule(_) => Datum::Text(print::text(&value).into()),
     })
 }
 

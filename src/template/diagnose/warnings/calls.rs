@@ -29,7 +29,7 @@ fn walk(
     match &node.form {
         Form::Map(map) => {
             for (key, item) in map.iter() {
-                path.push(Step::Key(key.clone()));
+                path.push(Step::Key(key.to_string()));
                 if map.len() == 1 {
                     found.extend(warning(written, version, key, item, path));
                 }

@@ -68,7 +68,7 @@ fn walk(
     match &node.form {
         Form::Map(map) => {
             for (key, item) in map.iter() {
-                path.push(Step::Key(key.clone()));
+                path.push(Step::Key(key.to_string()));
                 walk(written, of, item, path, found);
                 path.pop();
             }
@@ -100,7 +100,7 @@ fn told(written: &Written<'_>, own: &str, wants: &str, text: &str) -> Option<(St
     let makers = written.resources().filter(|(name, resource)| {
         *name != own && written.type_of(resource).is_some_and(|it| makers.contains(&it))
     });
-    let makers: Vec<(&String, &Node)> = makers.collect();
+    let makers: Vec<_> = makers.collect();
     let instead = |resource: &str| format!("write {{get_resource: {resource}}}");
     if makers.iter().any(|(name, _)| *name == text) {
         let message = format!("`{text}` is text here, not the resource of that name");

@@ -7,6 +7,8 @@ mod old;
 mod survey;
 mod unused;
 
+use ecow::EcoString;
+
 use super::finding::{Finding, Severity};
 use super::tree::{self, Path, Step};
 use crate::template::TypeLookup;
@@ -50,11 +52,11 @@ pub(super) fn all(
 }
 
 impl Written<'_> {
-    fn section(&self, name: &str) -> impl Iterator<Item = (&String, &Node)> {
+    fn section(&self, name: &str) -> impl Iterator<Item = (&EcoString, &Node)> {
         self.root.get(name).and_then(Node::as_map).into_iter().flatten()
     }
 
-    fn resources(&self) -> impl Iterator<Item = (&String, &Node)> {
+    fn resources(&self) -> impl Iterator<Item = (&EcoString, &Node)> {
         self.section(self.dialect.sections.resources)
     }
 

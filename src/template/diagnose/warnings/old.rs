@@ -33,7 +33,7 @@ fn walk(
     match &node.form {
         Form::Map(map) => {
             for (key, item) in map.iter() {
-                path.push(Step::Key(key.clone()));
+                path.push(Step::Key(key.to_string()));
                 let names = within_properties(path);
                 let advice = written.types.advice(type_name, Member::Property(&names));
                 found.extend(warning(written, "property", key, &advice, path, item.key_place));

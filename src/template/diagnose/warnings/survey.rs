@@ -38,7 +38,7 @@ impl Survey {
         let mut survey = Self::default();
         let mut path = Path::new();
         for (section, node) in root.as_map().into_iter().flatten() {
-            path.push(Step::Key(section.clone()));
+            path.push(Step::Key(section.to_string()));
             if section != dialect.sections.parameters {
                 survey.walk(node, &mut path, dialect);
             }
@@ -72,7 +72,7 @@ impl Survey {
             Form::Map(map) => {
                 let only = map.first().filter(|_| map.len() == 1);
                 for (key, item) in map.iter() {
-                    path.push(Step::Key(key.clone()));
+                    path.push(Step::Key(key.to_string()));
                     if only.is_some() {
                         self.call(key, item, path, dialect);
                     }
@@ -131,7 +131,7 @@ impl Survey {
         match &node.form {
             Form::Text(name) => {
                 let (name, path) = (name.clone(), path.clone());
-                self.uses.push(Use { kind, name, place: node.place, path });
+                self.uses.push(Use { kind, name: name.to_string(), place: node.place, path });
             }
             Form::Map(map) => map.values().for_each(|item| self.words(kind, item, path)),
             Form::List(items) => items.iter().for_each(|item| self.words(kind, item, path)),

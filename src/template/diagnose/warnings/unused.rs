@@ -45,7 +45,7 @@ pub(super) fn conditions(written: &Written<'_>, found: &mut Vec<Finding>) {
 pub(super) fn names_not_looked_at(written: &Written<'_>, found: &mut Vec<Finding>) {
     let sections = &written.dialect.sections;
     let names = |section: &str| -> Vec<String> {
-        written.section(section).map(|(name, _)| name.clone()).collect()
+        written.section(section).map(|(name, _)| name.to_string()).collect()
     };
     let (parameters, resources) = (names(sections.parameters), names(sections.resources));
     for used in &written.survey.uses {

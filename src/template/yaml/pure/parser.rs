@@ -132,7 +132,7 @@ impl Parser {
     /// A node that is not there.
     fn empty(&mut self, state: State, place: Place) -> Parsed {
         let (anchor, tag, text) = (None, None, String::new());
-        self.to(state, place, EventKind::Scalar { anchor, tag, text, plain: true })
+        self.to(state, place, EventKind::Scalar { anchor, tag, text: text.into(), plain: true })
     }
 
     /// A node, after which it goes on with a state.
@@ -299,7 +299,7 @@ impl Parser {
                 };
                 let plain = (plain && tag.is_none()) || tag.as_deref() == Some("!");
                 let state = self.pop_state();
-                self.to(state, place, EventKind::Scalar { anchor, tag, text, plain })
+                self.to(state, place, EventKind::Scalar { anchor, tag, text: text.into(), plain })
             }
             TokenKind::FlowSequenceStart => {
                 self.to(State::FlowSequenceFirst, place, EventKind::SequenceStart { anchor, tag })
@@ -316,7 +316,7 @@ impl Parser {
             _ if anchor.is_some() || tag.is_some() => {
                 let state = self.pop_state();
                 let plain = tag.is_none() || tag.as_deref() == Some("!");
-                self.to(state, place, EventKind::Scalar { anchor, tag, text: String::new(), plain })
+                self.to(state, place, EventKind::Scalar { anchor, tag, text: "".into(), plain })
             }
             _ => self.nothing(allowed, start),
         }
