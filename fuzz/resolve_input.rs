@@ -35,6 +35,7 @@ fn described(registry: &Registry, template: &str, environment: &str) -> Result<S
         environment: merged.environment,
         files,
         parameters: merged.parameters,
+        ..StackSource::default()
     };
     let definition =
         StackDefinition::load_unbounded(&source, &PseudoParameters::default(), registry)?;

@@ -75,6 +75,8 @@ pub struct Standing {
     pub id: StackId,
     pub name: StackName,
     pub project_id: ProjectId,
+    /// The project of the users that its resources have.
+    pub user_project: Option<ProjectId>,
     pub action: Action,
     pub status: Status,
     pub deleted: bool,

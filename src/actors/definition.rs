@@ -1,5 +1,6 @@
 //! From a source to a definition that a stack can be brought to: read, checked, its graph built.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -16,15 +17,23 @@ use crate::graph::{Dependencies, build};
 use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
 use crate::template::{PseudoParameters, StackDefinition, StackSource};
 
-/// Reads a source, and checks all that can be checked without a cloud.
+/// Reads a source, and checks all that can be checked without a cloud. Also the URLs of templates
+/// that are still to be fetched.
 pub(super) fn prepare(
     services: &Services,
     source: &StackSource,
     id: StackId,
     name: &StackName,
     project: &ProjectId,
-) -> Result<Known, Refusal> {
-    check(services, read(services, source, id, name, project)?)
+) -> (Result<Known, Refusal>, BTreeSet<String>) {
+    match read(services, source, id, name, project) {
+        Ok(definition) => {
+            let files = definition.files();
+            let known = check(services, definition);
+            (known, files.missed())
+        }
+        Err(refusal) => (Err(refusal), BTreeSet::new()),
+    }
 }
 
 /// Checks all of a definition that can be checked without a cloud.

@@ -25,7 +25,7 @@ use crate::events::log::EventLog;
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId};
 use crate::model::{Action, JsonMap, ProjectId, Refusal, ResourceName, StackId, StackName};
-use crate::openstack::{Cloud, Session};
+use crate::openstack::{Cloud, Fetcher, Session};
 use crate::resource_types::Registry;
 use crate::template::StackSource;
 
@@ -50,6 +50,8 @@ impl Engine {
     /// Starts the engine. Needs a running actix system, whose arbiters carry the actors.
     pub fn start(parts: EngineParts) -> Engine {
         let directory = Arc::new(Directory::new());
+        let EngineLimits { max_template_size, template_fetch_timeout, .. } = parts.limits;
+        let fetcher = Fetcher::new(max_template_size, template_fetch_timeout);
         let services = Arc::new(Services {
             log: parts.log,
             vault: parts.vault,
@@ -60,6 +62,7 @@ impl Engine {
             directory: directory.clone(),
             credentials: Credentials::default(),
             told: tokio::sync::watch::Sender::new(None),
+            fetcher,
         });
         directory.open(services.clone());
         actix::spawn(drop_what_was_lost(services.clone()));
@@ -114,14 +117,14 @@ impl Engine {
     async fn make_stack(
         &self,
         who: &Requester,
-        ask: CreateStack,
+        mut ask: CreateStack,
         adopts: Option<JsonMap>,
     ) -> Result<Accepted, Refusal> {
         check_name(&ask.name)?;
         let services = &self.services;
         let project = &who.caller.project_id;
         let id = StackId(services.clock.fresh_id());
-        let known = self.prepare(who, &ask.source, id, &ask.name).await?;
+        let known = self.prepare(who, &mut ask.source, id, &ask.name).await?;
         // First the name: while a project has one, its trusts are not given back.
         self.take_name(who, &ask.name, id).await?;
         let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
@@ -165,8 +168,8 @@ impl Engine {
         let standing = self.standing(who, stack).await?;
         refuse_resting(standing.action)?;
         let former = self.source(&standing).await?;
-        let source = source::updated(&ask, &former);
-        let known = self.prepare(who, &source, stack, &standing.name).await?;
+        let mut source = source::updated(&ask, &former);
+        let known = self.prepare(who, &mut source, stack, &standing.name).await?;
         if let Some(before) = &standing.known {
             known.definition.check_immutable(&before.definition)?;
         }
@@ -306,7 +309,7 @@ impl Engine {
             return Err(name_taken(&ask.name));
         }
         let id = StackId(self.services.clock.fresh_id());
-        let known = self.prepare(who, &ask.source, id, &ask.name).await?;
+        let known = self.prepare(who, &mut ask.source.clone(), id, &ask.name).await?;
         Ok(preview::of_create(&self.services, &known))
     }
 
@@ -321,8 +324,8 @@ impl Engine {
         let standing = self.standing(who, stack).await?;
         refuse_resting(standing.action)?;
         let former = self.source(&standing).await?;
-        let source = source::updated(ask, &former);
-        let known = self.prepare(who, &source, stack, &standing.name).await?;
+        let mut source = source::updated(ask, &former);
+        let known = self.prepare(who, &mut source, stack, &standing.name).await?;
         nested::preview(&self.services, &known, standing.incarnations, nested).await
     }
 
@@ -375,15 +378,19 @@ impl Engine {
         }
     }
 
+    /// Reads and checks a source; templates that stand elsewhere become some of its files.
     pub(super) async fn prepare(
         &self,
         who: &Requester,
-        source: &StackSource,
+        source: &mut StackSource,
         id: StackId,
         name: &StackName,
     ) -> Result<Known, Refusal> {
         let services = &self.services;
-        let known = definition::prepare(services, source, id, name, &who.caller.project_id)?;
+        let project = &who.caller.project_id;
+        let prepare =
+            |source: &StackSource| definition::prepare(services, source, id, name, project);
+        let known = self.with_templates(source, prepare).await?;
         if let Some(cloud) = &services.cloud {
             let session = cloud.session_for_token(&who.token, &who.caller.project_id);
             services.registry.check_custom_constraints(&known.definition, &session).await?;
@@ -465,7 +472,9 @@ impl Engine {
         let missing = || Refusal::not_found("Stack", stack);
         let standing = self.stand(stack).await?.ok_or_else(missing)?;
         // Another project's stack is not found, so that its existence stays unknown.
-        if standing.project_id != who.caller.project_id && !who.caller.is_admin() {
+        let own = &who.caller.project_id;
+        let is_own = standing.project_id == *own || standing.user_project.as_ref() == Some(own);
+        if !is_own && !who.caller.is_admin() {
             return Err(missing());
         }
         if standing.deleted {

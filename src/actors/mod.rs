@@ -11,6 +11,7 @@ mod definition;
 pub mod directory;
 pub mod engine;
 pub mod export;
+mod fetch;
 mod history;
 mod nested;
 pub mod preview;

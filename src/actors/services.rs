@@ -16,7 +16,7 @@ use crate::events::log::{EventLog, LogError};
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
 use crate::model::{Refusal, ResourceId, StackId};
-use crate::openstack::Cloud;
+use crate::openstack::{Cloud, Fetcher};
 use crate::resource_types::Registry;
 
 /// Limits that an operator sets, under Heat's names.
@@ -38,6 +38,10 @@ pub struct EngineLimits {
     pub action_retry_limit: u32,
     /// How long after a call whose answer was lost its object may still appear.
     pub lost_call_rest: Duration,
+    /// Of a template that is fetched, in bytes.
+    pub max_template_size: usize,
+    /// How long it may take to fetch one.
+    pub template_fetch_timeout: Duration,
 }
 
 impl Default for EngineLimits {
@@ -51,6 +55,8 @@ impl Default for EngineLimits {
             enable_stack_adopt: false,
             action_retry_limit: 5,
             lost_call_rest: Duration::from_secs(10),
+            max_template_size: 524_288,
+            template_fetch_timeout: Duration::from_secs(60),
         }
     }
 }
@@ -70,6 +76,7 @@ pub struct Services {
     pub credentials: Credentials,
     /// How far others were told of what happened; `None` where nobody is told.
     pub(super) told: watch::Sender<Option<Position>>,
+    pub fetcher: Fetcher,
 }
 
 impl Services {

@@ -20,6 +20,9 @@ struct Kept {
     environment: JsonMap,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<String, String>,
+    /// The files that were fetched and not sent.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    fetched: BTreeSet<String>,
 }
 
 /// The parameters that count: those given beside the environment over its own. What environment
@@ -57,7 +60,9 @@ pub(super) fn encode(
             )
         }
     };
-    let kept = Kept { template, environment, files: source.files.clone() };
+    let fetched = source.fetched.iter().filter(|(_, fetched)| fetched.is_ok());
+    let fetched = fetched.map(|(url, _)| url.clone()).collect();
+    let kept = Kept { template, environment, files: source.files.clone(), fetched };
     Ok((serde_json::to_vec(&kept).unwrap_or_default(), parameters))
 }
 
@@ -95,6 +100,7 @@ pub(super) fn decode(
         environment: map(open(Value::Object(kept.environment))?),
         files: kept.files,
         parameters: map(open(Value::Object(parameters.clone()))?),
+        fetched: kept.fetched.into_iter().map(|url| (url, Ok(()))).collect(),
     };
     Ok(Opened { source, secrets })
 }
@@ -135,6 +141,7 @@ pub(super) fn updated(ask: &UpdateStack, former: &StackSource) -> StackSource {
         environment: ask.environment.clone(),
         files: ask.files.clone(),
         parameters: ask.parameters.clone(),
+        fetched: BTreeMap::new(),
     };
     if !ask.existing {
         return given;
@@ -155,8 +162,11 @@ pub(super) fn updated(ask: &UpdateStack, former: &StackSource) -> StackSource {
         }
     }
     let mut files = former.files.clone();
+    // What was fetched may be another text by now.
+    files.retain(|name, _| !former.fetched.contains_key(name));
     files.extend(given.files);
-    let mut source = StackSource { template: given.template, environment, files, parameters };
+    let mut source =
+        StackSource { template: given.template, environment, files, parameters, ..given };
     // A PATCH forgets parameters that its template does not know.
     let names = crate::template::parameter_names(&source.template);
     source.parameters.retain(|name, _| names.contains(name));

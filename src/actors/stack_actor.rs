@@ -144,6 +144,29 @@ impl Inhabit for Stack {
                     }
                 }));
             }
+            StackEffect::DropUserProject { project_id } => {
+                let services = shell.services.clone();
+                let deletion = async move {
+                    services.log.durable(at).await.ok()?;
+                    let domain = services.cloud.as_ref().and_then(|cloud| cloud.user_domain());
+                    // Where there is no such domain any more there is nothing to be reached.
+                    let Some(domain) = domain else { return Some(Ok(())) };
+                    for pause in DELETION_PAUSES {
+                        match domain.delete_project(project_id.as_str()).await {
+                            Err(error) if error.is_transient() => tokio::time::sleep(pause).await,
+                            outcome => return Some(outcome),
+                        }
+                    }
+                    Some(domain.delete_project(project_id.as_str()).await)
+                };
+                ctx.spawn(deletion.into_actor(shell).map(move |result, shell, ctx| {
+                    if let Some(result) = result {
+                        let result = result.map_err(|error| error.to_string());
+                        let command = StackCommand::UserProjectDropped { result };
+                        ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                    }
+                }));
+            }
             StackEffect::Release { project_id, name, id } => {
                 if let Some(project) = shell.services.directory.project(&project_id) {
                     let command = ProjectCommand::Release { name, stack_id: id };
@@ -163,6 +186,14 @@ impl Inhabit for Stack {
         }
     }
 }
+
+/// The pauses after failures in passing to delete the project of a stack's users.
+const DELETION_PAUSES: [Duration; 4] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(15),
+];
 
 /// The actor ends; its stack is woken anew when somebody asks for it.
 fn leave(shell: &mut Shell<Stack>, ctx: &mut Context<Shell<Stack>>) {
@@ -303,6 +334,7 @@ impl Handler<Stand> for Shell<Stack> {
             id: stack.id,
             name: stack.name.clone(),
             project_id: stack.project_id.clone(),
+            user_project: stack.user_project.clone(),
             action: stack.action,
             status: stack.status,
             deleted: stack.is_deleted(),

@@ -142,6 +142,8 @@ fn stack_detail(event: StackEvent) -> String {
             let keys: Vec<&str> = body.outputs.iter().map(|output| output.key.as_str()).collect();
             keys.join(", ")
         }
+        StackEvent::UserProjectMade(body) => body.project_id.0,
+        StackEvent::UserProjectDeleted(body) => body.project_id.0,
         StackEvent::ReplacementStarted(body) => format!("{} by {}", body.name, body.new),
         StackEvent::TraversalSettled(body) => {
             format!("{} {}: {}", body.action, body.status, body.reason)

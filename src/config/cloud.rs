@@ -66,6 +66,41 @@ pub struct ServiceCredentials {
     pub project_domain: Option<Domain>,
 }
 
+/// The domain in which stacks have users of their own, and who administers it.
+#[derive(Clone, Debug)]
+pub struct StackUsers {
+    pub domain: Domain,
+    /// `stack_domain_admin`.
+    pub admin: String,
+    pub password: Secret<String>,
+    /// `heat_stack_user_role`: what the users may do.
+    pub role: String,
+}
+
+/// Heat's role of stacks' users.
+const STACK_USER_ROLE: &str = "heat_stack_user";
+
+impl StackUsers {
+    pub(super) fn from_layers(layers: &Layers) -> Result<Option<StackUsers>, ConfigError> {
+        let text = |name: &str| layers.text("DEFAULT", name);
+        let id = text("stack_user_domain_id").map(Domain::Id);
+        let name = text("stack_user_domain_name").map(Domain::Name);
+        let (admin, password) = (text("stack_domain_admin"), text("stack_domain_admin_password"));
+        let role = text("heat_stack_user_role").unwrap_or_else(|| STACK_USER_ROLE.to_owned());
+        let Some(domain) = id.or(name) else { return Ok(None) };
+        let missing = |name: &str| ConfigError::Missing {
+            name: format!("[DEFAULT] {name}"),
+            why: "the domain of stacks' users is administered with it",
+        };
+        Ok(Some(StackUsers {
+            domain,
+            admin: admin.ok_or_else(|| missing("stack_domain_admin"))?,
+            password: Secret::new(password.ok_or_else(|| missing("stack_domain_admin_password"))?),
+            role,
+        }))
+    }
+}
+
 /// The groups that may hold the service user's credentials, the first that does being used.
 const CREDENTIAL_GROUPS: [&str; 2] = ["keystone_authtoken", "trustee"];
 

@@ -11,6 +11,8 @@ pub struct Limits {
     pub json_body_size: usize,
     /// `max_template_size`, in bytes.
     pub template_size: usize,
+    /// `template_fetch_timeout`.
+    pub template_fetch: Duration,
     /// `max_resources_per_stack`.
     pub resources_per_stack: Option<usize>,
     /// `max_stacks_per_tenant`.
@@ -39,6 +41,11 @@ impl Limits {
                 .parsed("DEFAULT", name, "a whole number")
                 .map(|given: Option<u32>| given.unwrap_or(default))
         };
+        let seconds = |name: &str, default: f64| {
+            let given: Option<f64> = layers.parsed("DEFAULT", name, "a number of seconds")?;
+            // What is no duration, such as one below zero, is none.
+            Ok(Duration::try_from_secs_f64(given.unwrap_or(default)).unwrap_or_default())
+        };
         let flag = |name: &str| layers.flag("DEFAULT", name).map(|given| given == Some(true));
         let rest: Option<u32> = layers.parsed("hearth", "lost_call_rest", "a whole number")?;
         // The sandbox answers at once; a real API takes seconds under load.
@@ -47,6 +54,7 @@ impl Limits {
             lost_call_rest: Duration::from_secs(rest.unwrap_or(default_rest).into()),
             json_body_size: number("max_json_body_size", 1_048_576)? as usize,
             template_size: number("max_template_size", 524_288)? as usize,
+            template_fetch: seconds("template_fetch_timeout", 60.0)?,
             resources_per_stack: layers.limit("DEFAULT", "max_resources_per_stack", 1000)?,
             stacks_per_project: layers.limit("DEFAULT", "max_stacks_per_tenant", 512)?,
             snapshots_per_stack: layers.limit("DEFAULT", "max_snapshots_per_stack", 32)?,

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
-pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials};
+pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials, StackUsers};
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
 pub use notifications::Notifications;
@@ -56,6 +56,8 @@ pub struct Settings {
     /// The service user and its Keystone, where the cloud is a real one.
     pub service: Option<ServiceCredentials>,
     pub clients: ClientSettings,
+    /// Where stacks have users of their own; the sandbox has a place for them.
+    pub stack_users: Option<StackUsers>,
     pub limits: Limits,
     /// Directories with declared resource types of the operator's own.
     pub plugin_dirs: Vec<PathBuf>,
@@ -129,6 +131,7 @@ impl Settings {
             limits: Limits::from_layers(layers, &cloud)?,
             cloud,
             clients: ClientSettings::from_layers(layers)?,
+            stack_users: StackUsers::from_layers(layers)?,
             plugin_dirs: layers
                 .list("DEFAULT", "plugin_dirs")
                 .unwrap_or_default()

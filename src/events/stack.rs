@@ -27,6 +27,8 @@ events! {
         SnapshotDeletionStarted = 1,
         SnapshotDeletionSettled = 1,
         OutputsChanged = 1,
+        UserProjectMade = 1,
+        UserProjectDeleted = 1,
     }
 }
 
@@ -191,6 +193,18 @@ pub struct TraversalSettled {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputsChanged {
     pub outputs: Vec<OutputResolved>,
+}
+
+/// The stack has a project in the domain of stacks' users: a resource of it has a user there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UserProjectMade {
+    pub project_id: ProjectId,
+}
+
+/// That project is gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UserProjectDeleted {
+    pub project_id: ProjectId,
 }
 
 /// An output's value, or why it has none.

@@ -11,6 +11,7 @@ use super::catalog::{Preference, version_document};
 use super::error::CloudError;
 use super::keystone::credentials::{Credentials, Domain};
 use super::keystone::token::{Login, Token};
+use super::keystone::user_domain::{self, UserDomainSettings};
 use super::keystone::validate::{Fingerprint, Validations, fingerprint};
 use super::limits::{CloudLimits, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS};
 use super::microversion::MicroversionRange;
@@ -42,6 +43,8 @@ pub struct CloudSettings {
     pub ca_file: Option<Vec<u8>>,
     /// Checks no certificate.
     pub insecure: bool,
+    /// Where stacks have users of their own.
+    pub stack_users: Option<UserDomainSettings>,
     pub limits: CloudLimits,
 }
 
@@ -60,6 +63,7 @@ impl CloudSettings {
             endpoint_overrides: BTreeMap::new(),
             ca_file: None,
             insecure: false,
+            stack_users: None,
             limits: CloudLimits::default(),
         }
     }
@@ -78,6 +82,7 @@ struct Inner {
     endpoint_overrides: BTreeMap<Service, String>,
     transport: Transport,
     service: Arc<Login>,
+    user_domain: Option<user_domain::Known>,
     validations: Validations,
     trusts: Mutex<Trusts>,
     versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
@@ -119,6 +124,7 @@ impl Cloud {
             endpoint_overrides: settings.endpoint_overrides,
             transport,
             service: Arc::new(Login::new(service)),
+            user_domain: settings.stack_users.map(Into::into),
             validations: Validations::default(),
             trusts: Mutex::default(),
             versions: Mutex::default(),
@@ -231,6 +237,10 @@ impl Cloud {
 
     pub(super) fn validations(&self) -> &Validations {
         &self.inner.validations
+    }
+
+    pub(super) fn known_user_domain(&self) -> Option<&user_domain::Known> {
+        self.inner.user_domain.as_ref()
     }
 
     pub(super) fn service_login(&self) -> &Login {

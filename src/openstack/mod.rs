@@ -10,6 +10,7 @@ mod catalog;
 mod cloud;
 pub mod error;
 mod fault;
+mod fetch;
 mod keystone;
 mod limits;
 pub mod microversion;
@@ -21,7 +22,9 @@ mod transport;
 
 pub use cloud::{Cloud, CloudSettings};
 pub use error::CloudError;
+pub use fetch::Fetcher;
 pub use keystone::credentials::{Credentials, Domain};
+pub use keystone::user_domain::{UserDomain, UserDomainSettings};
 pub use keystone::validate::Identity;
 pub use limits::CloudLimits;
 pub use microversion::Microversion;

@@ -9,6 +9,7 @@ use super::catalog::join;
 use super::cloud::Cloud;
 use super::error::CloudError;
 use super::keystone::token::{Login, Token};
+use super::keystone::user_domain::UserDomain;
 use super::microversion::Microversion;
 use super::request::{Request, Response};
 use super::service::Service;
@@ -78,6 +79,28 @@ impl Session {
     pub async fn token(&self) -> Result<Secret<String>, CloudError> {
         let bound = self.bound()?;
         Ok(bound.login.token(&bound.cloud).await?.text.clone())
+    }
+
+    /// The domain that the session works on, where it works on one.
+    pub(super) async fn domain_id(&self) -> Result<Option<String>, CloudError> {
+        let bound = self.bound()?;
+        Ok(bound.login.token(&bound.cloud).await?.domain_id.clone())
+    }
+
+    /// The domain of stacks' users, where the cloud has one for us.
+    pub fn user_domain(&self) -> Option<UserDomain> {
+        self.bound.as_ref()?.cloud.user_domain()
+    }
+
+    /// Keystone's address with its version, as clients are told it.
+    pub fn auth_url(&self) -> String {
+        let url = self.bound.as_ref().map(|bound| bound.cloud.auth_url(""));
+        url.unwrap_or_default().trim_end_matches('/').to_owned()
+    }
+
+    /// The region that was chosen, where one was.
+    pub fn region(&self) -> Option<&str> {
+        self.bound.as_ref()?.cloud.region()
     }
 
     /// Where the catalog says the service is.

@@ -25,7 +25,8 @@ CREATE TABLE stacks (
     revision         INTEGER NOT NULL,
     timeout_mins     INTEGER,
     disable_rollback INTEGER NOT NULL,
-    tags             TEXT NOT NULL        -- JSON array
+    tags             TEXT NOT NULL,       -- JSON array
+    user_project     TEXT                 -- the project of the users that its resources have
 );
 CREATE INDEX stacks_alive ON stacks (project, number) WHERE deleted_at IS NULL;
 CREATE INDEX stacks_of_root ON stacks (root);

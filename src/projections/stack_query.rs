@@ -194,7 +194,7 @@ fn column(field: StackField) -> &'static str {
         StackField::Timeout => "timeout_mins",
         StackField::DisableRollback => "disable_rollback",
         StackField::Parent => "parent",
-        StackField::UserProject => "NULL",
+        StackField::UserProject => "user_project",
     }
 }
 

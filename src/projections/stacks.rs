@@ -31,6 +31,8 @@ pub struct StackRow {
     pub tags: Vec<String>,
     /// Where a nested stack stands.
     pub within: Option<Within>,
+    /// The project of the users that its resources have.
+    pub user_project: Option<ProjectId>,
 }
 
 /// Where a nested stack stands.
@@ -62,7 +64,7 @@ pub struct StackShown {
 
 pub(super) const COLUMNS: &str = "id, project, name, action, status, reason, created_at, \
      updated_at, deleted_at, owner, revision, timeout_mins, disable_rollback, tags, parent, \
-     parent_resource, root, depth";
+     parent_resource, root, depth, user_project";
 
 pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StackRow> {
     Ok(StackRow {
@@ -89,6 +91,7 @@ pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StackRow> {
                 depth: row.get(17)?,
             }),
         },
+        user_project: row.get::<_, Option<String>>(18)?.map(ProjectId),
     })
 }
 
@@ -136,6 +139,10 @@ pub(super) fn apply(
             status => snapshots::deleting(db, body.snapshot, status, &body.reason)?,
         },
         StackEvent::OutputsChanged(body) => outputs::resolved(db, number, &body.outputs)?,
+        StackEvent::UserProjectMade(body) => {
+            user_project(db, number, Some(body.project_id.as_str()))?;
+        }
+        StackEvent::UserProjectDeleted(_) => user_project(db, number, None)?,
         StackEvent::ReplacementStarted(body) => {
             resources::replacement_started(db, event, body)?;
         }
@@ -184,6 +191,12 @@ fn created(db: &Connection, event: &RecordedEvent, body: &StackCreated) -> Resul
         owner.map_or(0, |owner| owner.depth),
         body.owner_user_id,
     ])?;
+    Ok(())
+}
+
+fn user_project(db: &Connection, number: i64, project: Option<&str>) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE stacks SET user_project = ?2 WHERE number = ?1")?
+        .execute(params![number, project])?;
     Ok(())
 }
 

@@ -100,7 +100,7 @@ impl Registry {
                     update_policy: &filled(&declaration.update_policy, &policy.properties),
                 };
                 self.check_beyond_schema(&looked, declaration, &early.properties)
-                    .and_then(|()| self.validate_group(&looked, budget))
+                    .and_then(|()| self.validate_made(&looked, budget))
             }
             None => {
                 let parameters = nested::parameters(&early.schema, &early.properties);

@@ -20,6 +20,7 @@ mod rules;
 pub mod schema;
 mod show;
 pub mod software;
+pub mod stack_user;
 mod types;
 mod validate;
 

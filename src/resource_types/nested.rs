@@ -135,7 +135,11 @@ impl Registry {
         }
         let provider = parent.provider(name);
         let validated = parameters.and_then(|parameters| {
-            budget.spend(provider.map_or(0, Provider::text_bytes))?;
+            let named = match template {
+                NestedTemplate::At(url) => parent.template_text(url)?.len(),
+                NestedTemplate::Provider | NestedTemplate::Made(_) | NestedTemplate::Text(_) => 0,
+            };
+            budget.spend(provider.map_or(named, Provider::text_bytes))?;
             let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
             let child = parent.child(name, template, parameters, self, reading)?;
             self.validate_stack(&child, budget)

@@ -50,6 +50,8 @@ pub struct Deployment {
 pub struct Deploy {
     pub config_id: ConfigId,
     pub server_id: String,
+    /// The project of the stack's users, one of whom may ask for the server's configurations.
+    pub stack_user_project_id: Option<String>,
     pub action: String,
     pub status: &'static str,
     pub status_reason: &'static str,

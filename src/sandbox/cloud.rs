@@ -63,8 +63,9 @@ impl Cloud {
         }
         if cloud.keystone.is_empty() {
             seed::plant(&mut cloud);
-            cloud.commit()?;
         }
+        seed::plant_stack_users(&mut cloud);
+        cloud.commit()?;
         cloud.find_next_due();
         Ok(cloud)
     }

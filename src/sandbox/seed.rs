@@ -12,6 +12,9 @@ use crate::model::JsonMap;
 const ROLES: [&str; 6] =
     ["admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user"];
 
+/// The domain of the users that stacks have.
+const STACK_USERS: &str = "heat";
+
 /// User, home project, and the roles there.
 const USERS: [(&str, &str, &[&str]); 5] = [
     ("admin", "admin", &["admin", "member", "reader", "heat_stack_owner"]),
@@ -59,12 +62,7 @@ pub(super) fn plant(cloud: &mut Cloud) {
 }
 
 fn people(cloud: &mut Cloud) {
-    let domain = Domain {
-        id: "default".to_owned(),
-        name: "Default".to_owned(),
-        description: "The default domain".to_owned(),
-    };
-    cloud.keystone.domains.insert("default", domain);
+    domain(cloud, "default", "Default", "The default domain");
     for name in ROLES {
         let role = Role { id: cloud.fresh_hex(), name: name.to_owned() };
         cloud.keystone.roles.insert(&role.id.clone(), role);
@@ -79,19 +77,9 @@ fn people(cloud: &mut Cloud) {
         };
         cloud.keystone.projects.insert(&project.id.clone(), project);
     }
+    plant_stack_users(cloud);
     for (name, project, roles) in USERS {
-        let user = User {
-            id: cloud.fresh_hex(),
-            name: name.to_owned(),
-            domain_id: "default".to_owned(),
-            password: cloud.config.password.clone(),
-            email: Some(format!("{name}@sandbox.test")),
-            description: String::new(),
-            default_project_id: None,
-            enabled: true,
-        };
-        let id = user.id.clone();
-        cloud.keystone.users.insert(&id, user);
+        let id = user(cloud, name, "default");
         for role in roles {
             grant(cloud, &id, project, role);
         }
@@ -104,12 +92,49 @@ fn people(cloud: &mut Cloud) {
     }
 }
 
+/// The domain of the users that stacks have, which a cloud of an older version lacks.
+pub(super) fn plant_stack_users(cloud: &mut Cloud) {
+    if cloud.keystone.domains.contains(STACK_USERS) {
+        return;
+    }
+    domain(cloud, STACK_USERS, "heat", "The users of stacks");
+    let admin = user(cloud, "heat_domain_admin", STACK_USERS);
+    grant_on(cloud, &admin, STACK_USERS, "admin");
+}
+
+fn domain(cloud: &mut Cloud, id: &str, name: &str, description: &str) {
+    let domain =
+        Domain { id: id.to_owned(), name: name.to_owned(), description: description.to_owned() };
+    cloud.keystone.domains.insert(id, domain);
+}
+
+fn user(cloud: &mut Cloud, name: &str, domain: &str) -> String {
+    let user = User {
+        id: cloud.fresh_hex(),
+        name: name.to_owned(),
+        domain_id: domain.to_owned(),
+        password: cloud.config.password.clone(),
+        email: Some(format!("{name}@sandbox.test")),
+        description: String::new(),
+        default_project_id: None,
+        enabled: true,
+    };
+    let id = user.id.clone();
+    cloud.keystone.users.insert(&id, user);
+    id
+}
+
 fn grant(cloud: &mut Cloud, user_id: &str, project: &str, role: &str) {
     let Some(project_id) = project_id(cloud, project) else { return };
+    grant_on(cloud, user_id, &project_id, role);
+}
+
+/// `place` is the id of a project or of a domain.
+fn grant_on(cloud: &mut Cloud, user_id: &str, place: &str, role: &str) {
     let Some(role) = cloud.keystone.roles.values().find(|known| known.name == role) else { return };
     let role_id = role.id.clone();
-    let id = format!("{user_id} {project_id} {role_id}");
-    let grant = Grant { user_id: user_id.to_owned(), project_id, role_id };
+    let id = format!("{user_id} {place} {role_id}");
+    let grant = Grant { user_id: user_id.to_owned(), project_id: place.to_owned(), role_id };
     cloud.keystone.grants.insert(&id, grant);
 }
 

@@ -81,6 +81,8 @@ pub struct StackSource {
     pub files: BTreeMap<String, String>,
     /// Parameters given beside the environment.
     pub parameters: JsonMap,
+    /// Which of the files were fetched by their URL and not sent, and why others could not be.
+    pub fetched: BTreeMap<String, Result<(), String>>,
 }
 
 /// The stack that a template is read for: the values of the pseudo parameters, and its facade.

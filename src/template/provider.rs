@@ -1,7 +1,8 @@
 //! Templates that stand behind types: what their parameters and outputs make of the type. They
-//! come with the request's files, or with everybody's mappings; nothing is fetched here.
+//! come with the request's files, or with everybody's mappings; nothing is fetched here, but what
+//! would have to be is noted.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::IndexMap;
@@ -14,13 +15,16 @@ use super::node::Node;
 use super::parameters::{ParameterType, Schema, schema};
 use super::value::{Datum, DatumMap};
 use super::version::Version;
-use super::{TypeLookup, document, outputs};
+use super::{StackSource, TypeLookup, document, outputs};
 
 /// The files of a request, and those of them that were read as templates before.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     pub(crate) texts: BTreeMap<String, String>,
+    /// Why templates could not be fetched, by their URL.
+    failures: BTreeMap<String, String>,
     read: Mutex<HashMap<String, Outcome<Arc<Node>>>>,
+    missed: Mutex<BTreeSet<String>>,
 }
 
 /// A template behind a type.
@@ -56,13 +60,45 @@ pub enum ProviderKind {
 
 impl From<BTreeMap<String, String>> for Files {
     fn from(texts: BTreeMap<String, String>) -> Self {
-        Self { texts, read: Mutex::default() }
+        Self { texts, ..Self::default() }
+    }
+}
+
+impl From<&StackSource> for Files {
+    fn from(source: &StackSource) -> Self {
+        let failed = source.fetched.iter().filter_map(|(url, fetched)| {
+            fetched.as_ref().err().map(|reason| (url.clone(), reason.clone()))
+        });
+        Self { failures: failed.collect(), ..source.files.clone().into() }
     }
 }
 
 impl Files {
+    /// The text of a template, or why there is none, in Heat's words. A URL from which it is still
+    /// to be fetched is noted.
+    pub(crate) fn template_text(&self, name: &str) -> Result<&str, String> {
+        if let Some(text) = self.texts.get(name) {
+            return Ok(text);
+        }
+        if let Some(reason) = self.failures.get(name) {
+            return Err(reason.clone());
+        }
+        let scheme = scheme(name);
+        if !matches!(scheme.as_str(), "http" | "https") {
+            return Err(format!("Invalid URL scheme {scheme}"));
+        }
+        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        missed.insert(name.to_owned());
+        Err(format!("Failed to retrieve template from {name}"))
+    }
+
+    /// The URLs from which templates are still to be fetched.
+    pub(crate) fn missed(&self) -> BTreeSet<String> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// A file read as a template; what is wrong with its text is a `ValueError`.
-    fn template(&self, name: &str, text: &str) -> Outcome<Arc<Node>> {
+    pub(crate) fn template(&self, name: &str, text: &str) -> Outcome<Arc<Node>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = read.get(name) {
             return known.clone();
@@ -132,21 +168,16 @@ fn text<'a>(
     types: &'a dyn TypeLookup,
 ) -> Outcome<&'a str> {
     let name = &entry.name;
-    if let Some(text) = files.texts.get(name) {
-        return Ok(text);
-    }
     if !entry.is_users
+        && !files.texts.contains_key(name)
         && let Some(text) = types.mappings().templates.get(name)
     {
         return Ok(text);
     }
-    let scheme = scheme(name);
-    let reason = match scheme.as_str() {
-        "http" | "https" => format!("Failed to retrieve template from {name}"),
-        _ => format!("Invalid URL scheme {scheme}"),
-    };
-    let message = format!("Could not fetch remote template \"{name}\": {reason}");
-    Err(TemplateError::new("NotFound", message))
+    files.template_text(name).map_err(|reason| {
+        let message = format!("Could not fetch remote template \"{name}\": {reason}");
+        TemplateError::new("NotFound", message)
+    })
 }
 
 /// The scheme of a URL, in lower case; empty where there is none.
@@ -188,6 +219,8 @@ pub enum NestedTemplate {
     Provider,
     /// One that the resource's type makes.
     Made(Value),
-    /// One that the resource's properties have or name, as text.
+    /// One that the resource's properties have, as text.
     Text(String),
+    /// One of the files, or one that was fetched.
+    At(String),
 }

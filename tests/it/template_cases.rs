@@ -153,6 +153,7 @@ fn resolve(
         environment: merged.environment,
         files,
         parameters: merged.parameters,
+        ..StackSource::default()
     };
     let definition = StackDefinition::load_unbounded(&source, &pseudo(), registry)?;
     registry.validate(&definition)?;

@@ -273,6 +273,8 @@ pub struct Report {
     pub owes_signal: bool,
     /// Whether it waits at a hook.
     pub waits: bool,
+    /// The stack's project in the domain of stacks' users, where the resource has a user there.
+    pub user_project: Option<ProjectId>,
     /// What a snapshot keeps of it, once one was taken.
     pub kept: Option<Box<ResourceKept>>,
 }

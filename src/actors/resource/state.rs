@@ -20,10 +20,11 @@ use crate::events::resource::{ActionSettled, Definition, HookReached, SignalTake
 use crate::events::stack::ResourceKept;
 use crate::events::vault::Vault;
 use crate::model::{
-    Action, CommandId, Hook, JsonMap, Refusal, ResourceId, ResourceName, Secret, StackId, Status,
-    TraversalId, physical_name,
+    Action, CommandId, Hook, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, Secret,
+    StackId, Status, TraversalId, physical_name,
 };
 use crate::resource_types::software::SoftwareDoor;
+use crate::resource_types::stack_user;
 use crate::resource_types::{Attempt, Driver, Heard, Registry, Signals, Subject};
 
 /// What a resource decides with.
@@ -288,6 +289,11 @@ impl Resource {
             changed_at: self.changed_at,
             signals,
             owes_signal: !self.signals_open.is_empty(),
+            user_project: self
+                .data
+                .get(stack_user::PROJECT)
+                .and_then(Value::as_str)
+                .map(|id| ProjectId(id.to_owned())),
             kept: (self.action == Action::Snapshot).then(|| Box::new(self.kept())),
         }
     }

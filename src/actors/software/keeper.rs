@@ -345,7 +345,7 @@ impl Software for SoftwareKeeper {
         let created = DeploymentCreated {
             deployment_id: id,
             project_id: project.clone(),
-            stack_user_project_id: None,
+            stack_user_project_id: deploy.stack_user_project_id,
             server_id: deploy.server_id,
             state: DeploymentChange {
                 config_id: Some(deploy.config_id),

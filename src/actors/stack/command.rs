@@ -83,6 +83,10 @@ pub enum StackCommand {
     Report(Box<Report>),
     /// Hand out what is ready.
     Advance,
+    /// The project of the stack's users is gone, or cannot be deleted.
+    UserProjectDropped {
+        result: Result<(), String>,
+    },
     /// The traversal's time is over.
     TimedOut {
         traversal: TraversalId,
@@ -104,6 +108,8 @@ pub enum StackEffect {
         user_id: String,
         resources: Vec<ResourceKept>,
     },
+    /// Delete the project of the stack's users; comes back as `UserProjectDropped`.
+    DropUserProject { project_id: ProjectId },
     /// The stack is gone: its name is free.
     Release { project_id: ProjectId, name: StackName, id: StackId },
 }

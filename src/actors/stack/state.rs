@@ -76,6 +76,8 @@ pub struct Stack {
     pub deferred: Vec<Action>,
     /// Who works on the stack: the user of the newest command.
     pub user_id: String,
+    /// The project of the users that its resources have.
+    pub user_project: Option<ProjectId>,
     /// The snapshots that the stack has, oldest first.
     pub snapshots: IndexMap<TraversalId, Snapshot>,
     pub(super) working: Working,
@@ -108,6 +110,8 @@ pub(super) struct Working {
     pub(super) walk: Option<Walk>,
     /// The traversal that `walk` and `rows` belong to.
     pub(super) walking: Option<TraversalId>,
+    /// Whether the project of its users is being deleted.
+    pub(super) drops_users: bool,
 }
 
 impl Traversal {
@@ -324,6 +328,7 @@ impl Aggregate for Stack {
             StackCommand::Report(_)
             | StackCommand::Advance
             | StackCommand::SnapshotDropped { .. }
+            | StackCommand::UserProjectDropped { .. }
             | StackCommand::TimedOut { .. } => false,
         }
     }
@@ -408,6 +413,8 @@ impl Aggregate for Stack {
                 }
             }
             StackEvent::OutputsChanged(_) => {}
+            StackEvent::UserProjectMade(made) => self.user_project = Some(made.project_id.clone()),
+            StackEvent::UserProjectDeleted(_) => self.user_project = None,
         }
     }
 
@@ -427,6 +434,9 @@ impl Aggregate for Stack {
             StackCommand::DeleteSnapshot { snapshot } => self.delete_snapshot(snapshot),
             StackCommand::SnapshotDropped { snapshot, result } => {
                 Ok(self.snapshot_dropped(snapshot, result, moment, knowledge))
+            }
+            StackCommand::UserProjectDropped { result } => {
+                Ok(self.user_project_dropped(result, moment, knowledge))
             }
             StackCommand::Restore(revise) => self.restore(*revise, moment, knowledge),
             StackCommand::CancelUpdate => self.cancel_update(moment, knowledge),

@@ -44,7 +44,10 @@ async fn any_stack(
     let unknown = || Fault::no_stack(&path.name);
     let id = Uuid::try_parse(&path.id).map_err(|_| unknown())?;
     let stack = state.views.stack(StackId(id)).await?.ok_or_else(unknown)?;
-    let is_visible = context.visible_project().is_none_or(|project| project == stack.project_id);
+    // A user of the stack's comes with the project of such users.
+    let is_visible = context.visible_project().is_none_or(|project| {
+        project == stack.project_id || Some(&project) == stack.user_project.as_ref()
+    });
     if is_visible && stack.name.as_str() == path.name { Ok(stack) } else { Err(unknown()) }
 }
 

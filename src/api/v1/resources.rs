@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::stacks::list::split_states;
 use super::{
     Answer, StackPath, State, answer, answer_nothing, any_stack, living_stack, requester, seen,
-    time,
+    software_configs, time,
 };
 use crate::api::ApiState;
 use crate::api::context::Context;
@@ -199,7 +199,16 @@ pub(in crate::api) async fn metadata(
     let resource = named(&state, &stack, &wanted.resource).await?;
     let who = requester(&state, &context);
     // It is read by the resource's own agent, for which it was written: secrets are open.
-    let metadata = state.engine.resource_metadata(&who, stack.id, &resource.name).await?;
+    let mut metadata = state.engine.resource_metadata(&who, stack.id, &resource.name).await?;
+    if let (Some(deployments), Some(server)) =
+        (metadata.get_mut("deployments").filter(|it| it.is_array()), &resource.physical_id)
+    {
+        let project = Some(stack.project_id.clone());
+        let rows = state.views.configs_of_server(project, server).await?;
+        let views: Result<Vec<Value>, Fault> =
+            rows.iter().map(|row| software_configs::view(&state, row)).collect();
+        *deployments = views?.into();
+    }
     answer(&json!({ "metadata": metadata }))
 }
 

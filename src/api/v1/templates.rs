@@ -1,5 +1,7 @@
 //! `POST …/validate`, and what templates may be written in.
 
+use std::collections::BTreeSet;
+
 use actix_web::{HttpRequest, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,16 +38,17 @@ pub(in crate::api) async fn validate(
         let unknown = unknown.join(", ");
         return Err(Fault::bad_request(format!("Invalid codes in ignore_errors : [{unknown}]")));
     }
-    let sent = Sent::read(&state, &body.required()?)?;
+    let sent = Sent::read(&state, &body.required()?).await?;
     if sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
     let merged = sent.merged(None)?;
-    let source = StackSource {
+    let mut source = StackSource {
         template: sent.template.unwrap_or_default(),
         environment: merged.environment,
         files: sent.files,
         parameters: merged.parameters,
+        ..StackSource::default()
     };
     let pseudo = PseudoParameters {
         stack_name: DUMMY_STACK.to_owned(),
@@ -53,13 +56,19 @@ pub(in crate::api) async fn validate(
         ..PseudoParameters::default()
     };
     let types = state.registry.as_ref();
-    let definition = StackDefinition::load_without_values(&source, &pseudo, types)?;
-    types.validate_template(&definition)?;
-    let nested = match with_nested {
-        true => types.nested_parameters(&definition)?,
-        false => JsonMap::new(),
+    let validate = |source: &StackSource| {
+        let definition = match StackDefinition::load_without_values(source, &pseudo, types) {
+            Ok(definition) => definition,
+            Err(refusal) => return (Err(refusal), BTreeSet::new()),
+        };
+        let nested = || match with_nested {
+            true => types.nested_parameters(&definition),
+            false => Ok(JsonMap::new()),
+        };
+        let nested = types.validate_template(&definition).and_then(|()| nested());
+        (nested.map(|nested| definition.validation_body(nested)), definition.files().missed())
     };
-    answer(&definition.validation_body(nested))
+    answer(&state.engine.with_templates(&mut source, validate).await?)
 }
 
 pub(in crate::api) async fn versions(context: Context) -> Answer {

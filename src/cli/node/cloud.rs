@@ -7,7 +7,7 @@ use super::{SANDBOX_PASSWORD, SANDBOX_REGION, StartError};
 use crate::clock::Clock;
 use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
 use crate::model::Secret;
-use crate::openstack::{self, Cloud, CloudSettings};
+use crate::openstack::{self, Cloud, CloudSettings, UserDomainSettings};
 use crate::sandbox::{Latencies, RunningSandbox, Sandbox, SandboxConfig};
 
 /// The service user that every sandbox has.
@@ -63,6 +63,14 @@ pub(super) fn connect(
             return Err(StartError::NoCredentials);
         }
     };
+    if let Some(users) = &settings.stack_users {
+        cloud.stack_users = Some(UserDomainSettings {
+            domain: named(&users.domain),
+            admin: users.admin.clone(),
+            password: users.password.clone(),
+            role: users.role.clone(),
+        });
+    }
     cloud.region.clone_from(&settings.clients.region);
     if let Some(interface) = &settings.clients.endpoint_type {
         cloud.interface.clone_from(interface);
@@ -82,7 +90,10 @@ pub(super) fn connect(
 
 fn of_sandbox(auth_url: &str) -> CloudSettings {
     let password = Secret::new(SANDBOX_PASSWORD.to_owned());
-    CloudSettings::new(auth_url, SANDBOX_SERVICE_USER, password, SANDBOX_SERVICE_PROJECT)
+    let stack_users = UserDomainSettings::of_sandbox(password.clone());
+    let cloud =
+        CloudSettings::new(auth_url, SANDBOX_SERVICE_USER, password, SANDBOX_SERVICE_PROJECT);
+    CloudSettings { stack_users: Some(stack_users), ..cloud }
 }
 
 fn of_service(service: &ServiceCredentials) -> CloudSettings {

@@ -174,6 +174,8 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         enable_stack_adopt: settings.limits.stack_adopt,
         action_retry_limit: settings.limits.action_retries,
         lost_call_rest: settings.limits.lost_call_rest,
+        max_template_size: settings.limits.template_size,
+        template_fetch_timeout: settings.limits.template_fetch,
     }
 }
 

@@ -31,6 +31,10 @@ pub enum Credentials {
         project_name: String,
         project_domain: Domain,
     },
+    /// The administrator of a domain, for work on the domain itself.
+    Domain { username: String, password: Secret<String>, domain: Domain },
+    /// A user by his id, for work in a project.
+    User { id: String, password: Secret<String>, project: ProjectId },
     /// An application credential, whose project is its own.
     ApplicationCredential { id: String, secret: Secret<String> },
     /// A token that somebody sent; it cannot be renewed.
@@ -67,6 +71,14 @@ impl Credentials {
             Credentials::ApplicationCredential { .. } => {
                 Some(json!({"auth": {"identity": self.identity()?}}))
             }
+            Credentials::Domain { domain, .. } => {
+                let scope = json!({"domain": domain.reference()});
+                Some(json!({"auth": {"identity": self.identity()?, "scope": scope}}))
+            }
+            Credentials::User { project, .. } => {
+                let scope = json!({"project": {"id": project}});
+                Some(json!({"auth": {"identity": self.identity()?, "scope": scope}}))
+            }
             Credentials::Password { project_name, project_domain, .. } => {
                 let scope = json!({"project": {"name": project_name, "domain": project_domain.reference()}});
                 Some(json!({"auth": {"identity": self.identity()?, "scope": scope}}))
@@ -88,6 +100,18 @@ impl Credentials {
                     "domain": user_domain.reference(),
                     "password": password.reveal(),
                 }},
+            })),
+            Credentials::Domain { username, password, domain } => Some(json!({
+                "methods": ["password"],
+                "password": {"user": {
+                    "name": username,
+                    "domain": domain.reference(),
+                    "password": password.reveal(),
+                }},
+            })),
+            Credentials::User { id, password, .. } => Some(json!({
+                "methods": ["password"],
+                "password": {"user": {"id": id, "password": password.reveal()}},
             })),
             Credentials::ApplicationCredential { id, secret } => Some(json!({
                 "methods": ["application_credential"],

@@ -1,7 +1,8 @@
-//! Keystone: how a token is got, what one says, whose a foreign one is, and trusts, by which
-//! Hearth goes on working for a user when his token is gone.
+//! Keystone: how a token is got, what one says, whose a foreign one is, trusts, by which Hearth
+//! goes on working for a user when his token is gone, and the users that stacks have.
 
 pub(super) mod credentials;
 pub(super) mod token;
 mod trust;
+pub(super) mod user_domain;
 pub(super) mod validate;

@@ -23,6 +23,8 @@ pub(in crate::openstack) struct Token {
     pub(in crate::openstack) expires_at: DateTime<Utc>,
     pub(in crate::openstack) caller: Arc<Caller>,
     pub(in crate::openstack) user_domain_id: String,
+    /// The domain that the token is for, where it is for one.
+    pub(in crate::openstack) domain_id: Option<String>,
     pub(in crate::openstack) catalog: Catalog,
     /// The trust by which it was got.
     pub(in crate::openstack) trust_id: Option<Secret<String>>,
@@ -60,6 +62,7 @@ impl Token {
                 roles: roles.filter_map(|role| role["name"].as_str().map(str::to_owned)).collect(),
             }),
             user_domain_id: text_of(&token["user"]["domain"]["id"]),
+            domain_id: token["domain"]["id"].as_str().map(str::to_owned),
             catalog: Catalog::read(&token["catalog"], preference),
             trust_id: token["OS-TRUST:trust"]["id"].as_str().map(|id| Secret::new(id.to_owned())),
         })
@@ -100,6 +103,8 @@ impl Login {
             Credentials::Token { token, .. } => Box::pin(cloud.look_up(token)).await?,
             Credentials::Password { .. }
             | Credentials::ApplicationCredential { .. }
+            | Credentials::Domain { .. }
+            | Credentials::User { .. }
             | Credentials::Trust { .. } => Arc::new(authenticate(cloud, &self.credentials).await?),
         };
         *held = Some(Arc::clone(&token));

@@ -1,5 +1,5 @@
-//! Groups in validation: the template that a group makes for its members is validated with the
-//! first of them.
+//! What makes its own nested stack, in validation: the template that a group makes for its members
+//! is validated with the first of them, and the one that a property names as it is.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,26 @@ use super::{chain, resource_group};
 use crate::model::JsonMap;
 use crate::resource_types::early::Looked;
 use crate::resource_types::nested::Budget;
-use crate::resource_types::registry::Registry;
+use crate::resource_types::registry::{PluginChecks, Registry};
 use crate::template::{NestedTemplate, Outcome, StackDefinition, TemplateError};
 
 impl Registry {
-    /// Validates the nested stack of a group. Other types have none.
-    pub(in crate::resource_types) fn validate_group(
+    /// Validates the nested stack that a type of its own makes. Other types have none.
+    pub(in crate::resource_types) fn validate_made(
         &self,
         looked: &Looked<'_>,
         budget: &mut Budget,
     ) -> Outcome<()> {
         let Looked { definition, name, properties, update_policy, .. } = *looked;
         let type_name = definition.resources()[name].type_name.as_str();
+        if type_name == "AWS::CloudFormation::Stack" && self.plugin_checks == PluginChecks::All {
+            let url = properties.get("TemplateURL").and_then(Value::as_str).unwrap_or_default();
+            let parameters = properties.get("Parameters").and_then(Value::as_object);
+            let parameters =
+                definition.template_text(url).map(|_| parameters.cloned().unwrap_or_default());
+            let template = NestedTemplate::At(url.to_owned());
+            return self.validate_nested(definition, name, &template, parameters, budget);
+        }
         if !matches!(type_name, "OS::Heat::ResourceGroup" | "OS::Heat::ResourceChain") {
             return Ok(());
         }

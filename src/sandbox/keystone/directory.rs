@@ -60,12 +60,19 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
         _ if !scope.is_admin => Err(forbidden(&action(ask, path))),
         ("POST", ["projects"]) => create_project(cloud, ask),
         ("POST", ["users"]) => create_user(cloud, ask),
+        ("PATCH", ["users", id]) => change_user(cloud, ask, id),
         ("DELETE", ["projects", id]) => match cloud.keystone.projects.remove(id) {
-            Some(_) => Ok(Answer::empty(204)),
+            Some(_) => {
+                drop_grants(cloud, |grant| grant.project_id == *id);
+                Ok(Answer::empty(204))
+            }
             None => Err(not_found("project", id)),
         },
         ("DELETE", ["users", id]) => match cloud.keystone.users.remove(id) {
-            Some(_) => Ok(Answer::empty(204)),
+            Some(_) => {
+                drop_grants(cloud, |grant| grant.user_id == *id);
+                Ok(Answer::empty(204))
+            }
             None => Err(not_found("user", id)),
         },
         (method @ ("PUT" | "DELETE"), ["projects", project, "users", user, "roles", role]) => {
@@ -92,6 +99,12 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             Ok(Answer::empty(204))
         }
         _ => Err(answer::keystone(404, "The resource could not be found.")),
+    }
+}
+
+fn drop_grants(cloud: &mut Cloud, which: impl Fn(&Grant) -> bool) {
+    for id in cloud.keystone.grants.ids_where(which) {
+        cloud.keystone.grants.remove(&id);
     }
 }
 
@@ -185,14 +198,15 @@ fn asked_for(row: &Value, ask: &Ask) -> bool {
 
 fn create_project(cloud: &mut Cloud, ask: &Ask) -> Reply {
     let given = ask.wrapped("project", answer::keystone)?;
-    let name = given.text("name");
-    if cloud.keystone.projects.values().any(|project| project.name == name) {
+    let (name, domain_id) = (given.text("name"), domain_of(&given));
+    let is_same = |project: &Project| project.name == name && project.domain_id == domain_id;
+    if cloud.keystone.projects.values().any(is_same) {
         return Err(conflict("project", name));
     }
     let project = Project {
         id: cloud.fresh_hex(),
         name: name.to_owned(),
-        domain_id: domain_of(&given),
+        domain_id,
         description: given.text("description").to_owned(),
         enabled: true,
     };
@@ -202,15 +216,16 @@ fn create_project(cloud: &mut Cloud, ask: &Ask) -> Reply {
 
 fn create_user(cloud: &mut Cloud, ask: &Ask) -> Reply {
     let given = ask.wrapped("user", answer::keystone)?;
-    let name = given.text("name");
-    if cloud.keystone.users.values().any(|user| user.name == name) {
+    let (name, domain_id) = (given.text("name"), domain_of(&given));
+    let is_same = |user: &User| user.name == name && user.domain_id == domain_id;
+    if cloud.keystone.users.values().any(is_same) {
         return Err(conflict("user", name));
     }
     let text = |key: &str| given.get(key).and_then(Value::as_str).map(str::to_owned);
     let user = User {
         id: cloud.fresh_hex(),
         name: name.to_owned(),
-        domain_id: domain_of(&given),
+        domain_id,
         password: given.text("password").to_owned(),
         email: text("email"),
         description: given.text("description").to_owned(),
@@ -219,6 +234,19 @@ fn create_user(cloud: &mut Cloud, ask: &Ask) -> Reply {
     };
     cloud.keystone.users.insert(&user.id, user.clone());
     Ok(Answer::json(201, &json!({"user": user_view(ask, &user)})))
+}
+
+fn change_user(cloud: &mut Cloud, ask: &Ask, id: &str) -> Reply {
+    let given = ask.wrapped("user", answer::keystone)?;
+    let user = cloud.keystone.users.edit(id).ok_or_else(|| not_found("user", id))?;
+    if let Some(enabled) = given.get("enabled").and_then(Value::as_bool) {
+        user.enabled = enabled;
+    }
+    if let Some(password) = given.get("password").and_then(Value::as_str) {
+        password.clone_into(&mut user.password);
+    }
+    let user = user.clone();
+    Ok(Answer::json(200, &json!({"user": user_view(ask, &user)})))
 }
 
 fn domain_of(given: &JsonMap) -> String {

@@ -61,7 +61,7 @@ pub(super) struct Role {
     pub(super) name: String,
 }
 
-/// A user's role on a project.
+/// A user's role on a project, or on a domain by its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) user_id: String,
@@ -86,8 +86,10 @@ pub(super) struct Trust {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Token {
     pub(super) user_id: String,
-    /// `None` is unscoped.
+    /// `None` is unscoped, or a domain's.
     pub(super) project_id: Option<String>,
+    #[serde(default)]
+    pub(super) domain_id: Option<String>,
     pub(super) role_ids: Vec<String>,
     pub(super) methods: Vec<String>,
     pub(super) audit_ids: Vec<String>,

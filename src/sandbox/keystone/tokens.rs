@@ -83,9 +83,10 @@ pub(super) fn find_scope(cloud: &Cloud, ask: &Ask) -> Option<Scope> {
 
 fn live<'a>(cloud: &'a Cloud, id: &str, now: DateTime<Utc>) -> Option<&'a Token> {
     let token = cloud.keystone.tokens.get(id).filter(|token| token.expires_at > now)?;
-    // A trust that is deleted takes its tokens with it.
+    // A trust that is deleted takes its tokens with it, and so does a user who is kept out.
     let trusted = token.trust_id.as_ref().is_none_or(|id| cloud.keystone.trusts.contains(id));
-    trusted.then_some(token)
+    let user = cloud.keystone.users.get(&token.user_id);
+    (trusted && user.is_some_and(|user| user.enabled)).then_some(token)
 }
 
 fn subject(ask: &Ask) -> Result<String, Answer> {
@@ -129,6 +130,7 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
     let mut token = Token {
         user_id: user.id.clone(),
         project_id: None,
+        domain_id: None,
         role_ids: Vec::new(),
         methods,
         audit_ids: vec![audit_id(cloud)],
@@ -154,8 +156,11 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
             } else if let Some(project) = scope.object("project") {
                 let id = find_project(cloud, project).ok_or_else(unauthorized)?;
                 within_project(cloud, &mut token, id)?;
+            } else if let Some(domain) = scope.object("domain") {
+                within_domain(cloud, &mut token, domain)?;
             } else {
-                return Err(answer::keystone(403, "Only projects and trusts can be a scope here."));
+                let text = "Only projects, domains and trusts can be a scope here.";
+                return Err(answer::keystone(403, text));
             }
         }
         None => {
@@ -226,6 +231,18 @@ fn within_project(cloud: &Cloud, token: &mut Token, project: String) -> Result<(
     Ok(())
 }
 
+fn within_domain(cloud: &Cloud, token: &mut Token, asked: &JsonMap) -> Result<(), Answer> {
+    let domains = &cloud.keystone.domains;
+    let domain = domains.values().find(|domain| in_domain(cloud, Some(asked), &domain.id));
+    let domain = domain.ok_or_else(unauthorized)?.id.clone();
+    token.role_ids = cloud.keystone.role_ids(&token.user_id, &domain);
+    if token.role_ids.is_empty() {
+        return Err(unauthorized());
+    }
+    token.domain_id = Some(domain);
+    Ok(())
+}
+
 fn within_trust(cloud: &mut Cloud, token: &mut Token, id: &str) -> Result<(), Answer> {
     let trust: Trust = cloud.keystone.trusts.get(id).cloned().ok_or_else(unauthorized)?;
     if trust.trustee_user_id != token.user_id {
@@ -287,6 +304,9 @@ fn view(cloud: &Cloud, ask: &Ask, token: &Token) -> Value {
         if ask.query("nocatalog").is_none() {
             body.set("catalog", catalog::entries(cloud, ask, &project.id));
         }
+    }
+    if let Some(id) = &token.domain_id {
+        body.set("domain", domain(id));
     }
     if let Some(trust) = token.trust_id.as_ref().and_then(|id| keystone.trusts.get(id)) {
         let view = json!({

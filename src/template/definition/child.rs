@@ -10,7 +10,7 @@ use super::load::{Env, Parts, Reading};
 use crate::model::{JsonMap, ResourceName, Secret};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Node;
-use crate::template::provider::NestedTemplate;
+use crate::template::provider::{Files, NestedTemplate};
 use crate::template::value::{Datum, DatumMap};
 use crate::template::{Facade, PseudoParameters, TypeLookup, document, walk};
 
@@ -74,6 +74,7 @@ impl StackDefinition {
             (NestedTemplate::Text(text), _) => {
                 Arc::new(document::template_text(text, document::ROOT)?)
             }
+            (NestedTemplate::At(url), _) => self.files.template(url, self.template_text(url)?)?,
             (NestedTemplate::Provider, Some(provider)) => Arc::clone(&provider.root),
             (NestedTemplate::Provider, None) => {
                 let message = format!("The resource {resource} is made of no template.");
@@ -126,9 +127,17 @@ impl StackDefinition {
         Self::put_together(parts, types, reading)
     }
 
-    /// A file that came with the template.
-    pub fn file(&self, name: &str) -> Option<&str> {
-        self.files.texts.get(name).map(String::as_str)
+    /// A template that stands at a URL: one of the files, or one that was fetched.
+    pub(crate) fn template_text(&self, url: &str) -> Outcome<&str> {
+        self.files.template_text(url).map_err(|reason| {
+            let message = format!("Could not fetch remote template '{url}': {reason}");
+            TemplateError::new("ValueError", message)
+        })
+    }
+
+    /// The files, which note what is missing among them.
+    pub(crate) fn files(&self) -> Arc<Files> {
+        Arc::clone(&self.files)
     }
 
     /// What a nested stack's templates see of the resource that it stands for.

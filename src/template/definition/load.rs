@@ -94,7 +94,7 @@ impl StackDefinition {
         let parts = Parts {
             root: Arc::new(document::template(&source.template)?),
             environment: Env::Read(&environment, &source.parameters),
-            files: Arc::new(source.files.clone().into()),
+            files: Arc::new(source.into()),
             pseudo,
             depth,
             secrets,
@@ -137,7 +137,7 @@ impl StackDefinition {
         let parts = Parts {
             root: Arc::new(root),
             environment: Env::Read(environment, &source.parameters),
-            files: Arc::new(source.files.clone().into()),
+            files: Arc::new(source.into()),
             pseudo: pseudo.clone(),
             depth: 0,
             secrets: Vec::new(),

@@ -5,7 +5,7 @@ mod child;
 mod early;
 mod load;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -333,6 +333,7 @@ impl StackDefinition {
             environment,
             files: self.files.texts.clone(),
             parameters: to_json_map(&self.environment.parameters),
+            fetched: BTreeMap::new(),
         }
     }
 

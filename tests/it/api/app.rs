@@ -9,7 +9,7 @@ use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::model::Secret;
-use hearth::openstack::{Cloud, CloudSettings};
+use hearth::openstack::{Cloud, CloudSettings, UserDomainSettings};
 use hearth::projections::Views;
 use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
@@ -64,7 +64,11 @@ impl App {
         let sandbox = Sandbox::start(SandboxConfig::instant()).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let password = Secret::new("secret".to_owned());
-        let settings = CloudSettings::new(&sandbox.auth_url, "hearth", password, "service");
+        let stack_users = UserDomainSettings::of_sandbox(password.clone());
+        let settings = CloudSettings {
+            stack_users: Some(stack_users),
+            ..CloudSettings::new(&sandbox.auth_url, "hearth", password, "service")
+        };
         let cloud = Arc::new(Cloud::new(settings, Arc::clone(&clock)).unwrap());
         let master = MasterKey::fresh(clock.as_ref());
         let vault = Arc::new(Vault::new(Arc::clone(&log), master, Arc::clone(&clock)));

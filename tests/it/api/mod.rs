@@ -9,6 +9,7 @@ mod nested;
 mod reads;
 mod snapshots;
 mod software;
+mod stack_users;
 mod story;
 mod updates;
 mod validations;

@@ -74,7 +74,7 @@ async fn live(world: &World, log: &CutLog, taken: &Mutex<BTreeSet<String>>) -> O
 }
 
 /// A new engine on what is left: with the signals that are still missing, all ends well.
-async fn heal(ground: &Ground, taken: &BTreeSet<String>, appends: i64) {
+async fn heal(ground: &Ground, empty: &Value, taken: &BTreeSet<String>, appends: i64) {
     let world = ground.start().await;
     let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else { return };
     let id = stack.id;
@@ -106,12 +106,16 @@ async fn heal(ground: &Ground, taken: &BTreeSet<String>, appends: i64) {
     let deployments = world.views.deployments(None, None).await.unwrap();
     assert!(configs.is_empty(), "cut after {appends}: {configs:?} are left behind");
     assert!(deployments.is_empty(), "cut after {appends}: {deployments:?} are left behind");
+    for kind in ["users", "projects"] {
+        assert_eq!(ground.counts()[kind], empty[kind], "cut after {appends}: {kind}");
+    }
 }
 
 #[actix::test]
 async fn every_cut_of_a_life_with_signals_heals() {
     for (healed, appends) in (1..APPENDS_MAX).enumerate() {
         let ground = Ground::new().await;
+        let empty = ground.counts();
         let log = Arc::new(CutLog::new(ground.log.clone(), appends));
         let world = ground.start_on(log.clone()).await;
         let taken = Mutex::new(BTreeSet::new());
@@ -119,7 +123,7 @@ async fn every_cut_of_a_life_with_signals_heals() {
         log.cut();
         world.engine.shutdown().await;
         drop(world);
-        heal(&ground, &taken.into_inner().unwrap(), appends).await;
+        heal(&ground, &empty, &taken.into_inner().unwrap(), appends).await;
         if whole {
             println!("{healed} cuts healed");
             assert!(healed > 30, "the journey is shorter than it was: {healed}");

@@ -3,4 +3,5 @@
 pub(crate) mod batch;
 pub(crate) mod chance;
 pub(crate) mod cut_log;
+pub(crate) mod shelf;
 pub(crate) mod world;

@@ -12,7 +12,7 @@ use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::model::{Caller, CommandId, Refusal, RequestId, Secret, StackId, Status};
-use hearth::openstack::{Cloud, CloudSettings};
+use hearth::openstack::{Cloud, CloudSettings, UserDomainSettings};
 use hearth::outlets::{Notification, NotificationSettings, OutletParts, Outlets};
 use hearth::projections::{EventQuery, Views};
 use hearth::resource_types::Registry;
@@ -104,20 +104,39 @@ impl Ground {
         (world, outlets)
     }
 
+    /// Starts an engine whose cloud has no domain for users of stacks.
+    pub(crate) async fn start_without_users(&self) -> World {
+        self.start_on_cloud(self.log.clone(), Self::limits(), self.cloud(false)).await
+    }
+
+    /// The cloud as Hearth reaches it, with or without users of stacks.
+    pub(crate) fn cloud(&self, has_users: bool) -> Cloud {
+        let password = Secret::new("secret".to_owned());
+        let stack_users = has_users.then(|| UserDomainSettings::of_sandbox(password.clone()));
+        let settings = CloudSettings {
+            stack_users,
+            ..CloudSettings::new(&self.sandbox.auth_url, "hearth", password, "service")
+        };
+        Cloud::new(settings, Arc::new(SystemClock)).unwrap()
+    }
+
     async fn start_with(&self, log: Arc<dyn EventLog>, limits: EngineLimits) -> World {
+        self.start_on_cloud(log, limits, self.cloud(true)).await
+    }
+
+    async fn start_on_cloud(
+        &self,
+        log: Arc<dyn EventLog>,
+        limits: EngineLimits,
+        cloud: Cloud,
+    ) -> World {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let settings = CloudSettings::new(
-            &self.sandbox.auth_url,
-            "hearth",
-            Secret::new("secret".to_owned()),
-            "service",
-        );
         let views = Views::in_memory(log.clone()).await.unwrap();
         let engine = Engine::start(EngineParts {
             vault: Arc::new(Vault::new(log.clone(), self.master.clone(), clock.clone())),
             log: log.clone(),
             registry: Arc::new(Registry::built_in().unwrap()),
-            cloud: Some(Arc::new(Cloud::new(settings, clock.clone()).unwrap())),
+            cloud: Some(Arc::new(cloud)),
             clock,
             limits,
         });

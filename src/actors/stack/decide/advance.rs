@@ -39,7 +39,12 @@ impl Stack {
         let kept = self.action == Action::Delete && !self.snapshots.is_empty();
         let over = walk.is_over() && !kept;
         self.working.walk = Some(walk);
-        if over {
+        if over && self.working.drops_users {
+            return decision;
+        }
+        if over && let Some(drops) = self.drop_user_project() {
+            decision.effects.push(drops);
+        } else if over {
             let mut complete = self.complete(moment, knowledge);
             decision.effects.append(&mut complete.effects);
             decision.events = complete.events;

@@ -13,6 +13,7 @@ mod snapshot;
 mod timeout;
 mod traverse;
 mod update;
+mod users;
 
 pub(in crate::actors) use snapshot::snapshot_not_found;
 pub(in crate::actors) use update::refuse_resting;

@@ -2,6 +2,7 @@
 
 use crate::actors::resource::{Outcome, Report};
 use crate::actors::shell::Decision;
+use crate::actors::stack::command::StackCommand;
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
 use crate::events::stack::{ReplacementStarted, Row};
@@ -15,6 +16,9 @@ impl Stack {
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
+        if let Some(made) = self.user_project_made(&report) {
+            return Decision::record(made).and_then(StackCommand::Report(Box::new(report)));
+        }
         let news = self.news(&report);
         let decision = self.after_report(report, moment, knowledge);
         self.and_tell(news, decision, knowledge)

@@ -26,9 +26,9 @@ pub(in crate::api) async fn create(
     let body = body.required()?;
     let who = requester(&state, &context);
     let accepted = match keep::adopted(&body)? {
-        None => state.engine.create_stack(&who, read(&state, &body)?).await?,
+        None => state.engine.create_stack(&who, read(&state, &body).await?).await?,
         Some((body, resources)) => {
-            state.engine.adopt_stack(&who, read(&state, &body)?, resources).await?
+            state.engine.adopt_stack(&who, read(&state, &body).await?, resources).await?
         }
     };
     seen(&state, &accepted).await?;
@@ -45,14 +45,14 @@ pub(super) async fn preview(
     body: Body,
 ) -> Answer {
     context.require("stacks:preview")?;
-    let ask = read(state, &body.required()?)?;
+    let ask = read(state, &body.required()?).await?;
     let plan = state.engine.preview_create(&requester(state, context), &ask).await?;
     let links = Links::of(request);
     let now = state.clock.now();
     answer(&json!({ "stack": preview::of_create(&links, context, &ask, &plan, now) }))
 }
 
-fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
+async fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
     refuse_update_options(body)?;
     let handling = Handling::read(body)?;
     let name = match body.get("stack_name") {
@@ -60,7 +60,7 @@ fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
         Some(_) => return Err(Fault::bad_request("The stack name must be text")),
         None => return Err(Fault::bad_request("No stack name specified")),
     };
-    let sent = Sent::read(state, body)?;
+    let sent = Sent::read(state, body).await?;
     if sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
@@ -72,6 +72,7 @@ fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
             environment: merged.environment,
             files: sent.files,
             parameters: merged.parameters,
+            ..StackSource::default()
         },
         timeout_mins: handling.timeout_mins,
         disable_rollback: handling.disable_rollback.unwrap_or(true),

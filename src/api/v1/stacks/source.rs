@@ -25,12 +25,23 @@ pub(in crate::api::v1) struct Sent {
 
 impl Sent {
     /// Reads the parts of a body that define a stack.
-    pub(in crate::api::v1) fn read(state: &ApiState, body: &JsonMap) -> Result<Self, Fault> {
+    pub(in crate::api::v1) async fn read(state: &ApiState, body: &JsonMap) -> Result<Self, Fault> {
         if body.contains_key("adopt_stack_data") {
             return Err(Fault::new("NotSupported", "Stack Adopt is not supported."));
         }
+        Ok(Self { template: template(state, body).await?, ..Self::beside_template(body)? })
+    }
+
+    /// Whether a body says nothing at all of a definition.
+    pub(super) fn is_silent(body: &JsonMap) -> Result<bool, Fault> {
+        let has_template =
+            ["template", "template_url"].iter().any(|key| given(body, key).is_some());
+        Ok(!has_template && Self::beside_template(body)?.is_empty())
+    }
+
+    fn beside_template(body: &JsonMap) -> Result<Self, Fault> {
         Ok(Self {
-            template: template(state, body)?,
+            template: None,
             environment: body.get("environment").cloned().unwrap_or(Value::Null),
             environment_files: names(body, "environment_files")?,
             parameters: parameters(body)?,
@@ -38,16 +49,14 @@ impl Sent {
         })
     }
 
-    /// Whether it says nothing at all.
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         let environment_is_empty = match &self.environment {
             Value::Null => true,
             Value::Object(map) => map.values().all(is_blank),
             Value::String(text) => text.trim().is_empty(),
             Value::Bool(_) | Value::Number(_) | Value::Array(_) => false,
         };
-        self.template.is_none()
-            && environment_is_empty
+        environment_is_empty
             && self.environment_files.is_empty()
             && self.parameters.is_empty()
             && self.files.is_empty()
@@ -121,15 +130,16 @@ fn names(body: &JsonMap, key: &str) -> Result<Vec<String>, Fault> {
     names.flatten().ok_or_else(|| Fault::bad_request(format!("{key} must be a list of names")))
 }
 
-fn template(state: &ApiState, body: &JsonMap) -> Result<Option<Value>, Fault> {
-    let Some(template) = given(body, "template") else {
-        return match given(body, "template_url") {
-            None => Ok(None),
-            Some(url) => Err(Fault::bad_request(format!(
-                "Could not retrieve template: {url} is not fetched; send the template itself"
-            ))),
-        };
-    };
+async fn template(state: &ApiState, body: &JsonMap) -> Result<Option<Value>, Fault> {
+    // As in Heat, a template that is null hides the URL.
+    if let (None, Some(url)) = (body.get("template"), given(body, "template_url")) {
+        let url = url.as_str().map_or_else(|| url.to_string(), str::to_owned);
+        let fetched = state.engine.fetch(&url).await.map(|text| Some(text.into()));
+        return fetched.map_err(|reason| {
+            Fault::bad_request(format!("Could not retrieve template: {reason}"))
+        });
+    }
+    let Some(template) = given(body, "template") else { return Ok(None) };
     let length = match template {
         Value::String(text) => text.len(),
         other => other.to_string().len(),

@@ -39,7 +39,7 @@ pub(in crate::api) async fn patch(
 ) -> Answer {
     let body = body.required()?;
     let has_arguments = ARGUMENTS.iter().any(|name| body.contains_key(*name));
-    let changes_nothing = Sent::read(&state, &body)?.is_empty() && !has_arguments;
+    let changes_nothing = Sent::is_silent(&body)? && !has_arguments;
     context.require(if changes_nothing {
         "stacks:update_no_change"
     } else {
@@ -117,7 +117,7 @@ async fn read(
     existing: Existing,
 ) -> Result<UpdateStack, Fault> {
     let handling = Handling::read(body)?;
-    let sent = Sent::read(state, body)?;
+    let sent = Sent::read(state, body).await?;
     if existing == Existing::Forgotten && sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }

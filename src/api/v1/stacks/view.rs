@@ -77,5 +77,6 @@ fn add_owner(view: &mut JsonMap, stack: &StackRow) {
     view.insert("stack_owner".into(), stack.owner.as_str().into());
     let parent = stack.within.as_ref().map(|within| within.parent.to_string());
     view.insert("parent".into(), parent.into());
-    view.insert("stack_user_project_id".into(), Value::Null);
+    let users = stack.user_project.as_ref().map(|project| project.as_str());
+    view.insert("stack_user_project_id".into(), users.into());
 }

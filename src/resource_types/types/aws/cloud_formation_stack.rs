@@ -1,4 +1,4 @@
-//! AWS::CloudFormation::Stack: a child made of a template that the request has under its URL.
+//! AWS::CloudFormation::Stack: a child made of a template that stands at a URL.
 
 use serde_json::Value;
 
@@ -13,15 +13,13 @@ impl Nested for NestedStack {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         let properties = &ask.subject.properties;
         let url = properties.get("TemplateURL").and_then(Value::as_str).unwrap_or_default();
-        let text = ask.definition.file(url).ok_or_else(|| {
-            let message =
-                format!("Could not fetch remote template '{url}': it is not among the files");
-            DriverError::fatal("ValueError", message)
-        })?;
+        ask.definition
+            .template_text(url)
+            .map_err(|error| DriverError::fatal(error.class, error.message))?;
         let parameters = properties.get("Parameters").and_then(Value::as_object);
         let timeout = properties.get("TimeoutInMinutes").and_then(Value::as_u64);
         Ok(ChildWanted {
-            template: NestedTemplate::Text(text.to_owned()),
+            template: NestedTemplate::At(url.to_owned()),
             parameters: parameters.cloned().unwrap_or_default(),
             timeout_mins: timeout.and_then(|minutes| u32::try_from(minutes).ok()),
         })

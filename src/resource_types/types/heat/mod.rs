@@ -2,7 +2,7 @@
 
 mod checks;
 pub(super) mod delay;
-mod multipart;
+pub(crate) mod multipart;
 pub(super) mod none;
 pub(super) mod random_string;
 pub(super) mod scaling_policy;

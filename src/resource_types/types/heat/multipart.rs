@@ -11,16 +11,16 @@ const LINE_MAX: usize = 76;
 
 /// A text in a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Part {
-    pub(super) text: String,
+pub(crate) struct Part {
+    pub(crate) text: String,
     /// Empty: the file's name without its ending, or plain.
-    pub(super) subtype: String,
+    pub(crate) subtype: String,
     /// Empty: none.
-    pub(super) filename: String,
+    pub(crate) filename: String,
 }
 
 /// A message of these parts, with a boundary of the given digits between them.
-pub(super) fn message(parts: &[Part], digits: u128) -> String {
+pub(crate) fn message(parts: &[Part], digits: u128) -> String {
     let boundary = format!("==============={:019}==", digits % 10_u128.pow(19));
     let mut out =
         format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n");
@@ -71,7 +71,7 @@ fn encoded(text: &str) -> String {
 
 /// The parts of a message that somebody else has put together; none where it is not one of several
 /// parts.
-pub(super) fn parts_of(message: &str) -> Vec<Part> {
+pub(crate) fn parts_of(message: &str) -> Vec<Part> {
     let message = message.replace("\r\n", "\n");
     let (head, body) = split(&message);
     let Some(boundary) = parameter(&header(head, "content-type"), "boundary") else {

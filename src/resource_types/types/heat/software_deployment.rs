@@ -20,22 +20,24 @@ use crate::resource_types::driver::{
     UpdateKind, Work,
 };
 use crate::resource_types::software::{ConfigContent, Deploy, SoftwareConfig};
+use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
 
 /// A deployment of one of the two types.
 pub(crate) struct Deployed {
     declared: Arc<Declared>,
     /// Inputs are filled into the configuration itself.
     structured: bool,
+    secrets: Vec<String>,
 }
 
 /// OS::Heat::SoftwareDeployment.
 pub(crate) fn plain(declared: Arc<Declared>) -> Deployed {
-    Deployed { declared, structured: false }
+    Deployed::new(declared, false)
 }
 
 /// OS::Heat::StructuredDeployment.
 pub(crate) fn structured(declared: Arc<Declared>) -> Deployed {
-    Deployed { declared, structured: true }
+    Deployed::new(declared, true)
 }
 
 /// What a step must remember: the configuration that is derived, and the one that it follows.
@@ -67,6 +69,10 @@ fn lists(actions: Option<&Value>, action: &str) -> bool {
 }
 
 impl Deployed {
+    fn new(declared: Arc<Declared>, structured: bool) -> Self {
+        Self { declared, structured, secrets: vec![PASSWORD.to_owned()] }
+    }
+
     /// Whether the configuration is applied at this action.
     fn applies(&self, source: &SoftwareConfig, given: &JsonMap, action: &str) -> bool {
         if source.group.as_deref() == Some("component") {
@@ -96,8 +102,10 @@ impl Deployed {
         subject: &Subject,
         given: &JsonMap,
         action: &str,
+        credentials: Vec<JsonMap>,
     ) -> Result<SoftwareConfig, DriverError> {
-        let inputs = inputs(source, subject, given, action);
+        let mut inputs = inputs(source, subject, given, action);
+        inputs.extend(credentials);
         let config = match self.structured {
             true => self.filled(&source.content.config, &inputs, given)?,
             false => source.content.config.clone(),
@@ -182,6 +190,9 @@ impl Deployed {
             former: former.as_ref().map(|former| former.config_id),
         };
         let next = match (self.applies(&source, &given, word(work)), work) {
+            (true, _) if wants_user(&given) && StackUser::made(subject).is_none() => {
+                stack_user::first(serde_json::to_value(plan).unwrap_or_default())
+            }
             (true, _) => step("deploy", true, plan),
             (false, Work::Delete) => step("remove", true, plan),
             (false, Work::Create | Work::Update { .. } | Work::Act(_)) => return Ok(done()),
@@ -211,6 +222,7 @@ impl Deployed {
 
     async fn deploy(
         &self,
+        cloud: &Session,
         work: &Work,
         subject: &Subject,
         plan: Plan,
@@ -218,7 +230,8 @@ impl Deployed {
         let software = subject.software.open()?;
         let given = self.declared.properties(&subject.properties);
         let source = self.source(subject, &given).await?;
-        let derived = self.derived(&source, subject, &given, word(work))?;
+        let credentials = credentials(cloud, subject, &given).await?;
+        let derived = self.derived(&source, subject, &given, word(work), credentials)?;
         software.create_config(&project(subject), plan.config, derived).await?;
         let (status, status_reason) = match is_awaited(&given) {
             true => ("IN_PROGRESS", "Deploy data available"),
@@ -229,6 +242,7 @@ impl Deployed {
         let deploy = Deploy {
             config_id: plan.config,
             server_id: server.to_owned(),
+            stack_user_project_id: stack_user::project_of(cloud, subject).await?,
             action: word(work).to_owned(),
             status,
             status_reason,
@@ -274,7 +288,7 @@ impl Deployed {
         }
     }
 
-    async fn remove(&self, subject: &Subject) -> Result<Beat, DriverError> {
+    async fn remove(&self, cloud: &Session, subject: &Subject) -> Result<Beat, DriverError> {
         let software = subject.software.open()?;
         let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
         let found = software.deployment(&project(subject), &id.to_string()).await;
@@ -283,12 +297,55 @@ impl Deployed {
             software.delete_config(&project(subject), found.config_id).await?;
         }
         software.delete_deployment(&project(subject), id).await?;
-        Ok(done())
+        let given = self.declared.properties(&subject.properties);
+        if !wants_user(&given) {
+            return Ok(done());
+        }
+        Ok(Beat::Done { learned: stack_user::remove(cloud, subject).await? })
     }
 }
 
 fn is_awaited(given: &JsonMap) -> bool {
     given.get("signal_transport").is_none_or(|transport| transport != "NO_SIGNAL")
+}
+
+/// Whether whoever answers needs a user to answer as.
+fn wants_user(given: &JsonMap) -> bool {
+    given.get("signal_transport").is_some_and(|transport| transport == "HEAT_SIGNAL")
+}
+
+/// The inputs that tell a server as whom to answer.
+async fn credentials(
+    cloud: &Session,
+    subject: &Subject,
+    given: &JsonMap,
+) -> Result<Vec<JsonMap>, DriverError> {
+    let Some(user) = StackUser::made(subject).filter(|_| wants_user(given)) else {
+        return Ok(Vec::new());
+    };
+    let known = stack_user::credentials(cloud, subject, &user).await?;
+    let inputs = [
+        ("deploy_auth_url", "auth_url", "URL for API authentication"),
+        ("deploy_username", "username", "Username for API authentication"),
+        ("deploy_user_id", "user_id", "User ID for API authentication"),
+        ("deploy_password", "password", "Password for API authentication"),
+        ("deploy_project_id", "project_id", "ID of project for API authentication"),
+        ("deploy_region_name", "region_name", "Region name for API authentication"),
+    ];
+    let told = inputs.into_iter().filter(|(_, part, _)| !known[*part].is_null());
+    Ok(told.map(|(name, part, text)| input(name, known[part].clone(), Some(text))).collect())
+}
+
+/// An input of a derived configuration.
+fn input(name: &str, value: Value, description: Option<&str>) -> JsonMap {
+    let mut input = JsonMap::new();
+    input.insert("name".to_owned(), name.into());
+    input.insert("type".to_owned(), "String".into());
+    if let Some(description) = description {
+        input.insert("description".to_owned(), description.into());
+    }
+    input.insert("value".to_owned(), value);
+    input
 }
 
 async fn server_exists(cloud: &Session, id: &str) -> Result<bool, DriverError> {
@@ -319,16 +376,6 @@ fn inputs(
         input.insert("value".to_owned(), value);
         inputs.push(input);
     }
-    let input = |name: &str, value: Value, description: Option<&str>| {
-        let mut input = JsonMap::new();
-        input.insert("name".to_owned(), name.into());
-        input.insert("type".to_owned(), "String".into());
-        if let Some(description) = description {
-            input.insert("description".to_owned(), description.into());
-        }
-        input.insert("value".to_owned(), value);
-        input
-    };
     inputs.extend(values.into_iter().map(|(name, value)| input(&name, value, None)));
     let shown = |part: Option<String>| part.unwrap_or_default();
     let stack = format!(
@@ -368,11 +415,15 @@ impl Driver for Deployed {
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
         let plan: Plan = serde_json::from_value(step.state.clone()).unwrap_or_default();
+        let then = || self::step("deploy", true, plan);
+        if let Some(beat) = stack_user::make(cloud, subject, step, then).await {
+            return beat;
+        }
         match step.name.as_str() {
             "plan" => self.plan(work, subject).await,
-            "deploy" => self.deploy(work, subject, plan).await,
+            "deploy" => self.deploy(cloud, work, subject, plan).await,
             "wait" => self.wait(cloud, work, subject, plan).await,
-            "remove" => self.remove(subject).await,
+            "remove" => self.remove(cloud, subject).await,
             _ => Ok(done()),
         }
     }
@@ -388,6 +439,10 @@ impl Driver for Deployed {
 
     fn acts(&self, action: Action) -> bool {
         self.declared.acts(action)
+    }
+
+    fn secret_names(&self) -> &[String] {
+        &self.secrets
     }
 
     fn signal(&self, _subject: &Subject, _details: &Value, _moment: &Moment<'_>) -> Signaled {

@@ -8,14 +8,15 @@ use serde_json::Value;
 
 use crate::clock::Moment;
 use crate::events::resource::Step;
-use crate::model::JsonMap;
+use crate::model::{Action, JsonMap};
 use crate::openstack::{Service, Session, path_segment};
-use crate::resource_types::declared::Declared;
+use crate::resource_types::declared::{Declared, done};
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Said, SignalOutcome, Signaled,
     Signals, Subject, UpdateKind, Work,
 };
 use crate::resource_types::python;
+use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
 
 /// Where the address of a handle of CloudFormation's is kept, in Heat's word for it.
 const ADDRESS: &str = "ec2_signed_url";
@@ -23,10 +24,16 @@ const ADDRESS: &str = "ec2_signed_url";
 /// Where the API for such signals is by default, when the catalog does not have it.
 const WITHOUT_CATALOG: &str = "http://localhost:8000/v1";
 
+/// Resource data of OS::Heat::WaitConditionHandle: a token of its user's, and where it is good.
+const TOKEN: &str = "token";
+const ENDPOINT: &str = "endpoint";
+
 /// A handle of one of the three types.
 pub(crate) struct WaitHandle {
     declared: Arc<Declared>,
     kind: Kind,
+    /// The data and attributes by which anybody may signal.
+    secrets: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,17 +48,17 @@ enum Kind {
 
 /// OS::Heat::WaitConditionHandle.
 pub(crate) fn own(declared: Arc<Declared>) -> WaitHandle {
-    WaitHandle { declared, kind: Kind::Own }
+    WaitHandle::new(declared, Kind::Own)
 }
 
 /// AWS::CloudFormation::WaitConditionHandle.
 pub(crate) fn aws(declared: Arc<Declared>) -> WaitHandle {
-    WaitHandle { declared, kind: Kind::Aws }
+    WaitHandle::new(declared, Kind::Aws)
 }
 
 /// OS::Heat::UpdateWaitConditionHandle.
 pub(crate) fn renewed(declared: Arc<Declared>) -> WaitHandle {
-    WaitHandle { declared, kind: Kind::Renewed }
+    WaitHandle::new(declared, Kind::Renewed)
 }
 
 /// The names of a signal's parts: data, reason, status, id.
@@ -67,6 +74,11 @@ pub(super) fn part<'a>(entry: &'a Value, name: &str) -> &'a Value {
 }
 
 impl WaitHandle {
+    fn new(declared: Arc<Declared>, kind: Kind) -> Self {
+        let secrets = [PASSWORD, TOKEN, "curl_cli", "signal"].map(str::to_owned).to_vec();
+        Self { declared, kind, secrets }
+    }
+
     fn parts(&self) -> Parts {
         if self.kind == Kind::Own { OWN_PARTS } else { AWS_PARTS }
     }
@@ -102,28 +114,49 @@ impl Driver for WaitHandle {
         subject: &Subject,
         _moment: &Moment<'_>,
     ) -> Option<Result<LocalOutcome, DriverError>> {
-        if *work != Work::Create {
-            return Some(Ok(LocalOutcome::default()));
-        }
-        if self.kind != Kind::Own {
-            return None;
-        }
-        let learned = Learned { physical_id: physical_id(subject), ..Learned::default() };
-        Some(Ok(LocalOutcome { learned, ..LocalOutcome::default() }))
+        let has_beats = match (self.kind, work) {
+            (_, Work::Create) => true,
+            (Kind::Own, Work::Delete) => true,
+            (Kind::Own, Work::Act(action)) => self.acts(*action) && has_user(subject),
+            (Kind::Own, Work::Update { .. }) | (Kind::Aws | Kind::Renewed, _) => false,
+        };
+        (!has_beats).then(|| Ok(LocalOutcome::default()))
     }
 
-    fn first(&self, _work: &Work, _subject: &Subject) -> Step {
-        Step { name: "address".into(), ..Step::default() }
+    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+        let change = |name: &str| Step { name: name.into(), mutates: true, ..Step::default() };
+        match (self.kind, work) {
+            (Kind::Own, Work::Create) => stack_user::first(Value::Null),
+            (Kind::Own, Work::Delete) => change("remove"),
+            (Kind::Own, Work::Act(_)) => change("enable"),
+            (_, _) => Step { name: "address".into(), ..Step::default() },
+        }
     }
 
     async fn beat(
         &self,
         cloud: &Session,
-        _work: &Work,
+        work: &Work,
         subject: &Subject,
-        _step: &Step,
+        step: &Step,
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
+        let settle = || Step { name: "settle".into(), ..Step::default() };
+        if let Some(beat) = stack_user::make(cloud, subject, step, settle).await {
+            return beat;
+        }
+        match step.name.as_str() {
+            "settle" => return self.settled(cloud, subject).await,
+            "remove" => {
+                return Ok(Beat::Done { learned: stack_user::remove(cloud, subject).await? });
+            }
+            "enable" => {
+                let enabled = *work == Work::Act(Action::Resume);
+                stack_user::set_enabled(cloud, subject, enabled).await?;
+                return Ok(done());
+            }
+            _ => {}
+        }
         let endpoint = match cloud.endpoint(&Service::of_type("cloudformation")).await {
             Ok(endpoint) => endpoint,
             Err(error) if error.is_transient() => return Err(error.into()),
@@ -139,6 +172,15 @@ impl Driver for WaitHandle {
         );
         let data = BTreeMap::from([(ADDRESS.to_owned(), Value::from(address))]);
         Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
+    }
+
+    fn acts(&self, action: Action) -> bool {
+        let of_user = matches!(action, Action::Suspend | Action::Resume);
+        self.kind == Kind::Own && of_user || self.declared.acts(action)
+    }
+
+    fn secret_names(&self) -> &[String] {
+        &self.secrets
     }
 
     fn on_change(
@@ -183,17 +225,21 @@ impl Driver for WaitHandle {
 
     async fn attributes(
         &self,
-        _cloud: &Session,
+        cloud: &Session,
         subject: &Subject,
         wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
         let names = self.declared.declaration().attributes.keys();
-        let asked = names.filter(|name| wanted.is_empty() || wanted.contains(name));
-        let value = |name: &str| match (name, self.transport(&subject.properties)) {
-            ("signal", "NO_SIGNAL") => "{}".into(),
-            _ => Value::Null,
-        };
-        Ok(asked.map(|name| (name.clone(), value(name))).collect())
+        let mut attributes = JsonMap::new();
+        for name in names.filter(|name| wanted.is_empty() || wanted.contains(name)) {
+            let value = match name.as_str() {
+                "signal" => self.how_to_signal(cloud, subject).await?,
+                "curl_cli" => curl(subject),
+                name => subject.data.get(name).cloned().unwrap_or_default(),
+            };
+            attributes.insert(name.clone(), value);
+        }
+        Ok(attributes)
     }
 
     fn reference(&self, subject: &Subject) -> Value {
@@ -204,7 +250,56 @@ impl Driver for WaitHandle {
     }
 }
 
-/// The id that Heat has from the user it makes for each handle, in the same form.
+impl WaitHandle {
+    /// The end of the creation: a token of the user's, where that is the way to signal.
+    async fn settled(&self, cloud: &Session, subject: &Subject) -> Result<Beat, DriverError> {
+        let user = StackUser::made(subject);
+        let mut data = BTreeMap::new();
+        if let (Some(user), "TOKEN_SIGNAL") = (&user, self.transport(&subject.properties)) {
+            let token = user.token(cloud).await?;
+            data.insert(TOKEN.to_owned(), Value::from(token.reveal().as_str()));
+            let endpoint = stack_user::signal_url(cloud, subject, user).await?;
+            data.insert(ENDPOINT.to_owned(), endpoint.into());
+        }
+        let physical_id = user.map(|user| user.id).or_else(|| physical_id(subject));
+        Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
+    }
+
+    /// What a sender must know, as JSON in the form of Python's.
+    async fn how_to_signal(
+        &self,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<Value, DriverError> {
+        match (self.transport(&subject.properties), StackUser::made(subject)) {
+            ("NO_SIGNAL", _) => Ok("{}".into()),
+            ("TOKEN_SIGNAL", Some(_)) => Ok("null".into()),
+            ("HEAT_SIGNAL", Some(user)) => {
+                let mut known = stack_user::credentials(cloud, subject, &user).await?;
+                known["alarm_url"] = stack_user::signal_url(cloud, subject, &user).await?.into();
+                Ok(python::json(&known).into())
+            }
+            _ => Ok(Value::Null),
+        }
+    }
+}
+
+/// The beginning of a command that signals.
+fn curl(subject: &Subject) -> Value {
+    let text = |key: &str| subject.data.get(key).and_then(Value::as_str);
+    let (Some(token), Some(endpoint)) = (text(TOKEN), text(ENDPOINT)) else { return Value::Null };
+    format!(
+        "curl -i -X POST -H 'X-Auth-Token: {token}' -H 'Content-Type: application/json' -H \
+         'Accept: application/json' {endpoint}"
+    )
+    .into()
+}
+
+fn has_user(subject: &Subject) -> bool {
+    StackUser::made(subject).is_some()
+}
+
+/// The id of a handle without a user: the form is that of a user's.
 fn physical_id(subject: &Subject) -> Option<String> {
     subject.resource_id.map(|id| id.0.simple().to_string())
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::text;
+use super::config::AGENT;
 use super::server_request;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, Session, path_segment};
@@ -40,7 +41,8 @@ pub(super) async fn attribute(
             first.unwrap_or_default().into()
         }
         "os_collect_config" => {
-            subject.metadata.get("os-collect-config").cloned().unwrap_or_else(|| json!({}))
+            let told = subject.signals.get(AGENT).or_else(|| subject.metadata.get(AGENT));
+            told.cloned().unwrap_or_else(|| json!({}))
         }
         "console_urls" => consoles(cloud, subject).await?,
         _ => return Ok(None),

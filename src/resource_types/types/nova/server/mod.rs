@@ -2,14 +2,15 @@
 //! and updates that are a chain of calls.
 //!
 //! ```text
-//! create: port* ─▶ float* ─▶ create ─▶ ready ─▶ tags ─▶ done
-//! delete: delete ─▶ gone ─▶ drop_port* ─▶ done
+//! create: user_project ─▶ user ─▶ port* ─▶ float* ─▶ create ─▶ ready ─▶ tags ─▶ done
+//! delete: drop_user ─▶ delete ─▶ gone ─▶ drop_port* ─▶ done
 //! snapshot: see `image`
 //! update: see `update`
 //! ```
 
 mod addresses;
 mod block_devices;
+mod config;
 mod image;
 mod networks;
 mod rest;
@@ -31,6 +32,7 @@ use crate::resource_types::declared::{
     Beating, Declared, Progress, Special, done, in_error, next, unknown_status,
 };
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateKind, Work};
+use crate::resource_types::stack_user;
 
 pub(crate) struct Server;
 
@@ -60,24 +62,28 @@ const SERVERS: Collection = Collection {
 #[async_trait]
 impl Special for Server {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
-        match work {
-            Work::Create => Progress::default().look("prepare"),
-            Work::Update { .. } => update::first(),
-            Work::Act(action @ (Action::Suspend | Action::Resume)) => rest::first(*action),
-            Work::Act(Action::Snapshot) => image::first(work, subject),
-            Work::Delete if subject.kept_first && subject.physical_id.is_some() => {
-                image::first(work, subject)
-            }
-            Work::Delete | Work::Act(_) => declared.first_step(work, subject),
+        let is_deletion = *work == Work::Delete;
+        if is_deletion && config::has_user(&declared.properties(&subject.properties)) {
+            return Progress::default().change("drop_user");
         }
+        first(declared, work, subject)
     }
 
     async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        let Beating { cloud, subject, step, .. } = *beating;
+        let Beating { cloud, subject, step, work, .. } = *beating;
+        let prepare = || networks::next_preparation(declared, subject, 0);
+        if let Some(beat) = stack_user::make(cloud, subject, step, prepare).await {
+            return beat;
+        }
         match step.name.as_str() {
             "prepare" => {
-                let following = networks::next_preparation(declared, subject, 0);
+                let has_user = config::has_user(&declared.properties(&subject.properties));
+                let following = if has_user { stack_user::first(Value::Null) } else { prepare() };
                 Ok(next(Learned::default(), following))
+            }
+            "drop_user" => {
+                let learned = stack_user::remove(cloud, subject).await?;
+                Ok(next(learned, first(declared, work, subject)))
             }
             "port" => networks::make_port(declared, beating).await,
             "float" => networks::associate(declared, beating).await,
@@ -88,7 +94,7 @@ impl Special for Server {
                     Ok(true) if has_tags(subject) => {
                         Ok(next(Learned::default(), Progress::default().change("tags")))
                     }
-                    Ok(true) => Ok(done()),
+                    Ok(true) => made(declared, beating).await,
                     Ok(false) => Ok(Beat::Wait { after: None }),
                     Err(error) => Err(error),
                 },
@@ -100,9 +106,9 @@ impl Special for Server {
                         server_request(Method::Put, subject, "/tags").json(json!({ "tags": tags })),
                     )
                     .await?;
-                match beating.work {
+                match work {
                     Work::Update { changed, .. } => Ok(update::after("tags", changed)),
-                    Work::Create | Work::Delete | Work::Act(_) => Ok(done()),
+                    Work::Create | Work::Delete | Work::Act(_) => made(declared, beating).await,
                 }
             }
             "find" => match declared.find(cloud, subject).await? {
@@ -194,6 +200,28 @@ impl Special for Server {
     }
 }
 
+/// The first step, once a user of the server's is dealt with.
+fn first(declared: &Declared, work: &Work, subject: &Subject) -> Step {
+    match work {
+        Work::Create => Progress::default().look("prepare"),
+        Work::Update { .. } => update::first(),
+        Work::Act(action @ (Action::Suspend | Action::Resume)) => rest::first(*action),
+        Work::Act(Action::Snapshot) => image::first(work, subject),
+        Work::Delete if subject.kept_first && subject.physical_id.is_some() => {
+            image::first(work, subject)
+        }
+        Work::Delete | Work::Act(_) => declared.first_step(work, subject),
+    }
+}
+
+/// The server is there: its metadata say what it was told.
+async fn made(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let properties = declared.properties(&subject.properties);
+    let metadata = config::told(cloud, subject, &properties).await?;
+    Ok(Beat::Done { learned: Learned { metadata, ..Learned::default() } })
+}
+
 /// A request about the server itself.
 fn server_request(method: Method, subject: &Subject, rest: &str) -> Request {
     let id = path_segment(subject.physical_id.as_deref().unwrap_or_default());
@@ -259,7 +287,9 @@ async fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driv
     let mut properties = declared.declaration().resolved(cloud, properties).await?;
     let nics = networks::nics(cloud, subject, &properties).await?;
     let devices = block_devices::devices(&properties);
-    let user_data = user_data::encoded(&properties, &subject.metadata);
+    let data = config::user_data(subject, &properties).await?;
+    let metadata = config::metadata(cloud, subject, &properties).await?;
+    let user_data = user_data::encoded(&properties, &data, &metadata);
     properties.retain(|_, value| !value.is_null());
     properties.insert("networks".into(), nics);
     properties.shift_remove("block_device_mapping");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::text;
 use super::networks::{delete_port, entries, get, interfaces, key, made, remembered, wants_port};
-use super::{action, networks, poll, server_request, status, user_data};
+use super::{action, config, networks, poll, server_request, status, user_data};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, Session, path_segment};
@@ -256,7 +256,9 @@ async fn rebuild(
     if !changed.contains("image") && !renews_data {
         return Ok(after("rebuild", changed));
     }
-    let encoded = user_data::encoded(&given, &subject.metadata);
+    let data = config::user_data(subject, &given).await?;
+    let metadata = config::metadata(cloud, subject, &given).await?;
+    let encoded = user_data::encoded(&given, &data, &metadata);
     let resolved = declared.declaration().resolved(cloud, given).await?;
     let mut body = json!({ "imageRef": resolved.get("image") });
     if changed.contains("image") {

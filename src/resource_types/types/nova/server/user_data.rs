@@ -8,38 +8,62 @@ use sha2::{Digest, Sha256};
 
 use super::super::text;
 use crate::model::JsonMap;
+use crate::resource_types::types::heat::multipart as mime;
 
 /// Where the parts are put in the guest, as Heat's tools expect it.
 const DIRECTORY: &str = "/var/lib/heat-cfntools";
 
 /// The user data as Nova takes it; none without any.
-pub(super) fn encoded(properties: &JsonMap, metadata: &JsonMap) -> Option<String> {
-    let data = text(properties, "user_data").unwrap_or_default();
+pub(super) fn encoded(properties: &JsonMap, data: &str, metadata: &JsonMap) -> Option<String> {
     let whole = match text(properties, "user_data_format") {
         Some("RAW") => data.to_owned(),
-        _ => multipart(data, metadata),
+        Some("SOFTWARE_CONFIG") => multipart(own_parts(data), metadata),
+        _ => multipart(parts_of_tools(data), metadata),
     };
     (!whole.is_empty()).then(|| STANDARD.encode(whole))
 }
 
 /// One part of the message.
-struct Part<'a> {
-    subtype: &'a str,
-    file: &'a str,
+struct Part {
+    subtype: String,
+    file: String,
     content: String,
 }
 
-fn multipart(user_data: &str, metadata: &JsonMap) -> String {
+impl Part {
+    fn new(subtype: &str, file: &str, content: String) -> Self {
+        Self { subtype: subtype.to_owned(), file: file.to_owned(), content }
+    }
+}
+
+/// The user's text, for the tools that run it.
+fn parts_of_tools(user_data: &str) -> Vec<Part> {
+    vec![
+        Part::new("x-cfninitdata", "cfn-userdata", user_data.to_owned()),
+        Part::new("x-shellscript", "loguserdata.py", log_user_data()),
+    ]
+}
+
+/// The user's text as it is; where it is a message of parts, those.
+fn own_parts(user_data: &str) -> Vec<Part> {
+    let parts = mime::parts_of(user_data);
+    if parts.is_empty() {
+        return vec![Part::new("plain", "", user_data.to_owned())];
+    }
+    let own = |part: mime::Part| Part::new(&part.subtype, &part.filename, part.text);
+    parts.into_iter().map(own).collect()
+}
+
+fn multipart(own: Vec<Part>, metadata: &JsonMap) -> String {
     let mut parts = vec![
-        Part { subtype: "cloud-config", file: "cloud-config", content: cloud_config() },
-        Part { subtype: "cloud-boothook", file: "boothook.sh", content: boothook() },
-        Part { subtype: "part-handler", file: "part-handler.py", content: part_handler() },
-        Part { subtype: "x-cfninitdata", file: "cfn-userdata", content: user_data.to_owned() },
-        Part { subtype: "x-shellscript", file: "loguserdata.py", content: log_user_data() },
+        Part::new("cloud-config", "cloud-config", cloud_config()),
+        Part::new("cloud-boothook", "boothook.sh", boothook()),
+        Part::new("part-handler", "part-handler.py", part_handler()),
     ];
+    parts.extend(own);
     if !metadata.is_empty() {
         let content = Value::Object(metadata.clone()).to_string();
-        parts.push(Part { subtype: "x-cfninitdata", file: "cfn-init-data", content });
+        parts.push(Part::new("x-cfninitdata", "cfn-init-data", content));
     }
     // Made of the content, so that the same content is the same user data again.
     let mut digest = Sha256::new();
@@ -135,7 +159,8 @@ mod tests {
 
     fn decoded(properties: Value) -> String {
         let Value::Object(properties) = properties else { panic!("a map") };
-        let encoded = encoded(&properties, &JsonMap::new()).unwrap();
+        let data = text(&properties, "user_data").unwrap_or_default();
+        let encoded = encoded(&properties, data, &JsonMap::new()).unwrap();
         String::from_utf8(STANDARD.decode(encoded).unwrap()).unwrap()
     }
 
@@ -145,6 +170,23 @@ mod tests {
             decoded(json!({"user_data": "#!/bin/sh\n", "user_data_format": "RAW"})),
             "#!/bin/sh\n"
         );
+    }
+
+    #[test]
+    fn the_parts_of_a_users_message_stand_beside_those_of_the_agent() {
+        let message = mime::message(
+            &[mime::Part {
+                text: "echo hello".into(),
+                subtype: "x-shellscript".into(),
+                filename: "hello.sh".into(),
+            }],
+            7,
+        );
+        let told = decoded(json!({"user_data": message, "user_data_format": "SOFTWARE_CONFIG"}));
+        assert!(told.contains("filename=\"hello.sh\"\n\necho hello"), "{told}");
+        assert!(!told.contains("cfn-userdata") && !told.contains("0000000007"));
+        let told = decoded(json!({"user_data": "plain", "user_data_format": "SOFTWARE_CONFIG"}));
+        assert!(told.contains("text/plain") && told.contains("\n\nplain\n--"), "{told}");
     }
 
     #[test]

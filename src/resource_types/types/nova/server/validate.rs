@@ -8,11 +8,10 @@ use crate::resource_types::rules::conflict;
 
 /// Refuses properties that make no server.
 pub(super) fn properties(properties: &JsonMap) -> Result<(), Refusal> {
-    if properties.get("user_data_format").and_then(Value::as_str) == Some("SOFTWARE_CONFIG") {
-        return Err(Refusal::new(
-            "NotSupported",
-            "The user_data_format SOFTWARE_CONFIG is not supported.",
-        ));
+    let transport = properties.get("software_config_transport").and_then(Value::as_str);
+    if let Some(transport @ ("POLL_TEMP_URL" | "ZAQAR_MESSAGE")) = transport {
+        let text = format!("The software_config_transport {transport} is not supported.");
+        return Err(Refusal::new("NotSupported", text));
     }
     boot_sources(properties)?;
     networks(properties)?;

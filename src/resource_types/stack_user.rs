@@ -1,0 +1,215 @@
+//! The users that resources have for themselves, to be handed to whoever signals them: one for
+//! each resource, in a project of its stack, in a domain that holds nothing else. The name of each
+//! is known before it is made, so that who comes after a crash finds it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::driver::{Beat, DriverError, Learned, Subject};
+use crate::events::resource::Step;
+use crate::model::Secret;
+use crate::openstack::{Service, Session, UserDomain};
+
+/// Resource data: the stack's project in the users' domain, the user in it, his password.
+pub const PROJECT: &str = "stack_user_project_id";
+pub(crate) const USER: &str = "user_id";
+pub(crate) const PASSWORD: &str = "password";
+
+/// The longest name of a project.
+const PROJECT_NAME_MAX: usize = 64;
+/// The longest name of a user.
+const USER_NAME_MAX: usize = 255;
+
+/// The step that making a user begins with. Its state is whatever its type needs afterwards.
+pub(crate) fn first(state: Value) -> Step {
+    Step { name: "user_project".into(), mutates: true, state, ..Step::default() }
+}
+
+/// Makes the beats that make a user; `then` follows. `None`: the step is no such beat.
+pub(crate) async fn make(
+    cloud: &Session,
+    subject: &Subject,
+    step: &Step,
+    then: impl FnOnce() -> Step,
+) -> Option<Result<Beat, DriverError>> {
+    let next = |name: &str| Step { name: name.into(), ..first(step.state.clone()) };
+    match (step.name.as_str(), cloud.user_domain()) {
+        ("user_project" | "user", None) => {
+            Some(Ok(Beat::Next { learned: Learned::default(), next: then() }))
+        }
+        ("user_project", Some(domain)) => {
+            Some(project(&domain, subject).await.map(|data| learned(data, next("user"))))
+        }
+        ("user", Some(domain)) => {
+            Some(user(&domain, subject).await.map(|data| learned(data, then())))
+        }
+        _ => None,
+    }
+}
+
+fn learned<const N: usize>(data: [(&str, Value); N], next: Step) -> Beat {
+    let data = data.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Beat::Next { learned: Learned { data, ..Learned::default() }, next }
+}
+
+/// The password is on record before the user is made with it.
+async fn project(
+    domain: &UserDomain,
+    subject: &Subject,
+) -> Result<[(&'static str, Value); 2], DriverError> {
+    let project = domain.project(&project_name(subject)).await?;
+    let known = subject.data.get(PASSWORD).filter(|known| known.is_string()).cloned();
+    let password = match known {
+        Some(known) => known,
+        None => password(subject)?.into(),
+    };
+    Ok([(PROJECT, project.into()), (PASSWORD, password)])
+}
+
+async fn user(
+    domain: &UserDomain,
+    subject: &Subject,
+) -> Result<[(&'static str, Value); 1], DriverError> {
+    let StackUser { project, password, .. } = StackUser::of(subject);
+    let user = domain.user(&user_name(subject), &password, &project).await?;
+    Ok([(USER, user.into())])
+}
+
+/// A password of letters of both cases, digits and a sign, as rules for passwords want it.
+fn password(subject: &Subject) -> Result<String, DriverError> {
+    let software = subject.software.open()?;
+    let (one, other) = (software.fresh_id().simple(), software.fresh_id().simple());
+    Ok(format!("{one}&A{other:X}z9"))
+}
+
+/// As Heat names it, so that an operator finds the stack by it.
+fn project_name(subject: &Subject) -> String {
+    let project = subject.project_id.clone().unwrap_or_default();
+    let stack = subject.stack_id.map(|id| id.to_string()).unwrap_or_default();
+    format!("{project}-{stack}").chars().take(PROJECT_NAME_MAX).collect()
+}
+
+/// The end of the resource's physical name.
+pub(crate) fn user_name(subject: &Subject) -> String {
+    let name = &subject.physical_name;
+    name.chars().skip(name.chars().count().saturating_sub(USER_NAME_MAX)).collect()
+}
+
+/// The project of a stack, whichever of its resources made it.
+pub(crate) async fn project_of(
+    cloud: &Session,
+    subject: &Subject,
+) -> Result<Option<String>, DriverError> {
+    match cloud.user_domain() {
+        Some(domain) => Ok(domain.find_project(&project_name(subject)).await?),
+        None => Ok(None),
+    }
+}
+
+/// Deletes the user, also one that was made and never heard of. What is learned has the project,
+/// which goes with the stack.
+pub(crate) async fn remove(cloud: &Session, subject: &Subject) -> Result<Learned, DriverError> {
+    let Some(domain) = cloud.user_domain() else { return Ok(Learned::default()) };
+    let text = |key: &str| subject.data.get(key).and_then(Value::as_str).map(str::to_owned);
+    let user = match text(USER) {
+        Some(user) => Some(user),
+        None => domain.find_user(&user_name(subject)).await?,
+    };
+    if let Some(user) = user {
+        domain.delete_user(&user).await?;
+    }
+    let project = match text(PROJECT) {
+        Some(project) => Some(project),
+        None => domain.find_project(&project_name(subject)).await?,
+    };
+    let data = BTreeMap::from([
+        (PROJECT.to_owned(), project.into()),
+        (USER.to_owned(), Value::Null),
+        (PASSWORD.to_owned(), Value::Null),
+    ]);
+    Ok(Learned { data, ..Learned::default() })
+}
+
+/// Lets the user in, or keeps him out.
+pub(crate) async fn set_enabled(
+    cloud: &Session,
+    subject: &Subject,
+    enabled: bool,
+) -> Result<(), DriverError> {
+    let user = subject.data.get(USER).and_then(Value::as_str);
+    if let (Some(domain), Some(user)) = (cloud.user_domain(), user) {
+        domain.set_enabled(user, enabled).await?;
+    }
+    Ok(())
+}
+
+/// A user as his resource knows him.
+pub(crate) struct StackUser {
+    pub(crate) id: String,
+    pub(crate) password: Secret<String>,
+    pub(crate) project: String,
+}
+
+impl StackUser {
+    fn of(subject: &Subject) -> Self {
+        let text = |key: &str| {
+            subject.data.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        Self { id: text(USER), password: Secret::new(text(PASSWORD)), project: text(PROJECT) }
+    }
+
+    /// The resource's user, where it has one.
+    pub(crate) fn made(subject: &Subject) -> Option<Self> {
+        Some(Self::of(subject)).filter(|user| !user.id.is_empty())
+    }
+
+    /// A token of his.
+    pub(crate) async fn token(&self, cloud: &Session) -> Result<Secret<String>, DriverError> {
+        let missing = || DriverError::fatal("Error", "There is no domain for stacks' users.");
+        let domain = cloud.user_domain().ok_or_else(missing)?;
+        Ok(domain.token(&self.id, &self.password, &self.project).await?)
+    }
+}
+
+/// Where his resource is signaled, in his project's name.
+pub(crate) async fn signal_url(
+    cloud: &Session,
+    subject: &Subject,
+    user: &StackUser,
+) -> Result<String, DriverError> {
+    let endpoint = cloud.endpoint(&Service::of_type("orchestration")).await?;
+    let own = subject.project_id.clone().unwrap_or_default();
+    let root = endpoint.trim_end_matches('/');
+    let root = root.strip_suffix(own.as_str()).map(|root| root.trim_end_matches('/'));
+    let root = root.unwrap_or(endpoint.as_str());
+    let shown = |part: Option<String>| crate::openstack::path_segment(&part.unwrap_or_default());
+    Ok(format!(
+        "{root}/{}/stacks/{}/{}/resources/{}/signal",
+        user.project,
+        shown(subject.stack_name.as_ref().map(ToString::to_string)),
+        shown(subject.stack_id.map(|id| id.to_string())),
+        shown(subject.name.as_ref().map(ToString::to_string)),
+    ))
+}
+
+/// What somebody must know to signal as the user, in Heat's order.
+pub(crate) async fn credentials(
+    cloud: &Session,
+    subject: &Subject,
+    user: &StackUser,
+) -> Result<Value, DriverError> {
+    let domain = match cloud.user_domain() {
+        Some(domain) => Some(domain.id().await?),
+        None => None,
+    };
+    Ok(json!({
+        "auth_url": cloud.auth_url(),
+        "username": user_name(subject),
+        "user_id": user.id,
+        "password": user.password.reveal(),
+        "project_id": user.project,
+        "domain_id": domain,
+        "region_name": cloud.region(),
+    }))
+}

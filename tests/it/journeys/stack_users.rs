@@ -1,0 +1,108 @@
+//! Users that stacks have for those who signal them: made, kept out, let in and deleted with their
+//! resources, in a project that goes with the stack.
+
+use hearth::events::Position;
+use hearth::events::log::{EventLog, Filter};
+use hearth::model::{Action, Secret, StackId};
+use hearth::openstack::{Credentials, Session};
+use hearth::sandbox::{Fault, FaultRule};
+use serde_json::{Value, json};
+
+use crate::support::world::{Ground, World, hot};
+
+fn handle(transport: &str) -> Value {
+    hot(json!({ "handle": { "type": "OS::Heat::WaitConditionHandle",
+                            "properties": { "signal_transport": transport } } }))
+}
+
+async fn attributes(world: &World, id: StackId) -> Value {
+    let who = world.requester();
+    let found = world.engine.inspect_resource(&who, id, &"handle".into(), &[]).await;
+    Value::Object(found.unwrap())
+}
+
+async fn act(world: &World, id: StackId, action: Action) -> String {
+    let who = world.requester();
+    let accepted = world.engine.act_on_stack(&who, id, action).await.unwrap();
+    world.settled(&accepted).await
+}
+
+/// A session of somebody who was told a user's name and password.
+fn as_user(ground: &Ground, known: &Value) -> Session {
+    let text = |key: &str| known[key].as_str().unwrap().to_owned();
+    let credentials = Credentials::User {
+        id: text("user_id"),
+        password: Secret::new(text("password")),
+        project: text("project_id").into(),
+    };
+    ground.cloud(true).session(credentials)
+}
+
+#[actix::test]
+async fn a_handle_has_a_user_for_as_long_as_it_lives() {
+    let ground = Ground::new().await;
+    let empty = ground.counts();
+    let world = ground.start().await;
+    let web = world.create("web", handle("HEAT_SIGNAL")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let shown = attributes(&world, web.stack).await;
+    let known: Value = serde_json::from_str(shown["signal"].as_str().unwrap()).unwrap();
+    assert_eq!(known["user_id"], world.physical_id(web.stack, "handle").await.unwrap());
+    assert_eq!(known["auth_url"], ground.sandbox.auth_url.as_str());
+    let row = world.views.stack(web.stack).await.unwrap().unwrap();
+    assert_eq!(known["project_id"], row.user_project.unwrap().as_str());
+    let caller = as_user(&ground, &known).caller().await.unwrap();
+    assert_eq!(caller.user_name, known["username"].as_str().unwrap());
+    assert_eq!(caller.roles, ["heat_stack_user"]);
+
+    assert_eq!(act(&world, web.stack, Action::Suspend).await, "SUSPEND_COMPLETE");
+    assert!(as_user(&ground, &known).token().await.is_err());
+    assert_eq!(act(&world, web.stack, Action::Resume).await, "RESUME_COMPLETE");
+    assert!(as_user(&ground, &known).token().await.is_ok());
+
+    let all = ground.log.read_all(Position(0), &Filter::default(), usize::MAX).await.unwrap();
+    let password = known["password"].as_str().unwrap();
+    assert!(all.iter().all(|event| !format!("{:?}", event.body).contains(password)));
+
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    for kind in ["users", "projects", "grants"] {
+        assert_eq!(ground.counts()[kind], empty[kind], "{kind}");
+    }
+}
+
+#[actix::test]
+async fn a_handle_without_such_a_domain_has_no_user() {
+    let ground = Ground::new().await;
+    let world = ground.start_without_users().await;
+    let web = world.create("web", handle("TOKEN_SIGNAL")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let shown = attributes(&world, web.stack).await;
+    assert_eq!(shown["token"], Value::Null);
+    assert!(world.physical_id(web.stack, "handle").await.is_some());
+    assert_eq!(world.settled(&world.delete(web.stack).await.unwrap()).await, "DELETE_COMPLETE");
+}
+
+#[actix::test]
+async fn a_project_that_cannot_be_deleted_fails_the_deletion() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", handle("TOKEN_SIGNAL")).await.unwrap();
+    world.settled(&web).await;
+    let rule = FaultRule {
+        method: Some("DELETE".to_owned()),
+        path: Some("/v3/projects/".to_owned()),
+        skip: 0,
+        count: Some(1),
+        probability: None,
+        fault: Fault::Status { code: 403, retry_after: None },
+        latency_ms: 0,
+    };
+    ground.sandbox.set_faults(vec![rule]).unwrap();
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_FAILED");
+    let reason = world.reason(web.stack).await;
+    assert!(reason.starts_with("Error deleting project: "), "{reason}");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
