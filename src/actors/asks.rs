@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde_json::Value;
 
 use super::stack::Known;

@@ -1,7 +1,7 @@
 //! What a create or an update would do, without doing it. As in Heat, properties are compared
 //! unresolved: a resource that reads another's attribute counts as updated.
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde_json::Value;
 
 use super::resource::Resource;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 
 use crate::model::{Refusal, ResourceName};
 

@@ -18,3 +18,6 @@ pub use secret::Secret;
 
 /// A JSON object, in the order in which it was written.
 pub type JsonMap = serde_json::Map<String, serde_json::Value>;
+
+/// A map in the order of its insertions, its keys hashed fast and with a seed.
+pub type IndexMap<K, V> = indexmap::IndexMap<K, V, foldhash::fast::RandomState>;

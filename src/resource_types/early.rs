@@ -171,7 +171,7 @@ impl Registry {
         let (given, errors) = taken(definition.update_policy_given(name));
         let schema = match declaration {
             Some(declaration) => Cow::Borrowed(&declaration.update_policy),
-            None => Cow::Owned(Properties::new()),
+            None => Cow::Owned(Properties::default()),
         };
         let key = definition.resource_keys().update_policy;
         Early::read(definition, name, key, schema, &[], &given, errors)
@@ -181,7 +181,7 @@ impl Registry {
 fn taken(given: Outcome<AllGiven>) -> (AllGiven, Vec<TemplateError>) {
     match given {
         Ok(given) => (given, Vec::new()),
-        Err(error) => (AllGiven::new(), vec![error]),
+        Err(error) => (AllGiven::default(), vec![error]),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde_json::Value;
 use tracing::error;
 
@@ -76,7 +76,7 @@ struct Read {
 impl Registry {
     /// The types that come with Hearth.
     pub fn built_in() -> Result<Self, RegistryError> {
-        let mut types = IndexMap::new();
+        let mut types = IndexMap::default();
         for built_in in types::built_in() {
             let name = built_in.yaml.lines().next().and_then(|line| line.strip_prefix("type: "));
             let nameless = || RegistryError::Nameless { file: built_in.file };

@@ -1,7 +1,7 @@
 //! The schema of a type: its properties, nested as deep as they go, and its attributes, as its
 //! YAML file declares them.
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 

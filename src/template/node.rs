@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use crate::model::IndexMap;
 use ecow::EcoString;
-use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::functions::Function;
@@ -44,7 +44,7 @@ pub(crate) enum Form {
 }
 
 /// The entries of a map in their order.
-pub(crate) type NodeMap = IndexMap<EcoString, Node, foldhash::fast::RandomState>;
+pub(crate) type NodeMap = IndexMap<EcoString, Node>;
 
 impl Node {
     /// A node of this form where another one stood.
@@ -84,6 +84,11 @@ impl Node {
     /// Whether it is null.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.form, Form::Null)
+    }
+
+    /// Whether there may be calls in it: it is one, or a collection.
+    pub(crate) fn may_hold_calls(&self) -> bool {
+        matches!(self.form, Form::Call(_) | Form::List(_) | Form::Map(_))
     }
 
     /// Python's truth of the node as it was read. A call is always true.

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 
 use super::dialect::Language;
 use super::error::{Outcome, TemplateError};
@@ -28,7 +28,7 @@ pub(crate) fn parse_all(
     section: Option<&Node>,
     scope: &Scope<'_>,
 ) -> Outcome<IndexMap<String, Definition>> {
-    let mut definitions = IndexMap::new();
+    let mut definitions = IndexMap::default();
     let Some(section) = section.filter(|node| node.is_truthy()) else { return Ok(definitions) };
     let Some(outputs) = section.as_map() else {
         return Err(no_attribute(section, "items").placed(section.place));

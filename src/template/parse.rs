@@ -45,7 +45,9 @@ pub(crate) fn parse(
             let mut parsed = Vec::with_capacity(items.len());
             for (index, item) in items.iter().enumerate() {
                 let length = path.len();
-                push_index(path, index);
+                if item.may_hold_calls() {
+                    push_index(path, index);
+                }
                 parsed.push(parse(item, position, scope, path)?);
                 path.truncate(length);
             }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde_json::{Value, json};
 
 use super::constraints::Constraint;

@@ -27,7 +27,7 @@ fn write_repr(out: &mut String, value: &Datum) {
         Datum::Null => out.push_str("None"),
         Datum::Bool(true) => out.push_str("True"),
         Datum::Bool(false) => out.push_str("False"),
-        Datum::Int(number) => out.push_str(&number.to_string()),
+        Datum::Int(number) => _ = write!(out, "{number}"),
         Datum::Float(number) => out.push_str(&float_text(*number)),
         Datum::Text(text) => out.push_str(&quoted(text)),
         Datum::List(items) => {
@@ -130,7 +130,7 @@ fn write_json(out: &mut String, value: &Datum, sorted: bool) {
     match value {
         Datum::Null => out.push_str("null"),
         Datum::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
-        Datum::Int(number) => out.push_str(&number.to_string()),
+        Datum::Int(number) => _ = write!(out, "{number}"),
         Datum::Float(number) if number.is_nan() => out.push_str("NaN"),
         Datum::Float(number) if number.is_infinite() => {
             out.push_str(if *number > 0.0 { "Infinity" } else { "-Infinity" });

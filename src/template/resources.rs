@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 
 use super::error::{Outcome, TemplateError};
 use super::functions::Scope;
@@ -114,7 +114,7 @@ pub(crate) fn parse_all(
 ) -> Outcome<IndexMap<String, Definition>> {
     let dialect = scope.version.dialect;
     let condition_key = dialect.resource.condition;
-    let mut definitions = IndexMap::new();
+    let mut definitions = IndexMap::default();
     for (name, node) in section.into_iter().flatten() {
         let parser = Parser { name, node, scope };
         let (definition, condition) = parser

@@ -1,8 +1,8 @@
 //! Values of the template language, with the meaning that Python gives them: `1`, `1.0` and true
 //! are equal, integers are wide, and floats may be infinite.
 
+use crate::model::IndexMap;
 use ecow::EcoString;
-use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::model::JsonMap;
@@ -20,7 +20,7 @@ pub(crate) enum Datum {
 }
 
 /// A map in the order of its template. Keys that are no strings became strings on their way in.
-pub(crate) type DatumMap = IndexMap<EcoString, Datum, foldhash::fast::RandomState>;
+pub(crate) type DatumMap = IndexMap<EcoString, Datum>;
 
 impl Datum {
     /// The text, if it is one.

@@ -77,13 +77,12 @@ pub(crate) fn check<'n>(
         }
         Form::List(items) => {
             let parent = path.pop();
-            for (index, item) in items.iter().enumerate() {
-                if matches!(item.form, Form::Call(_) | Form::List(_) | Form::Map(_)) {
-                    let parent = parent.as_deref().unwrap_or_default();
-                    path.push(Cow::Owned(format!("{parent}[{index}]")));
-                    check(item, path, scope)?;
-                    path.pop();
-                }
+            for (index, item) in items.iter().enumerate().filter(|(_, item)| item.may_hold_calls())
+            {
+                let parent = parent.as_deref().unwrap_or_default();
+                path.push(Cow::Owned(format!("{parent}[{index}]")));
+                check(item, path, scope)?;
+                path.pop();
             }
             path.extend(parent);
             Ok(())
@@ -138,7 +137,8 @@ pub(crate) fn reads(
             Ok(())
         }
         Form::List(items) => {
-            for (index, item) in items.iter().enumerate() {
+            for (index, item) in items.iter().enumerate().filter(|(_, item)| item.may_hold_calls())
+            {
                 let length = path.len();
                 push_index(path, index);
                 reads(item, path, scope, found)?;

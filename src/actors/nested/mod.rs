@@ -15,9 +15,9 @@ mod used;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::model::IndexMap;
 use actix::prelude::*;
 use futures::channel::oneshot;
-use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 pub(super) use beats::{Beating, beat};

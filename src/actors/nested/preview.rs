@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::model::IndexMap;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use indexmap::IndexMap;
 
 use super::See;
 use crate::actors::preview::{self, Preview, PreviewWithin, PreviewedResource};
@@ -20,7 +20,7 @@ pub(in crate::actors) fn preview<'a>(
     nested: bool,
 ) -> BoxFuture<'a, Result<Preview, Refusal>> {
     async move {
-        let mut resources = IndexMap::new();
+        let mut resources = IndexMap::default();
         for (name, id) in incarnations {
             resources.insert(name, services.resource(id).await?);
         }

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::model::IndexMap;
 use chrono::{DateTime, Utc};
-use indexmap::IndexMap;
 
 use super::command::{StackCommand, StackEffect};
 use super::decide::act::is_act;

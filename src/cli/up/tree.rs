@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::IndexMap;
 use chrono::{DateTime, Utc};
-use indexmap::IndexMap;
 
 use crate::events::resource::ActionStarted;
 use crate::events::stack::{Node, TraversalStarted};
@@ -78,7 +78,7 @@ impl Tree {
             stack,
             stack_stream: StreamId::stack(stack),
             streams: BTreeMap::new(),
-            entries: IndexMap::new(),
+            entries: IndexMap::default(),
             action: None,
             began: None,
             now: None,

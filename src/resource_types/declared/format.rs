@@ -1,7 +1,7 @@
 //! The format of a type's YAML file: what the type is, and the calls that make, change, show and
 //! remove one. `docs/adding-a-resource-type.md` explains it by example.
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! What can be said of a resource's properties before any other resource has values: a reference
 //! is a name, an attribute null.
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde_json::Value;
 
 use super::{AnyType, StackDefinition};
@@ -31,13 +31,15 @@ impl StackDefinition {
     /// A resource's properties as they are given.
     pub(crate) fn properties_given(&self, name: &ResourceName) -> Outcome<AllGiven> {
         let definition = self.definitions.get(name.as_str());
-        definition.map_or_else(|| Ok(AllGiven::new()), |it| self.all_given(name, &it.properties))
+        definition
+            .map_or_else(|| Ok(AllGiven::default()), |it| self.all_given(name, &it.properties))
     }
 
     /// A resource's update policy as it is given.
     pub(crate) fn update_policy_given(&self, name: &ResourceName) -> Outcome<AllGiven> {
         let definition = self.definitions.get(name.as_str());
-        definition.map_or_else(|| Ok(AllGiven::new()), |it| self.all_given(name, &it.update_policy))
+        definition
+            .map_or_else(|| Ok(AllGiven::default()), |it| self.all_given(name, &it.update_policy))
     }
 
     fn all_given(&self, name: &ResourceName, node: &Node) -> Outcome<AllGiven> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde_json::Value;
 
 use super::{RESOURCES_MAX, StackDefinition};
@@ -213,14 +213,14 @@ impl StackDefinition {
             pseudo,
             depth,
             secrets,
-            providers: IndexMap::new(),
+            providers: IndexMap::default(),
             environment,
             parameters,
             conditions: Conditions::default(),
-            types: ResourceTypes::new(),
-            definitions: IndexMap::new(),
-            outputs: IndexMap::new(),
-            declared: IndexMap::new(),
+            types: ResourceTypes::default(),
+            definitions: IndexMap::default(),
+            outputs: IndexMap::default(),
+            declared: IndexMap::default(),
             reads: BTreeSet::new(),
             budget: Budget::default(),
         };
@@ -253,7 +253,8 @@ impl StackDefinition {
         self.check_names()?;
         let scope = self.scope(types);
         let mut reads = BTreeSet::new();
-        let mut declared = IndexMap::with_capacity(self.definitions.len());
+        let mut declared =
+            IndexMap::with_capacity_and_hasher(self.definitions.len(), Default::default());
         for (name, definition) in &self.definitions {
             let requires = definition
                 .requires(name, all, &scope, &mut reads)
@@ -287,8 +288,9 @@ impl StackDefinition {
     fn find_types(&mut self, types: &dyn TypeLookup) -> Outcome<()> {
         let registry = &self.environment.registry;
         let defaults = &self.environment.parameter_defaults;
-        let mut names = ResourceTypes::with_capacity(self.definitions.len());
-        let mut read: IndexMap<String, Arc<Provider>> = IndexMap::new();
+        let mut names =
+            ResourceTypes::with_capacity_and_hasher(self.definitions.len(), Default::default());
+        let mut read: IndexMap<String, Arc<Provider>> = IndexMap::default();
         for (name, definition) in &self.definitions {
             let declared = &definition.declared_type;
             let found = registry.find(declared, name, types, None).ok_or_else(|| {

@@ -8,7 +8,7 @@ mod load;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde_json::Value;
 
 use crate::model::{JsonMap, Refusal, ResourceName, Secret};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 
 use super::check_sections;
 use crate::template::document;
@@ -225,7 +225,7 @@ pub(crate) fn all_schemas(
     files: &BTreeMap<String, String>,
     own: IndexMap<String, Schema>,
 ) -> Outcome<IndexMap<String, Schema>> {
-    let mut schemas = IndexMap::new();
+    let mut schemas = IndexMap::default();
     for text in files.values() {
         if !document::may_be_template(text)? {
             continue;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
@@ -81,7 +81,7 @@ struct Candidate<'a> {
 
 impl Default for Registry {
     fn default() -> Self {
-        let resources = (RESOURCES.to_owned(), Entry::Level(Level::new()));
+        let resources = (RESOURCES.to_owned(), Entry::Level(Level::default()));
         Self { root: [resources].into_iter().collect() }
     }
 }
@@ -188,7 +188,7 @@ impl Registry {
 
     /// The entries of single resources.
     fn resources(&self) -> &Level {
-        static NONE: std::sync::LazyLock<Level> = std::sync::LazyLock::new(Level::new);
+        static NONE: std::sync::LazyLock<Level> = std::sync::LazyLock::new(Level::default);
         match self.root.get(RESOURCES) {
             Some(Entry::Level(level)) => level,
             _ => &NONE,
@@ -234,7 +234,7 @@ impl Registry {
         if let Some(made_from) = made_from {
             child.remove(&made_from.path);
         }
-        let mut resources = Level::new();
+        let mut resources = Level::default();
         for level in child.of_resource(resource) {
             resources.extend(level.clone());
         }
@@ -344,7 +344,7 @@ fn load_entry(key: &str, node: &Node, into: &mut Level) -> Outcome<()> {
         }
         Form::Map(_) => {
             if !matches!(into.get(key), Some(Entry::Level(_))) {
-                into.insert(key.to_owned(), Entry::Level(Level::new()));
+                into.insert(key.to_owned(), Entry::Level(Level::default()));
             }
             match into.get_mut(key) {
                 Some(Entry::Level(level)) => return load(node, level),

@@ -1,7 +1,7 @@
 //! Environments by cases: `tests/data/environment/cases.yaml` has them beside what Heat makes of
 //! them.
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Call, Function, Scope, unpack};
+use crate::model::IndexMap;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
 use crate::template::value::{Datum, DatumMap};
@@ -74,7 +75,7 @@ impl Function for MemberListToMap {
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let Some([_, _, list]) = self.args().as_list() else { return Ok(Some(Datum::Null)) };
         let members = members(walk::resolve(list, scope)?)?;
-        let mut values: indexmap::IndexMap<&str, &str> = indexmap::IndexMap::new();
+        let mut values: IndexMap<&str, &str> = IndexMap::default();
         for (index, member) in members.iter().enumerate() {
             let (name, value) = member.split_once('=').ok_or_else(|| {
                 TemplateError::value(format!(

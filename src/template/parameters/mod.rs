@@ -9,7 +9,7 @@ pub(crate) mod shown;
 
 use std::collections::BTreeMap;
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 
 use super::constraints::Rule;
 use super::definition::Values;
@@ -99,7 +99,7 @@ impl Parameters {
         pseudo: &PseudoParameters,
         version: &Version,
     ) -> Self {
-        let mut by_name = IndexMap::new();
+        let mut by_name = IndexMap::default();
         for (name, schema) in pseudo::schemas(pseudo, version.dialect.language) {
             let parameter = Parameter::new(name, schema, None, defaults.get(name), true);
             by_name.insert(name.to_owned(), parameter);

@@ -1,6 +1,6 @@
 //! The schema of a parameter: read from its declaration, checked, and asked about values.
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 use serde_json::{Number, Value};
 
 use super::{cfn_rules, convert};
@@ -113,7 +113,7 @@ impl ParameterType {
 pub(crate) fn read_all(root: &Node, version: &Version) -> Outcome<IndexMap<String, Schema>> {
     let parameters = root.get(version.dialect.sections.parameters);
     let Some(section) = parameters.filter(|node| node.is_truthy()) else {
-        return Ok(IndexMap::new());
+        return Ok(IndexMap::default());
     };
     let Some(declared) = section.as_map() else {
         let kind = python::type_name(&section.to_datum());

@@ -4,8 +4,8 @@
 
 use std::collections::VecDeque;
 
+use crate::model::IndexMap;
 use ecow::EcoString;
-use indexmap::IndexMap;
 
 use super::assemble;
 use super::compose::{Body, Graph, NodeId, Tagged};
@@ -228,7 +228,7 @@ impl Constructor {
     /// Of keys that Python holds to be equal (1, 1.0 and true), the first stays with the last
     /// value. What JSON makes text of alike (1 and "1") meets only afterwards.
     fn unequal(&self, entries: Vec<(NodeId, Entry)>) -> Vec<(NodeId, Entry)> {
-        let mut by_key: IndexMap<PythonKey<'_>, (NodeId, Entry)> = IndexMap::new();
+        let mut by_key: IndexMap<PythonKey<'_>, (NodeId, Entry)> = IndexMap::default();
         for (key, entry) in entries {
             let python_key = match &self.made[key] {
                 Some(Made::Scalar(form)) => PythonKey::from(form),

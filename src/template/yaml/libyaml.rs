@@ -111,7 +111,10 @@ unsafe fn owned(event: &sys::yaml_event_t) -> Result<EventKind, YamlError> {
                 EventKind::Scalar {
                     anchor: text(scalar.anchor),
                     tag: text(scalar.tag),
-                    text: String::from_utf8_lossy(bytes).as_ref().into(),
+                    text: match std::str::from_utf8(bytes) {
+                        Ok(text) => text.into(),
+                        Err(_) => String::from_utf8_lossy(bytes).as_ref().into(),
+                    },
                     plain: scalar.plain_implicit,
                 }
             }

@@ -42,7 +42,10 @@ pub(super) fn read(text: &str) -> Result<Node, YamlError> {
         let message = format!("There are more than {DIRECTIVES_MAX} directives");
         return Err(YamlError::limit(Place { line: 1, column: 1 }, message));
     }
-    match read_with_libyaml(text) {
+    if let Some(node) = direct::read(text) {
+        return Ok(node);
+    }
+    match read_by_graph(text) {
         Ok(Some(node)) if !node.is_null() => Ok(node),
         Ok(_) => Ok(Node { form: Form::Map(Default::default()), ..Node::default() }),
         // What the second reader accepts counts, nothing and dates as what they are.
@@ -58,13 +61,6 @@ pub(super) fn read(text: &str) -> Result<Node, YamlError> {
 fn directives(text: &str) -> usize {
     let starts_line = |at: usize| text[..at].chars().next_back().is_none_or(error::is_break);
     text.match_indices('%').filter(|(at, _)| starts_line(*at)).count()
-}
-
-fn read_with_libyaml(text: &str) -> Result<Option<Node>, YamlError> {
-    if let Some(node) = direct::read(libyaml::Scanner::new(text)?) {
-        return Ok(Some(node));
-    }
-    read_by_graph(text)
 }
 
 fn read_by_graph(text: &str) -> Result<Option<Node>, YamlError> {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::emit::emit;
-use super::{direct, libyaml, read, read_by_graph};
+use super::{direct, read, read_by_graph};
 use crate::template::value::Datum;
 use crate::template::{json, python};
 
@@ -136,6 +136,50 @@ fn document() -> impl Strategy<Value = String> {
     vec(select(&PIECES[..]), 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// Lines that look like a template's, or nearly.
+fn lines() -> impl Strategy<Value = Vec<String>> {
+    const ENTRIES: [&str; 30] = [
+        "a:",
+        "b: c",
+        "OS::Heat::None: d",
+        "'e': 'f g'",
+        "\"h\" : \"i: #j\"",
+        "- k",
+        "-",
+        "- l: m",
+        "- - n",
+        "-  o:",
+        "p: [q, 1, {r: s}]",
+        "t: {u: [], 'v': {}, w: 2013-05-23}  # x",
+        "y: |",
+        "z: |-  ",
+        "- |",
+        "# a comment",
+        "",
+        "  ",
+        "text  # with a comment",
+        "a:  # b",
+        "a: http://b/#c",
+        "a: -1.5",
+        "yes: 1",
+        "c: ''",
+        "d: [a: b]",
+        "e: {f: g,}",
+        "h: [i:j, k::, 'l' ]",
+        "m : n",
+        "...",
+        "--- o",
+    ];
+    let line = (select(&[0_usize, 0, 0, 2, 2, 2, 4, 1][..]), select(&ENTRIES[..]));
+    let line = line.prop_map(|(depth, entry)| " ".repeat(depth) + entry);
+    vec(line, 1..12)
+}
+
+/// One entry whose value is nearly a plain scalar or a flow collection.
+fn inline() -> impl Strategy<Value = String> {
+    "a: [\\[{]{0,2}[-a1 ,:'\"#?|&*!%@`~=<.\\]}\\[{]{0,12}[\\]}]{0,2}\n?"
+}
+
 proptest! {
     #[test]
     fn what_is_emitted_reads_back_the_same(value in value()) {
@@ -149,10 +193,12 @@ proptest! {
     }
 
     #[test]
-    fn a_plain_document_is_read_as_its_graph_is(text in document(), value in value()) {
-        for text in [text, emit(&value)] {
-            let direct = libyaml::Scanner::new(&text).ok().and_then(direct::read);
-            if let Some(node) = direct {
+    fn a_plain_document_is_read_as_its_graph_is(
+        text in document(), lines in lines(), inline in inline(),
+        value in value(),
+    ) {
+        for text in [text, lines.join("\n"), lines.join("\n") + "\n", inline, emit(&value)] {
+            if let Some(node) = direct::read(&text) {
                 let by_graph = read_by_graph(&text).ok().flatten();
                 prop_assert_eq!(format!("{by_graph:?}"), format!("{:?}", Some(node)));
             }

@@ -2,7 +2,7 @@
 //! the action in its turn. One that is asked for in the middle of another action waits for its end
 //! (Heat starts it at once, and the last one to end wins).
 
-use indexmap::IndexMap;
+use crate::model::IndexMap;
 
 use crate::actors::resource::{Act, ResourceCommand};
 use crate::actors::shell::Decision;
