@@ -65,6 +65,8 @@ pub struct UpdateStack {
     pub parameters: JsonMap,
     /// Parameters of the former revision that a PATCH drops.
     pub clear_parameters: Vec<String>,
+    /// `converge`: resources are compared with what there is in the cloud.
+    pub observes: bool,
     pub timeout_mins: Option<u32>,
     pub disable_rollback: Option<bool>,
     pub tags: Option<Vec<String>>,

@@ -9,6 +9,7 @@ use super::resource::StackIdentity;
 use super::services::Services;
 use super::source::{self, Opened};
 use super::stack::Known;
+use super::tallies::too_many_resources;
 use crate::events::StreamId;
 use crate::events::log::LogError;
 use crate::events::stack::{Owner, RevisionAccepted};
@@ -18,18 +19,19 @@ use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
 use crate::template::{PseudoParameters, StackDefinition, StackSource};
 
 /// Reads a source, and checks all that can be checked without a cloud. Also the URLs of templates
-/// that are still to be fetched.
+/// that are still to be fetched. `may` refuses what its types must not be.
 pub(super) fn prepare(
     services: &Services,
     source: &StackSource,
     id: StackId,
     name: &StackName,
     project: &ProjectId,
+    may: &dyn Fn(&StackDefinition) -> Result<(), Refusal>,
 ) -> (Result<Known, Refusal>, BTreeSet<String>) {
     match read(services, source, id, name, project) {
         Ok(definition) => {
             let files = definition.files();
-            let known = check(services, definition);
+            let known = may(&definition).and_then(|()| check(services, definition));
             (known, files.missed())
         }
         Err(refusal) => (Err(refusal), BTreeSet::new()),
@@ -40,14 +42,11 @@ pub(super) fn prepare(
 pub(super) fn check(services: &Services, definition: StackDefinition) -> Result<Known, Refusal> {
     let limit = services.limits.max_resources_per_stack;
     if limit.is_some_and(|limit| definition.resources().len() > limit) {
-        return Err(Refusal::new(
-            "RequestLimitExceeded",
-            "Request limit exceeded: Maximum resources per stack exceeded.",
-        ));
+        return Err(too_many_resources());
     }
     let dependencies = dependencies(services, &definition)?;
     match definition.depth() {
-        0 => services.registry.validate(&definition)?,
+        0 => services.registry.validate_within(&definition, limit)?,
         _ => services.registry.validate_nested_alone(&definition)?,
     }
     services.registry.check_made(&definition)?;

@@ -19,15 +19,18 @@ use super::shell::{Ask, Inhabit, Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
 use super::stack_actor::{Drop, HeardBy, ResourceNamed, Stand};
-use super::{definition, nested, source};
+use super::tallies::Tallies;
+use super::{definition, exposure, nested, source};
 use crate::clock::Clock;
 use crate::events::log::EventLog;
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId};
-use crate::model::{Action, JsonMap, ProjectId, Refusal, ResourceName, StackId, StackName};
+use crate::model::{
+    Action, Caller, JsonMap, ProjectId, Refusal, ResourceName, StackId, StackName, Tally,
+};
 use crate::openstack::{Cloud, Fetcher, Session};
 use crate::resource_types::Registry;
-use crate::template::StackSource;
+use crate::template::{StackDefinition, StackSource};
 
 /// What the engine is made of.
 pub struct EngineParts {
@@ -38,6 +41,8 @@ pub struct EngineParts {
     pub cloud: Option<Arc<Cloud>>,
     pub clock: Arc<dyn Clock>,
     pub limits: EngineLimits,
+    /// Whether a caller may make resources of a type.
+    pub may_use: fn(&Caller, &str) -> bool,
 }
 
 /// The handle.
@@ -59,14 +64,21 @@ impl Engine {
             cloud: parts.cloud,
             clock: parts.clock,
             limits: parts.limits,
+            may_use: parts.may_use,
             directory: directory.clone(),
             credentials: Credentials::default(),
+            tallies: Tallies::default(),
             told: tokio::sync::watch::Sender::new(None),
             fetcher,
         });
         directory.open(services.clone());
         actix::spawn(drop_what_was_lost(services.clone()));
         Engine { services }
+    }
+
+    /// Counts what there is of what is limited, before anything is added to it.
+    pub fn count(&self, tally: Tally) {
+        self.services.tallies.begin(tally);
     }
 
     /// Wakes the stacks that have work left; it goes on with nobody asking.
@@ -181,6 +193,7 @@ impl Engine {
             ask.disable_rollback.unwrap_or(standing.revision.disable_rollback),
         );
         let revise = self.revise(who, stack, &source, known, settings)?;
+        let revise = Revise { observes: ask.observes, ..revise };
         let receipt =
             self.ask_stack(stack, who, || StackCommand::Update(Box::new(revise.clone()))).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
@@ -189,6 +202,7 @@ impl Engine {
     /// Accepts the deletion of a stack.
     pub async fn delete_stack(&self, who: &Requester, stack: StackId) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
+        self.allow(who, &standing)?;
         // A trust that no longer works must not keep a stack from being deleted.
         if let Err(refusal) = self.services.credentials.ensure(&self.services, who).await {
             warn!(stack.id = %stack, %refusal, "a stack is deleted without a new trust");
@@ -221,6 +235,9 @@ impl Engine {
         action: Action,
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
+        if action != Action::Check {
+            self.allow(who, &standing)?;
+        }
         self.services.credentials.ensure(&self.services, who).await?;
         let receipt = self.ask_stack(stack, who, || StackCommand::Act { action }).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
@@ -388,8 +405,12 @@ impl Engine {
     ) -> Result<Known, Refusal> {
         let services = &self.services;
         let project = &who.caller.project_id;
+        let lacking = exposure::lacking(services).await;
+        let may = |definition: &StackDefinition| {
+            exposure::check(services, definition, Some(&who.caller), &lacking)
+        };
         let prepare =
-            |source: &StackSource| definition::prepare(services, source, id, name, project);
+            |source: &StackSource| definition::prepare(services, source, id, name, project, &may);
         let known = self.with_templates(source, prepare).await?;
         if let Some(cloud) = &services.cloud {
             let session = cloud.session_for_token(&who.token, &who.caller.project_id);
@@ -424,6 +445,7 @@ impl Engine {
             timeout_mins,
             disable_rollback,
             user_id: who.caller.user_id.clone(),
+            observes: false,
             facade: serde_json::Value::Null,
         })
     }
@@ -481,6 +503,14 @@ impl Engine {
             return Err(Refusal::not_found("Stack", &standing.name));
         }
         Ok(standing)
+    }
+
+    /// Refuses who may not use the types of a stack.
+    pub(super) fn allow(&self, who: &Requester, standing: &Standing) -> Result<(), Refusal> {
+        match &standing.known {
+            Some(known) => exposure::check_allowed(&self.services, &known.definition, &who.caller),
+            None => Ok(()),
+        }
     }
 
     fn silent() -> Refusal {

@@ -11,6 +11,7 @@ mod definition;
 pub mod directory;
 pub mod engine;
 pub mod export;
+mod exposure;
 mod fetch;
 mod history;
 mod nested;
@@ -26,6 +27,7 @@ pub mod software;
 mod source;
 pub mod stack;
 pub mod stack_actor;
+mod tallies;
 
 pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
 pub use engine::{Engine, EngineParts};

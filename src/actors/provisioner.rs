@@ -24,7 +24,7 @@ use crate::events::resource::Step;
 use crate::events::{Position, RecordedEvent};
 use crate::model::{Action, CommandId, JsonMap, ProjectId, ResourceId, Secret, Status};
 use crate::resource_types::software::SoftwareDoor;
-use crate::resource_types::{Beat, Driver, DriverError, Subject, Work};
+use crate::resource_types::{Beat, Driver, DriverError, Reality, Subject, Work};
 use crate::template::ALL_ATTRIBUTES;
 
 /// What a resource's actor holds of others.
@@ -83,6 +83,7 @@ impl Inhabit for Resource {
             vault: services.vault.clone(),
             action_retry_limit: services.limits.action_retry_limit,
             lost_call_rest: services.limits.lost_call_rest,
+            observe_on_update: services.limits.observe_on_update,
             software: SoftwareDoor::to(Arc::new(SoftwareKeeper::of(services.clone()))),
         }
     }
@@ -209,6 +210,13 @@ impl Inhabit for Resource {
                 ctx.spawn(look.into_actor(shell).map(move |replace, shell, ctx| {
                     come_back(shell, ResourceCommand::FailedSeen { epoch, replace }, ctx);
                 }));
+            }
+            ResourceEffect::SeeReality { epoch, driver_type, subject, user_id } => {
+                let look = async move {
+                    let reality = reality(&services, &driver_type, &project, &user_id, &subject);
+                    ResourceCommand::RealitySeen { epoch, reality: reality.await }
+                };
+                ctx.spawn(look.into_actor(shell).map(come_back_with));
             }
             ResourceEffect::Size { adjust, driver_type, subject } => {
                 let id = adjust.id;
@@ -350,6 +358,28 @@ fn with_learned(mut subject: Subject, learned: &crate::resource_types::Learned) 
     subject.physical_id = learned.physical_id.clone().or(subject.physical_id);
     subject.data.extend(learned.data.clone());
     subject
+}
+
+/// What there is of a resource; what cannot be looked up is taken for what is on record, as in
+/// Heat.
+async fn reality(
+    services: &Arc<Services>,
+    driver_type: &str,
+    project: &ProjectId,
+    user_id: &str,
+    subject: &Subject,
+) -> Reality {
+    let look = async {
+        let (driver, session) = reach(services, driver_type, project, user_id).await?;
+        driver.reality(&session, subject).await
+    };
+    let error = match tokio::time::timeout(OBSERVE_MAX, look).await {
+        Ok(Ok(reality)) => return reality,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "it was not answered in time".to_owned(),
+    };
+    warn!(resource.name = ?subject.name, error, "a resource cannot be compared with what there is");
+    Reality::Differs(JsonMap::new())
 }
 
 /// Attributes as they are now, and the secrets among them that nothing else tells of.

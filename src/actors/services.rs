@@ -11,11 +11,12 @@ use super::directory::Directory;
 use super::resource::Resource;
 use super::shell::{Shell, fold};
 use super::stack::Stack;
+use super::tallies::Tallies;
 use crate::clock::Clock;
 use crate::events::log::{EventLog, LogError};
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
-use crate::model::{Refusal, ResourceId, StackId};
+use crate::model::{Caller, Refusal, ResourceId, StackId};
 use crate::openstack::{Cloud, Fetcher};
 use crate::resource_types::Registry;
 
@@ -24,10 +25,14 @@ use crate::resource_types::Registry;
 pub struct EngineLimits {
     /// The time a stack's action has when the stack names none.
     pub stack_action_timeout: Duration,
-    /// `None` is no limit.
+    /// Of a stack with all that are nested in it. `None` is no limit.
     pub max_resources_per_stack: Option<usize>,
     /// `None` is no limit; administrators have none.
     pub max_stacks_per_tenant: Option<usize>,
+    /// `None` is no limit; administrators have none.
+    pub max_software_configs_per_tenant: Option<usize>,
+    /// `None` is no limit; administrators have none.
+    pub max_software_deployments_per_tenant: Option<usize>,
     /// `None` is no limit; administrators have none.
     pub max_snapshots_per_stack: Option<usize>,
     /// Whether stacks may be exported and abandoned.
@@ -36,6 +41,8 @@ pub struct EngineLimits {
     pub enable_stack_adopt: bool,
     /// How often a create that meets a conflict or an object in error is made again.
     pub action_retry_limit: u32,
+    /// Whether every update compares with what there is in the cloud.
+    pub observe_on_update: bool,
     /// How long after a call whose answer was lost its object may still appear.
     pub lost_call_rest: Duration,
     /// Of a template that is fetched, in bytes.
@@ -50,10 +57,13 @@ impl Default for EngineLimits {
             stack_action_timeout: Duration::from_secs(3600),
             max_resources_per_stack: Some(1000),
             max_stacks_per_tenant: Some(512),
+            max_software_configs_per_tenant: Some(4096),
+            max_software_deployments_per_tenant: Some(4096),
             max_snapshots_per_stack: Some(32),
             enable_stack_abandon: false,
             enable_stack_adopt: false,
             action_retry_limit: 5,
+            observe_on_update: false,
             lost_call_rest: Duration::from_secs(10),
             max_template_size: 524_288,
             template_fetch_timeout: Duration::from_secs(60),
@@ -74,6 +84,10 @@ pub struct Services {
     pub limits: EngineLimits,
     pub directory: Arc<Directory>,
     pub credentials: Credentials,
+    /// Whether a caller may make resources of a type.
+    pub(super) may_use: fn(&Caller, &str) -> bool,
+    /// How much there is of what is limited.
+    pub(super) tallies: Tallies,
     /// How far others were told of what happened; `None` where nobody is told.
     pub(super) told: watch::Sender<Option<Position>>,
     pub fetcher: Fetcher,

@@ -86,8 +86,7 @@ impl Engine {
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
         let found = self.ask_of(stack, || SnapshotNumbered(id)).await?;
-        let (snapshot, revision) =
-            found.ok_or_else(|| snapshot_not_found(&id.to_string(), &standing.name))?;
+        let (snapshot, revision) = found.ok_or_else(|| snapshot_not_found(id))?;
         if (snapshot.action, snapshot.status) != (Action::Create, Status::Complete) {
             let text = "Restoring incomplete snapshot is not supported.";
             return Err(Refusal::new("NotSupported", text));

@@ -120,6 +120,7 @@ impl Inhabit for Stack {
                 child(shell, id, &name, ctx);
             }
             StackEffect::Deadline { traversal, at: end } => {
+                note_size(shell);
                 if let Some(former) = shell.links.deadline.take() {
                     ctx.cancel_future(former);
                 }
@@ -185,6 +186,14 @@ impl Inhabit for Stack {
             shell.links.rest = Some(ctx.run_later(REST_AFTER, leave));
         }
     }
+}
+
+/// Counts the resources that the stack is led to.
+fn note_size(shell: &Shell<Stack>) {
+    let stack = &shell.machine;
+    let Some(traversal) = stack.traversal.as_ref().filter(|it| !it.is_act()) else { return };
+    let root = stack.owner.as_ref().map_or(stack.id, |owner| owner.root);
+    shell.services.tallies.note(root, stack.id, traversal.nodes.len());
 }
 
 /// The pauses after failures in passing to delete the project of a stack's users.

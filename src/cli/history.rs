@@ -176,6 +176,11 @@ fn resource_detail(event: ResourceEvent) -> String {
             let names: Vec<&str> = body.attributes.keys().map(String::as_str).collect();
             names.join(", ")
         }
+        ResourceEvent::RealityObserved(body) if body.gone => "gone".to_owned(),
+        ResourceEvent::RealityObserved(body) => {
+            let names: Vec<&str> = body.properties.keys().map(String::as_str).collect();
+            names.join(", ")
+        }
         ResourceEvent::HealthMarked(body) => {
             let word = if body.healthy { "well" } else { "sick" };
             format!("{word}: {}", body.reason)

@@ -17,6 +17,10 @@ pub struct Limits {
     pub resources_per_stack: Option<usize>,
     /// `max_stacks_per_tenant`.
     pub stacks_per_project: Option<usize>,
+    /// `max_software_configs_per_tenant`.
+    pub configs_per_project: Option<usize>,
+    /// `max_software_deployments_per_tenant`.
+    pub deployments_per_project: Option<usize>,
     /// `max_snapshots_per_stack`.
     pub snapshots_per_stack: Option<usize>,
     /// `enable_stack_abandon`: whether stacks may be exported and abandoned.
@@ -27,6 +31,8 @@ pub struct Limits {
     pub action_timeout: Duration,
     /// `action_retry_limit`: how often a failed resource is created again.
     pub action_retries: u32,
+    /// `observe_on_update`: whether every update compares with what there is in the cloud.
+    pub observe_on_update: bool,
     /// `lost_call_rest` of `[hearth]`: how long after a call whose answer was lost its object may
     /// still appear.
     pub lost_call_rest: Duration,
@@ -47,6 +53,7 @@ impl Limits {
             Ok(Duration::try_from_secs_f64(given.unwrap_or(default)).unwrap_or_default())
         };
         let flag = |name: &str| layers.flag("DEFAULT", name).map(|given| given == Some(true));
+        let per_project = |name: &str| layers.limit("DEFAULT", name, 4096);
         let rest: Option<u32> = layers.parsed("hearth", "lost_call_rest", "a whole number")?;
         // The sandbox answers at once; a real API takes seconds under load.
         let default_rest = if *cloud == CloudChoice::OpenStack { 10 } else { 1 };
@@ -57,10 +64,13 @@ impl Limits {
             template_fetch: seconds("template_fetch_timeout", 60.0)?,
             resources_per_stack: layers.limit("DEFAULT", "max_resources_per_stack", 1000)?,
             stacks_per_project: layers.limit("DEFAULT", "max_stacks_per_tenant", 512)?,
+            configs_per_project: per_project("max_software_configs_per_tenant")?,
+            deployments_per_project: per_project("max_software_deployments_per_tenant")?,
             snapshots_per_stack: layers.limit("DEFAULT", "max_snapshots_per_stack", 32)?,
             stack_abandon: flag("enable_stack_abandon")?,
             stack_adopt: flag("enable_stack_adopt")?,
             action_timeout: Duration::from_secs(number("stack_action_timeout", 3600)?.into()),
+            observe_on_update: flag("observe_on_update")?,
             action_retries: number("action_retry_limit", 5)?,
             client_retries: layers.parsed("DEFAULT", "client_retry_limit", "a whole number")?,
         })

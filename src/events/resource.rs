@@ -23,6 +23,7 @@ events! {
         CreateRepeated = 1,
         ReplacementRequired = 1,
         AttributesObserved = 1,
+        RealityObserved = 1,
         HealthMarked = 1,
         HookReached = 1,
         HookCleared = 1,
@@ -59,6 +60,9 @@ pub struct ActionStarted {
     /// The hook behind the action, where the environment sets it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    /// Whether the traversal compares with what there is in the cloud.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observes: bool,
     /// Of a DELETE: what there is in the cloud stays, whatever the deletion policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retains: bool,
@@ -154,6 +158,18 @@ pub struct ReplacementRequired {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttributesObserved {
     pub attributes: JsonMap,
+}
+
+/// What there is in the cloud is not what is on record; the status stays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RealityObserved {
+    pub traversal: TraversalId,
+    /// There is nothing left of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
+    /// The properties that differ, as they are in the cloud. Leaves that hold a secret are sealed.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub properties: JsonMap,
 }
 
 /// Somebody who knows said that the resource is well (CHECK COMPLETE) or is not (CHECK FAILED).

@@ -117,6 +117,9 @@ pub struct TraversalStarted {
     pub rows: Option<Vec<Row>>,
     /// When the traversal runs out of time.
     pub deadline: Option<DateTime<Utc>>,
+    /// Resources are compared with what there is in the cloud, and not with what is on record.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observes: bool,
     /// What is deleted stays in the cloud: the stack is abandoned, or was not yet adopted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retains: bool,

@@ -7,6 +7,7 @@ pub mod hook;
 pub mod id;
 pub mod physical_name;
 pub mod secret;
+pub mod tally;
 
 pub use action::{Action, Status};
 pub use caller::Caller;
@@ -15,6 +16,7 @@ pub use hook::Hook;
 pub use id::*;
 pub use physical_name::physical_name;
 pub use secret::Secret;
+pub use tally::Tally;
 
 /// A JSON object, in the order in which it was written.
 pub type JsonMap = serde_json::Map<String, serde_json::Value>;

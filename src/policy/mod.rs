@@ -78,6 +78,43 @@ const RULES: &[(&str, Rule)] = &[
     ("stacks:validate_template", Rule::Member),
 ];
 
+/// Heat's defaults for resource types: these are for administrators, and all others for everybody.
+/// A `*` stands for the last part of a name.
+const ADMINS_TYPES: &[&str] = &[
+    "OS::Blazar::Host",
+    "OS::Cinder::EncryptedVolumeType",
+    "OS::Cinder::QoSAssociation",
+    "OS::Cinder::QoSSpecs",
+    "OS::Cinder::Quota",
+    "OS::Cinder::VolumeType",
+    "OS::Keystone::*",
+    "OS::Manila::ShareType",
+    "OS::Neutron::ProviderNet",
+    "OS::Neutron::QoSBandwidthLimitRule",
+    "OS::Neutron::QoSDscpMarkingRule",
+    "OS::Neutron::QoSMinimumBandwidthRule",
+    "OS::Neutron::QoSMinimumPacketRateRule",
+    "OS::Neutron::QoSPolicy",
+    "OS::Neutron::Quota",
+    "OS::Neutron::Segment",
+    "OS::Nova::Flavor",
+    "OS::Nova::HostAggregate",
+    "OS::Nova::Quota",
+    "OS::Octavia::AvailabilityZone",
+    "OS::Octavia::AvailabilityZoneProfile",
+    "OS::Octavia::Flavor",
+    "OS::Octavia::FlavorProfile",
+    "OS::Octavia::Quota",
+];
+
+/// Whether a caller may make resources of a type.
+pub fn may_use(caller: &Caller, type_name: &str) -> bool {
+    let family = type_name.rsplit_once("::").map(|(family, _)| format!("{family}::*"));
+    let is_admins = ADMINS_TYPES.contains(&type_name)
+        || family.is_some_and(|family| ADMINS_TYPES.contains(&family.as_str()));
+    caller.is_admin() || !is_admins
+}
+
 /// Whether a caller may do this in the project that the token is for. What no rule names is
 /// nobody's.
 pub fn may(caller: &Caller, verb: &str) -> bool {
@@ -122,6 +159,15 @@ mod tests {
     fn a_stack_user_may_do_next_to_nothing() {
         assert!(may(&caller(STACK_USER_ROLE), "resource:metadata"));
         assert!(!may(&caller(STACK_USER_ROLE), "stacks:index"));
+    }
+
+    #[test]
+    fn some_types_are_for_administrators() {
+        assert!(!may_use(&caller("member"), "OS::Nova::Flavor"));
+        assert!(!may_use(&caller("member"), "OS::Keystone::User"));
+        assert!(may_use(&caller("member"), "OS::Nova::Server"));
+        assert!(may_use(&caller("member"), "My::Own"));
+        assert!(may_use(&caller("admin"), "OS::Keystone::User"));
     }
 
     #[test]

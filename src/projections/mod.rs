@@ -15,6 +15,7 @@ mod software;
 mod stack_query;
 mod stacks;
 mod store;
+mod tally;
 mod told;
 mod views;
 

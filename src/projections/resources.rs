@@ -132,7 +132,8 @@ pub(super) fn apply(
         ResourceEvent::CallIntended(_)
         | ResourceEvent::CallRetried(_)
         | ResourceEvent::CreateRepeated(_)
-        | ResourceEvent::AttributesObserved(_) => Ok(()),
+        | ResourceEvent::AttributesObserved(_)
+        | ResourceEvent::RealityObserved(_) => Ok(()),
     }
 }
 

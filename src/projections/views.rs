@@ -12,12 +12,12 @@ use super::store::{Place, Readers};
 use super::{
     ConfigQuery, ConfigRow, DeploymentRow, EventDue, EventQuery, EventRow, ResourceRow,
     RevisionRow, SnapshotRow, StackRow, StackShown, StackThen, event_list, resources, revisions,
-    snapshots, software, stacks, told,
+    snapshots, software, stacks, tally, told,
 };
 use crate::events::log::{EventLog, LogError};
 use crate::events::{DecodeError, Position};
 use crate::model::{
-    ConfigId, DeploymentId, ProjectId, ResourceId, ResourceName, StackId, TraversalId,
+    ConfigId, DeploymentId, ProjectId, ResourceId, ResourceName, StackId, Tally, TraversalId,
 };
 
 /// Why the views could not answer.
@@ -114,6 +114,12 @@ impl Views {
     pub async fn unsettled_stacks(&self) -> Result<Vec<StackId>, ViewError> {
         self.after(self.inner.log.durable_position()).await?;
         self.read(stacks::unsettled)
+    }
+
+    /// How much there is of what is limited, by all that is in the log now.
+    pub async fn tally(&self) -> Result<Tally, ViewError> {
+        self.after(self.inner.log.durable_position()).await?;
+        self.read(tally::of_all)
     }
 
     /// A page of stacks.

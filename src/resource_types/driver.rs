@@ -110,6 +110,15 @@ pub struct LocalOutcome {
     pub attributes: JsonMap,
 }
 
+/// What there is of a resource in the cloud.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reality {
+    /// Nothing.
+    Gone,
+    /// An object; the properties in which it differs from what is on record, as it has them.
+    Differs(JsonMap),
+}
+
 /// How a change of properties is to be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpdateKind {
@@ -315,6 +324,14 @@ pub trait Driver: Send + Sync + 'static {
     /// Whether the object is there, as far as the cloud can tell.
     async fn exists(&self, _cloud: &Session, _subject: &Subject) -> Result<bool, DriverError> {
         Ok(true)
+    }
+
+    /// What there is, against the properties that the subject has on record.
+    async fn reality(&self, cloud: &Session, subject: &Subject) -> Result<Reality, DriverError> {
+        Ok(match self.exists(cloud, subject).await? {
+            true => Reality::Differs(JsonMap::new()),
+            false => Reality::Gone,
+        })
     }
 
     /// Deletes what a snapshot of the resource made in the cloud, by the data that it left; safe to

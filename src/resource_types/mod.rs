@@ -26,7 +26,7 @@ mod validate;
 
 pub use declared::Declaration;
 pub use driver::{
-    Attempt, Beat, ChildSignaled, Driver, DriverError, Heard, Learned, LocalOutcome, Said,
+    Attempt, Beat, ChildSignaled, Driver, DriverError, Heard, Learned, LocalOutcome, Reality, Said,
     SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
 };
 pub(crate) use groups::cooldown;

@@ -24,13 +24,20 @@ const NESTED_STACKS_MAX: usize = 2_000;
 pub(super) struct Budget {
     text_bytes: usize,
     stacks: usize,
+    /// How many resources each may have.
+    resources: usize,
     /// Whether nested stacks are looked into at all.
     descends: bool,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { text_bytes: NESTED_TEXT_MAX_BYTES, stacks: NESTED_STACKS_MAX, descends: true }
+        Self {
+            text_bytes: NESTED_TEXT_MAX_BYTES,
+            stacks: NESTED_STACKS_MAX,
+            resources: usize::MAX,
+            descends: true,
+        }
     }
 }
 
@@ -38,6 +45,11 @@ impl Budget {
     /// For one stack without those within it.
     pub(super) fn of_one_stack() -> Self {
         Self { descends: false, ..Self::default() }
+    }
+
+    /// For stacks of no more resources than the limit.
+    pub(super) fn of_stacks_of(limit: Option<usize>) -> Self {
+        Self { resources: limit.unwrap_or(usize::MAX), ..Self::default() }
     }
 
     /// Takes a nested stack off.
@@ -140,7 +152,7 @@ impl Registry {
                 NestedTemplate::Provider | NestedTemplate::Made(_) | NestedTemplate::Text(_) => 0,
             };
             budget.spend(provider.map_or(named, Provider::text_bytes))?;
-            let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
+            let reading = Reading { resources_max: budget.resources, values: Values::Unchecked };
             let child = parent.child(name, template, parameters, self, reading)?;
             self.validate_stack(&child, budget)
         });

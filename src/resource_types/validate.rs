@@ -21,6 +21,15 @@ impl Registry {
         self.validate_stack(definition, &mut Budget::default()).map_err(Refusal::from)
     }
 
+    /// The same, where no nested stack may have more resources than the limit.
+    pub fn validate_within(
+        &self,
+        definition: &StackDefinition,
+        limit: Option<usize>,
+    ) -> Result<(), Refusal> {
+        self.validate_stack(definition, &mut Budget::of_stacks_of(limit)).map_err(Refusal::from)
+    }
+
     /// The same for a nested stack that is about to be made: those within it were validated with
     /// the outermost one, and are again when they are made.
     pub fn validate_nested_alone(&self, definition: &StackDefinition) -> Result<(), Refusal> {

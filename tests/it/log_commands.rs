@@ -62,6 +62,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             }],
             rows: None,
             deadline: None,
+            observes: false,
             retains: false,
         }),
     ];
@@ -83,6 +84,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             deadline: None,
             user_id: "u1".to_owned(),
             hooks: Vec::new(),
+            observes: false,
             retains: false,
         }),
         ResourceEvent::CallIntended(CallIntended {

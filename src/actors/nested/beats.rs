@@ -12,7 +12,7 @@ use super::{Parent, See, child_id, command_of, end_of, make, meta, tell};
 use crate::actors::project::ProjectCommand;
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
-use crate::actors::stack::{ChildEnd, Create, StackCommand};
+use crate::actors::stack::{ChildEnd, Create, Revise, StackCommand};
 use crate::events::resource::Step;
 use crate::events::stack::Owner;
 use crate::events::vault::VaultError;
@@ -118,9 +118,21 @@ impl Beating<'_> {
         let depth = definition.depth();
         let timeout = wanted.timeout_mins.or(parent.revision.timeout_mins);
         let (services, session, user) = (self.services, self.session, self.user_id);
-        let revise = make::revise(services, session, self.child(), definition, timeout, user)
-            .await
-            .map_err(refused)?;
+        let revise = make::revise(
+            services,
+            session,
+            self.child(),
+            definition,
+            timeout,
+            user,
+            self.asked.caller.as_deref(),
+        )
+        .await
+        .map_err(refused)?;
+        let revise = Revise { observes: nesting.observes, ..revise };
+        if !beside {
+            make::take_room(services, &parent, self.child(), &revise).map_err(refused)?;
+        }
         let adopts = match &seen {
             Some(_) => None,
             None => self.adopts(&parent)?,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{AskParent, Parent, child_id};
-use crate::actors::definition;
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
 use crate::actors::source;
 use crate::actors::stack::{Known, Revise};
+use crate::actors::{definition, exposure};
 use crate::events::StreamId;
-use crate::model::{Refusal, ResourceName, StackId};
+use crate::model::{Caller, Refusal, ResourceName, StackId};
 use crate::openstack::Session;
 use crate::resource_types::child::ChildWanted;
 use crate::resource_types::{DriverError, Subject};
@@ -80,7 +80,10 @@ pub(super) async fn revise(
     definition: StackDefinition,
     timeout_mins: Option<u32>,
     user_id: &str,
+    caller: Option<&Caller>,
 ) -> Result<Revise, Refusal> {
+    let lacking = exposure::lacking(services).await;
+    exposure::check(services, &definition, caller, &lacking)?;
     let known = definition::check(services, definition)?;
     if services.cloud.is_some() {
         services.registry.check_custom_constraints(&known.definition, session).await?;
@@ -107,6 +110,20 @@ pub(super) async fn revise(
         // What fails is rolled back by the parent.
         disable_rollback: true,
         user_id: user_id.to_owned(),
+        observes: false,
         facade,
     })
+}
+
+/// Makes room for the child's resources in the tree that it stands in.
+pub(super) fn take_room(
+    services: &Services,
+    parent: &Parent,
+    child: StackId,
+    revise: &Revise,
+) -> Result<(), Refusal> {
+    let root = parent.owner.as_ref().map_or(parent.identity.id, |owner| owner.root);
+    let resources = revise.known.definition.resources().len();
+    let limit = services.limits.max_resources_per_stack;
+    services.tallies.take_room(root, child, resources, limit)
 }

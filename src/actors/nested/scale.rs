@@ -149,9 +149,18 @@ impl Beating<'_> {
                 .map_err(refused)?;
         let timeout = parent.revision.timeout_mins;
         let (services, session, user) = (self.services, self.session, self.user_id);
-        let revise = make::revise(services, session, self.child(), definition, timeout, user)
-            .await
-            .map_err(refused)?;
+        let revise = make::revise(
+            services,
+            session,
+            self.child(),
+            definition,
+            timeout,
+            user,
+            self.asked.caller.as_deref(),
+        )
+        .await
+        .map_err(refused)?;
+        make::take_room(services, &parent, self.child(), &revise).map_err(refused)?;
         let command = || StackCommand::Update(Box::new(revise.clone()));
         self.tell("resize", command).await.ok_or_else(stopping)?.map_err(refused)?;
         let end = end_of(self.services, self.child()).await.ok_or_else(stopping)?;

@@ -14,7 +14,7 @@ use crate::model::{
     StackName, StackRevision, Status, TraversalId,
 };
 use crate::resource_types::{
-    Adjustment, Attempt, Beat, DriverError, Heard, SignalOutcome, Signals, Subject, Work,
+    Adjustment, Attempt, Beat, DriverError, Heard, Reality, SignalOutcome, Signals, Subject, Work,
 };
 
 /// The stack that a resource belongs to.
@@ -43,6 +43,8 @@ pub struct Converge {
     pub heard: Vec<Heard>,
     /// What the stack does: CREATE, UPDATE, ROLLBACK, …
     pub stack_action: Action,
+    /// Whether to compare with what there is in the cloud.
+    pub observes: bool,
     /// What the environment has the resource wait for.
     pub hooks: BTreeSet<Hook>,
     /// What the environment keeps the resource from: `update`, `replace`.
@@ -191,6 +193,11 @@ pub enum ResourceCommand {
         epoch: u64,
         replace: bool,
     },
+    /// What there is of the resource in the cloud.
+    RealitySeen {
+        epoch: u64,
+        reality: Reality,
+    },
     /// Whether the child stack differs from what it should be, or is not well.
     ChildSeen {
         epoch: u64,
@@ -226,6 +233,7 @@ impl ResourceCommand {
             | ResourceCommand::Proceed
             | ResourceCommand::Due { .. }
             | ResourceCommand::FailedSeen { .. }
+            | ResourceCommand::RealitySeen { .. }
             | ResourceCommand::ChildSeen { .. }
             | ResourceCommand::Observed { .. } => None,
         }
@@ -315,6 +323,8 @@ pub struct Nesting {
     pub revision: StackRevision,
     /// How often the create was repeated: each time there is another child.
     pub repetition: u32,
+    /// Whether the child too compares with what there is in the cloud.
+    pub observes: bool,
     /// The secrets in the definition.
     pub secrets: Vec<Secret<String>>,
 }
@@ -328,6 +338,8 @@ pub enum ResourceEffect {
     Later { epoch: u64, after: Duration },
     /// Ask the driver whether a FAILED resource is to be replaced.
     SeeFailed { epoch: u64, driver_type: String, subject: Box<Subject>, user_id: String },
+    /// See what there is of the resource in the cloud; the subject is as it is on record.
+    SeeReality { epoch: u64, driver_type: String, subject: Box<Subject>, user_id: String },
     /// See whether the child stack is as the definition wants it.
     SeeChild { epoch: u64, driver_type: String, subject: Box<Subject>, nesting: Nesting },
     /// Nothing further of the child stack is to start.

@@ -16,7 +16,9 @@ use crate::actors::nested::child_of;
 use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
-use crate::events::resource::{ActionSettled, Definition, HookReached, SignalTaken, Step};
+use crate::events::resource::{
+    ActionSettled, Definition, HookReached, RealityObserved, SignalTaken, Step,
+};
 use crate::events::stack::ResourceKept;
 use crate::events::vault::Vault;
 use crate::model::{
@@ -36,6 +38,8 @@ pub struct Knowledge {
     pub action_retry_limit: u32,
     /// How long a call whose answer was lost may still be carried out.
     pub lost_call_rest: Duration,
+    /// Whether every update compares with what there is in the cloud.
+    pub observe_on_update: bool,
     /// The way to software configurations, for the drivers of types that keep some.
     pub software: SoftwareDoor,
 }
@@ -109,6 +113,10 @@ pub struct Resource {
     pub deleted_from: (Action, Status),
     /// What is deleted stays in the cloud.
     pub retains: bool,
+    /// Whether the action under way is of a traversal that compares with what there is.
+    pub observes: bool,
+    /// What there was in the cloud when somebody looked last.
+    pub reality: Option<RealityObserved>,
     /// The hooks behind the action under way.
     pub hooks: Vec<Hook>,
     /// The hook that the resource came to last.
@@ -133,6 +141,8 @@ pub(super) struct Working {
     pub(super) dropped: Option<TraversalId>,
     /// What waits at a hook.
     pub(super) held: Option<ResourceCommand>,
+    /// The traversal in which the live object was seen, be it as it is on record.
+    pub(super) observed: Option<TraversalId>,
     /// What waits for the driver's look at the live object.
     pub(super) looking: Option<Box<Converge>>,
     /// What others were signaled, as far as the type waits for it; still sealed.
@@ -387,6 +397,7 @@ impl Aggregate for Resource {
                 self.hook = self.hook.filter(|at| at.traversal == started.traversal && !at.is_open);
                 self.hooks = started.hooks.clone();
                 self.retains = started.retains;
+                self.observes = started.observes;
                 self.repetitions *= u32::from(goes_on);
                 self.repeating &= goes_on && started.action == Action::Delete;
                 if started.action == Action::Delete && self.action != Action::Delete {
@@ -434,6 +445,7 @@ impl Aggregate for Resource {
             ResourceEvent::AttributesObserved(observed) => {
                 self.attributes.extend(observed.attributes.clone());
             }
+            ResourceEvent::RealityObserved(observed) => self.reality = Some(observed.clone()),
             ResourceEvent::HealthMarked(marked) => {
                 self.action = Action::Check;
                 self.marked = !marked.healthy;
@@ -480,6 +492,7 @@ impl Aggregate for Resource {
                 self.take_data(&settled.data);
                 self.signals.extend(settled.metadata.clone());
                 self.changed_at = at;
+                self.reality = None;
                 self.settle_repetition(settled);
                 let complete = settled.status == Status::Complete;
                 self.is_made |= complete
@@ -535,6 +548,9 @@ impl Aggregate for Resource {
             ResourceCommand::Due { epoch } => self.due(epoch, moment, knowledge),
             ResourceCommand::FailedSeen { epoch, replace } => {
                 self.failed_seen(epoch, replace, moment, knowledge)
+            }
+            ResourceCommand::RealitySeen { epoch, reality } => {
+                self.reality_seen(epoch, reality, knowledge)
             }
             ResourceCommand::HaltChild => self.halt_child(None, knowledge),
             ResourceCommand::ChildSeen { epoch, differs } => {

@@ -36,6 +36,7 @@ pub(super) fn given_nothing() -> Story {
         vault: Arc::new(vault),
         action_retry_limit: 1,
         lost_call_rest: Duration::from_secs(10),
+        observe_on_update: false,
         software: Default::default(),
     };
     let mut resource = Resource::new(ResourceId(clock.fresh_id()));
@@ -120,6 +121,7 @@ pub(super) fn converge(
         user_id: "alice".to_owned(),
         heard: Vec::new(),
         stack_action: Action::Create,
+        observes: false,
         hooks: Default::default(),
         restricted: Default::default(),
         adopts: None,

@@ -12,6 +12,7 @@ use super::{Config, ConfigCommand, DeploymentCommand, DeploymentState};
 use crate::actors::asks::Requester;
 use crate::actors::services::Services;
 use crate::actors::shell::{Aggregate, fold};
+use crate::actors::tallies::Counted;
 use crate::clock::Moment;
 use crate::events::log::LogError;
 use crate::events::software::{ConfigCreated, DeploymentChange, DeploymentCreated};
@@ -65,7 +66,9 @@ impl SoftwareKeeper {
         config: SoftwareConfig,
     ) -> Result<(ConfigId, Position), Refusal> {
         let id = ConfigId(self.0.clock.fresh_id());
-        let created = self.keep_config(&who.caller.project_id, id, config, who.meta()).await?;
+        let project = &who.caller.project_id;
+        let limit = self.limit(Counted::Config).filter(|_| !who.caller.is_admin());
+        let created = self.keep_config(project, id, config, limit, who.meta()).await?;
         Ok((id, created))
     }
 
@@ -73,14 +76,16 @@ impl SoftwareKeeper {
     pub async fn delete(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
         let (config, owner) =
             self.read_config(&who.caller.project_id, Some(&who.caller), id).await?;
-        drop(owner);
-        self.decide(
-            &StreamId::config(config.id),
-            || Config::named(config.id),
-            ConfigCommand::Delete,
-            who.meta(),
-        )
-        .await
+        let deleted = self
+            .decide(
+                &StreamId::config(config.id),
+                || Config::named(config.id),
+                ConfigCommand::Delete,
+                who.meta(),
+            )
+            .await?;
+        self.0.tallies.give_back(&owner.project_id, Counted::Config);
+        Ok(deleted)
     }
 
     /// Makes a deployment for a client.
@@ -94,6 +99,7 @@ impl SoftwareKeeper {
         }
         let project = &who.caller.project_id;
         let id = DeploymentId(self.0.clock.fresh_id());
+        let limit = self.limit(Counted::Deployment).filter(|_| !who.caller.is_admin());
         let mut state = self.change(who, project, ask.change).await?;
         if state.config_id.is_none() {
             return Err(invalid("Config with id None not found"));
@@ -107,8 +113,7 @@ impl SoftwareKeeper {
             server_id: ask.server_id,
             state,
         };
-        let command = DeploymentCommand::Deploy(Box::new(created));
-        Ok((id, self.tell(id, command, who.meta()).await?))
+        Ok((id, self.deploy_new(id, created, limit, who.meta()).await?))
     }
 
     /// Changes a client's deployment.
@@ -129,7 +134,7 @@ impl SoftwareKeeper {
     pub async fn remove_deployment(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
         let (found, _) =
             self.read_deployment(&who.caller.project_id, Some(&who.caller), id).await?;
-        self.tell(found.id, DeploymentCommand::Delete, who.meta()).await
+        self.drop_deployment(found.id, &found, who.meta()).await
     }
 
     /// What a client sets, checked and sealed.
@@ -163,6 +168,7 @@ impl SoftwareKeeper {
         project: &ProjectId,
         id: ConfigId,
         config: SoftwareConfig,
+        limit: Option<usize>,
         meta: Arc<Meta>,
     ) -> Result<Position, Refusal> {
         let content = serde_json::to_value(&config.content).unwrap_or_default();
@@ -174,7 +180,70 @@ impl SoftwareKeeper {
             content: self.seal(project, &content)?,
         };
         let command = ConfigCommand::Create(Box::new(created));
-        self.decide(&StreamId::config(id), || Config::named(id), command, meta).await
+        let stream = StreamId::config(id);
+        let (known, _) = self.read(&stream, Config::named(id)).await?;
+        let is_new = known.created.is_none() || known.deleted;
+        self.counted(project, Counted::Config, limit, is_new, async {
+            self.decide(&stream, || Config::named(id), command, meta).await
+        })
+        .await
+    }
+
+    /// Makes a deployment where there is none.
+    async fn deploy_new(
+        &self,
+        id: DeploymentId,
+        created: DeploymentCreated,
+        limit: Option<usize>,
+        meta: Arc<Meta>,
+    ) -> Result<Position, Refusal> {
+        let blank = DeploymentState::named(id);
+        let (known, _) = self.read(&StreamId::deployment(id), blank).await?;
+        let is_new = known.created.is_none() || known.deleted;
+        let project = created.project_id.clone();
+        let command = DeploymentCommand::Deploy(Box::new(created));
+        let made = self.tell(id, command, meta);
+        self.counted(&project, Counted::Deployment, limit, is_new, made).await
+    }
+
+    async fn drop_deployment(
+        &self,
+        id: DeploymentId,
+        known: &DeploymentState,
+        meta: Arc<Meta>,
+    ) -> Result<Position, Refusal> {
+        let gone = self.tell(id, DeploymentCommand::Delete, meta).await?;
+        if let Some(created) = known.created.as_ref().filter(|_| !known.deleted) {
+            self.0.tallies.give_back(&created.project_id, Counted::Deployment);
+        }
+        Ok(gone)
+    }
+
+    /// Makes something of which a project may have so many.
+    async fn counted(
+        &self,
+        project: &ProjectId,
+        kind: Counted,
+        limit: Option<usize>,
+        is_new: bool,
+        make: impl Future<Output = Result<Position, Refusal>>,
+    ) -> Result<Position, Refusal> {
+        if !is_new {
+            return make.await;
+        }
+        self.0.tallies.take(project, kind, limit)?;
+        let made = make.await;
+        if made.is_err() {
+            self.0.tallies.give_back(project, kind);
+        }
+        made
+    }
+
+    fn limit(&self, kind: Counted) -> Option<usize> {
+        match kind {
+            Counted::Config => self.0.limits.max_software_configs_per_tenant,
+            Counted::Deployment => self.0.limits.max_software_deployments_per_tenant,
+        }
     }
 
     async fn tell(
@@ -309,7 +378,8 @@ impl Software for SoftwareKeeper {
         id: ConfigId,
         config: SoftwareConfig,
     ) -> Result<(), Refusal> {
-        self.keep_config(project, id, config, Arc::default()).await.map(drop)
+        let limit = self.limit(Counted::Config);
+        self.keep_config(project, id, config, limit, Arc::default()).await.map(drop)
     }
 
     async fn delete_config(&self, project: &ProjectId, id: ConfigId) -> Result<(), Refusal> {
@@ -317,10 +387,13 @@ impl Software for SoftwareKeeper {
         if found.as_ref().is_err_and(is_missing) {
             return Ok(());
         }
-        found?;
+        let (_, created) = found?;
         let stream = StreamId::config(id);
         let blank = || Config::named(id);
         let deleted = self.decide(&stream, blank, ConfigCommand::Delete, Arc::default()).await;
+        if deleted.is_ok() {
+            self.0.tallies.give_back(&created.project_id, Counted::Config);
+        }
         or_gone(deleted)
     }
 
@@ -355,8 +428,8 @@ impl Software for SoftwareKeeper {
                 ..DeploymentChange::default()
             },
         };
-        let command = DeploymentCommand::Deploy(Box::new(created));
-        self.tell(id, command, Arc::default()).await.map(drop)
+        let limit = self.limit(Counted::Deployment);
+        self.deploy_new(id, created, limit, Arc::default()).await.map(drop)
     }
 
     async fn signal_deployment(
@@ -390,7 +463,9 @@ impl Software for SoftwareKeeper {
         _project: &ProjectId,
         id: DeploymentId,
     ) -> Result<(), Refusal> {
-        or_gone(self.tell(id, DeploymentCommand::Delete, Arc::default()).await)
+        let blank = DeploymentState::named(id);
+        let (known, _) = self.read(&StreamId::deployment(id), blank).await?;
+        or_gone(self.drop_deployment(id, &known, Arc::default()).await)
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Revise {
     pub timeout_mins: Option<u32>,
     pub disable_rollback: bool,
     pub user_id: String,
+    /// Resources are compared with what there is in the cloud.
+    pub observes: bool,
     /// What a nested stack sees of its resource, secrets sealed; null in any other.
     pub facade: Value,
 }

@@ -43,6 +43,8 @@ pub struct Traversal {
     pub action: Action,
     pub revision: StackRevision,
     pub deadline: Option<DateTime<Utc>>,
+    /// Resources are compared with what there is in the cloud.
+    pub observes: bool,
     /// What is deleted stays in the cloud.
     pub retains: bool,
     /// The incarnation that each resource of the revision has now.
@@ -116,7 +118,7 @@ pub(super) struct Working {
 
 impl Traversal {
     /// Whether it walks over what is there, and leads to no revision.
-    pub(super) fn is_act(&self) -> bool {
+    pub(in crate::actors) fn is_act(&self) -> bool {
         is_act(self.action)
     }
 }
@@ -256,6 +258,7 @@ impl Stack {
             action: started.action,
             revision: started.revision,
             deadline: started.deadline,
+            observes: started.observes,
             retains: started.retains,
             nodes,
             requires: started

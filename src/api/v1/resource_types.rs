@@ -19,7 +19,14 @@ pub(in crate::api) async fn list(state: State, context: Context, request: HttpRe
         support_status: params.one("support_status"),
         version: params.one("version"),
     };
-    let types = state.registry.listed(&filter)?;
+    let mut types = Vec::new();
+    for declared in state.registry.listed(&filter)? {
+        let name = &declared.type_name;
+        let is_allowed = state.engine.allow_type(&context.caller, name).is_ok();
+        if is_allowed && state.engine.find_service(name).await.is_ok() {
+            types.push(declared);
+        }
+    }
     let views = types.iter().map(|declared| {
         if with_description {
             json!({
@@ -46,7 +53,10 @@ pub(in crate::api) async fn show(
     wanted: web::Path<TypePath>,
 ) -> Answer {
     context.require("stacks:resource_schema")?;
-    answer(&state.registry.show(&wanted.type_name)?)
+    state.engine.allow_type(&context.caller, &wanted.type_name)?;
+    let shown = state.registry.show(&wanted.type_name)?;
+    state.engine.find_service(&wanted.type_name).await?;
+    answer(&shown)
 }
 
 pub(in crate::api) async fn template(
@@ -56,6 +66,7 @@ pub(in crate::api) async fn template(
     wanted: web::Path<TypePath>,
 ) -> Answer {
     context.require("stacks:generate_template")?;
+    state.engine.allow_type(&context.caller, &wanted.type_name)?;
     let params = Params::of(&request);
     let given = params.one("template_type").unwrap_or("cfn").to_ascii_lowercase();
     let kind = match given.as_str() {

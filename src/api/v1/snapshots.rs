@@ -106,11 +106,8 @@ async fn find(state: &ApiState, stack: &StackRow, id: &str) -> Result<SnapshotRo
         Ok(id) => state.views.snapshot(stack.id, TraversalId(id)).await?,
         Err(_) => None,
     };
-    found.ok_or_else(|| {
-        let name = &stack.name;
-        let text = format!("The Snapshot ({id}) for Stack ({name}) could not be found.");
-        Fault::new("SnapshotNotFound", text)
-    })
+    let missing = || Fault::new("NotFound", format!("Snapshot with id {id} not found"));
+    found.ok_or_else(missing)
 }
 
 async fn view(state: &ApiState, stack: &StackRow, snapshot: &SnapshotRow) -> Result<Value, Fault> {

@@ -17,6 +17,7 @@ use crate::events::log::{EventLog, OpenError, SqliteLog};
 use crate::events::vault::{MasterKey, Vault, VaultError};
 use crate::openstack::CloudError;
 use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
+use crate::policy;
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{RunningSandbox, SandboxError};
@@ -100,6 +101,7 @@ impl Node {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits: engine_limits(settings),
+            may_use: policy::may_use,
         });
         // Before anybody works: what happens from now on is told with the trusts it needs.
         let outlets = Outlets::start(&OutletParts {
@@ -111,6 +113,7 @@ impl Node {
         });
         // Views that were behind when the process ended would hide a stack that is at work.
         views.after(shared_log.durable_position()).await?;
+        engine.count(views.tally().await?);
         engine.recover(views.unsettled_stacks().await?).await;
 
         let parts = ApiParts {
@@ -169,10 +172,13 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         stack_action_timeout: settings.limits.action_timeout,
         max_resources_per_stack: settings.limits.resources_per_stack,
         max_stacks_per_tenant: settings.limits.stacks_per_project,
+        max_software_configs_per_tenant: settings.limits.configs_per_project,
+        max_software_deployments_per_tenant: settings.limits.deployments_per_project,
         max_snapshots_per_stack: settings.limits.snapshots_per_stack,
         enable_stack_abandon: settings.limits.stack_abandon,
         enable_stack_adopt: settings.limits.stack_adopt,
         action_retry_limit: settings.limits.action_retries,
+        observe_on_update: settings.limits.observe_on_update,
         lost_call_rest: settings.limits.lost_call_rest,
         max_template_size: settings.limits.template_size,
         template_fetch_timeout: settings.limits.template_fetch,

@@ -355,6 +355,7 @@ mod tests {
             nodes,
             rows: None,
             deadline: None,
+            observes: false,
             retains: false,
         };
         recorded(StreamId::stack(STACK), 0, &StackEvent::from(started))
@@ -373,6 +374,7 @@ mod tests {
             deadline: None,
             user_id: "u".to_owned(),
             hooks: Vec::new(),
+            observes: false,
             retains: false,
         };
         recorded(StreamId::resource(id(number)), millis, &ResourceEvent::from(started))

@@ -4,6 +4,7 @@ mod body;
 mod find;
 mod format;
 mod progress;
+mod reality;
 mod special;
 mod steps;
 mod translation;
@@ -20,7 +21,7 @@ pub(crate) use special::{Plain, Purpose, Special};
 pub(crate) use steps::{Beating, in_error, unknown_status};
 pub use translation::Translation;
 
-use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Work};
+use super::driver::{Attempt, Beat, Driver, DriverError, Reality, Subject, UpdateKind, Work};
 use super::rules;
 use super::schema::{PropertySchema, filled};
 use crate::events::resource::Step;
@@ -164,6 +165,10 @@ impl Driver for Declared {
 
     async fn exists(&self, cloud: &Session, subject: &Subject) -> Result<bool, DriverError> {
         Ok(self.declaration.show.is_none() || self.look(cloud, subject).await?.is_some())
+    }
+
+    async fn reality(&self, cloud: &Session, subject: &Subject) -> Result<Reality, DriverError> {
+        self.compared(cloud, subject).await
     }
 
     async fn delete_snapshot(

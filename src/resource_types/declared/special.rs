@@ -74,6 +74,37 @@ pub(crate) trait Special: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// The live object; `None` where it is gone, null where the type has no call that shows one.
+    async fn object(
+        &self,
+        declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<Option<Value>, DriverError> {
+        match declared.declaration().show {
+            Some(_) => declared.look(cloud, subject).await,
+            None => Ok(Some(Value::Null)),
+        }
+    }
+
+    /// Whether a property is compared with the live object: one that an update may change is.
+    fn observes(&self, _subject: &Subject, _name: &str, update_allowed: bool) -> bool {
+        update_allowed
+    }
+
+    /// A property as the live object has it; `None` where that is not known. `wanted` is the
+    /// property on record, names resolved.
+    async fn live(
+        &self,
+        declared: &Declared,
+        _cloud: &Session,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, DriverError> {
+        Ok(declared.plain_live(object, name, wanted))
+    }
+
     /// What `get_resource` gives.
     fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
         declared.plain_reference(subject)

@@ -82,6 +82,7 @@ impl App {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits,
+            may_use: hearth::policy::may_use,
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let parts = ApiParts {

@@ -58,12 +58,9 @@ async fn a_snapshot_is_taken_shown_restored_and_deleted() {
         for unknown in [id.as_str(), "none"] {
             let missing = app.ask(verb, &format!("{path}/snapshots/{unknown}{rest}"), None).await;
             assert_eq!(missing.status, 404, "{}", missing.text);
-            let text = format!("The Snapshot ({unknown}) for Stack (web) could not be found.");
+            let text = format!("Snapshot with id {unknown} not found");
             let error = &missing.json()["error"];
-            assert_eq!(
-                (&error["type"], &error["message"]),
-                (&json!("SnapshotNotFound"), &json!(text))
-            );
+            assert_eq!((&error["type"], &error["message"]), (&json!("NotFound"), &json!(text)));
         }
     }
     app.stop().await;

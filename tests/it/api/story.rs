@@ -146,6 +146,7 @@ impl Story {
             nodes: nodes.collect(),
             rows: None,
             deadline: None,
+            observes: false,
             retains: false,
         };
         self.stack_event(stack.id, started).await
@@ -188,6 +189,7 @@ impl Story {
             deadline: None,
             user_id: "u1".into(),
             hooks: Vec::new(),
+            observes: false,
             retains: false,
         };
         self.resource_event(id, started).await;

@@ -3,6 +3,7 @@
 
 mod groups;
 mod nested;
+mod reality;
 mod signals;
 mod snapshots;
 mod waiting;

@@ -155,8 +155,8 @@ async fn what_cannot_be_done_is_refused_in_heats_words() {
 
     let unknown = TraversalId(uuid::Uuid::from_u128(7));
     let refused = world.engine.restore_snapshot(&who, web.stack, unknown).await.unwrap_err();
-    let text = format!("The Snapshot ({unknown}) for Stack (web) could not be found.");
-    assert_eq!((&*refused.class, refused.message), ("SnapshotNotFound", text));
+    let text = format!("Snapshot with id {unknown} not found");
+    assert_eq!((&*refused.class, refused.message), ("NotFound", text));
 
     for _ in 0..32 {
         take(&world, &web).await;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hearth::model::{StackId, Status};
-use hearth::projections::{EventQuery, EventRow};
+use hearth::projections::{EventQuery, EventRow, StackRow};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
@@ -49,8 +49,12 @@ impl<'a> Life<'a> {
         if let Some(once) = &step.once {
             self.wait_for(once).await?;
         }
+        let before = self.seen().await;
         let (usual, answered) = self.send(step).await?;
         if let Some(wanted) = &step.refused {
+            if !step.ask.is_empty() && self.seen().await != before {
+                return Err(format!("something changed: {}", answered.text));
+            }
             let body = answered.json();
             let error = &body["error"];
             let text = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
@@ -140,8 +144,31 @@ impl<'a> Life<'a> {
             let path = format!("{}/signal", self.path_of(target).await?);
             return Ok((200, ask("POST", path, Some(details.clone())).await));
         }
+        if let [verb, below, body @ ..] = &request.ask[..] {
+            let path = format!("{path}{}", below.as_str().unwrap_or_default());
+            let verb = match verb.as_str() {
+                Some("POST") => "POST",
+                Some("PUT") => "PUT",
+                Some("PATCH") => "PATCH",
+                Some("DELETE") => "DELETE",
+                _ => "GET",
+            };
+            return Ok((200, ask(verb, path, body.first().cloned()).await));
+        }
         let below = request.get.as_deref().unwrap_or_default();
         Ok((200, ask("GET", format!("{path}{below}"), None).await))
+    }
+
+    /// The stack and its newest event, unless it is at work and changes by itself.
+    async fn seen(&self) -> Option<(StackRow, Option<EventRow>)> {
+        self.catch_up().await;
+        let id = self.stack?;
+        let stack = self.app.views.stack(id).await.unwrap()?;
+        if stack.status == Status::InProgress {
+            return None;
+        }
+        let query = EventQuery { limit: Some(1), ..EventQuery::default() };
+        Some((stack, self.app.views.events(id, query).await.unwrap().pop()))
     }
 
     fn remember(&mut self, request: &Step, answered: &Answered) {

@@ -52,6 +52,7 @@ cases!(
     snapshots,
     waiting,
     adoption,
+    bad_input,
 );
 
 async fn play(file: &str) {

@@ -38,6 +38,9 @@ pub(super) struct Step {
     pub(super) heal: Option<String>,
     /// A signal to a resource by its path.
     pub(super) signal: IndexMap<String, Value>,
+    /// Any request below the stack's path: the verb, the path, and perhaps a body. One that is
+    /// refused changes nothing.
+    pub(super) ask: Vec<Value>,
     /// A look at a path below the stack's.
     pub(super) get: Option<String>,
 

@@ -53,6 +53,7 @@ impl World {
     ) -> Result<Revise, Refusal> {
         let (known, source) = self.prepare(id, template)?;
         Ok(Revise {
+            observes: false,
             known,
             source,
             parameters: JsonMap::new(),

@@ -125,7 +125,7 @@ pub(super) fn resource_events(before: &Resource, events: &[ResourceEvent]) -> Ve
             ResourceEvent::CallIntended(_)
             | ResourceEvent::CallAnswered(_)
             | ResourceEvent::CallRetried(_) => at_work,
-            ResourceEvent::AttributesObserved(_) => !at_work,
+            ResourceEvent::AttributesObserved(_) | ResourceEvent::RealityObserved(_) => !at_work,
             _ => true,
         };
         if !right {

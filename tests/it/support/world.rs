@@ -35,6 +35,8 @@ pub(crate) struct Ground {
 pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) views: Views,
+    /// The Keystone of its cloud.
+    pub(crate) auth_url: String,
     requester: Requester,
 }
 
@@ -139,10 +141,17 @@ impl Ground {
             cloud: Some(Arc::new(cloud)),
             clock,
             limits,
+            may_use: |_, _| true,
         });
         views.after(log.durable_position()).await.unwrap();
+        engine.count(views.tally().await.unwrap());
         engine.recover(views.unsettled_stacks().await.unwrap()).await;
-        World { engine, views, requester: self.requester.clone() }
+        World {
+            engine,
+            views,
+            auth_url: self.sandbox.auth_url.clone(),
+            requester: self.requester.clone(),
+        }
     }
 
     async fn count(&self, event_type: &str) -> usize {

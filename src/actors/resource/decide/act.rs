@@ -19,6 +19,7 @@ impl Resource {
             }
             return Decision::nothing();
         }
+        self.working.looking = None;
         // What was taken over is looked at in the same traversal.
         let is_through = matches!(&self.outcome, Some((of, _)) if *of == act.traversal);
         if is_through && self.action != Action::Adopt {
@@ -61,6 +62,7 @@ impl Resource {
             deadline: act.deadline,
             user_id: act.user_id.clone(),
             hooks: Vec::new(),
+            observes: false,
             retains: false,
         })
         .and_then(ResourceCommand::Proceed)

@@ -20,6 +20,7 @@ impl Resource {
             }
             return Decision::nothing();
         }
+        self.working.looking = None;
         let told = matches!(&self.outcome, Some((traversal, Outcome::Failed { .. }))
             if *traversal == clean_up.traversal && self.action == Action::Delete);
         if told {
@@ -51,6 +52,7 @@ impl Resource {
             deadline: clean_up.deadline,
             user_id: clean_up.user_id,
             hooks: Self::hooks_behind(Action::Delete, clean_up.stack_action, &clean_up.hooks),
+            observes: false,
             retains: clean_up.retains,
         }))
     }

@@ -40,6 +40,7 @@ impl Resource {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
         self.working.heard = converge.heard.clone();
+        self.working.looking = None;
         let definition = match &converge.definition {
             Ok(definition) => definition.clone(),
             Err(reason) => return self.cannot_start(&converge, reason.clone()),
@@ -65,6 +66,12 @@ impl Resource {
         }
         if definition.external_id.is_some() {
             return self.leave(&converge, &definition, knowledge);
+        }
+        if let Some(look) = self.look_at_reality(&converge, knowledge) {
+            return look;
+        }
+        if self.is_gone(converge.traversal) {
+            return self.ask_replacement(&converge);
         }
         let held = || ResourceCommand::Converge(converge.clone());
         let (traversal, hooks) = (converge.traversal, converge.hooks.clone());
@@ -235,7 +242,7 @@ impl Resource {
         _moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
-        let former = self.definition.clone().unwrap_or_default();
+        let former = self.as_it_is(converge.traversal);
         let driver = match Self::driver(knowledge, &definition) {
             Ok(driver) => driver,
             Err(reason) => return self.cannot_start(converge, reason),
@@ -244,12 +251,19 @@ impl Resource {
             return self.ask_replacement(converge);
         }
         let changed = self.changed(&former, &definition, knowledge);
+        let is_through = self.outcome.as_ref().is_some_and(|(of, _)| *of == converge.traversal);
         let settings_changed = former.metadata != definition.metadata
             || former.deletion_policy != definition.deletion_policy
             || former.update_policy != definition.update_policy;
         if changed.is_empty() {
             return if settings_changed || self.has_failed() {
                 self.update_in_place(converge, definition)
+            } else if nests(&definition, knowledge)
+                && !is_through
+                && converge.observes_as(knowledge)
+            {
+                // Whether anything in it is to be changed is for the child to see.
+                self.start(Action::Update, converge, definition)
             } else if nests(&definition, knowledge) {
                 self.see_child(converge, &definition, knowledge)
             } else {
@@ -462,6 +476,7 @@ fn started(action: Action, converge: &Converge, type_name: &str) -> ActionStarte
         deadline: converge.deadline,
         user_id: converge.user_id.clone(),
         hooks: Resource::hooks_behind(action, converge.stack_action, &converge.hooks),
+        observes: converge.observes,
         retains: false,
     }
 }

@@ -8,6 +8,7 @@ mod clean_up;
 mod converge;
 mod hear;
 pub(in crate::actors::resource) mod hook;
+mod observe;
 mod proceed;
 mod repeat;
 mod signal;

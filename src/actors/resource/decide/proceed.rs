@@ -152,7 +152,7 @@ impl Resource {
         match self.action {
             Action::Delete => Work::Delete,
             Action::Update => {
-                let former = self.definition.clone().unwrap_or_default();
+                let former = self.as_it_is(self.traversal.unwrap_or_default());
                 Work::Update {
                     before: self.open_map(&former.properties, knowledge),
                     changed: self.changed(&former, definition, knowledge),
@@ -273,6 +273,7 @@ impl Resource {
             traversal,
             revision: definition.revision,
             repetition: self.repetitions,
+            observes: self.observes,
             secrets: self.secrets(definition, knowledge),
         }
     }

@@ -93,6 +93,7 @@ impl Resource {
             deadline: None,
             user_id: self.user_id.clone(),
             hooks: self.hooks.clone(),
+            observes: self.observes,
             retains: false,
         })
     }

@@ -185,6 +185,7 @@ impl Stack {
                 user_id: self.user_id.clone(),
                 heard: self.heard_by(name, knowledge),
                 stack_action: self.action,
+                observes: traversal.is_some_and(|traversal| traversal.observes),
                 hooks: self.hooks(name),
                 restricted: self
                     .known()

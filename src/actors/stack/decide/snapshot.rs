@@ -68,7 +68,7 @@ impl Stack {
     ) -> Result<Decision<Self>, Refusal> {
         self.alive()?;
         let Some(snapshot) = self.snapshots.get(&id) else {
-            return Err(snapshot_not_found(&id.to_string(), &self.name));
+            return Err(snapshot_not_found(id));
         };
         match (snapshot.action, snapshot.status) {
             (Action::Create, Status::InProgress) => {
@@ -170,10 +170,6 @@ impl Stack {
 }
 
 /// Heat's words for a snapshot that a stack does not have.
-pub(in crate::actors) fn snapshot_not_found(
-    snapshot: &str,
-    stack: &crate::model::StackName,
-) -> Refusal {
-    let text = format!("The Snapshot ({snapshot}) for Stack ({stack}) could not be found.");
-    Refusal::new("SnapshotNotFound", text)
+pub(in crate::actors) fn snapshot_not_found(snapshot: TraversalId) -> Refusal {
+    Refusal::new("NotFound", format!("Snapshot with id {snapshot} not found"))
 }

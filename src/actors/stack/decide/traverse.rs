@@ -46,6 +46,7 @@ impl Stack {
             nodes: nodes.collect(),
             rows: self.in_progress().then(|| self.current_rows().cloned().collect()),
             deadline: moment.now.checked_add_signed(timeout),
+            observes: false,
             retains: false,
         }
     }

@@ -4,6 +4,7 @@ use crate::actors::shell::Decision;
 use crate::actors::stack::command::{Revise, StackCommand};
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
+use crate::events::stack::TraversalStarted;
 use crate::model::{Action, Refusal, StackRevision, Status};
 
 impl Stack {
@@ -41,7 +42,10 @@ impl Stack {
     ) -> Result<Decision<Self>, Refusal> {
         let revision = StackRevision(self.alive()? + 1);
         let accepted = Self::accepted(revision, action, &revise);
-        let started = self.traversal_of(action, &accepted, Some(&revise.known), moment, knowledge);
+        let started = TraversalStarted {
+            observes: revise.observes,
+            ..self.traversal_of(action, &accepted, Some(&revise.known), moment, knowledge)
+        };
         self.know_definition(revision, revise.known.clone());
         let deadline = Self::deadline_of(&started);
         let mut decision = Decision::nothing();

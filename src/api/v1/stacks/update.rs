@@ -133,10 +133,23 @@ async fn read(
         files: sent.files,
         parameters: merged.parameters,
         clear_parameters: cleared(body)?,
+        observes: body.get("converge").is_some_and(is_true),
         timeout_mins: handling.timeout_mins,
         disable_rollback: handling.disable_rollback,
         tags: handling.tags,
     })
+}
+
+/// As Python has it.
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(value) => *value,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+    }
 }
 
 fn cleared(body: &JsonMap) -> Result<Vec<String>, Fault> {

@@ -65,6 +65,29 @@ impl Special for Volume {
         }
     }
 
+    async fn live(
+        &self,
+        declared: &Declared,
+        _cloud: &Session,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, DriverError> {
+        Ok(match name {
+            // What the volume was filled from says nothing of it now.
+            "backup_id" => None,
+            "read_only" => object["metadata"].get("readonly").cloned(),
+            "metadata" => {
+                let mut metadata = object["metadata"].clone();
+                if let Some(metadata) = metadata.as_object_mut() {
+                    metadata.shift_remove("readonly");
+                }
+                Some(metadata)
+            }
+            _ => declared.plain_live(object, name, wanted),
+        })
+    }
+
     async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         let given = declared.properties(&subject.properties);

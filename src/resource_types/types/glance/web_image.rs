@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::{Method, Request, Service, path_segment};
+use crate::openstack::{Method, Request, Service, Session, path_segment};
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, in_error, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 
@@ -28,6 +28,37 @@ impl Special for WebImage {
             Work::Update { .. } => Progress::default().change("tags"),
             Work::Create | Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
+    }
+
+    /// What it was filled from, who it is shared with and whether it is in use is not compared.
+    fn observes(&self, _subject: &Subject, name: &str, _update_allowed: bool) -> bool {
+        !matches!(name, "location" | "members" | "active")
+    }
+
+    async fn object(
+        &self,
+        declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<Option<Value>, DriverError> {
+        let image = declared.look(cloud, subject).await?;
+        Ok(image.filter(|image| !matches!(image["status"].as_str(), Some("deleted" | "killed"))))
+    }
+
+    async fn live(
+        &self,
+        declared: &Declared,
+        _cloud: &Session,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, DriverError> {
+        if name != "extra_properties" {
+            return Ok(declared.plain_live(object, name, wanted));
+        }
+        let keys = wanted.as_object().into_iter().flat_map(JsonMap::keys);
+        let known = keys.filter_map(|key| Some((key.clone(), object.get(key)?.clone())));
+        Ok(Some(Value::Object(known.collect())))
     }
 
     async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::text;
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::{Method, Request, Session, path_segment};
+use crate::openstack::{Method, Request, Service, Session, path_segment};
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 use crate::resource_types::rules::conflict;
@@ -54,6 +54,21 @@ impl Special for Router {
         L3.beat(declared, beating).await
     }
 
+    async fn live(
+        &self,
+        declared: &Declared,
+        cloud: &Session,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, DriverError> {
+        match name {
+            "l3_agent_ids" => L3.live(cloud, object).await,
+            "external_gateway_info" => Ok(Some(gateway(object, wanted))),
+            _ => Ok(declared.plain_live(object, name, wanted)),
+        }
+    }
+
     fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
         let holds = |name| properties.get(name) == Some(&Value::Bool(true));
         let agents = L3.wanted(properties);
@@ -76,12 +91,63 @@ impl Special for Net {
         DHCP.first(declared, work, subject)
     }
 
+    /// Sharing is seen to by others too.
+    fn observes(&self, _subject: &Subject, name: &str, update_allowed: bool) -> bool {
+        update_allowed && name != "shared"
+    }
+
+    async fn live(
+        &self,
+        declared: &Declared,
+        cloud: &Session,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, DriverError> {
+        match name {
+            "dhcp_agent_ids" => DHCP.live(cloud, object).await,
+            _ => Ok(declared.plain_live(object, name, wanted)),
+        }
+    }
+
     async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         DHCP.beat(declared, beating).await
     }
 }
 
+/// The way out as the property has it, as far as that says anything.
+fn gateway(object: &Value, wanted: &Value) -> Value {
+    let live = &object["external_gateway_info"];
+    let addresses = live["external_fixed_ips"].as_array().into_iter().flatten();
+    let of = |address: &Value| json!({ "subnet": address["subnet_id"], "ip_address": address["ip_address"] });
+    let shown = [
+        ("network", live["network_id"].clone()),
+        ("enable_snat", live["enable_snat"].clone()),
+        ("external_fixed_ips", addresses.map(of).collect()),
+    ];
+    let is_said = |name: &str| wanted.get(name).is_some_and(|value| !value.is_null());
+    if live.is_null() {
+        return Value::Null;
+    }
+    shown.into_iter().filter(|(name, _)| is_said(name)).collect()
+}
+
 impl Kind {
+    /// The agents that an object has now, where the user may know them.
+    async fn live(&self, cloud: &Session, object: &Value) -> Result<Option<Value>, DriverError> {
+        let id = path_segment(object["id"].as_str().unwrap_or_default());
+        let request = Request::new(Method::Get, Service::Network, self.list.replace("{id}", &id));
+        match cloud.send(request).await {
+            Ok(response) => {
+                let listed = response.json()?;
+                let agents = listed["agents"].as_array().into_iter().flatten();
+                Ok(Some(agents.map(|agent| agent["id"].clone()).collect()))
+            }
+            Err(error) if error.status() == Some(403) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Update { changed, .. }

@@ -41,6 +41,29 @@ impl Special for Port {
         declared.plain_on_change(subject, changed)
     }
 
+    /// The device is whoever uses the port, unless the template says it.
+    fn observes(&self, subject: &Subject, name: &str, update_allowed: bool) -> bool {
+        let by_default =
+            matches!(name, "device_id" | "device_owner") && !subject.properties.contains_key(name);
+        update_allowed && !by_default
+    }
+
+    async fn live(
+        &self,
+        declared: &Declared,
+        _cloud: &Session,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, DriverError> {
+        if name != "fixed_ips" {
+            return Ok(declared.plain_live(object, name, wanted));
+        }
+        let addresses = object["fixed_ips"].as_array().into_iter().flatten();
+        let of = |address: &Value| json!({ "subnet": address["subnet_id"], "ip_address": address["ip_address"] });
+        Ok(Some(addresses.map(of).collect()))
+    }
+
     async fn attribute(
         &self,
         _declared: &Declared,

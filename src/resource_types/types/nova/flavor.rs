@@ -59,6 +59,22 @@ impl Special for Flavor {
             _ => Ok(None),
         }
     }
+
+    fn observes(&self, _subject: &Subject, name: &str, _update_allowed: bool) -> bool {
+        name == "extra_specs"
+    }
+
+    async fn object(
+        &self,
+        declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<Option<Value>, DriverError> {
+        match declared.look(cloud, subject).await? {
+            Some(_) => Ok(Some(json!({ "extra_specs": live_specs(cloud, subject).await? }))),
+            None => Ok(None),
+        }
+    }
 }
 
 fn path(subject: &Subject, rest: &str) -> String {

@@ -122,6 +122,45 @@ impl Special for Container {
         }
     }
 
+    fn observes(&self, _subject: &Subject, name: &str, _update_allowed: bool) -> bool {
+        matches!(name, "X-Container-Read" | "X-Container-Write" | "X-Container-Meta")
+    }
+
+    /// Its headers.
+    async fn object(
+        &self,
+        _declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<Option<Value>, DriverError> {
+        let container = subject.physical_id.as_deref().unwrap_or_default();
+        let response = match cloud.send(request(Method::Head, container)).await {
+            Ok(response) => response,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let headers = response.headers().map(|(name, value)| (name.to_owned(), value.into()));
+        Ok(Some(Value::Object(headers.collect())))
+    }
+
+    /// Of the metadata the keys that the property has.
+    async fn live(
+        &self,
+        _declared: &Declared,
+        _cloud: &Session,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, DriverError> {
+        let header = |name: String| object.get(name.to_lowercase()).cloned();
+        let Value::Object(wanted) = wanted else {
+            return Ok(Some(header(name.to_owned()).unwrap_or_default()));
+        };
+        let known =
+            wanted.keys().filter_map(|key| Some((key.clone(), header(format!("{name}-{key}"))?)));
+        Ok(Some(Value::Object(known.collect())))
+    }
+
     async fn attribute(
         &self,
         _declared: &Declared,

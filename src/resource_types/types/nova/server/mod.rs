@@ -195,6 +195,42 @@ impl Special for Server {
         addresses::attribute(cloud, subject, object, name).await
     }
 
+    fn observes(&self, _subject: &Subject, name: &str, _update_allowed: bool) -> bool {
+        matches!(name, "name" | "flavor" | "image" | "metadata" | "tags")
+    }
+
+    /// A server that is not at rest tells nothing.
+    async fn object(
+        &self,
+        declared: &Declared,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<Option<Value>, DriverError> {
+        let server = declared.look(cloud, subject).await?;
+        let status = server.as_ref().and_then(|server| server["status"].as_str());
+        if status.is_some_and(|status| status != "ACTIVE") {
+            let name = subject.name.clone().unwrap_or_default();
+            let text = format!("Server {name} is not in ACTIVE state");
+            return Err(DriverError::fatal("Error", text));
+        }
+        Ok(server)
+    }
+
+    async fn live(
+        &self,
+        declared: &Declared,
+        cloud: &Session,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, DriverError> {
+        match name {
+            "image" => Ok(object["image"].get("id").cloned()),
+            "flavor" => flavor(cloud, object, wanted).await,
+            _ => Ok(declared.plain_live(object, name, wanted)),
+        }
+    }
+
     fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
         validate::properties(properties)
     }
@@ -220,6 +256,22 @@ async fn made(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
     let properties = declared.properties(&subject.properties);
     let metadata = config::told(cloud, subject, &properties).await?;
     Ok(Beat::Done { learned: Learned { metadata, ..Learned::default() } })
+}
+
+/// The server's flavor: newer clouds tell its name alone, so the one that is wanted is looked up.
+async fn flavor(
+    cloud: &Session,
+    server: &Value,
+    wanted: &Value,
+) -> Result<Option<Value>, DriverError> {
+    let live = &server["flavor"];
+    if let Some(id) = live.get("id") {
+        return Ok(Some(id.clone()));
+    }
+    let path = format!("/flavors/{}", path_segment(wanted.as_str().unwrap_or_default()));
+    let known = cloud.send(Request::get(Service::Compute, path)).await?.json()?;
+    let is_same = known["flavor"]["name"] == live["original_name"];
+    Ok(Some(if is_same { wanted.clone() } else { live["original_name"].clone() }))
 }
 
 /// A request about the server itself.

@@ -1,0 +1,128 @@
+//! Which types a caller may use, and which the cloud has a service for.
+
+use std::collections::BTreeSet;
+
+use super::engine::Engine;
+use super::services::Services;
+use crate::model::{Caller, Refusal};
+use crate::openstack::{CloudError, Service};
+use crate::template::StackDefinition;
+
+/// Services by their types in the catalog, and Heat's names for their clients.
+const CLIENTS: [(&str, &str); 18] = [
+    ("alarming", "aodh"),
+    ("baremetal", "ironic"),
+    ("compute", "nova"),
+    ("container", "zun"),
+    ("container-infra", "magnum"),
+    ("database", "trove"),
+    ("dns", "designate"),
+    ("identity", "keystone"),
+    ("image", "glance"),
+    ("key-manager", "barbican"),
+    ("load-balancer", "octavia"),
+    ("messaging", "zaqar"),
+    ("network", "neutron"),
+    ("object-store", "swift"),
+    ("reservation", "blazar"),
+    ("sharev2", "manila"),
+    ("volumev3", "cinder"),
+    ("workflowv2", "mistral"),
+];
+
+/// The services that the cloud does not have. Where it does not say, it has them all.
+pub(super) async fn lacking(services: &Services) -> BTreeSet<&'static str> {
+    let mut lacking = BTreeSet::new();
+    for (service, _) in CLIENTS {
+        match has(services, service).await {
+            Some(true) => {}
+            Some(false) => drop(lacking.insert(service)),
+            None => return BTreeSet::new(),
+        }
+    }
+    lacking
+}
+
+/// Refuses a definition with a type that the caller may not use, or the cloud has no service for.
+pub(super) fn check(
+    services: &Services,
+    definition: &StackDefinition,
+    caller: Option<&Caller>,
+    lacking: &BTreeSet<&str>,
+) -> Result<(), Refusal> {
+    if let Some(caller) = caller {
+        check_allowed(services, definition, caller)?;
+    }
+    for resource in definition.resources().values() {
+        let schema = services.registry.schema(&resource.type_name);
+        let service = schema.and_then(|schema| schema.service.as_deref());
+        let Some(service) = service.filter(|service| lacking.contains(service)) else { continue };
+        let reason = format!("{} {service} endpoint is not in service catalog.", client(service));
+        return Err(unavailable(&resource.declared_type, service, &reason));
+    }
+    Ok(())
+}
+
+/// Refuses a definition with a type that the caller may not use.
+pub(super) fn check_allowed(
+    services: &Services,
+    definition: &StackDefinition,
+    caller: &Caller,
+) -> Result<(), Refusal> {
+    let mut types = definition.resources().values().map(|resource| &resource.declared_type);
+    match types.find(|type_name| !(services.may_use)(caller, type_name)) {
+        Some(type_name) => Err(forbidden(type_name)),
+        None => Ok(()),
+    }
+}
+
+/// Whether the cloud has a service; `None` where it does not say.
+async fn has(services: &Services, service: &str) -> Option<bool> {
+    let cloud = services.cloud.as_ref()?;
+    match cloud.service_session().endpoint(&Service::of_type(service)).await {
+        Ok(_) => Some(true),
+        Err(CloudError::NoEndpoint { .. }) => Some(false),
+        Err(_) => None,
+    }
+}
+
+impl Engine {
+    /// Refuses a type that the caller may not use.
+    pub fn allow_type(&self, caller: &Caller, type_name: &str) -> Result<(), Refusal> {
+        match (self.services.may_use)(caller, type_name) {
+            true => Ok(()),
+            false => Err(forbidden(type_name)),
+        }
+    }
+
+    /// Refuses a type that the cloud has no service for.
+    pub async fn find_service(&self, type_name: &str) -> Result<(), Refusal> {
+        let schema = self.services.registry.schema(type_name);
+        let Some(service) = schema.and_then(|schema| schema.service.as_deref()) else {
+            return Ok(());
+        };
+        match has(&self.services, service).await {
+            Some(false) => {
+                let reason = "Service endpoint not in service catalog.";
+                Err(unavailable(type_name, service, reason))
+            }
+            Some(true) | None => Ok(()),
+        }
+    }
+}
+
+fn client(service: &str) -> &str {
+    CLIENTS.iter().find(|(known, _)| *known == service).map_or(service, |(_, client)| client)
+}
+
+fn forbidden(type_name: &str) -> Refusal {
+    Refusal::new("Forbidden", format!("You are not authorized to use {type_name}."))
+}
+
+fn unavailable(type_name: &str, service: &str, reason: &str) -> Refusal {
+    let text = format!(
+        "HEAT-E99001 Service {} is not available for resource type {type_name}, reason: {reason}",
+        client(service)
+    );
+    Refusal::new("ResourceTypeUnavailable", text)
+}

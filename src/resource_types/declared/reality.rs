@@ -1,0 +1,120 @@
+//! What there is of an object, against its properties as they are on record.
+
+use serde_json::Value;
+
+use super::Declared;
+use crate::model::JsonMap;
+use crate::openstack::Session;
+use crate::resource_types::driver::{DriverError, Reality, Subject};
+use crate::resource_types::python;
+
+impl Declared {
+    /// Compares the live object with the subject's properties. What the template does not say is
+    /// nothing to compare with.
+    pub(super) async fn compared(
+        &self,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<Reality, DriverError> {
+        let special = self.special();
+        let Some(object) = special.object(self, cloud, subject).await? else {
+            return Ok(Reality::Gone);
+        };
+        let given = self.properties(&subject.properties);
+        let wanted = self.declaration().resolved(cloud, given).await?;
+        let mut differs = JsonMap::new();
+        for (name, schema) in &self.declaration().properties {
+            let is_observed = special.observes(subject, name, schema.update_allowed);
+            let wanted = wanted.get(name).filter(|wanted| !wanted.is_null());
+            let Some(wanted) = wanted.filter(|_| is_observed) else { continue };
+            let live = special.live(self, cloud, &object, name, wanted).await?;
+            if let Some(live) = live.filter(|live| !agrees(wanted, live)) {
+                differs.insert(name.clone(), live);
+            }
+        }
+        Ok(Reality::Differs(differs))
+    }
+
+    /// A property as the shown object has it; `None` where it tells nothing of it.
+    pub(crate) fn plain_live(&self, object: &Value, name: &str, wanted: &Value) -> Option<Value> {
+        let rules = &self.declaration().body;
+        if rules.merge.iter().any(|merged| merged == name) {
+            let keys = wanted.as_object().into_iter().flat_map(JsonMap::keys);
+            let known = keys.filter_map(|key| Some((key.clone(), object.get(key)?.clone())));
+            return Some(Value::Object(known.collect()));
+        }
+        let field = rules.fields.get(name).map_or(name, String::as_str);
+        object.get(field).cloned()
+    }
+}
+
+/// Whether what there is is what is wanted. Maps may have more keys where they stand in lists:
+/// clouds add some of their own. The order of texts in a list is of no account.
+fn agrees(wanted: &Value, live: &Value) -> bool {
+    match (wanted, live) {
+        (Value::Object(wanted), Value::Object(live)) => {
+            let set = wanted.iter().filter(|(_, value)| !value.is_null());
+            let mut count = 0;
+            let all = set
+                .inspect(|_| count += 1)
+                .all(|(key, value)| live.get(key).is_some_and(|live| agrees(value, live)));
+            all && count == live.values().filter(|value| !value.is_null()).count()
+        }
+        (Value::Array(wanted), Value::Array(live)) => {
+            wanted.len() == live.len()
+                && wanted.iter().all(|one| live.iter().any(|other| covers(one, other)))
+        }
+        _ => same_text(wanted, live),
+    }
+}
+
+/// Whether an entry of a list is the one that is wanted.
+fn covers(wanted: &Value, live: &Value) -> bool {
+    match (wanted, live) {
+        (Value::Object(wanted), Value::Object(live)) => wanted
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .all(|(key, value)| live.get(key).is_some_and(|live| covers(value, live))),
+        (Value::Array(_), Value::Array(_)) => agrees(wanted, live),
+        _ => same_text(wanted, live),
+    }
+}
+
+/// Numbers and truth values may be written as text; nothing is as good as an empty text.
+fn same_text(wanted: &Value, live: &Value) -> bool {
+    let text = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::Bool(value) => value.to_string(),
+        other => python::text(other),
+    };
+    python::equal(wanted, live) || text(wanted).eq_ignore_ascii_case(&text(live))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(wanted: Value, live: Value, agree: bool) {
+        assert_eq!(agrees(&wanted, &live), agree, "{wanted} and {live}");
+    }
+
+    #[test]
+    fn values_agree_however_they_are_written() {
+        check(json!(4), json!("4"), true);
+        check(json!(true), json!("True"), true);
+        check(json!(""), json!(null), true);
+        check(json!("a"), json!("b"), false);
+        check(json!("a"), json!(null), false);
+    }
+
+    #[test]
+    fn a_map_is_compared_whole_and_an_entry_of_a_list_by_what_is_said_of_it() {
+        check(json!({"a": 1}), json!({"a": 1, "b": 2}), false);
+        check(json!({"a": 1, "b": null}), json!({"a": 1}), true);
+        check(json!([{"start": "1"}]), json!([{"start": "1", "end": "9"}]), true);
+        check(json!(["x", "y"]), json!(["y", "x"]), true);
+        check(json!(["x"]), json!(["x", "y"]), false);
+    }
+}

@@ -1,0 +1,96 @@
+//! Which types a caller sees and may use: by his roles, and by the services of the cloud.
+
+use serde_json::{Value, json};
+
+use super::app::{Answered, App};
+
+fn one(type_name: &str, properties: Value) -> Value {
+    json!({ "heat_template_version": "2021-04-16", "resources": {
+        "a": { "type": type_name, "properties": properties } } })
+}
+
+fn is_fault(answered: &Answered, status: u16, class: &str, message: &str) {
+    let error = &answered.json()["error"];
+    assert_eq!((answered.status, &error["type"]), (status, &json!(class)), "{}", answered.text);
+    assert_eq!(error["message"], message);
+}
+
+#[actix::test]
+async fn types_are_listed_that_the_caller_may_use_and_the_cloud_has_a_service_for() {
+    let app = App::start().await;
+    let listed = app.get("/resource_types").await.json();
+    let names: Vec<&str> =
+        listed["resource_types"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    for name in ["OS::Nova::Server", "OS::Heat::Value", "OS::Cinder::Volume"] {
+        assert!(names.contains(&name), "{name}");
+    }
+    for name in ["OS::Nova::Flavor", "OS::Keystone::User", "OS::Manila::Share"] {
+        assert!(!names.contains(&name), "{name}");
+    }
+    let forbidden = "You are not authorized to use OS::Keystone::User.";
+    let shown = app.get("/resource_types/OS::Keystone::User").await;
+    is_fault(&shown, 403, "Forbidden", forbidden);
+    let template = app.get("/resource_types/OS::Keystone::User/template").await;
+    is_fault(&template, 403, "Forbidden", forbidden);
+    let unavailable = app.get("/resource_types/OS::Manila::Share").await;
+    let text = "HEAT-E99001 Service manila is not available for resource type OS::Manila::Share, \
+                reason: Service endpoint not in service catalog.";
+    is_fault(&unavailable, 400, "ResourceTypeUnavailable", text);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn types_that_are_not_the_callers_or_the_clouds_are_not_made() {
+    let app = App::start().await;
+    let stack = app.create("web", one("OS::Heat::Value", json!({ "value": 1 }))).await;
+    let id = stack["id"].as_str().unwrap();
+    let flavor = one("OS::Nova::Flavor", json!({ "ram": 1, "vcpus": 1 }));
+    let before = app.log.durable_position();
+    let text = "You are not authorized to use OS::Nova::Flavor.";
+    let body = json!({ "stack_name": "other", "template": flavor });
+    for path in ["/stacks", "/stacks/preview"] {
+        let answered = app.ask("POST", path, Some(body.clone())).await;
+        is_fault(&answered, 403, "Forbidden", text);
+    }
+    let update = json!({ "template": flavor });
+    let answered = app.ask("PUT", &format!("/stacks/web/{id}"), Some(update)).await;
+    is_fault(&answered, 403, "Forbidden", text);
+    let share = one("OS::Manila::Share", json!({ "share_protocol": "NFS", "size": 1 }));
+    let body = json!({ "stack_name": "other", "template": share });
+    let answered = app.ask("POST", "/stacks", Some(body)).await;
+    let text = "HEAT-E99001 Service manila is not available for resource type OS::Manila::Share, \
+                reason: manila sharev2 endpoint is not in service catalog.";
+    is_fault(&answered, 400, "ResourceTypeUnavailable", text);
+    assert_eq!(app.log.durable_position(), before);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_nested_stack_has_no_types_that_its_user_may_not_use() {
+    let app = App::start().await;
+    let inner = one("OS::Nova::Flavor", json!({ "ram": 1, "vcpus": 1 }));
+    let body = json!({
+        "stack_name": "web",
+        "template": one("inner.yaml", json!({})),
+        "files": { "inner.yaml": inner.to_string() },
+    });
+    let answered = app.ask("POST", "/stacks", Some(body)).await;
+    assert_eq!(answered.status, 201, "{}", answered.text);
+    let started = std::time::Instant::now();
+    let shown = loop {
+        let shown = app.get("/stacks/web").await;
+        let path = shown.header("location").split("/stacks/").nth(1).unwrap().to_owned();
+        let shown = app.get(&format!("/stacks/{path}")).await.json();
+        if shown["stack"]["stack_status"] != "CREATE_IN_PROGRESS" {
+            break shown;
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{shown}");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    };
+    assert_eq!(shown["stack"]["stack_status"], "CREATE_FAILED");
+    assert_eq!(
+        shown["stack"]["stack_status_reason"],
+        "Resource CREATE failed: resources.a: You are not authorized to use OS::Nova::Flavor."
+    );
+    app.stop().await;
+}
