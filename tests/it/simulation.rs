@@ -16,6 +16,8 @@ mod run;
 mod scenarios;
 mod schedule;
 mod template;
+mod told;
+mod waiting;
 mod world;
 
 use std::collections::BTreeMap;

@@ -289,7 +289,7 @@ impl Resource {
             action: self.action,
             status: if self.is_pausing() { Status::InProgress } else { self.status },
             traversal: self.traversal,
-            outcome: self.outcome.clone().filter(|_| !self.waits()),
+            outcome: self.outcome.clone().filter(|(of, _)| !self.waits_in(*of)),
             waits: self.waits(),
             dropped: self.working.dropped,
             physical_id: self.physical_id.clone(),
@@ -527,6 +527,9 @@ impl Aggregate for Resource {
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
+        if command.traversal().is_some_and(|newest| self.held_for() != Some(newest)) {
+            self.working.held = None;
+        }
         Ok(match command {
             ResourceCommand::Converge(converge) => self.converge(converge, moment, knowledge),
             ResourceCommand::CleanUp(clean_up) => self.clean_up(clean_up, moment, knowledge),

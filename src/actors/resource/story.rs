@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    CleanUp, Converge, Knowledge, Resource, ResourceCommand, ResourceEffect, StackIdentity,
+    Act, CleanUp, Converge, Knowledge, Resource, ResourceCommand, ResourceEffect, StackIdentity,
 };
 use crate::actors::shell::Aggregate;
 use crate::clock::{Clock, Moment, SimulatedClock};
@@ -14,7 +14,7 @@ use crate::events::log::MemoryLog;
 use crate::events::resource::Definition;
 use crate::events::vault::{MasterKey, Vault};
 use crate::events::{Event, ResourceEvent};
-use crate::model::{Action, JsonMap, ResourceId, TraversalId};
+use crate::model::{Action, Hook, JsonMap, ResourceId, TraversalId};
 use crate::resource_types::Registry;
 
 /// A resource under test, and what its last command led to.
@@ -87,6 +87,11 @@ impl Story {
         self.events.iter().map(Event::event_type).collect()
     }
 
+    /// What the stack is told.
+    pub(super) fn report(&self) -> super::Report {
+        self.resource.report(&self.knowledge)
+    }
+
     /// The number of the beat that is out.
     pub(super) fn beat(&self) -> u64 {
         self.resource.working.epoch
@@ -148,4 +153,24 @@ pub(super) fn test_resource(number: u128, value: &str) -> ResourceCommand {
 
 fn identity() -> StackIdentity {
     StackIdentity { id: Default::default(), name: "web".into(), project_id: "p".into() }
+}
+
+/// The same command of an environment with a hook.
+pub(super) fn hooked(mut command: ResourceCommand, hook: Hook) -> ResourceCommand {
+    if let ResourceCommand::Converge(converge) = &mut command {
+        converge.hooks.insert(hook);
+    }
+    command
+}
+
+/// The command to do something with a test resource as it is.
+pub(super) fn act(number: u128, action: Action) -> ResourceCommand {
+    ResourceCommand::Act(Box::new(Act {
+        traversal: traversal(number),
+        action,
+        type_name: "OS::Heat::TestResource".to_owned(),
+        stack: StackIdentity { name: "web".into(), ..identity() },
+        deadline: None,
+        user_id: "alice".to_owned(),
+    }))
 }

@@ -3,11 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use hearth::actors::resource::BeatCall;
 use hearth::events::resource::Step;
 use hearth::model::JsonMap;
 use hearth::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
 use serde_json::Value;
+
+use super::template::CONDITION;
+use super::waiting::wait;
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +54,8 @@ pub(super) struct Cloud {
     pub(super) objects: BTreeMap<String, Object>,
     /// What must never be seen.
     pub(super) wrongs: Vec<String>,
+    /// The time by the world's clock.
+    pub(super) now: DateTime<Utc>,
     made: u32,
     retained: BTreeSet<String>,
 }
@@ -82,6 +88,9 @@ impl Cloud {
     /// Carries a call out as if nothing had happened to it.
     pub(super) fn carry_out(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
         let subject = &call.subject;
+        if call.driver_type == CONDITION {
+            return wait(call, self.now);
+        }
         match call.step.name.as_str() {
             "create" => Ok(self.create(subject, call.attempt, fate)),
             "update" => self.update(call, fate),

@@ -8,7 +8,7 @@ use hearth::model::{Action, ResourceId, ResourceName, StackId, Status};
 use serde_json::Value;
 
 use super::folds::token;
-use super::template::{Lookup, OBJECT, Template, evaluated};
+use super::template::{CONDITION, Declared, HANDLE, Lookup, OBJECT, Template, evaluated};
 use super::world::World;
 
 /// What a stack's present incarnations are.
@@ -95,12 +95,31 @@ impl World {
             wrongs.push(format!("the stack has {rows:?}, its template {wanted:?}"));
         }
         let present = Present { world: self, stack };
-        let objects = template.resources.values().filter(|it| it.type_name == OBJECT).count();
-        if self.cloud.held().count() != objects {
+        let is_unmade = |name: &String| {
+            // A snapshot of what was never made is complete, as in Heat.
+            let resource = self.resource(stack.id, name);
+            resource.is_some_and(|it| !it.is_made)
+        };
+        let is_object =
+            |(name, it): &(&String, &Declared)| it.type_name == OBJECT && !is_unmade(name);
+        let objects = template.resources.iter().filter(is_object).count();
+        let unmade: Vec<String> = named
+            .iter()
+            .filter(|name| is_unmade(&(**name).to_owned()))
+            .filter_map(|name| self.resource(stack.id, name).map(token))
+            .collect();
+        let held = self.cloud.held().filter(|(_, object)| !unmade.contains(&object.token));
+        if held.count() != objects {
             let held: Vec<_> = self.cloud.held().map(|(_, object)| &object.token).collect();
             wrongs.push(format!("the cloud holds {held:?} for {wanted:?}"));
         }
         for (name, declared) in &template.resources {
+            if declared.type_name == HANDLE || declared.type_name == CONDITION {
+                continue;
+            }
+            if is_unmade(name) {
+                continue;
+            }
             let Some(id) = self.physical_id(stack.id, name) else {
                 wrongs.push(format!("{name} has no physical id"));
                 continue;
@@ -149,7 +168,8 @@ impl World {
 
 impl Lookup for Present<'_> {
     fn reference(&self, name: &str) -> Value {
-        self.world.physical_id(self.stack.id, name).map_or(Value::Null, Value::String)
+        // What was never made is known by its name.
+        self.world.physical_id(self.stack.id, name).unwrap_or_else(|| name.to_owned()).into()
     }
 
     fn attribute(&self, name: &str, attribute: &str) -> Value {

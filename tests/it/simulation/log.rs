@@ -10,6 +10,7 @@ use hearth::events::Event;
 /// An event as the log has it.
 #[derive(Clone)]
 pub(super) struct Recorded {
+    pub(super) stream: String,
     pub(super) event_type: &'static str,
     pub(super) version: u16,
     pub(super) body: String,
@@ -53,8 +54,8 @@ impl Log {
             assert_eq!(&again, event, "an event reads back as another");
             read.push(again);
             self.streams.entry(stream.to_owned()).or_default().push(self.events.len());
-
-            self.events.push(Recorded { event_type, version, body, at });
+            let stream = stream.to_owned();
+            self.events.push(Recorded { stream, event_type, version, body, at });
         }
         self.appends.push(self.events.len());
         read

@@ -2,9 +2,9 @@
 
 use hearth::actors::project::ProjectCommand;
 use hearth::actors::resource::ResourceCommand;
-use hearth::actors::stack::{Create, Revise, StackCommand};
+use hearth::actors::stack::{Create, Revise, Snapshot, StackCommand, TakeSnapshot};
 use hearth::clock::Clock;
-use hearth::model::{Action, JsonMap, Refusal, StackId, Status};
+use hearth::model::{Action, JsonMap, Refusal, StackId, Status, TraversalId};
 
 use super::template::Template;
 use super::world::{Dangers, World};
@@ -75,6 +75,28 @@ impl World {
         self.ask_stack(id, StackCommand::Update(Box::new(revise)))
     }
 
+    fn drop_any_snapshot(&mut self, id: StackId) -> Result<(), Refusal> {
+        let Some(snapshot) = self.stack(id).snapshots.keys().next().copied() else {
+            return Ok(());
+        };
+        self.ask_stack(id, StackCommand::DeleteSnapshot { snapshot })
+    }
+
+    /// Goes back to the oldest snapshot that was taken to its end, and to its template.
+    fn restore(&mut self, id: StackId, template: &mut Template) -> Result<(), Refusal> {
+        let is_whole =
+            |it: &&Snapshot| (it.action, it.status) == (Action::Create, Status::Complete);
+        let stack = self.stack(id);
+        let kept = stack.snapshots.values().find(is_whole).map(|snapshot| snapshot.revision);
+        let source = kept.and_then(|of| stack.revision_numbered(of)?.source.clone());
+        let Some(source) = source else { return Ok(()) };
+        let kept = self.source(&source).clone();
+        let revise = self.revise(id, &kept, true)?;
+        self.ask_stack(id, StackCommand::Restore(Box::new(revise)))?;
+        *template = kept;
+        Ok(())
+    }
+
     /// Somebody says that a resource is not well.
     pub(super) fn mark(&mut self, id: StackId, name: &str, healthy: bool) {
         let Some(resource) = self.incarnation(id, name) else { return };
@@ -85,6 +107,9 @@ impl World {
         self.ask_resource(resource, ResourceCommand::Mark { healthy, reason });
     }
 }
+
+/// In how many lives the event list is read: the views cost more than the life.
+const TOLD_EVERY: u64 = 10;
 
 /// The life that a seed says, and everything that was wrong in it.
 pub(super) fn live(seed: u64) -> World {
@@ -108,13 +133,16 @@ pub(super) fn live(seed: u64) -> World {
         world.check_end(id);
         peace(&mut world, id, &template);
     }
+    if seed.is_multiple_of(TOLD_EVERY) && world.is_well() {
+        world.check_told();
+    }
     world
 }
 
 /// Something that a user asks for.
 fn command(world: &mut World, id: StackId, template: &mut Template) {
     let told = world.state(id);
-    let answer = match world.chance.below(12) {
+    let answer = match world.chance.below(15) {
         0..=5 => {
             *template = template.changed(&mut world.chance);
             let disable_rollback = world.chance.one_in(2);
@@ -131,6 +159,13 @@ fn command(world: &mut World, id: StackId, template: &mut Template) {
             }
             Ok("mark")
         }
+        10 => {
+            let snapshot = TraversalId(world.clock.fresh_id());
+            let take = TakeSnapshot { snapshot, name: None, limit: Some(3) };
+            world.ask_stack(id, StackCommand::TakeSnapshot(take)).map(|()| "snapshot")
+        }
+        11 => world.drop_any_snapshot(id).map(|()| "drop snapshot"),
+        12 => world.restore(id, template).map(|()| "restore"),
         _ => {
             let actions = [Action::Suspend, Action::Resume, Action::Check];
             let action = actions[world.chance.below(3) as usize];

@@ -50,6 +50,11 @@ pub(super) fn stack_events(before: &Stack, events: &[StackEvent]) -> Vec<String>
     wrongs
 }
 
+/// Whether an action takes what is there as it is.
+pub(super) fn is_act(action: Action) -> bool {
+    matches!(action, Action::Suspend | Action::Resume | Action::Check | Action::Snapshot)
+}
+
 /// What is wrong with resources at the moment at which their stack says that all is done.
 pub(super) fn stack_settled(
     stack: &Stack,
@@ -58,7 +63,6 @@ pub(super) fn stack_settled(
 ) -> Vec<String> {
     let complete = events.iter().any(|event| {
         // An act walks over what counts for its name; others may be at work beside it.
-        let is_act = |action| matches!(action, Action::Suspend | Action::Resume | Action::Check);
         matches!(event, StackEvent::TraversalSettled(settled)
             if settled.status == Status::Complete && !is_act(settled.action))
     });
@@ -89,14 +93,14 @@ pub(super) fn resource_events(before: &Resource, events: &[ResourceEvent]) -> Ve
                 let fits = match started.action {
                     Action::Create => state.0 == Action::Init || again,
                     Action::Delete => state != (Action::Delete, Status::Complete) || again,
-                    Action::Update | Action::Suspend | Action::Resume | Action::Check => {
+                    Action::Update
+                    | Action::Suspend
+                    | Action::Resume
+                    | Action::Check
+                    | Action::Snapshot => {
                         state.0 != Action::Init && state != (Action::Delete, Status::Complete)
                     }
-                    Action::Init
-                    | Action::Rollback
-                    | Action::Adopt
-                    | Action::Snapshot
-                    | Action::Restore => false,
+                    Action::Init | Action::Rollback | Action::Adopt | Action::Restore => false,
                 };
                 state = (started.action, Status::InProgress);
                 fits && !at_work

@@ -99,7 +99,7 @@ impl World {
     }
 
     fn note_reached(&mut self, event: &StackEvent) {
-        let is_act = |action| matches!(action, Action::Suspend | Action::Resume | Action::Check);
+        let is_act = rules::is_act;
         match event {
             StackEvent::TraversalStarted(it) if !is_act(it.action) => self.reached = false,
             StackEvent::TraversalSettled(it) if !is_act(it.action) => {
@@ -129,7 +129,12 @@ impl World {
                 let release = ProjectCommand::Release { name, stack_id };
                 self.ask_project(release).unwrap();
             }
-            _ => self.wrongs.push("an effect of a stack that the simulation does not know".into()),
+            StackEffect::DropSnapshot { snapshot, .. } => {
+                let (at, asked) = (self.log.len(), self.clock.now());
+                let what = Ask::DropSnapshot { stack: id, snapshot };
+                let resource = ResourceId::default();
+                self.node.outside.push(Outside { resource, at, asked, what });
+            }
         }
     }
 

@@ -17,6 +17,9 @@ const STEPS_MAX: u32 = 30_000;
 /// The longest time that passes while a call is out.
 const CALL_MAX: Duration = Duration::from_secs(20);
 
+/// How seldom a user looks whether anybody waits for a word.
+const NUDGE: u64 = 40;
+
 /// What may happen next.
 enum Next {
     Deliver(Line),
@@ -69,6 +72,12 @@ impl World {
         }
         if self.log.is_behind() {
             choices.push((3, Next::Flush));
+        }
+        if self.let_through.is_none() && (choices.is_empty() || self.chance.one_in(NUDGE)) {
+            let nudged = self.nudge();
+            if nudged || choices.is_empty() {
+                return nudged || self.let_time_pass();
+            }
         }
         if choices.is_empty() {
             return self.let_time_pass();
@@ -127,6 +136,7 @@ impl World {
                     let name = call.subject.name.clone().unwrap_or_default();
                     self.tell(|| format!("    {name}: {} is {fate:?}", call.step.name));
                 }
+                self.cloud.now = self.clock.now();
                 let result = self.cloud.answer(&call, fate);
                 let physical_id = match &result {
                     Ok(Beat::Done { learned }) => learned.physical_id.clone(),
@@ -141,7 +151,7 @@ impl World {
                 };
                 let epoch = call.epoch;
                 if fate == Fate::Lost && self.chance.one_in(2) {
-                    self.let_call_come_late(call, self.clock.now());
+                    self.let_call_come_late(call, outside.asked);
                 }
                 let what = Ask::Answer { epoch, result: Box::new(result), attributes };
                 let (at, asked) = (0, self.clock.now());
@@ -155,6 +165,13 @@ impl World {
                     attributes,
                     secrets: Vec::new(),
                 }))
+            }
+            Ask::DropSnapshot { stack, snapshot } => {
+                let fails = self.dangers.call > 0 && self.chance.one_in(self.dangers.call);
+                let result = if fails { Err("it stays".to_owned()) } else { Ok(()) };
+                self.tell(|| format!("    a snapshot is dropped: {result:?}"));
+                let dropped = StackCommand::SnapshotDropped { snapshot, result };
+                return self.ask_stack(stack, dropped).unwrap();
             }
             Ask::SeeFailed { epoch, subject } => {
                 let replace = self.cloud.replaces_failed(&subject);
@@ -171,7 +188,8 @@ impl World {
 
     fn fate(&mut self, call: &hearth::actors::resource::BeatCall) -> Fate {
         let danger = self.dangers.call;
-        if danger == 0 || !self.chance.one_in(danger) {
+        let asks_the_cloud = call.driver_type == super::template::OBJECT;
+        if danger == 0 || !asks_the_cloud || !self.chance.one_in(danger) {
             return Fate::Fine;
         }
         match self.chance.below(if call.step.mutates { 8 } else { 2 }) {

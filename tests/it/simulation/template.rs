@@ -1,5 +1,7 @@
 //! Templates of the simulation: few resources that refer to one another, and what they come to.
 
+use std::collections::BTreeMap;
+
 use hearth::model::JsonMap;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -11,6 +13,9 @@ use crate::support::world::hot;
 /// The model cloud's one type.
 pub(super) const OBJECT: &str = "Model::Cloud::Object";
 const TEST_RESOURCE: &str = "OS::Heat::TestResource";
+/// What signals are sent to, and who waits for them.
+pub(super) const HANDLE: &str = "OS::Heat::WaitConditionHandle";
+pub(super) const CONDITION: &str = "OS::Heat::WaitCondition";
 const NAMES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
 
 /// The resources of a template, each after those that it refers to.
@@ -31,6 +36,16 @@ pub(super) struct Declared {
     pub(super) depends_on: Vec<String>,
     #[serde(default)]
     pub(super) retain: bool,
+    /// Where it waits for its user.
+    #[serde(default)]
+    pub(super) hooks: Vec<String>,
+}
+
+impl Declared {
+    /// Whether it keeps a value.
+    fn has_value(&self) -> bool {
+        self.type_name == OBJECT || self.type_name == TEST_RESOURCE
+    }
 }
 
 fn object() -> String {
@@ -60,6 +75,16 @@ impl Template {
         hot(Value::Object(resources.collect()))
     }
 
+    /// The environment that comes with it.
+    pub(super) fn environment(&self) -> JsonMap {
+        let entry = |(name, declared): (&String, &Declared)| {
+            (name.clone(), json!({ "hooks": declared.hooks }))
+        };
+        let resources = self.resources.iter().filter(|(_, declared)| !declared.hooks.is_empty());
+        let registry = json!({ "resources": Value::Object(resources.map(entry).collect()) });
+        JsonMap::from_iter([("resource_registry".to_owned(), registry)])
+    }
+
     /// A template at random.
     pub(super) fn any(chance: &mut Chance) -> Template {
         let mut template = Template::default();
@@ -81,12 +106,25 @@ impl Template {
         next
     }
 
-    /// Whether no resource is told to fail.
+    /// The same, with no resource that is told to fail.
     pub(super) fn mended(mut self) -> Template {
         for declared in self.resources.values_mut() {
             declared.properties.shift_remove("fail");
         }
+        let handles: Vec<String> = self.named(HANDLE).map(str::to_owned).collect();
+        self.resources.retain(|_, declared| {
+            let waits_for = declared.properties.get("handle").map(refers_to);
+            let is_right = |names: Vec<String>| names.iter().all(|name| handles.contains(name));
+            declared.type_name != CONDITION || waits_for.is_some_and(is_right)
+        });
+        self.drop_forward_references();
         self
+    }
+
+    /// The names of a type's resources.
+    fn named<'a>(&'a self, type_name: &'a str) -> impl Iterator<Item = &'a str> {
+        let of_type = move |(_, declared): &(&String, &Declared)| declared.type_name == type_name;
+        self.resources.iter().filter(of_type).map(|(name, _)| name.as_str())
     }
 
     fn change(&mut self, chance: &mut Chance) {
@@ -111,13 +149,23 @@ impl Template {
                 let other = chance.below(count) as usize;
                 self.resources.swap_indices(index, other);
             }
+            2 if chance.one_in(2) => {
+                if let Some((_, declared)) = self.resources.get_index_mut(index) {
+                    declared.hooks = any_hooks(chance);
+                }
+            }
             2 => {
                 if let Some((_, declared)) = self.resources.get_index_mut(index) {
                     declared.retain = !declared.retain && chance.one_in(3);
                 }
             }
             _ => {
-                let before: Vec<String> = self.resources.keys().take(index).cloned().collect();
+                let before: IndexMap<String, Declared> = self
+                    .resources
+                    .iter()
+                    .take(index)
+                    .map(|(n, it)| (n.clone(), it.clone()))
+                    .collect();
                 let keeps = chance.one_in(2);
                 if let Some((_, declared)) = self.resources.get_index_mut(index) {
                     let fresh = any_resource(&before, chance);
@@ -134,24 +182,61 @@ impl Template {
 
     /// What is referred to stands before its user.
     fn drop_forward_references(&mut self) {
+        let mut known: BTreeMap<String, bool> = BTreeMap::new();
+        self.resources.retain(|name, declared| {
+            declared.depends_on.retain(|name| known.contains_key(name));
+            let is_condition = declared.type_name == CONDITION;
+            let right = |name: &String| known.get(name).is_some_and(|value| *value || is_condition);
+            declared.properties.retain(|_, value| refers_to(value).iter().all(right));
+            known.insert(name.clone(), declared.has_value());
+            !is_condition || declared.properties.contains_key("handle")
+        });
+        // What depends on a condition that went has nothing to wait for.
         let names: Vec<String> = self.resources.keys().cloned().collect();
-        for (index, declared) in self.resources.values_mut().enumerate() {
-            let known = |name: &str| names[..index].iter().any(|before| before == name);
-            declared.depends_on.retain(|name| known(name));
-            declared.properties.retain(|_, value| refers_to(value).iter().all(|name| known(name)));
+        for declared in self.resources.values_mut() {
+            declared.depends_on.retain(|name| names.contains(name));
         }
     }
 
     fn any_resource(&self, chance: &mut Chance) -> Declared {
-        let before: Vec<String> = self.resources.keys().cloned().collect();
-        any_resource(&before, chance)
+        any_resource(&self.resources, chance)
     }
 }
 
-fn any_resource(before: &[String], chance: &mut Chance) -> Declared {
+/// No hook, most of the time.
+fn any_hooks(chance: &mut Chance) -> Vec<String> {
+    const HOOKS: [&str; 6] =
+        ["pre-create", "post-create", "pre-update", "post-update", "pre-delete", "post-delete"];
+    let hooks = HOOKS.into_iter().filter(|_| chance.one_in(5));
+    hooks.map(str::to_owned).collect()
+}
+
+/// A handle, or somebody who waits for one.
+fn any_waiting(before: &IndexMap<String, Declared>, chance: &mut Chance) -> Declared {
+    let handle = before.iter().find(|(_, declared)| declared.type_name == HANDLE);
+    let (type_name, properties) = match handle {
+        Some((name, _)) => {
+            (CONDITION, json!({ "handle": { "get_resource": name }, "timeout": 60 }))
+        }
+        None => (HANDLE, json!({})),
+    };
+    Declared {
+        type_name: type_name.to_owned(),
+        properties: properties.as_object().cloned().unwrap_or_default(),
+        depends_on: Vec::new(),
+        retain: false,
+        hooks: if chance.one_in(8) { any_hooks(chance) } else { Vec::new() },
+    }
+}
+
+fn any_resource(before: &IndexMap<String, Declared>, chance: &mut Chance) -> Declared {
+    if chance.one_in(6) {
+        return any_waiting(before, chance);
+    }
+    let valued: Vec<&String> =
+        before.iter().filter(|(_, it)| it.has_value()).map(|(name, _)| name).collect();
     let some = |chance: &mut Chance| {
-        let name =
-            (!before.is_empty()).then(|| &before[chance.below(before.len() as u64) as usize]);
+        let name = (!valued.is_empty()).then(|| valued[chance.below(valued.len() as u64) as usize]);
         name.filter(|_| chance.one_in(2)).cloned()
     };
     let is_object = !chance.one_in(4);
@@ -182,6 +267,7 @@ fn any_resource(before: &[String], chance: &mut Chance) -> Declared {
         properties,
         depends_on: some(chance).into_iter().collect(),
         retain: chance.one_in(12),
+        hooks: if chance.one_in(8) { any_hooks(chance) } else { Vec::new() },
     }
 }
 

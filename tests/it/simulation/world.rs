@@ -61,6 +61,11 @@ pub(super) enum Ask {
         subject: Box<Subject>,
         wanted: Vec<String>,
     },
+    /// What a snapshot made is to be deleted.
+    DropSnapshot {
+        stack: StackId,
+        snapshot: TraversalId,
+    },
     /// The call was carried out; the answer is on its way.
     Answer {
         epoch: u64,
@@ -190,7 +195,11 @@ impl World {
 
     pub(super) fn known(&self, stack: StackId, template: &Template) -> Result<Known, Refusal> {
         let registry = &self.stack_knowledge.registry;
-        let source = StackSource { template: template.hot(), ..StackSource::default() };
+        let source = StackSource {
+            template: template.hot(),
+            environment: template.environment(),
+            ..StackSource::default()
+        };
         let pseudo = PseudoParameters {
             stack_name: "web".into(),
             stack_id: stack.to_string(),
@@ -243,8 +252,11 @@ impl World {
     /// A call that was asked for then is carried out some time, before it counts as lost.
     pub(super) fn let_call_come_late(&mut self, call: Box<BeatCall>, asked: DateTime<Utc>) {
         let lost = asked + TimeDelta::from_std(LOST_CALL_REST).unwrap();
-        let within = (lost - self.clock.now()).num_milliseconds().max(1);
-        let pause = self.chance.millis(0..within as u64);
+        let within = u64::try_from((lost - self.clock.now()).num_milliseconds()).unwrap_or(0);
+        if within == 0 {
+            return;
+        }
+        let pause = self.chance.millis(0..within);
         let at = self.after(pause);
         self.late.push((at, call));
     }

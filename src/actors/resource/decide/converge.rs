@@ -36,7 +36,7 @@ impl Resource {
         // A walk that starts over after a restart may bring another definition than before it.
         let is_told = through.is_some_and(|(_, outcome)| *outcome != Outcome::Converged);
         let is_through = through.is_some();
-        if is_told || (is_through && self.waits()) {
+        if is_told || (is_through && self.waits_in(converge.traversal)) {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
         self.working.heard = converge.heard.clone();
@@ -422,6 +422,10 @@ impl Resource {
     }
 
     fn update_in_place(&mut self, converge: &Converge, definition: Definition) -> Decision<Self> {
+        if !self.is_made && !self.has_failed() {
+            // Its create failed and a snapshot of it was complete: there is nothing to be changed.
+            return self.ask_replacement(converge);
+        }
         match converge.restricted.contains("update") {
             true => self.refuse(converge, "update"),
             false => self.start(Action::Update, converge, definition),
@@ -486,7 +490,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::actors::resource::story::{converge, given_nothing, test_resource};
+    use crate::actors::resource::story::{act, converge, given_nothing, test_resource};
     use crate::events::ResourceEvent;
 
     #[test]
@@ -535,6 +539,17 @@ mod tests {
     fn another_type_is_replaced_without_a_word() {
         let other = converge(2, "OS::Heat::Value", json!({ "value": 1 }));
         let story = given_nothing().when(test_resource(1, "x")).when(other);
+        assert!(story.told().is_empty());
+        assert!(matches!(story.resource.outcome, Some((_, Outcome::Replace))));
+    }
+
+    #[test]
+    fn what_was_never_made_is_replaced_by_its_first_change_though_a_snapshot_was_complete() {
+        let failing = converge(1, "OS::Heat::TestResource", json!({ "fail": true }));
+        let story = given_nothing().when(failing).when(act(2, Action::Snapshot));
+        let (action, status) = (story.resource.action, story.resource.status);
+        assert_eq!((action, status), (Action::Snapshot, Status::Complete));
+        let story = story.when(test_resource(3, "y"));
         assert!(story.told().is_empty());
         assert!(matches!(story.resource.outcome, Some((_, Outcome::Replace))));
     }

@@ -26,6 +26,16 @@ impl Resource {
         self.hook.is_some_and(|at| at.is_open)
     }
 
+    /// Whether what a traversal asked for waits at a hook: a newer one does not wait with it.
+    pub(in crate::actors::resource) fn waits_in(&self, traversal: TraversalId) -> bool {
+        self.hook.is_some_and(|at| at.is_open && at.traversal == traversal)
+    }
+
+    /// The traversal of the task that waits.
+    pub(in crate::actors::resource) fn held_for(&self) -> Option<TraversalId> {
+        self.working.held.as_ref().and_then(ResourceCommand::traversal)
+    }
+
     /// What is decided where an action waits first; `None` where it may go on.
     pub(in crate::actors::resource) fn waits_before(
         &mut self,
@@ -105,5 +115,27 @@ impl Resource {
         let counts = action == Action::Update || action == stack_action;
         let behind = Hook::after(action).filter(|hook| counts && hooks.contains(hook));
         behind.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::resource::Outcome;
+    use crate::actors::resource::story::{given_nothing, hooked, test_resource, traversal};
+
+    #[test]
+    fn a_newer_walk_does_not_wait_with_the_one_before_and_is_not_undone_by_its_hook() {
+        let waiting = given_nothing()
+            .when(test_resource(1, "x"))
+            .when(hooked(test_resource(2, "y"), Hook::PreUpdate));
+        assert_eq!(waiting.told(), ["HookReached"]);
+        let story = waiting.when(test_resource(3, "x"));
+        let reached = Some((traversal(3), Outcome::Converged));
+        assert_eq!(story.report().outcome, reached);
+        let hook = Hook::PreUpdate.to_string();
+        let story = story.when(ResourceCommand::ClearHook { hook, shown: "{}".to_owned() });
+        assert_eq!(story.told(), ["HookCleared"]);
+        assert_eq!(story.report().outcome, reached);
     }
 }
