@@ -250,18 +250,22 @@ pub trait Driver: Send + Sync + 'static {
         None
     }
 
-    /// The step that an action begins with.
-    fn first(&self, work: &Work, subject: &Subject) -> Step;
+    /// The step that an action begins with, where it needs one.
+    fn first(&self, _work: &Work, _subject: &Subject) -> Step {
+        Step { name: "done".to_owned(), ..Step::default() }
+    }
 
     /// Makes one beat.
     async fn beat(
         &self,
-        cloud: &Session,
-        work: &Work,
-        subject: &Subject,
-        step: &Step,
-        attempt: Attempt,
-    ) -> Result<Beat, DriverError>;
+        _cloud: &Session,
+        _work: &Work,
+        _subject: &Subject,
+        _step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        Ok(Beat::Done { learned: Learned::default() })
+    }
 
     /// How a change is carried out; `changed` is never empty. The default rule of Heat: replace
     /// when a changed property is not update_allowed.

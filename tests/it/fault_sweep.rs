@@ -87,13 +87,105 @@ async fn a_user_of_a_stacks_is_made_and_deleted_whatever_is_lost() {
     }
 }
 
+#[actix::test]
+async fn a_group_that_changes_in_batches_loses_no_member_whatever_is_lost() {
+    for fault in [Fault::DropReply, Fault::DropRequest] {
+        let mut calls = 1;
+        let mut skip = 0;
+        while skip <= calls {
+            let ground = Ground::new().await;
+            let world = ground.start().await;
+            let empty = ground.counts();
+            // The first time without a fault, to see how many calls there are.
+            if skip > 0 {
+                ground.sandbox.set_faults(vec![rule(skip - 1, fault.clone())]).unwrap();
+            }
+            let place = format!("call {skip} meets {fault:?}");
+            let web = world.create("web", group("one-%index%", 2)).await.unwrap();
+            assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{place}");
+            let updated = world.update(web.stack, group("two-%index%", 3)).await.unwrap();
+            assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE", "{place}");
+            let networks = |of: &Value| of["networks"].as_u64().unwrap();
+            assert_eq!(networks(&ground.counts()) - networks(&empty), 3, "{place}");
+            let deleted = world.delete(web.stack).await.unwrap();
+            assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{place}");
+            assert_eq!(ground.counts(), empty, "{place}: something is left behind");
+            if skip == 0 {
+                calls = calls_made(&ground, "/network/") as u64;
+                assert!(calls > 6, "the journey makes only {calls} calls");
+            }
+            skip += 1;
+        }
+    }
+}
+
+/// Networks that are changed one after the other.
+fn group(name: &str, count: u64) -> Value {
+    hot(json!({ "g": {
+        "type": "OS::Heat::ResourceGroup",
+        "properties": { "count": count, "resource_def": {
+            "type": "OS::Neutron::Net", "properties": { "name": name } } },
+        "update_policy": { "rolling_update": { "max_batch_size": 1 } },
+    } }))
+}
+
+#[actix::test]
+async fn a_snapshot_leaves_nothing_behind_whatever_is_lost() {
+    let template = hot(json!({
+        "net": { "type": "OS::Neutron::Net" },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+        "server": { "type": "OS::Nova::Server", "depends_on": "subnet", "properties": {
+            "flavor": "m1.tiny", "image": "cirros",
+            "networks": [{ "network": { "get_resource": "net" } }] } },
+        "volume": { "type": "OS::Cinder::Volume", "properties": { "size": 1 } },
+    }));
+    for (path, calls_min) in [("/compute/", 1), ("/volume/", 2), ("/image/", 1)] {
+        for fault in [Fault::DropReply, Fault::DropRequest] {
+            let (mut calls, mut skip) = (0, 0);
+            while skip <= calls {
+                let ground = Ground::new().await;
+                let world = ground.start().await;
+                let empty = ground.counts();
+                let place = format!("call {skip} to {path} meets {fault:?}");
+                let web = world.create("web", template.clone()).await.unwrap();
+                assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{place}");
+                ground.sandbox.forget_requests();
+                if skip > 0 {
+                    let path = Some(path.to_owned());
+                    let rule = FaultRule { path, ..rule(skip - 1, fault.clone()) };
+                    ground.sandbox.set_faults(vec![rule]).unwrap();
+                }
+                let who = world.requester();
+                let (taken, _) = world.engine.take_snapshot(&who, web.stack, None).await.unwrap();
+                let end = world.settled(&taken).await;
+                assert_eq!(end, "SNAPSHOT_COMPLETE", "{place}: {}", world.reason(web.stack).await);
+                let one_more = |kind: &str| {
+                    let count = |of: &Value| of[kind].as_u64().unwrap();
+                    assert_eq!(count(&ground.counts()), count(&empty) + 1, "{place}: {kind}");
+                };
+                ["images", "backups"].into_iter().for_each(one_more);
+                let deleted = world.delete(web.stack).await.unwrap();
+                let end = world.settled(&deleted).await;
+                assert_eq!(end, "DELETE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
+                assert_eq!(ground.counts(), empty, "{place}: something is left behind");
+                if skip == 0 {
+                    calls = calls_made(&ground, path) as u64;
+                    assert!(calls >= calls_min, "only {calls} calls to {path}");
+                }
+                skip += 1;
+            }
+        }
+    }
+}
+
 /// The journey with the fault at each call in turn.
 async fn sweep(fault: Fault) {
     let calls = {
         let ground = Ground::new().await;
         let world = ground.start().await;
         journey(&ground, &world, "none").await;
-        calls_made(&ground)
+        calls_made(&ground, "/network/")
     };
     assert!(calls > 12, "the journey makes only {calls} calls");
     for skip in 0..calls {
@@ -116,9 +208,9 @@ fn rule(skip: u64, fault: Fault) -> FaultRule {
     }
 }
 
-fn calls_made(ground: &Ground) -> usize {
+fn calls_made(ground: &Ground, path: &str) -> usize {
     let seen = ground.sandbox.requests();
-    seen.iter().filter(|request| request.path.contains("/network/")).count()
+    seen.iter().filter(|request| request.path.contains(path)).count()
 }
 
 async fn journey(ground: &Ground, world: &World, what: &str) {

@@ -234,3 +234,21 @@ async fn replay_shows_how_a_stack_stood() {
     let output = hearth(folder.path(), &["replay", "web", "--until", "2025-12-31"]);
     assert_eq!(output.stderr, b"hearth replay: the stack was not there yet\n");
 }
+
+#[tokio::test]
+async fn export_prints_what_a_stack_can_be_adopted_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = a_log_with_one_stack(folder.path()).await;
+    let text = printed(&hearth(folder.path(), &["export", "web"]));
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let stack = |key: &str| document[key].clone();
+    assert_eq!((stack("name"), stack("id")), (json!("web"), json!(id.to_string())));
+    assert_eq!((stack("action"), stack("status")), (json!("CREATE"), json!("COMPLETE")));
+    let net = &document["resources"]["net"];
+    assert_eq!((&net["resource_id"], &net["name"]), (&json!("net-1"), &json!("net")));
+    assert_eq!(net["type"], "OS::Neutron::Net");
+    assert!(!text.contains("c2VjcmV0"), "{text}");
+    let unknown = hearth(folder.path(), &["export", "other"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert_eq!(unknown.stderr, b"hearth export: the log knows no stack other\n");
+}

@@ -1,6 +1,6 @@
 //! Backups of volumes, and volumes made or filled from them.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -9,7 +9,8 @@ use super::super::ask::{Ask, stamp_micros};
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
-use super::super::later::{Later, Turn};
+use super::super::later::Turn;
+use super::copy::{self, VolumeCopy};
 use super::{bad, nowhere, volumes};
 
 /// A backup.
@@ -55,7 +56,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             if let Some(backup) = cloud.cinder.backups.edit(id) {
                 "deleting".clone_into(&mut backup.status);
             }
-            plan(cloud, id, None, ask.at);
+            copy::plan::<Backup>(cloud, id, None, ask.at);
             Ok(Answer::empty(202))
         }
         _ => Err(nowhere()),
@@ -97,7 +98,7 @@ fn create(cloud: &mut Cloud, ask: &Ask, scope: &Scope) -> Reply {
     let body = json!({"backup": {"id": backup.id, "name": backup.name}});
     let id = backup.id.clone();
     cloud.cinder.backups.insert(&id, backup);
-    plan(cloud, &id, Some("available".to_owned()), ask.at);
+    copy::plan::<Backup>(cloud, &id, Some("available"), ask.at);
     Ok(Answer::json(202, &body))
 }
 
@@ -112,12 +113,6 @@ fn restore(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: &str) -> Reply {
     Ok(Answer::json(202, &json!({"restore": restored})))
 }
 
-fn plan(cloud: &mut Cloud, id: &str, status: Option<String>, at: DateTime<Utc>) {
-    let takes = TimeDelta::from_std(cloud.config.latencies.volume).unwrap_or_default();
-    let turn = Turn::Backup { id: id.to_owned(), status };
-    cloud.plan(Later { at: at + takes, turn });
-}
-
 /// The backup has reached a status, or is gone.
 pub(in crate::sandbox) fn ends(
     cloud: &mut Cloud,
@@ -125,16 +120,15 @@ pub(in crate::sandbox) fn ends(
     status: Option<&str>,
     at: DateTime<Utc>,
 ) {
-    match status {
-        None => {
-            cloud.cinder.backups.remove(id);
-        }
-        Some(status) => {
-            if let Some(backup) = cloud.cinder.backups.edit(id) {
-                status.clone_into(&mut backup.status);
-                backup.updated_at = at;
-            }
-        }
+    copy::ends(&mut cloud.cinder.backups, id, status, at);
+}
+
+impl VolumeCopy for Backup {
+    const TURN: fn(String, Option<String>) -> Turn = |id, status| Turn::Backup { id, status };
+
+    fn reach(&mut self, status: &str, at: DateTime<Utc>) {
+        status.clone_into(&mut self.status);
+        self.updated_at = at;
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod actions;
 mod backups;
+mod copy;
 mod quotas;
 mod snapshots;
 mod types;

@@ -1,6 +1,6 @@
 //! Snapshots of volumes.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -9,7 +9,8 @@ use super::super::ask::{Ask, stamp_micros};
 use super::super::cloud::Cloud;
 use super::super::doc::{Doc, flag_text};
 use super::super::keystone::Scope;
-use super::super::later::{Later, Turn};
+use super::super::later::Turn;
+use super::copy::{self, VolumeCopy};
 use super::{bad, nowhere, quotas, volumes};
 use crate::model::JsonMap;
 
@@ -76,7 +77,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             if let Some(snapshot) = cloud.cinder.snapshots.edit(id) {
                 "deleting".clone_into(&mut snapshot.status);
             }
-            plan(cloud, id, None, ask.at);
+            copy::plan::<Snapshot>(cloud, id, None, ask.at);
             Ok(Answer::empty(202))
         }
         _ => Err(nowhere()),
@@ -130,14 +131,8 @@ fn create(cloud: &mut Cloud, ask: &Ask, scope: &Scope) -> Reply {
     let body = json!({"snapshot": view(&snapshot)});
     let id = snapshot.id.clone();
     cloud.cinder.snapshots.insert(&id, snapshot);
-    plan(cloud, &id, Some("available".to_owned()), ask.at);
+    copy::plan::<Snapshot>(cloud, &id, Some("available"), ask.at);
     Ok(Answer::json(202, &body))
-}
-
-fn plan(cloud: &mut Cloud, id: &str, status: Option<String>, at: DateTime<Utc>) {
-    let takes = TimeDelta::from_std(cloud.config.latencies.volume).unwrap_or_default();
-    let turn = Turn::Snapshot { id: id.to_owned(), status };
-    cloud.plan(Later { at: at + takes, turn });
 }
 
 /// The snapshot has reached a status, or is gone.
@@ -147,16 +142,15 @@ pub(in crate::sandbox) fn ends(
     status: Option<&str>,
     at: DateTime<Utc>,
 ) {
-    match status {
-        None => {
-            cloud.cinder.snapshots.remove(id);
-        }
-        Some(status) => {
-            if let Some(snapshot) = cloud.cinder.snapshots.edit(id) {
-                status.clone_into(&mut snapshot.status);
-                snapshot.updated_at = at;
-            }
-        }
+    copy::ends(&mut cloud.cinder.snapshots, id, status, at);
+}
+
+impl VolumeCopy for Snapshot {
+    const TURN: fn(String, Option<String>) -> Turn = |id, status| Turn::Snapshot { id, status };
+
+    fn reach(&mut self, status: &str, at: DateTime<Utc>) {
+        status.clone_into(&mut self.status);
+        self.updated_at = at;
     }
 }
 

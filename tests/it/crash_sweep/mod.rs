@@ -1,7 +1,9 @@
 //! A journey's log is cut after every single append; the next engine reaches the same end, and
 //! the cloud holds exactly what the last template says.
 
+mod cancels;
 mod groups;
+mod keeping;
 mod nested;
 mod reality;
 mod signals;

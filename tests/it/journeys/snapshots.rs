@@ -2,6 +2,7 @@
 
 use hearth::actors::Accepted;
 use hearth::model::{Action, TraversalId};
+use hearth::sandbox::{Latencies, SandboxConfig};
 use serde_json::{Value, json};
 
 use crate::support::world::{Ground, World, hot, test_resource};
@@ -124,6 +125,36 @@ async fn a_snapshot_has_images_and_backups_that_go_with_it() {
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     assert_eq!(ground.counts(), empty, "images and backups are gone with the stack");
+}
+
+#[actix::test]
+async fn a_snapshot_that_is_interrupted_leaves_neither_image_nor_backup() {
+    let slow = std::time::Duration::from_millis(300);
+    for updates_first in [false, true] {
+        let latencies = Latencies { image: slow, volume: slow, ..Latencies::none() };
+        let listen = ([127, 0, 0, 1], 0).into();
+        let config = SandboxConfig { listen, latencies, ..SandboxConfig::instant() };
+        let ground = Ground::with(config).await;
+        let world = ground.start().await;
+        let empty = ground.counts();
+        let web = world.create("web", machines("Delete")).await.unwrap();
+        assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+        let images = count(&ground, "images");
+        world.engine.take_snapshot(&world.requester(), web.stack, None).await.unwrap();
+        while count(&ground, "images") == images {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        if updates_first {
+            let updated = world.update(web.stack, machines("Retain")).await.unwrap();
+            assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+            let updated = world.update(web.stack, machines("Delete")).await.unwrap();
+            assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+        }
+        let deleted = world.delete(web.stack).await.unwrap();
+        let end = world.settled(&deleted).await;
+        assert_eq!(end, "DELETE_COMPLETE", "{}", world.reason(web.stack).await);
+        assert_eq!(ground.counts(), empty, "after an update: {updates_first}");
+    }
 }
 
 #[actix::test]

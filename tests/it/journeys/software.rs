@@ -2,6 +2,7 @@
 
 use hearth::actors::Accepted;
 use hearth::events::StreamId;
+use hearth::model::StackId;
 use hearth::projections::{ConfigQuery, ConfigRow, DeploymentRow};
 use hearth::resource_types::software::{ConfigContent, Software};
 use serde_json::{Value, json};
@@ -184,4 +185,87 @@ async fn what_a_configuration_holds_is_sealed_in_log_and_views() {
         let slice = ground.log.read(&stream, hearth::events::StreamRevision(0)).await.unwrap();
         assert!(slice.events.iter().all(|event| !event.body.contains("hunter")));
     }
+}
+
+/// A configuration and a group that deploys it to servers by their names.
+fn group(script: &str, servers: &Value, transport: &str) -> Value {
+    let mut template = hot(json!({
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": {
+            "group": "script", "config": script, "outputs": [{ "name": "result" }] } },
+        "g": { "type": "OS::Heat::SoftwareDeploymentGroup", "properties": {
+            "config": { "get_resource": "config" }, "servers": servers,
+            "signal_transport": transport } },
+    }));
+    template["outputs"] = json!({
+        "results": { "value": { "get_attr": ["g", "result"] } },
+        "codes": { "value": { "get_attr": ["g", "deploy_status_codes"] } },
+    });
+    template
+}
+
+async fn members_of(world: &World, stack: &Accepted) -> StackId {
+    loop {
+        let known = world.physical_id(stack.stack, "g").await.and_then(|id| id.parse().ok());
+        if let Some(members) = known {
+            return members;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+/// Says what a member's deployment to a server gave out, as soon as it waits for that.
+async fn answer(world: &World, members: StackId, (name, server): (&str, &str), result: &str) {
+    let waits = |row: &DeploymentRow| {
+        row.server_id == server && row.state.status.as_deref() == Some("IN_PROGRESS")
+    };
+    while !deployments(world).await.iter().any(waits) {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let (who, details) = (world.requester(), json!({ "result": result, "deploy_status_code": 0 }));
+    world.engine.signal_resource(&who, members, &name.into(), &details).await.unwrap();
+}
+
+async fn servers_deployed_to(world: &World) -> Vec<String> {
+    let rows = deployments(world).await;
+    let mut servers: Vec<String> = rows.into_iter().map(|row| row.server_id).collect();
+    servers.sort_unstable();
+    servers
+}
+
+#[actix::test]
+async fn a_group_deploys_to_each_of_its_servers_and_gathers_what_they_give_out() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let two = json!({ "a": "s1", "b": "s2" });
+    let web = world.create("web", group("echo 1", &two, "HEAT_SIGNAL")).await.unwrap();
+    world.views.after(web.position).await.unwrap();
+    let members = members_of(&world, &web).await;
+    answer(&world, members, ("a", "s1"), "from a").await;
+    answer(&world, members, ("b", "s2"), "from b").await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(servers_deployed_to(&world).await, ["s1", "s2"]);
+    let output = async |key: &str| {
+        let shown = world.views.stack_shown(web.stack).await.unwrap().unwrap();
+        shown.outputs.into_iter().find(|output| output.key == key).unwrap().value
+    };
+    assert_eq!(output("results").await, json!({ "a": "from a", "b": "from b" }));
+    assert_eq!(output("codes").await, json!({ "a": 0, "b": 0 }));
+
+    // Another server is deployed to, one goes, and the one that stays is left alone.
+    let others = json!({ "a": "s1", "c": "s3" });
+    let updated = world.update(web.stack, group("echo 1", &others, "HEAT_SIGNAL")).await.unwrap();
+    world.views.after(updated.position).await.unwrap();
+    answer(&world, members, ("c", "s3"), "from c").await;
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(world.resources(members).await, ["a CREATE_COMPLETE", "c CREATE_COMPLETE"]);
+    assert_eq!(servers_deployed_to(&world).await, ["s1", "s3"]);
+    assert_eq!(output("results").await, json!({ "a": "from a", "c": "from c" }));
+
+    // Another configuration reaches all of them.
+    let updated = world.update(web.stack, group("echo 2", &others, "NO_SIGNAL")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(on_server(&world, "s3").await.config, "echo 2");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert!(configs(&world).await.is_empty() && deployments(&world).await.is_empty());
 }

@@ -10,8 +10,8 @@ use hearth::model::JsonMap;
 use hearth::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
 use serde_json::Value;
 
-use super::template::CONDITION;
-use super::waiting::wait;
+use super::template::{CONDITION, HANDLE};
+use super::waiting::{address, wait};
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +88,10 @@ impl Cloud {
     /// Carries a call out as if nothing had happened to it.
     pub(super) fn carry_out(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
         let subject = &call.subject;
-        if call.driver_type == CONDITION {
-            return wait(call, self.now);
+        match call.driver_type.as_str() {
+            HANDLE => return Ok(address(call)),
+            CONDITION => return wait(call, self.now),
+            _ => {}
         }
         match call.step.name.as_str() {
             "create" => Ok(self.create(subject, call.attempt, fate)),

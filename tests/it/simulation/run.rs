@@ -129,6 +129,9 @@ impl World {
                 let release = ProjectCommand::Release { name, stack_id };
                 self.ask_project(release).unwrap();
             }
+            StackEffect::DropUserProject { .. } => {
+                self.wrongs.push("no resource of the simulation has a user".into());
+            }
             StackEffect::DropSnapshot { snapshot, .. } => {
                 let (at, asked) = (self.log.len(), self.clock.now());
                 let what = Ask::DropSnapshot { stack: id, snapshot };

@@ -14,8 +14,8 @@ use crate::support::world::hot;
 pub(super) const OBJECT: &str = "Model::Cloud::Object";
 const TEST_RESOURCE: &str = "OS::Heat::TestResource";
 /// What signals are sent to, and who waits for them.
-pub(super) const HANDLE: &str = "OS::Heat::WaitConditionHandle";
-pub(super) const CONDITION: &str = "OS::Heat::WaitCondition";
+pub(super) const HANDLE: &str = "AWS::CloudFormation::WaitConditionHandle";
+pub(super) const CONDITION: &str = "AWS::CloudFormation::WaitCondition";
 const NAMES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
 
 /// The resources of a template, each after those that it refers to.
@@ -113,7 +113,7 @@ impl Template {
         }
         let handles: Vec<String> = self.named(HANDLE).map(str::to_owned).collect();
         self.resources.retain(|_, declared| {
-            let waits_for = declared.properties.get("handle").map(refers_to);
+            let waits_for = declared.properties.get("Handle").map(refers_to);
             let is_right = |names: Vec<String>| names.iter().all(|name| handles.contains(name));
             declared.type_name != CONDITION || waits_for.is_some_and(is_right)
         });
@@ -189,7 +189,7 @@ impl Template {
             let right = |name: &String| known.get(name).is_some_and(|value| *value || is_condition);
             declared.properties.retain(|_, value| refers_to(value).iter().all(right));
             known.insert(name.clone(), declared.has_value());
-            !is_condition || declared.properties.contains_key("handle")
+            !is_condition || declared.properties.contains_key("Handle")
         });
         // What depends on a condition that went has nothing to wait for.
         let names: Vec<String> = self.resources.keys().cloned().collect();
@@ -216,7 +216,7 @@ fn any_waiting(before: &IndexMap<String, Declared>, chance: &mut Chance) -> Decl
     let handle = before.iter().find(|(_, declared)| declared.type_name == HANDLE);
     let (type_name, properties) = match handle {
         Some((name, _)) => {
-            (CONDITION, json!({ "handle": { "get_resource": name }, "timeout": 60 }))
+            (CONDITION, json!({ "Handle": { "get_resource": name }, "Timeout": 60 }))
         }
         None => (HANDLE, json!({})),
     };

@@ -1,5 +1,7 @@
 //! What waits for a word from outside, and the user who says it: hooks, and handles' signals.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use hearth::actors::resource::{BeatCall, ResourceCommand, Signal};
 use hearth::clock::Clock;
@@ -14,13 +16,21 @@ use super::world::World;
 /// How long a condition waits.
 const WAIT_SECS: i64 = 60;
 
+/// The beat of a handle: it has an address of its own.
+pub(super) fn address(call: &BeatCall) -> Beat {
+    let token = call.subject.physical_name.clone();
+    let address = Value::from(format!("http://signals/{token}"));
+    let data = BTreeMap::from([("ec2_signed_url".to_owned(), address)]);
+    Beat::Done { learned: Learned { physical_id: Some(token), data, ..Learned::default() } }
+}
+
 /// A beat of a condition: its handle has a signal, or its time is over.
 pub(super) fn wait(call: &BeatCall, now: DateTime<Utc>) -> Result<Beat, DriverError> {
     let done = Ok(Beat::Done { learned: Learned::default() });
     if call.step.name == "done" {
         return done;
     }
-    let handle = call.subject.properties.get("handle");
+    let handle = call.subject.properties.get("Handle");
     let heard = call.subject.heard.iter().find(|heard| Some(&heard.reference) == handle);
     let signals = heard.and_then(|heard| heard.signals.as_ref());
     if signals.is_some_and(|signals| !signals.entries.is_empty()) {
@@ -79,7 +89,7 @@ impl World {
     /// Signals a handle that all is well.
     pub(super) fn signal(&mut self, stack: StackId, id: ResourceId, name: &ResourceName) {
         self.tell(|| format!("{name} is signaled"));
-        let details = json!({ "status": "SUCCESS", "reason": "well", "data": Value::Null });
+        let details = json!({ "Status": "SUCCESS", "Reason": "well", "Data": "", "UniqueId": "1" });
         let signal = Signal { id: CommandId(self.clock.fresh_id()), details };
         self.say(stack, id, name, ResourceCommand::Signal(signal));
     }

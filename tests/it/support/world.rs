@@ -122,7 +122,8 @@ impl Ground {
         Cloud::new(settings, Arc::new(SystemClock)).unwrap()
     }
 
-    async fn start_with(&self, log: Arc<dyn EventLog>, limits: EngineLimits) -> World {
+    /// Starts an engine on a door to the ground's log, with limits of its own.
+    pub(crate) async fn start_with(&self, log: Arc<dyn EventLog>, limits: EngineLimits) -> World {
         self.start_on_cloud(log, limits, self.cloud(true)).await
     }
 

@@ -46,11 +46,16 @@ impl Resource {
                     Some(_) => self.halt_child(learned.physical_id.as_ref(), knowledge),
                     None => Decision::nothing(),
                 };
-                Self::and_proceed(halted.and_record(CallAnswered {
+                let mut learns = halted.and_record(CallAnswered {
                     physical_id: learned.physical_id,
                     data: learned.data,
                     next,
-                }))
+                });
+                if self.action == Action::Snapshot {
+                    // Where the snapshot is given up, its stack knows what there is to be deleted.
+                    learns = learns.and_do(ResourceEffect::Report);
+                }
+                Self::and_proceed(learns)
             }
             Ok(Beat::Wait { after }) => {
                 self.working.polls += 1;

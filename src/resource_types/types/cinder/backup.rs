@@ -117,7 +117,8 @@ pub(super) async fn delete(
         Err(error) if error.is_not_found() => return Ok(true),
         Err(error) => return Err(error.into()),
     };
-    if shown["status"] == "deleting" {
+    // One that was given up is still being made, and cannot be deleted before it is there.
+    if matches!(shown["status"].as_str(), Some("creating" | "deleting")) {
         return Ok(false);
     }
     match cloud.send(Request::delete(Service::Volume, path(Some(backup)))).await {

@@ -7,15 +7,19 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::clock::Moment;
-use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Session;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
+    Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
 };
 
-pub(crate) struct Nothing(pub(crate) Arc<Declared>);
+struct Nothing;
+
+/// The driver: the schema says nothing that it needs.
+pub(crate) fn driver(_: Arc<Declared>) -> impl Driver {
+    Nothing
+}
 
 #[async_trait]
 impl Driver for Nothing {
@@ -31,21 +35,6 @@ impl Driver for Nothing {
             outcome.learned = Learned { physical_id, ..Learned::default() };
         }
         Some(Ok(outcome))
-    }
-
-    fn first(&self, work: &Work, subject: &Subject) -> Step {
-        self.0.first(work, subject)
-    }
-
-    async fn beat(
-        &self,
-        _cloud: &Session,
-        _work: &Work,
-        _subject: &Subject,
-        _step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
-        Ok(Beat::Done { learned: Learned::default() })
     }
 
     fn on_change(

@@ -8,13 +8,10 @@ use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
-use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::Session;
 use crate::resource_types::declared::Declared;
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
-};
+use crate::resource_types::driver::{Driver, DriverError, LocalOutcome, Subject, UpdateKind, Work};
 
 pub(crate) struct RandomString(pub(crate) Arc<Declared>);
 
@@ -121,21 +118,6 @@ impl Driver for RandomString {
         outcome.learned.data = BTreeMap::from([("value".to_owned(), value.clone())]);
         outcome.attributes.insert("value".to_owned(), value);
         Some(Ok(outcome))
-    }
-
-    fn first(&self, work: &Work, subject: &Subject) -> Step {
-        self.0.first(work, subject)
-    }
-
-    async fn beat(
-        &self,
-        _cloud: &Session,
-        _work: &Work,
-        _subject: &Subject,
-        _step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
-        Ok(Beat::Done { learned: Learned::default() })
     }
 
     fn on_change(

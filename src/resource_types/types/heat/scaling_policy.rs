@@ -9,12 +9,11 @@ use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
-use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Session;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Signaled, Subject, UpdateKind, Work,
+    Driver, DriverError, LocalOutcome, Signaled, Subject, UpdateKind, Work,
 };
 use crate::resource_types::groups::{Adjustment, CapacityKind};
 
@@ -54,21 +53,6 @@ impl Driver for ScalingPolicy {
             Work::Create => named(subject),
             Work::Update { .. } | Work::Delete | Work::Act(_) => LocalOutcome::default(),
         }))
-    }
-
-    fn first(&self, work: &Work, subject: &Subject) -> Step {
-        self.0.first(work, subject)
-    }
-
-    async fn beat(
-        &self,
-        _cloud: &Session,
-        _work: &Work,
-        _subject: &Subject,
-        _step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
-        Ok(Beat::Done { learned: Learned::default() })
     }
 
     fn on_change(

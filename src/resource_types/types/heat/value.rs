@@ -8,14 +8,11 @@ use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
-use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Session;
 use crate::resource_types::convert;
 use crate::resource_types::declared::Declared;
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
-};
+use crate::resource_types::driver::{Driver, DriverError, LocalOutcome, Subject, UpdateKind, Work};
 use crate::resource_types::schema::Kind;
 
 /// The type that a value is read as, by the name that the property has for it.
@@ -66,21 +63,6 @@ impl Driver for StoredValue {
                 .map(|attributes| LocalOutcome { attributes, ..LocalOutcome::default() }),
             Work::Delete => Ok(LocalOutcome::default()),
         })
-    }
-
-    fn first(&self, work: &Work, subject: &Subject) -> Step {
-        self.0.first(work, subject)
-    }
-
-    async fn beat(
-        &self,
-        _cloud: &Session,
-        _work: &Work,
-        _subject: &Subject,
-        _step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
-        Ok(Beat::Done { learned: Learned::default() })
     }
 
     fn on_change(

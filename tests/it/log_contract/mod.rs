@@ -1,9 +1,11 @@
 //! What every event log must do, run on each backend. A new backend implements `Backend` and adds
 //! one line at the foot of `contract!`.
 
+mod backends;
+mod files;
+mod followers;
+
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +13,15 @@ use chrono::DateTime;
 use futures::StreamExt;
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::chain::Verifier;
-use hearth::events::log::{
-    Appended, EventLog, Filter, Head, LogError, MemoryLog, OpenError, SqliteLog,
-};
+use hearth::events::log::{Appended, EventLog, Filter, Head, LogError, MemoryLog};
 use hearth::events::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use hearth::model::{CommandId, RequestId};
+
+use self::backends::{Memory, Sqlite};
+use self::followers::{
+    a_follower_misses_and_repeats_nothing_while_others_write,
+    a_follower_of_one_kind_hears_of_no_other, a_slow_follower_gets_everything_in_the_end,
+};
 
 /// A log to be tested, and the ways to close it and to take its disk away.
 trait Backend: Sized {
@@ -28,76 +34,6 @@ trait Backend: Sized {
     /// Called after something was appended that cannot be kept.
     fn give_up_on_writes(&self);
     fn heal(&self);
-}
-
-struct Memory(Arc<MemoryLog>);
-
-impl Backend for Memory {
-    fn fresh() -> Self {
-        Self(Arc::new(MemoryLog::new()))
-    }
-
-    fn log(&self) -> Arc<dyn EventLog> {
-        self.0.clone()
-    }
-
-    fn reopen(&mut self) {
-        self.0 = Arc::new(self.0.cut_after(self.0.durable_position()));
-    }
-
-    fn break_writes(&self) {
-        self.0.hold();
-    }
-
-    fn give_up_on_writes(&self) {
-        self.0.lose("no space left");
-    }
-
-    fn heal(&self) {}
-}
-
-struct Sqlite {
-    folder: tempfile::TempDir,
-    log: Option<Arc<SqliteLog>>,
-}
-
-impl Sqlite {
-    fn path(&self) -> PathBuf {
-        self.folder.path().join("log.db")
-    }
-
-    fn open(&self) -> &SqliteLog {
-        self.log.as_deref().unwrap()
-    }
-}
-
-impl Backend for Sqlite {
-    fn fresh() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let log = SqliteLog::open(&folder.path().join("log.db")).unwrap();
-        Self { folder, log: Some(Arc::new(log)) }
-    }
-
-    fn log(&self) -> Arc<dyn EventLog> {
-        self.log.clone().unwrap()
-    }
-
-    fn reopen(&mut self) {
-        let log = self.log.take().unwrap();
-        assert_eq!(Arc::strong_count(&log), 1, "the test still holds the log");
-        drop(log);
-        self.log = Some(Arc::new(SqliteLog::open(&self.path()).unwrap()));
-    }
-
-    fn break_writes(&self) {
-        self.open().limit_size(Some(1));
-    }
-
-    fn give_up_on_writes(&self) {}
-
-    fn heal(&self) {
-        self.open().limit_size(None);
-    }
 }
 
 macro_rules! contract {
@@ -293,79 +229,6 @@ async fn concurrent_writers_of_one_stream_never_overwrite_each_other(backend: im
     assert_eq!(bodies.len(), 400);
     assert_eq!(bodies.iter().collect::<HashSet<_>>().len(), 400);
 }
-
-async fn a_follower_misses_and_repeats_nothing_while_others_write(backend: impl Backend) {
-    const STREAMS: u64 = 20;
-    const EVENTS: u64 = 150;
-    let log = backend.log();
-    let writers: Vec<_> = (0..STREAMS)
-        .map(|name| {
-            let log = log.clone();
-            tokio::spawn(async move {
-                let mut head = Head::default();
-                for count in 0..EVENTS {
-                    head = append(&*log, &stream(name), head, number(count)).await.head;
-                    if count % 10 == 0 {
-                        tokio::time::sleep(Duration::from_millis(1)).await;
-                    }
-                }
-            })
-        })
-        .collect();
-    let followers: Vec<_> = [0, 1, 777, 2_000]
-        .map(|after| {
-            let log = log.clone();
-            tokio::spawn(async move {
-                let mut events = log.subscribe(Position(after), Filter::default());
-                let mut last = after;
-                while last < STREAMS * EVENTS {
-                    let event = events.next().await.unwrap().unwrap();
-                    assert_eq!(event.position.0, last + 1);
-                    last = event.position.0;
-                }
-            })
-        })
-        .into_iter()
-        .collect();
-    for task in writers.into_iter().chain(followers) {
-        within("writing and following", task).await.unwrap();
-    }
-}
-
-async fn a_follower_of_one_kind_hears_of_no_other(backend: impl Backend) {
-    let log = backend.log();
-    let filter = Filter { kinds: vec!["project"] };
-    let mut events = log.subscribe(Position(0), filter);
-    for count in 0..700 {
-        let kind = if count % 100 == 99 { "project" } else { "resource" };
-        let stream = StreamId(format!("{kind}-{count}").into());
-        append(&*log, &stream, Head::default(), number(count)).await;
-    }
-    for expected in (99..700).step_by(100) {
-        let event = within("an event", events.next()).await.unwrap().unwrap();
-        assert_eq!(&*event.body, expected.to_string());
-    }
-}
-
-async fn a_slow_follower_gets_everything_in_the_end(backend: impl Backend) {
-    let log = backend.log();
-    let mut events = log.subscribe(Position(0), Filter::default());
-    let mut head = append(&*log, &stream("a"), Head::default(), number(0)).await.head;
-    within("the first event", events.next()).await.unwrap().unwrap();
-    // More than the log's memory of recent events holds.
-    let mut last = Position(0);
-    for batch in 0..60 {
-        let more = (0..100).map(|count| number(batch * 100 + count)).collect();
-        let appended = log.append(&stream("a"), head, more).await.unwrap();
-        (head, last) = (appended.head, appended.position);
-    }
-    log.durable(last).await.unwrap();
-    for position in 2..=last.0 {
-        let event = within("an event", events.next()).await.unwrap().unwrap();
-        assert_eq!(event.position.0, position);
-    }
-}
-
 async fn a_tombstoned_stream_takes_no_more_events(mut backend: impl Backend) {
     let log = backend.log();
     let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
@@ -527,105 +390,6 @@ async fn many_streams_can_be_written_again_after_they_were_forgotten(backend: im
         assert_eq!(bodies(&*log, &stream(name)).await, ["0", "1"]);
     }
 }
-
-/// What a killed process leaves: a copy of the files as they are at this moment.
-fn copy_of(path: &Path, to: &Path) -> PathBuf {
-    let copy = to.join("log.db");
-    for suffix in ["", "-wal"] {
-        let from = PathBuf::from(format!("{}{suffix}", path.display()));
-        if from.exists() {
-            fs::copy(from, format!("{}{suffix}", copy.display())).unwrap();
-        }
-    }
-    copy
-}
-
-#[tokio::test]
-async fn a_torn_file_keeps_whole_appends_from_its_start() {
-    let backend = Sqlite::fresh();
-    let log = backend.log();
-    let mut head = Head::default();
-    for count in 0..40 {
-        let three = (0..3).map(|part| number(count * 3 + part)).collect();
-        let appended = log.append(&stream("a"), head, three).await.unwrap();
-        head = appended.head;
-        log.durable(appended.position).await.unwrap();
-    }
-    let whole = fs::metadata(backend.folder.path().join("log.db-wal")).unwrap().len();
-    let mut lengths = HashSet::new();
-    for cut in 0..25 {
-        let folder = tempfile::tempdir().unwrap();
-        let copy = copy_of(&backend.path(), folder.path());
-        let wal =
-            fs::OpenOptions::new().write(true).open(folder.path().join("log.db-wal")).unwrap();
-        wal.set_len(whole - whole * cut / 30 - cut).unwrap();
-        drop(wal);
-        let torn = SqliteLog::open(&copy).unwrap();
-        let slice = torn.read(&stream("a"), StreamRevision(0)).await.unwrap();
-        assert_eq!(slice.events.len() % 3, 0, "an append is whole or not there");
-        let mut verifier = Verifier::default();
-        for event in &slice.events {
-            verifier.check(event).unwrap();
-        }
-        lengths.insert(slice.events.len());
-        let appended = append(&torn, &stream("a"), slice.head, number(7)).await;
-        torn.durable(appended.position).await.unwrap();
-    }
-    assert!(lengths.contains(&120) && lengths.len() > 5, "{lengths:?}");
-}
-
-#[tokio::test]
-async fn a_second_process_is_refused_and_a_reader_is_not() {
-    let backend = Sqlite::fresh();
-    let log = backend.log();
-    let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
-    log.durable(appended.position).await.unwrap();
-    assert!(matches!(SqliteLog::open(&backend.path()), Err(OpenError::InUse { .. })));
-    let reader = SqliteLog::open_read_only(&backend.path()).unwrap();
-    assert_eq!(bodies(&reader, &stream("a")).await, ["1"]);
-    let refused = reader.append(&stream("a"), appended.head, vec![number(2)]).await;
-    assert!(matches!(refused, Err(LogError::Unavailable(_))));
-}
-
-#[test]
-fn a_file_of_somebody_else_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.db");
-    let other = rusqlite::Connection::open(&path).unwrap();
-    other.execute_batch("CREATE TABLE theirs (x)").unwrap();
-    assert!(matches!(SqliteLog::open(&path), Err(OpenError::NotALog { .. })));
-    assert!(matches!(SqliteLog::open_read_only(&path), Err(OpenError::NotALog { .. })));
-    let missing = folder.path().join("missing.db");
-    assert!(matches!(SqliteLog::open_read_only(&missing), Err(OpenError::Sqlite { .. })));
-    assert!(!missing.exists());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_gone_is_noticed_and_taken_up_again_when_it_is_back() {
-    let backend = Sqlite::fresh();
-    let log = backend.log();
-    let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
-    log.durable(appended.position).await.unwrap();
-    let away = backend.folder.path().join("away.db");
-    fs::rename(backend.path(), &away).unwrap();
-    let lost = append(&*log, &stream("a"), appended.head, number(2)).await;
-    let told = within("the writer to be told", log.durable(lost.position)).await;
-    assert!(matches!(told, Err(LogError::Unavailable(reason)) if reason.ends_with("is gone")));
-    assert_eq!(bodies(&*log, &stream("a")).await, ["1"]);
-    fs::rename(&away, backend.path()).unwrap();
-    within("healing", async {
-        loop {
-            let head = log.read(&stream("a"), StreamRevision(0)).await.unwrap().head;
-            match log.append(&stream("a"), head, vec![number(3)]).await {
-                Ok(appended) => break log.durable(appended.position).await.unwrap(),
-                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-            }
-        }
-    })
-    .await;
-    assert_eq!(bodies(&*log, &stream("a")).await, ["1", "3"]);
-}
-
 #[tokio::test]
 async fn a_cut_log_is_what_a_crash_leaves() {
     let log = MemoryLog::new();

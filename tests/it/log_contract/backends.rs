@@ -1,0 +1,78 @@
+//! The logs that the contract is held against.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hearth::events::log::{EventLog, MemoryLog, SqliteLog};
+
+use super::Backend;
+
+pub(super) struct Memory(Arc<MemoryLog>);
+
+impl Backend for Memory {
+    fn fresh() -> Self {
+        Self(Arc::new(MemoryLog::new()))
+    }
+
+    fn log(&self) -> Arc<dyn EventLog> {
+        self.0.clone()
+    }
+
+    fn reopen(&mut self) {
+        self.0 = Arc::new(self.0.cut_after(self.0.durable_position()));
+    }
+
+    fn break_writes(&self) {
+        self.0.hold();
+    }
+
+    fn give_up_on_writes(&self) {
+        self.0.lose("no space left");
+    }
+
+    fn heal(&self) {}
+}
+
+pub(super) struct Sqlite {
+    pub(super) folder: tempfile::TempDir,
+    log: Option<Arc<SqliteLog>>,
+}
+
+impl Sqlite {
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.path().join("log.db")
+    }
+
+    fn open(&self) -> &SqliteLog {
+        self.log.as_deref().unwrap()
+    }
+}
+
+impl Backend for Sqlite {
+    fn fresh() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let log = SqliteLog::open(&folder.path().join("log.db")).unwrap();
+        Self { folder, log: Some(Arc::new(log)) }
+    }
+
+    fn log(&self) -> Arc<dyn EventLog> {
+        self.log.clone().unwrap()
+    }
+
+    fn reopen(&mut self) {
+        let log = self.log.take().unwrap();
+        assert_eq!(Arc::strong_count(&log), 1, "the test still holds the log");
+        drop(log);
+        self.log = Some(Arc::new(SqliteLog::open(&self.path()).unwrap()));
+    }
+
+    fn break_writes(&self) {
+        self.open().limit_size(Some(1));
+    }
+
+    fn give_up_on_writes(&self) {}
+
+    fn heal(&self) {
+        self.open().limit_size(None);
+    }
+}
