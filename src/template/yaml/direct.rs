@@ -1,7 +1,7 @@
 //! A plain document, which most templates are, read in one pass over its text: block maps and lists,
-//! scalars and flow collections of one line, literal blocks, comments; printable ASCII, every key a
-//! text. It takes a quarter of the time of the scanner. What is anything else, or wrong, is left to
-//! the graph, which knows in which order PyYAML meets what is wrong.
+//! scalars and flow collections of one line, blocks of text, comments; printable ASCII, every key a
+//! text. It takes a fraction of the scanner's time. What is anything else, or wrong, is left to the
+//! graph, which knows in which order PyYAML meets what is wrong.
 
 use ecow::EcoString;
 
@@ -218,8 +218,8 @@ impl<'text> Reader<'text> {
     fn inline(&mut self, indent: usize) -> Option<Node> {
         let place = self.place();
         let form = match self.peek()? {
-            b'|' => {
-                let text = self.literal(indent)?;
+            b'|' | b'>' => {
+                let text = self.block_of_text(indent)?;
                 return Some(Node { place, key_place: place, form: Form::Text(text) });
             }
             b'[' | b'{' | b'"' | b'\'' => self.flow()?.form,
@@ -314,13 +314,14 @@ impl<'text> Reader<'text> {
         Some(Form::Map(Box::new(map)))
     }
 
-    /// The lines below `|` that stand deeper than the column. Blank lines at the end are clipped, to
-    /// one line break or with `-` to none.
-    fn literal(&mut self, parent: usize) -> Option<EcoString> {
-        let header = self.rest_of_line().trim_end_matches(' ');
-        let strips = match header {
-            "|" => false,
-            "|-" => true,
+    /// The lines below `|`, or `>` which makes spaces of single line breaks, that stand deeper than
+    /// the column. Blank lines at the end are clipped, to one line break or with `-` to none.
+    fn block_of_text(&mut self, parent: usize) -> Option<EcoString> {
+        let (folds, strips) = match self.rest_of_line().trim_end_matches(' ') {
+            "|" => (false, false),
+            "|-" => (false, true),
+            ">" => (true, false),
+            ">-" => (true, true),
             _ => return None,
         };
         self.next_line();
@@ -331,7 +332,8 @@ impl<'text> Reader<'text> {
         }
         self.at = self.line_start;
         let mut text = String::new();
-        let mut blank = 0;
+        let mut breaks = 0;
+        let mut was_deeper = false;
         while self.at < self.text.len() {
             let line = self.rest_of_line();
             let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
@@ -339,18 +341,23 @@ impl<'text> Reader<'text> {
                 break;
             }
             match line.get(indent..).filter(|line| !line.is_empty()) {
-                None => blank += 1,
+                None => breaks += 1,
                 Some(line) => {
-                    text.extend(std::iter::repeat_n('\n', std::mem::take(&mut blank)));
+                    let is_deeper = line.starts_with(' ');
+                    let folded = folds && breaks > 0 && !is_deeper && !was_deeper;
+                    if folded && breaks == 1 {
+                        text.push(' ');
+                    }
+                    text.extend(std::iter::repeat_n('\n', breaks - usize::from(folded)));
                     text.push_str(line);
-                    blank = 1;
+                    (breaks, was_deeper) = (1, is_deeper);
                 }
             }
             // Without a line break at the end of the text there is none to keep.
-            blank -= usize::from(self.at + line.len() == self.text.len() && blank > 0);
+            breaks -= usize::from(self.at + line.len() == self.text.len() && breaks > 0);
             self.next_line();
         }
-        if !strips && blank > 0 {
+        if !strips && breaks > 0 {
             text.push('\n');
         }
         self.content().filter(|column| *column <= parent)?;
@@ -427,6 +434,16 @@ parameters:
         more
 
          text
+    - >
+      folded
+      text
+
+      that
+       is
+      long
+    - >-
+      short
+
 
 resources:
   server:

@@ -138,7 +138,7 @@ fn document() -> impl Strategy<Value = String> {
 
 /// Lines that look like a template's, or nearly.
 fn lines() -> impl Strategy<Value = Vec<String>> {
-    const ENTRIES: [&str; 30] = [
+    const ENTRIES: [&str; 32] = [
         "a:",
         "b: c",
         "OS::Heat::None: d",
@@ -153,6 +153,8 @@ fn lines() -> impl Strategy<Value = Vec<String>> {
         "t: {u: [], 'v': {}, w: 2013-05-23}  # x",
         "y: |",
         "z: |-  ",
+        "a: >",
+        "b: >-",
         "- |",
         "# a comment",
         "",
