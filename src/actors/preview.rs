@@ -100,7 +100,6 @@ pub(super) fn child_of(
         definition,
         child,
         used: None,
-        region: services.region(),
         timeout: services.limits.stack_action_timeout,
         now: services.clock.now(),
         chance: &|bytes| services.clock.fill(bytes),

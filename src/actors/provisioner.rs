@@ -176,6 +176,7 @@ impl Inhabit for Resource {
                                 nesting,
                                 asked: &meta,
                                 user_id: &user_id,
+                                attempt,
                             };
                             nested::beat(&beating).await
                         }
@@ -269,6 +270,7 @@ impl Inhabit for Resource {
                         nesting: &nesting,
                         asked: &meta,
                         user_id: &user_id,
+                        attempt,
                     };
                     Some(beating.resize(details).await)
                 };

@@ -121,11 +121,6 @@ impl Services {
         let _ = told.wait_for(|told| told.is_none_or(|told| told >= at)).await;
     }
 
-    /// The region that Hearth works in, where it has a name.
-    pub(super) fn region(&self) -> Option<&str> {
-        self.cloud.as_ref().and_then(|cloud| cloud.region())
-    }
-
     /// A resource as its stream says.
     pub(super) async fn resource(&self, id: ResourceId) -> Result<Resource, Refusal> {
         let unavailable = |error: LogError| Refusal::unavailable(error.to_string());

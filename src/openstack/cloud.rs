@@ -13,7 +13,7 @@ use super::keystone::credentials::{Credentials, Domain};
 use super::keystone::token::{Login, Token};
 use super::keystone::user_domain::{self, UserDomainSettings};
 use super::keystone::validate::{Fingerprint, Validations, fingerprint};
-use super::limits::{CloudLimits, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS};
+use super::limits::{CloudLimits, REGIONS_MAX, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS};
 use super::microversion::MicroversionRange;
 use super::request::Method;
 use super::service::Service;
@@ -80,12 +80,14 @@ struct Inner {
     auth_url: String,
     preference: Preference,
     endpoint_overrides: BTreeMap<Service, String>,
-    transport: Transport,
+    transport: Arc<Transport>,
     service: Arc<Login>,
     user_domain: Option<user_domain::Known>,
     validations: Validations,
     trusts: Mutex<Trusts>,
     versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
+    /// The same cloud with the endpoints of other regions.
+    regions: Mutex<HashMap<String, Cloud>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -112,12 +114,12 @@ impl Cloud {
             project_name: settings.project_name,
             project_domain: settings.project_domain,
         };
-        let transport = Transport::new(
+        let transport = Arc::new(Transport::new(
             settings.limits,
             settings.ca_file.as_deref(),
             settings.insecure,
             Arc::clone(&clock),
-        )?;
+        )?);
         let inner = Inner {
             auth_url: versioned(&settings.auth_url),
             preference: Preference { interface: settings.interface, region: settings.region },
@@ -128,6 +130,7 @@ impl Cloud {
             validations: Validations::default(),
             trusts: Mutex::default(),
             versions: Mutex::default(),
+            regions: Mutex::default(),
             clock,
         };
         Ok(Cloud { inner: Arc::new(inner) })
@@ -136,6 +139,34 @@ impl Cloud {
     /// The region that was chosen, where one was.
     pub fn region(&self) -> Option<&str> {
         self.inner.preference.region.as_deref()
+    }
+
+    /// The same cloud with the endpoints of another region.
+    pub(super) fn in_region(&self, region: &str) -> Cloud {
+        let mut regions = self.inner.regions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = regions.get(region) {
+            return known.clone();
+        }
+        let Preference { interface, .. } = self.inner.preference.clone();
+        let inner = Inner {
+            auth_url: self.inner.auth_url.clone(),
+            preference: Preference { interface, region: Some(region.to_owned()) },
+            endpoint_overrides: BTreeMap::new(),
+            transport: Arc::clone(&self.inner.transport),
+            service: Arc::clone(&self.inner.service),
+            user_domain: None,
+            validations: Validations::default(),
+            trusts: Mutex::default(),
+            versions: Mutex::default(),
+            regions: Mutex::default(),
+            clock: Arc::clone(&self.inner.clock),
+        };
+        let cloud = Cloud { inner: Arc::new(inner) };
+        if regions.len() >= REGIONS_MAX {
+            regions.clear();
+        }
+        regions.insert(region.to_owned(), cloud.clone());
+        cloud
     }
 
     /// A session with credentials of any kind.

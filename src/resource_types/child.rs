@@ -60,6 +60,11 @@ pub trait Nested: Send + Sync + 'static {
         None
     }
 
+    /// The region in which the child is to stand, where one is named.
+    fn region<'a>(&self, _subject: &'a Subject) -> Option<&'a str> {
+        None
+    }
+
     /// Whether the child stands beside the resource's stack, and not within it.
     fn stands_beside(&self) -> bool {
         false
@@ -109,8 +114,6 @@ pub struct ChildAsk<'a> {
     pub child: Option<&'a ChildSeen>,
     /// The resource that the type uses.
     pub used: Option<&'a ResourceUsed>,
-    /// The region that Hearth works in, where it has a name.
-    pub region: Option<&'a str>,
     /// How long an action of the stack may take.
     pub timeout: Duration,
     pub now: DateTime<Utc>,

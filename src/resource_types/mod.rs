@@ -16,6 +16,7 @@ mod nested;
 pub(crate) mod python;
 mod reading;
 pub mod registry;
+mod remote;
 mod rules;
 pub mod schema;
 mod show;

@@ -7,6 +7,7 @@ use super::driver::Subject;
 use super::nested::Budget;
 use super::reading::Problem;
 use super::registry::Registry;
+use super::remote::BESIDE;
 use crate::graph::steps::{Declared, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{Refusal, ResourceName};
@@ -167,6 +168,9 @@ impl Registry {
                     }
                     Err(CustomError::Unreachable(text)) => return Err(Refusal::unavailable(text)),
                 }
+            }
+            if declared.type_name == BESIDE {
+                self.check_beside(definition, name, &early.properties, cloud).await?;
             }
             if let Some(driver) = self.driver(&declared.type_name) {
                 driver.validate_in_cloud(cloud, &early.properties).await?;

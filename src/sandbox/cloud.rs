@@ -213,6 +213,8 @@ fn route(cloud: &mut Cloud, ask: &Ask) -> Reply {
         ["image", rest @ ..] => glance::answer(cloud, ask, rest),
         ["volume", rest @ ..] => cinder::answer(cloud, ask, rest),
         ["object-store", rest @ ..] => swift::answer(cloud, ask, rest),
+        // Signed addresses name Swift's own path, and some clients put nothing before it.
+        ["v1", account, ..] if account.starts_with("AUTH_") => swift::answer(cloud, ask, &path),
         ["messaging", rest @ ..] => zaqar::answer(cloud, ask, rest),
         ["healthcheck"] => Ok(Answer::text(200, "text/plain; charset=UTF-8", "OK")),
         _ => Err(answer::keystone(404, "The resource could not be found.")),

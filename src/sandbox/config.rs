@@ -19,6 +19,8 @@ pub struct SandboxConfig {
     pub hearth_url: Option<String>,
     /// The CFN API's address (`http://127.0.0.1:8000`), named in the catalog.
     pub cfn_url: Option<String>,
+    /// Further regions, which have nothing but a Heat: their names, and its addresses.
+    pub other_regions: Vec<(String, String)>,
     /// The password of every user.
     pub password: String,
     pub region: String,
@@ -39,6 +41,7 @@ impl Default for SandboxConfig {
             quotas: Quotas::default(),
             hearth_url: Some("http://127.0.0.1:8004".to_owned()),
             cfn_url: Some("http://127.0.0.1:8000".to_owned()),
+            other_regions: Vec::new(),
             password: "secret".to_owned(),
             region: "RegionOne".to_owned(),
             token_life: Duration::from_secs(3600),

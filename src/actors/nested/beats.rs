@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::used::used;
-use super::{Parent, See, child_id, command_of, end_of, make, meta, tell};
+use super::{Parent, See, child_id, command_of, end_of, make, meta, remote, tell};
 use crate::actors::project::ProjectCommand;
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
@@ -21,7 +21,7 @@ use crate::model::{Action, Refusal, StackId, Status};
 use crate::openstack::Session;
 use crate::resource_types::child::{ChildAsk, ChildPlan, ChildStep, Nested, REFERENCE};
 use crate::resource_types::declared::in_error;
-use crate::resource_types::{Beat, Driver, DriverError, Learned, Subject, Work};
+use crate::resource_types::{Attempt, Beat, Driver, DriverError, Learned, Subject, Work};
 
 /// The pause before an engine that is about to stop is asked again.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -38,10 +38,15 @@ pub(in crate::actors) struct Beating<'a> {
     pub(in crate::actors) nesting: &'a Nesting,
     pub(in crate::actors) asked: &'a Meta,
     pub(in crate::actors) user_id: &'a str,
+    pub(in crate::actors) attempt: Attempt,
 }
 
 /// Makes one beat.
 pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { services, session, nested, subject, .. } = *beating;
+    if let Some(there) = remote::elsewhere(services, session, nested, subject).await? {
+        return remote::beat(beating, &there).await;
+    }
     match beating.step.name.as_str() {
         "define" => beating.define().await,
         "delete" => beating.delete().await,
@@ -89,7 +94,6 @@ impl Beating<'_> {
             definition: &known.definition,
             child: seen.as_ref().map(|seen| &seen.child),
             used: used.as_ref().map(|used| &used.resource),
-            region: self.services.region(),
             timeout: parent.timeout(self.services),
             now: self.services.clock.now(),
             chance: &|bytes| self.services.clock.fill(bytes),

@@ -8,6 +8,7 @@
 mod beats;
 mod make;
 mod preview;
+mod remote;
 mod scale;
 mod see;
 mod used;

@@ -136,7 +136,6 @@ impl Beating<'_> {
             definition: &known.definition,
             child: Some(&seen.child),
             used: used.as_ref().map(|used| &used.resource),
-            region: self.services.region(),
             timeout: parent.timeout(self.services),
             now: self.services.clock.now(),
             chance: &|bytes| self.services.clock.fill(bytes),

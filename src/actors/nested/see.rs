@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::used::used;
-use super::{See, Seen, child_id, make};
+use super::{See, Seen, child_id, make, remote};
 use crate::actors::resource::{Nesting, Resource};
 use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
@@ -52,7 +52,6 @@ async fn is_same(
         definition: &known.definition,
         child: Some(&seen.child),
         used: used.as_ref().map(|used| &used.resource),
-        region: services.region(),
         timeout: parent.timeout(services),
         now: services.clock.now(),
         chance: &|bytes| services.clock.fill(bytes),
@@ -97,11 +96,20 @@ pub(in crate::actors) fn attributes<'a>(
         let (Some(child), Some(nested)) = (child, driver.nests()) else {
             return Default::default();
         };
+        let properties = driver.properties(&subject.properties);
+        let subject = Subject { properties, ..subject.clone() };
+        if let Some(seen) = remote::seen(services, session, nested, &subject).await {
+            let names = match wanted {
+                [] => nested.attribute_names(&seen),
+                wanted => wanted.to_vec(),
+            };
+            let value = |name: String| Some((nested.attribute(&subject, &seen, &name)?, name));
+            let values = names.into_iter().filter_map(value).map(|(value, name)| (name, value));
+            return (values.collect(), Vec::new());
+        }
         let Some(Some(seen)) = services.ask_of(child, || See).await else {
             return Default::default();
         };
-        let properties = driver.properties(&subject.properties);
-        let subject = Subject { properties, ..subject.clone() };
         let names = match wanted {
             [] => nested.attribute_names(&seen.child),
             wanted => wanted.to_vec(),

@@ -46,18 +46,25 @@ pub(super) fn entries(cloud: &Cloud, ask: &Ask, project: &str) -> Vec<Value> {
     services(cloud, &ask.base, project)
         .into_iter()
         .map(|service| {
-            let endpoints: Vec<Value> = ["admin", "internal", "public"]
-                .into_iter()
-                .map(|interface| {
-                    json!({
+            let mut places = vec![(region.as_str(), service.url.clone())];
+            if service.kind == "orchestration" {
+                let others = cloud.config.other_regions.iter();
+                places.extend(
+                    others.map(|(name, url)| (name.as_str(), format!("{url}/v1/{project}"))),
+                );
+            }
+            let mut endpoints: Vec<Value> = Vec::new();
+            for (region, url) in places {
+                for interface in ["admin", "internal", "public"] {
+                    endpoints.push(json!({
                         "id": endpoint_id(service.kind, interface),
                         "interface": interface,
                         "region": region,
                         "region_id": region,
-                        "url": service.url,
-                    })
-                })
-                .collect();
+                        "url": url,
+                    }));
+                }
+            }
             json!({
                 "id": service_id(service.kind),
                 "type": service.kind,

@@ -91,6 +91,11 @@ pub(super) fn is_public(cloud: &Cloud, project: &str, name: &str) -> bool {
     rules.is_some_and(|rules| rules.split(',').any(|rule| rule.trim() == ".r:*"))
 }
 
+/// The headers that are kept of a container.
+pub(super) fn headers<'a>(cloud: &'a Cloud, project: &str, name: &str) -> Option<&'a Headers> {
+    cloud.swift.containers.get(&key(project, name)).map(|container| &container.headers)
+}
+
 /// The container in the account's list.
 pub(super) fn entry(cloud: &Cloud, container: &Container) -> Value {
     let (count, bytes) = used(cloud, container);

@@ -3,6 +3,7 @@
 mod containers;
 mod listing;
 mod objects;
+mod temp_url;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let public =
         matches!(path, [container, ..] if containers::is_public(cloud, project, container));
     let reading = matches!(ask.method.as_str(), "GET" | "HEAD");
-    if !(public && reading) {
+    if !(public && reading || temp_url::is_signed(cloud, ask, project, path)) {
         let scope = keystone::scope(cloud, ask).map_err(|_| answer::swift(401))?;
         if !scope.sees(project) {
             return Err(answer::swift(403));

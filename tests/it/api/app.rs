@@ -61,7 +61,15 @@ impl App {
     }
 
     async fn with(log: Arc<dyn EventLog>, limits: EngineLimits) -> Self {
-        let sandbox = Sandbox::start(SandboxConfig::instant()).unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let config = SandboxConfig {
+            hearth_url: Some(format!("http://127.0.0.1:{port}")),
+            // The same server by another name.
+            other_regions: vec![("Elsewhere".to_owned(), format!("http://localhost:{port}"))],
+            ..SandboxConfig::instant()
+        };
+        let sandbox = Sandbox::start(config).unwrap();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let password = Secret::new("secret".to_owned());
         let stack_users = UserDomainSettings::of_sandbox(password.clone());
@@ -84,7 +92,6 @@ impl App {
             limits,
             may_use: hearth::policy::may_use,
         });
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let parts = ApiParts {
             engine,
             views: views.clone(),

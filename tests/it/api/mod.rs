@@ -8,6 +8,7 @@ mod exposure;
 mod feed;
 mod nested;
 mod reads;
+mod regions;
 mod snapshots;
 mod software;
 mod stack_users;

@@ -263,3 +263,24 @@ async fn signals_are_put_into_an_object_of_swift() {
     let containers = |counts: &Value| (counts["containers"].clone(), counts["objects"].clone());
     assert_eq!(containers(&ground.counts()), containers(&empty));
 }
+
+#[actix::test]
+async fn a_signed_address_is_open_to_anybody_as_it_is() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({ "handle": { "type": "OS::Heat::SwiftSignalHandle" } }));
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let who = world.requester();
+    let found = world.engine.inspect_resource(&who, web.stack, &"handle".into(), &[]).await;
+    let address = found.unwrap()["endpoint"].as_str().unwrap().to_owned();
+    let put = |address: String| async move {
+        let put = reqwest::Client::new().put(address).body("{}").send();
+        put.await.unwrap().status().as_u16()
+    };
+    assert_eq!(put(address.clone()).await, 201);
+    assert_eq!(put(address.replace("/object-store", "")).await, 201);
+    assert_eq!(put(address.replace("temp_url_sig=", "temp_url_sig=0")).await, 401);
+    let other = address.replacen("/v1/AUTH_", "/v1/AUTH_0", 1);
+    assert_eq!(put(other).await, 401);
+}

@@ -1,5 +1,5 @@
-//! OS::Heat::Stack: a stack of its own in the same project, with the environment and the files of
-//! the one that asks for it.
+//! OS::Heat::Stack: a stack of its own in the same project, here or in another region, with the
+//! environment and the files of the one that asks for it.
 
 use std::collections::BTreeSet;
 
@@ -24,22 +24,10 @@ fn elsewhere(properties: &JsonMap) -> [Option<&str>; 2] {
 impl Nested for RemoteStack {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         let properties = &ask.subject.properties;
-        let [region, credential] = elsewhere(properties);
-        let location = match (credential, region) {
-            (Some(_), _) => Some("remote cloud".to_owned()),
-            (None, Some(region)) if ask.region.is_some_and(|own| own != region) => {
-                Some(format!("region \"{region}\""))
-            }
-            (None, _) => None,
-        };
-        if let Some(location) = location {
-            return Err(DriverError::fatal(
-                "StackValidationFailed",
-                format!(
-                    "Cannot establish connection to Heat endpoint at {location} due to \"it is \
-                     not supported\""
-                ),
-            ));
+        if let [_, Some(_)] = elsewhere(properties) {
+            let text = "Cannot establish connection to Heat endpoint at remote cloud due to \"it \
+                        is not supported\"";
+            return Err(DriverError::fatal("StackValidationFailed", text));
         }
         let text = properties.get("template").and_then(Value::as_str).unwrap_or_default();
         let parameters = properties.get("parameters").and_then(Value::as_object);
@@ -49,6 +37,11 @@ impl Nested for RemoteStack {
             parameters: parameters.cloned().unwrap_or_default(),
             timeout_mins: timeout.and_then(|minutes| u32::try_from(minutes).ok()),
         })
+    }
+
+    fn region<'a>(&self, subject: &'a Subject) -> Option<&'a str> {
+        let [region, _] = elsewhere(&subject.properties);
+        region
     }
 
     fn stands_beside(&self) -> bool {

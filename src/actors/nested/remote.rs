@@ -1,0 +1,199 @@
+//! Stacks that a resource has in another region: the same beats, spoken to the Heat there through
+//! its API. Nothing of such a stack is in the log here but that it was made.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Beating, make};
+use crate::actors::services::Services;
+use crate::events::resource::Step;
+use crate::model::Action;
+use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
+use crate::resource_types::declared::{in_error, unknown_status};
+use crate::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
+
+/// The session there, where a resource's stack is to stand in another region than this one.
+pub(super) async fn elsewhere(
+    services: &Services,
+    session: &Session,
+    nested: &dyn Nested,
+    subject: &Subject,
+) -> Result<Option<Session>, DriverError> {
+    let Some(region) = nested.region(subject).filter(|_| services.cloud.is_some()) else {
+        return Ok(None);
+    };
+    session.elsewhere(region, &heat()).await.map_err(|error| unreached(region, error))
+}
+
+fn heat() -> Service {
+    Service::of_type("orchestration")
+}
+
+fn unreached(region: &str, error: CloudError) -> DriverError {
+    let text = format!(
+        "Cannot establish connection to Heat endpoint at region \"{region}\" due to \"{error}\""
+    );
+    let transient = error.is_transient();
+    DriverError { transient, ..DriverError::fatal("StackValidationFailed", text) }
+}
+
+fn next(name: &str, mutates: bool, state: Value) -> Beat {
+    let next = Step { name: name.to_owned(), mutates, state, ..Step::default() };
+    Beat::Next { learned: Learned::default(), next }
+}
+
+fn done() -> Beat {
+    Beat::Done { learned: Learned::default() }
+}
+
+/// Makes one beat there.
+pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
+    let subject = beating.subject;
+    match beating.step.name.as_str() {
+        "define" if subject.physical_id.is_none() => Ok(next("remote_create", true, Value::Null)),
+        "define" => Ok(next("remote_update", true, Value::Null)),
+        // What is abandoned stays.
+        "delete" if subject.abandons => Ok(done()),
+        "delete" => Ok(next("remote_delete", true, Value::Null)),
+        "act" => Ok(next("remote_act", true, Value::Null)),
+        "remote_create" => create(beating, there).await,
+        "remote_update" => {
+            let mut body = definition(beating).await?;
+            body["disable_rollback"] = true.into();
+            there.send(request(Request::put, subject, "").json(body)).await?;
+            Ok(next("remote_wait", false, "UPDATE".into()))
+        }
+        "remote_act" => {
+            let Work::Act(action) = *beating.work else { return Ok(done()) };
+            let word = action.as_str().to_lowercase();
+            let body = json!({ word: null });
+            there.send(request(Request::post, subject, "/actions").json(body)).await?;
+            Ok(next("remote_wait", false, action.as_str().into()))
+        }
+        "remote_delete" => {
+            let Some(id) = found(there, subject).await? else { return Ok(done()) };
+            let known = Subject { physical_id: Some(id.clone()), ..subject.clone() };
+            match there.send(request(Request::delete, &known, "")).await {
+                Ok(_) => {}
+                Err(error) if error.is_not_found() => return Ok(done()),
+                Err(error) => return Err(error.into()),
+            }
+            let learned = Learned { physical_id: Some(id), ..Learned::default() };
+            let state = "DELETE".into();
+            let next = Step { name: "remote_wait".to_owned(), state, ..Step::default() };
+            Ok(Beat::Next { learned, next })
+        }
+        _ => settle(beating, there).await,
+    }
+}
+
+/// The id of the stack there: the one known, or that of the name.
+async fn found(there: &Session, subject: &Subject) -> Result<Option<String>, DriverError> {
+    if let Some(id) = &subject.physical_id {
+        return Ok(Some(id.clone()));
+    }
+    let request = Request::get(heat(), "/stacks").query("stack_name", &subject.physical_name);
+    let listed = there.send(request).await?.json()?;
+    let mut stacks = listed["stacks"].as_array().into_iter().flatten();
+    let named = stacks.find(|stack| stack["stack_name"] == subject.physical_name.as_str());
+    Ok(named.and_then(|stack| stack["id"].as_str()).map(str::to_owned))
+}
+
+async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
+    let former = match beating.attempt {
+        Attempt::First => None,
+        Attempt::Unanswered => found(there, beating.subject).await?,
+    };
+    let id = match former {
+        Some(id) => id,
+        None => {
+            let mut body = definition(beating).await?;
+            body["stack_name"] = beating.subject.physical_name.as_str().into();
+            body["disable_rollback"] = true.into();
+            let made = there.send(Request::post(heat(), "/stacks").json(body)).await?.json()?;
+            let missing = || DriverError::fatal("Error", "The stack that was made has no id.");
+            made["stack"]["id"].as_str().ok_or_else(missing)?.to_owned()
+        }
+    };
+    let learned = Learned { physical_id: Some(id), ..Learned::default() };
+    let state = "CREATE".into();
+    let next = Step { name: "remote_wait".to_owned(), state, ..Step::default() };
+    Ok(Beat::Next { learned, next })
+}
+
+/// What the stack there is made of.
+async fn definition(beating: &Beating<'_>) -> Result<Value, DriverError> {
+    let (known, parent) = make::parent(beating.services, beating.subject, beating.nesting).await?;
+    let subject = beating.filled();
+    let ask = ChildAsk {
+        work: beating.work,
+        subject: &subject,
+        definition: &known.definition,
+        child: None,
+        used: None,
+        timeout: parent.timeout(beating.services),
+        now: beating.services.clock.now(),
+        chance: &|bytes| beating.services.clock.fill(bytes),
+    };
+    let wanted = beating.nested.wanted(&ask)?;
+    let source = known.definition.source();
+    let mut body = json!({
+        "template": subject.properties.get("template"),
+        "files": source.files,
+        "environment": source.environment,
+        "parameters": wanted.parameters,
+    });
+    if let Some(minutes) = wanted.timeout_mins {
+        body["timeout_mins"] = minutes.into();
+    }
+    Ok(body)
+}
+
+fn request(verb: impl Fn(Service, String) -> Request, subject: &Subject, rest: &str) -> Request {
+    let name = path_segment(&subject.physical_name);
+    let id = path_segment(subject.physical_id.as_deref().unwrap_or_default());
+    verb(heat(), format!("/stacks/{name}/{id}{rest}"))
+}
+
+async fn settle(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
+    let wanted = beating.step.state.as_str().unwrap_or_default();
+    let stack = match show(there, beating.subject).await {
+        Ok(stack) => stack,
+        Err(error) if error.is_not_found() && wanted == Action::Delete.as_str() => {
+            return Ok(done());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let state = stack["stack_status"].as_str().unwrap_or_default();
+    let (action, status) = state.split_once('_').unwrap_or((state, ""));
+    let reason = stack["stack_status_reason"].as_str().unwrap_or_default();
+    match status {
+        _ if action != wanted => Ok(Beat::Wait { after: None }),
+        "IN_PROGRESS" => Ok(Beat::Wait { after: None }),
+        "COMPLETE" => Ok(done()),
+        "FAILED" => Err(in_error(state, reason)),
+        _ => Err(unknown_status("Resource failed", state)),
+    }
+}
+
+async fn show(there: &Session, subject: &Subject) -> Result<Value, CloudError> {
+    let shown = there.send(request(Request::get, subject, "")).await?.json()?;
+    Ok(shown["stack"].clone())
+}
+
+/// The stack there as its resource's attributes need it.
+pub(super) async fn seen(
+    services: &Arc<Services>,
+    session: &Session,
+    nested: &dyn Nested,
+    subject: &Subject,
+) -> Option<ChildSeen> {
+    let there = elsewhere(services, session, nested, subject).await.ok()??;
+    let stack = show(&there, subject).await.unwrap_or_default();
+    let outputs = stack["outputs"].as_array().into_iter().flatten().filter_map(|output| {
+        Some((output["output_key"].as_str()?.to_owned(), output["output_value"].clone()))
+    });
+    Some(ChildSeen { outputs: outputs.collect(), ..ChildSeen::default() })
+}
