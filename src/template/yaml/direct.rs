@@ -1,4 +1,4 @@
-//! A plain document, which most templates are, read in one pass over its text: block maps and lists,
+//! A plain document, which many templates are, read in one pass over its text: block maps and lists,
 //! scalars and flow collections of one line, blocks of text, comments; printable ASCII, every key a
 //! text. It takes a fraction of the scanner's time. What is anything else, or wrong, is left to the
 //! graph, which knows in which order PyYAML meets what is wrong.
