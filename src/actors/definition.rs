@@ -19,11 +19,12 @@ use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
 use crate::template::{PseudoParameters, StackDefinition, StackSource};
 
 /// Reads a source, and checks all that can be checked without a cloud. Also the URLs of templates
-/// that are still to be fetched. `may` refuses what its types must not be.
+/// that are still to be fetched. `may` refuses what its types must not be. A stack that will never
+/// be has no id.
 pub(super) fn prepare(
     services: &Services,
     source: &StackSource,
-    id: StackId,
+    id: Option<StackId>,
     name: &StackName,
     project: &ProjectId,
     may: &dyn Fn(&StackDefinition) -> Result<(), Refusal>,
@@ -65,7 +66,7 @@ pub(super) async fn read_back(
         Err(problem) => return Ok(Err(problem)),
     };
     let definition = match revision.facade.is_null() {
-        true => read(services, &opened.source, stack.id, &stack.name, &stack.project_id),
+        true => read(services, &opened.source, Some(stack.id), &stack.name, &stack.project_id),
         false => read_nested(services, opened, stack, owner, &revision.facade),
     };
     let known = definition
@@ -125,13 +126,13 @@ async fn open_sealed(
 fn read(
     services: &Services,
     source: &StackSource,
-    id: StackId,
+    id: Option<StackId>,
     name: &StackName,
     project: &ProjectId,
 ) -> Result<StackDefinition, Refusal> {
     let pseudo = PseudoParameters {
         stack_name: name.to_string(),
-        stack_id: id.to_string(),
+        stack_id: id.map_or_else(|| "None".to_owned(), |id| id.to_string()),
         project_id: project.to_string(),
         facade: None,
     };

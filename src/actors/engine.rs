@@ -18,7 +18,7 @@ use super::services::{EngineLimits, SENDS_MAX, Services};
 use super::shell::{Ask, Inhabit, Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{Create, Known, Revise, Stack, StackCommand, refuse_resting};
-use super::stack_actor::{Drop, HeardBy, ResourceNamed, Stand};
+use super::stack_actor::{Drop, HeardBy, MetadataNow, ResourceNamed, Stand};
 use super::tallies::Tallies;
 use super::{definition, exposure, nested, source};
 use crate::clock::Clock;
@@ -30,7 +30,7 @@ use crate::model::{
 };
 use crate::openstack::{Cloud, Fetcher, Session};
 use crate::resource_types::Registry;
-use crate::template::{StackDefinition, StackSource};
+use crate::template::{FAILED_ATTRIBUTES, StackDefinition, StackSource};
 
 /// What the engine is made of.
 pub struct EngineParts {
@@ -136,7 +136,7 @@ impl Engine {
         let services = &self.services;
         let project = &who.caller.project_id;
         let id = StackId(services.clock.fresh_id());
-        let known = self.prepare(who, &mut ask.source, id, &ask.name).await?;
+        let known = self.prepare(who, &mut ask.source, Some(id), &ask.name).await?;
         // First the name: while a project has one, its trusts are not given back.
         self.take_name(who, &ask.name, id).await?;
         let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
@@ -181,7 +181,7 @@ impl Engine {
         refuse_resting(standing.action)?;
         let former = self.source(&standing).await?;
         let mut source = source::updated(&ask, &former);
-        let known = self.prepare(who, &mut source, stack, &standing.name).await?;
+        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
         if let Some(before) = &standing.known {
             known.definition.check_immutable(&before.definition)?;
         }
@@ -310,7 +310,12 @@ impl Engine {
         let standing = self.standing(who, stack).await?;
         let missing = || Refusal::not_found("Resource", name);
         let id = standing.incarnations.get(name).ok_or_else(missing)?;
-        Ok(self.services.resource(*id).await?.metadata(&Resource::knowledge(&self.services)))
+        let resource = self.services.resource(*id).await?;
+        let knowledge = Resource::knowledge(&self.services);
+        Ok(match self.ask_of(stack, || MetadataNow(name.clone())).await? {
+            Some(metadata) => resource.metadata_upon(metadata, &knowledge),
+            None => resource.metadata(&knowledge),
+        })
     }
 
     /// What a create would make; nothing is written.
@@ -325,8 +330,7 @@ impl Engine {
         {
             return Err(name_taken(&ask.name));
         }
-        let id = StackId(self.services.clock.fresh_id());
-        let known = self.prepare(who, &mut ask.source.clone(), id, &ask.name).await?;
+        let known = self.prepare(who, &mut ask.source.clone(), None, &ask.name).await?;
         Ok(preview::of_create(&self.services, &known))
     }
 
@@ -342,7 +346,7 @@ impl Engine {
         refuse_resting(standing.action)?;
         let former = self.source(&standing).await?;
         let mut source = source::updated(ask, &former);
-        let known = self.prepare(who, &mut source, stack, &standing.name).await?;
+        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
         nested::preview(&self.services, &known, standing.incarnations, nested).await
     }
 
@@ -376,7 +380,9 @@ impl Engine {
         if driver.nests().is_some() {
             let (services, driver) = (&self.services, driver.as_ref());
             let found = nested::attributes(services, &session, driver, &subject, attributes).await;
-            return Ok(found.0);
+            let mut found = found.0;
+            found.shift_remove(FAILED_ATTRIBUTES);
+            return Ok(found);
         }
         driver
             .attributes(&session, &subject, attributes)
@@ -400,7 +406,7 @@ impl Engine {
         &self,
         who: &Requester,
         source: &mut StackSource,
-        id: StackId,
+        id: Option<StackId>,
         name: &StackName,
     ) -> Result<Known, Refusal> {
         let services = &self.services;

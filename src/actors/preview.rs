@@ -48,6 +48,8 @@ pub struct PreviewedResource {
     pub physical_id: Option<String>,
     pub properties: crate::model::JsonMap,
     pub metadata: crate::model::JsonMap,
+    /// The names of the attributes that it will have; none where it is there already.
+    pub attributes: Vec<String>,
     pub requires: Vec<String>,
     /// What leads to the change; empty where nothing changes.
     pub why: String,
@@ -73,7 +75,8 @@ fn all_added(services: &Services, known: &Known) -> Vec<PreviewedResource> {
             name: child.definition.stack_name().to_owned(),
             resources: all_added(services, &child),
         });
-        PreviewedResource { nested, ..previewed(known, name, resolved(known, name)) }
+        let planned = previewed(known, name, resolved(known, name));
+        PreviewedResource { nested, ..whole(services, known, name, planned) }
     });
     added.collect()
 }
@@ -222,10 +225,32 @@ fn previewed(known: &Known, name: &ResourceName, resolved: ResourceResolved) -> 
         physical_id: None,
         properties: resolved.properties,
         metadata: resolved.metadata,
+        attributes: Vec::new(),
         requires: requires.map(ToString::to_string).collect(),
         why: String::new(),
         nested: None,
     }
+}
+
+/// The resource with all properties of its type, unset ones with their defaults or null, and with
+/// the names of its attributes.
+fn whole(
+    services: &Services,
+    known: &Known,
+    name: &ResourceName,
+    mut planned: PreviewedResource,
+) -> PreviewedResource {
+    let declared = known.definition.resources().get(name);
+    let Some(schema) = declared.and_then(|it| services.registry.schema(&it.type_name)) else {
+        return planned;
+    };
+    for (name, property) in &schema.properties {
+        let unset = || property.default.clone().unwrap_or_default();
+        planned.properties.entry(name.clone()).or_insert_with(unset);
+    }
+    let attributes = schema.attributes.keys().filter(|name| *name != "show");
+    planned.attributes = attributes.cloned().collect();
+    planned
 }
 
 fn resolved(known: &Known, name: &ResourceName) -> ResourceResolved {

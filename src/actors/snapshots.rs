@@ -98,7 +98,7 @@ impl Engine {
         for kept in &snapshot.resources {
             restore(&self.services, stack, &mut source, kept);
         }
-        let known = self.prepare(who, &mut source, stack, &standing.name).await?;
+        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
         self.services.credentials.ensure(&self.services, who).await?;
         let now = &standing.revision;
         let settings = (now.tags.clone(), now.timeout_mins, now.disable_rollback);

@@ -26,7 +26,7 @@ use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect};
 use crate::events::log::{Head, LogError};
 use crate::events::stack::Row;
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
-use crate::model::{Action, ResourceId, ResourceName, Status};
+use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
 use crate::resource_types::Heard;
 
 /// How long a stack with nothing to do stays awake.
@@ -282,6 +282,19 @@ impl Handler<HeardBy> for Shell<Stack> {
 
     fn handle(&mut self, by: HeardBy, _ctx: &mut Context<Self>) -> Self::Result {
         MessageResult(self.machine.heard_by(&by.0, &Stack::knowledge(&self.services)))
+    }
+}
+
+/// Asks what the template makes of a resource's metadata by now; `None` while that is not known.
+#[derive(Message)]
+#[rtype(result = "Option<JsonMap>")]
+pub struct MetadataNow(pub ResourceName);
+
+impl Handler<MetadataNow> for Shell<Stack> {
+    type Result = Option<JsonMap>;
+
+    fn handle(&mut self, of: MetadataNow, _ctx: &mut Context<Self>) -> Self::Result {
+        self.machine.metadata_now(&of.0, &Stack::knowledge(&self.services))
     }
 }
 

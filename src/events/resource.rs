@@ -63,6 +63,9 @@ pub struct ActionStarted {
     /// Whether the traversal compares with what there is in the cloud.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observes: bool,
+    /// Of a replacement's CREATE: what its former incarnations are in the cloud.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaces: Vec<String>,
     /// Of a DELETE: what there is in the cloud stays, whatever the deletion policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retains: bool,

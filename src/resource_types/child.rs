@@ -137,13 +137,15 @@ pub struct ChildPlan {
     pub data: BTreeMap<String, Value>,
 }
 
-/// The definition that a child should have; files and environment are its parent's.
+/// The definition that a child should have; environment and files are its parent's.
 #[derive(Clone, Debug)]
 pub struct ChildWanted {
     pub template: NestedTemplate,
     pub parameters: JsonMap,
     /// `None` is the parent's own.
     pub timeout_mins: Option<u32>,
+    /// Some of it is as it was: files that the child has and its parent no longer has stay.
+    pub keeps_files: bool,
 }
 
 /// A step on the way: a create or an update of the child, which is awaited.
@@ -173,6 +175,8 @@ pub struct ChildSeen {
     pub members: Vec<MemberSeen>,
     /// As they resolve now; one that does not is null.
     pub outputs: JsonMap,
+    /// Why outputs do not resolve.
+    pub failed_outputs: BTreeMap<String, String>,
 }
 
 /// A resource of a child stack.

@@ -38,6 +38,8 @@ pub struct Subject {
     pub signals: JsonMap,
     /// The traversal that the action belongs to.
     pub traversal: Option<TraversalId>,
+    /// What the incarnations are in the cloud that this one replaces, the last one first.
+    pub replaces: Vec<String>,
     /// What there is stays in the cloud: the stack is abandoned.
     pub abandons: bool,
     /// What is about to be deleted is kept as a snapshot first (deletion policy Snapshot).

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::constraints::custom;
@@ -25,6 +26,8 @@ pub(super) struct Early<'a> {
     /// In their types, under their newest names, without defaults.
     pub(super) properties: JsonMap,
     pub(super) problems: Vec<TemplateError>,
+    /// What is wrong with values where none is held against anybody, by property.
+    forgiven: IndexMap<String, String>,
     /// The properties that depend on resources.
     unknown: Vec<String>,
 }
@@ -99,8 +102,12 @@ impl Registry {
                     properties: &filled(&early.schema, &early.properties),
                     update_policy: &filled(&declaration.update_policy, &policy.properties),
                 };
-                self.check_beyond_schema(&looked, declaration, &early.properties)
-                    .and_then(|()| self.validate_made(&looked, budget))
+                let mut read_by_rules = declaration.rules_read.iter();
+                match read_by_rules.find_map(|name| early.forgiven.get(name)) {
+                    Some(message) => Err(looked.fallen("ValueError", message.clone())),
+                    None => self.check_beyond_schema(&looked, declaration, &early.properties),
+                }
+                .and_then(|()| self.validate_made(&looked, budget))
             }
             None => {
                 let parameters = nested::parameters(&early.schema, &early.properties);
@@ -213,7 +220,8 @@ impl<'a> Early<'a> {
     ) -> Self {
         if !errors.is_empty() {
             let (properties, unknown) = (JsonMap::new(), Vec::new());
-            return Self { schema, properties, problems: errors, unknown };
+            let forgiven = IndexMap::new();
+            return Self { schema, properties, problems: errors, forgiven, unknown };
         }
         // In what is only looked at no value is wrong.
         let strictness = match definition.is_without_values() {
@@ -229,6 +237,7 @@ impl<'a> Early<'a> {
             schema,
             properties: read.properties,
             problems: problems.collect(),
+            forgiven: read.forgiven,
             unknown: unknown.map(|(name, _)| name.clone()).collect(),
         }
     }

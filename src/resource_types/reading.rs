@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::convert;
@@ -29,6 +30,8 @@ pub(crate) type AskCustom<'a> = &'a dyn Fn(&str, &Value) -> Result<(), String>;
 pub(crate) struct Read {
     pub(crate) properties: JsonMap,
     pub(crate) problems: Vec<Problem>,
+    /// What could not be read and is not held against anybody, by property.
+    pub(crate) forgiven: IndexMap<String, String>,
 }
 
 /// Why a value could not be read.
@@ -144,7 +147,11 @@ impl Reader<'_> {
             match self.property(level, key, property, &path, is_strict) {
                 Ok(Some(value)) => drop(read.properties.insert(key.clone(), value)),
                 Ok(None) => {}
-                Err(_) if !is_strict => {}
+                Err(raised) if !is_strict => {
+                    if let Raised::Here(message) = as_a_whole(raised) {
+                        read.forgiven.insert(key.clone(), message);
+                    }
+                }
                 Err(Raised::Here(message)) if property.required && !level.has(key) => {
                     read.problems.push(Problem::here(message));
                 }

@@ -215,6 +215,28 @@ impl Registry {
         self.accept(resource, type_name.unwrap_or_default(), properties)
     }
 
+    /// Whether what is of one type may be of the other from now on, as it is.
+    pub fn may_become(&self, type_name: &str, other: &str) -> bool {
+        let declaration = self.schema(type_name);
+        type_name == other || declaration.is_some_and(|it| it.substitute.as_deref() == Some(other))
+    }
+
+    /// An update policy in the types of its schema. Behind a template there is none.
+    pub fn accept_policy(
+        &self,
+        definition: &StackDefinition,
+        resource: &ResourceName,
+        policy: JsonMap,
+    ) -> Result<JsonMap, Refusal> {
+        let type_name = definition.resources().get(resource).map(|it| it.type_name.as_str());
+        match type_name.and_then(|name| self.schema(name)) {
+            Some(declaration) if definition.provider(resource).is_none() => {
+                accepted(resource, &declaration.update_policy, &[], policy)
+            }
+            _ => Ok(policy),
+        }
+    }
+
     /// The properties whose value differs; an unset one has its default.
     pub fn changed(&self, type_name: &str, before: &JsonMap, after: &JsonMap) -> BTreeSet<String> {
         if type_name == TEMPLATE_RESOURCE {

@@ -1,6 +1,8 @@
 //! Stacks that resources have beside their own, in validation: that there is a Heat where they are
 //! to stand, and that it takes their template.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::registry::Registry;
@@ -83,6 +85,7 @@ impl Registry {
             id: String::new(),
             facade: Facade::default(),
             secrets: Vec::new(),
+            files: BTreeMap::new(),
         };
         let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
         let beside = definition.beside(place, text, parameters, self, reading)?;

@@ -53,6 +53,8 @@ pub struct Deploy {
     /// The project of the stack's users, one of whom may ask for the server's configurations.
     pub stack_user_project_id: Option<String>,
     pub action: String,
+    /// None: those of before stay.
+    pub input_values: Option<Value>,
     pub status: &'static str,
     pub status_reason: &'static str,
 }

@@ -90,7 +90,7 @@ pub struct StackSource {
 pub struct PseudoParameters {
     /// `OS::stack_name`, `AWS::StackName`.
     pub stack_name: String,
-    /// `OS::stack_id`; `AWS::StackId` is the ARN that is made of it.
+    /// `OS::stack_id`; `AWS::StackId` is the ARN that is made of it. `None` without a stack.
     pub stack_id: String,
     /// `OS::project_id`.
     pub project_id: String,
@@ -231,6 +231,9 @@ pub type AttributeRead = (ResourceName, String);
 
 /// In the place of an attribute's name: all attributes of the resource.
 pub const ALL_ATTRIBUTES: &str = "*";
+
+/// In the place of an attribute's name: why attributes have no value, by their names.
+pub const FAILED_ATTRIBUTES: &str = "!";
 
 /// An output as its template declares it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -74,6 +74,12 @@ impl From<&StackSource> for Files {
 }
 
 impl Files {
+    /// The files with others beside them.
+    pub(crate) fn with(&self, mut others: BTreeMap<String, String>) -> Files {
+        others.extend(self.texts.clone());
+        Files { failures: self.failures.clone(), ..others.into() }
+    }
+
     /// The text of a template, or why there is none, in Heat's words. A URL from which it is still
     /// to be fetched is noted.
     pub(crate) fn template_text(&self, name: &str) -> Result<&str, String> {

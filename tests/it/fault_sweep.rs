@@ -4,6 +4,7 @@
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
+use crate::journeys::servers;
 use crate::support::world::{Ground, World, hot};
 
 fn template(cidr: &str) -> Value {
@@ -175,6 +176,31 @@ async fn a_snapshot_leaves_nothing_behind_whatever_is_lost() {
                 }
                 skip += 1;
             }
+        }
+    }
+}
+
+#[actix::test]
+async fn a_port_goes_from_server_to_server_whatever_is_lost() {
+    let passing = Fault::Status { code: 503, retry_after: None };
+    for fault in [Fault::DropReply, Fault::DropRequest, passing] {
+        // One is taken and one is given back.
+        for skip in 0..3 {
+            let ground = Ground::new().await;
+            let path = Some("/os-interface".to_owned());
+            let rule = FaultRule { path, ..rule(skip, fault.clone()) };
+            ground.sandbox.set_faults(vec![rule]).unwrap();
+            let world = ground.start().await;
+            let place = format!("call {skip} meets {fault:?}");
+            let with = |flavor, fails| servers::template(flavor, "AUTO", fails);
+            let web = world.create_with("web", with("m1.tiny", false), false).await.unwrap();
+            assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{place}");
+            let before = servers::held(&world, web.stack).await;
+            let updated = world.update(web.stack, with("m1.small", true)).await.unwrap();
+            assert_eq!(world.settled(&updated).await, "ROLLBACK_COMPLETE", "{place}");
+            assert_eq!(servers::held(&world, web.stack).await, before, "{place}");
+            let deleted = world.delete(web.stack).await.unwrap();
+            assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{place}");
         }
     }
 }

@@ -85,6 +85,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             user_id: "u1".to_owned(),
             hooks: Vec::new(),
             observes: false,
+            replaces: Vec::new(),
             retains: false,
         }),
         ResourceEvent::CallIntended(CallIntended {

@@ -112,9 +112,8 @@ impl Beating<'_> {
             return Ok(Beat::Done { learned: Learned::default() });
         };
         let parent_of = &known.definition;
-        let place = make::place(self.subject, &nesting);
-        let (beside, name) = (self.nested.stands_beside(), self.subject.name.as_ref());
-        let definition = make::define(self.services, parent_of, place, name, beside, &wanted)
+        let (of, beside) = ((self.subject, &nesting), self.nested.stands_beside());
+        let definition = make::define(self.services, parent_of, of, beside, &wanted, seen.as_ref())
             .map_err(refused)?;
         if beside && let Some(Err(refusal)) = self.take_name(&parent).await {
             return Err(refused(refusal));

@@ -1,17 +1,18 @@
 //! The definition that a child should have, of its parent's and of what its type says.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{AskParent, Parent, child_id};
+use super::{AskParent, Parent, Seen, child_id};
 use crate::actors::resource::Nesting;
 use crate::actors::services::Services;
 use crate::actors::source;
 use crate::actors::stack::{Known, Revise};
 use crate::actors::{definition, exposure};
 use crate::events::StreamId;
-use crate::model::{Caller, Refusal, ResourceName, StackId};
+use crate::model::{Caller, Refusal, StackId};
 use crate::openstack::Session;
 use crate::resource_types::child::ChildWanted;
 use crate::resource_types::{DriverError, Subject};
@@ -40,7 +41,7 @@ pub(super) async fn parent(
 }
 
 /// Where the child stands.
-pub(super) fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
+fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
     ChildPlace {
         name: subject.physical_name.clone(),
         id: child_id(subject, nesting).to_string(),
@@ -50,24 +51,30 @@ pub(super) fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
             update_policy: Value::Object(subject.update_policy.clone()),
         },
         secrets: nesting.secrets.clone(),
+        files: BTreeMap::new(),
     }
 }
 
-/// The child's definition, within its parent's or `beside` it.
-pub(in crate::actors) fn define(
+/// The child's definition, within its parent's or `beside` it; `seen` is the child as it is.
+pub(super) fn define(
     services: &Services,
     parent: &StackDefinition,
-    place: ChildPlace,
-    name: Option<&ResourceName>,
+    (subject, nesting): (&Subject, &Nesting),
     beside: bool,
     wanted: &ChildWanted,
+    seen: Option<&Seen>,
 ) -> Result<StackDefinition, Refusal> {
+    let mut place = place(subject, nesting);
+    let known = seen.and_then(|seen| seen.known.as_ref());
+    if let (true, Some(known)) = (wanted.keeps_files, known) {
+        place.files = known.definition.files().texts.clone();
+    }
     let reading = Reading { resources_max: usize::MAX, values: Values::Required };
     let registry = services.registry.as_ref();
     if let (true, NestedTemplate::Text(text)) = (beside, &wanted.template) {
         return Ok(parent.beside(place, text, &wanted.parameters, registry, reading)?);
     }
-    let name = name.cloned().unwrap_or_default();
+    let name = subject.name.clone().unwrap_or_default();
     let (template, parameters) = (&wanted.template, wanted.parameters.clone());
     Ok(parent.child_at(place, &name, template, parameters, registry, reading)?)
 }

@@ -142,9 +142,9 @@ impl Beating<'_> {
         };
         let wanted = scales.resized(&ask, resize.to);
         let refused = |refusal: Refusal| DriverError::fatal(refusal.class, refusal.message);
-        let (place, name) = (make::place(self.subject, &nesting), self.subject.name.as_ref());
+        let of = (self.subject, &nesting);
         let definition =
-            make::define(self.services, &known.definition, place, name, false, &wanted)
+            make::define(self.services, &known.definition, of, false, &wanted, Some(&seen))
                 .map_err(refused)?;
         let timeout = parent.revision.timeout_mins;
         let (services, session, user) = (self.services, self.session, self.user_id);

@@ -14,8 +14,9 @@ use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
 use crate::model::{JsonMap, ResourceName, Secret, StackId};
 use crate::openstack::Session;
-use crate::resource_types::child::{ChildAsk, Nested};
+use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
 use crate::resource_types::{Driver, DriverError, Subject, Work};
+use crate::template::FAILED_ATTRIBUTES;
 
 /// Whether a child differs from what it should be, or anything in it is not well. What cannot be
 /// told is left to the update.
@@ -57,9 +58,8 @@ async fn is_same(
         chance: &|bytes| services.clock.fill(bytes),
     };
     let wanted = nested.wanted(&ask)?;
-    let place = make::place(subject, nesting);
-    let (beside, name) = (nested.stands_beside(), subject.name.as_ref());
-    let definition = make::define(services, &known.definition, place, name, beside, &wanted)
+    let (of, beside) = ((subject, nesting), nested.stands_beside());
+    let definition = make::define(services, &known.definition, of, beside, &wanted, Some(seen))
         .map_err(|refusal| DriverError::fatal(refusal.class, refusal.message))?;
     let known = seen.known.as_ref();
     Ok(known.is_some_and(|known| known.definition.is_same_as(&definition)))
@@ -115,6 +115,11 @@ pub(in crate::actors) fn attributes<'a>(
             wanted => wanted.to_vec(),
         };
         let (mut values, mut secrets) = (JsonMap::new(), seen.secrets.clone());
+        let failed: JsonMap =
+            names.iter().filter_map(|name| failed(&subject, &seen.child, name)).collect();
+        if !failed.is_empty() {
+            values.insert(FAILED_ATTRIBUTES.to_owned(), failed.into());
+        }
         for name in names {
             let mut value = nested.attribute(&subject, &seen.child, &name);
             if value.is_none() {
@@ -127,6 +132,15 @@ pub(in crate::actors) fn attributes<'a>(
         (values, secrets)
     }
     .boxed()
+}
+
+/// Why an attribute has no value, in Heat's words, where it is an output that does not resolve.
+fn failed(subject: &Subject, child: &ChildSeen, attribute: &str) -> Option<(String, Value)> {
+    let output = attribute.strip_prefix("Outputs.").unwrap_or(attribute);
+    let why = child.failed_outputs.get(output)?;
+    let resource = subject.name.clone().unwrap_or_default();
+    let text = format!("Error in {resource} output {output}: {why}");
+    Some((attribute.to_owned(), text.into()))
 }
 
 /// `resource.NAME` is the reference of a child's resource, `resource.NAME.ATTRIBUTE` an attribute

@@ -51,6 +51,8 @@ pub struct Converge {
     pub restricted: BTreeSet<String>,
     /// What a stack that is adopted says of the resource.
     pub adopts: Option<Adopted>,
+    /// What the incarnations are in the cloud that the resource, not yet made, replaces.
+    pub replaces: Vec<String>,
 }
 
 /// What there is of a resource that is taken over as it is; secrets are sealed.

@@ -117,6 +117,8 @@ pub struct Resource {
     pub observes: bool,
     /// What there was in the cloud when somebody looked last.
     pub reality: Option<RealityObserved>,
+    /// What the incarnations are in the cloud that this one replaces.
+    pub replaces: Vec<String>,
     /// The hooks behind the action under way.
     pub hooks: Vec<Hook>,
     /// The hook that the resource came to last.
@@ -223,6 +225,7 @@ impl Resource {
             signals: self.open_map(&self.signals, knowledge),
             software: knowledge.software.clone(),
             traversal: self.traversal,
+            replaces: self.replaces.clone(),
             abandons: self.action == Action::Delete && self.retains,
             kept_first: self.action == Action::Delete
                 && self.deleted_from.1 != Status::Failed
@@ -398,6 +401,9 @@ impl Aggregate for Resource {
                 self.hooks = started.hooks.clone();
                 self.retains = started.retains;
                 self.observes = started.observes;
+                if !started.replaces.is_empty() {
+                    self.replaces = started.replaces.clone();
+                }
                 self.repetitions *= u32::from(goes_on);
                 self.repeating &= goes_on && started.action == Action::Delete;
                 if started.action == Action::Delete && self.action != Action::Delete {

@@ -129,6 +129,7 @@ pub(super) fn converge(
         observes: false,
         hooks: Default::default(),
         restricted: Default::default(),
+        replaces: Vec::new(),
         adopts: None,
     }))
 }

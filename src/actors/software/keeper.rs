@@ -423,6 +423,7 @@ impl Software for SoftwareKeeper {
             state: DeploymentChange {
                 config_id: Some(deploy.config_id),
                 action: Some(deploy.action),
+                input_values: deploy.input_values.map(|it| self.seal(project, &it)).transpose()?,
                 status: Some(deploy.status.to_owned()),
                 status_reason: Some(deploy.status_reason.to_owned()),
                 ..DeploymentChange::default()

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::state::{Knowledge, Stack};
 use super::values::Values;
-use crate::model::{Action, JsonMap, Secret, Status};
+use crate::model::{Action, Secret, Status};
 use crate::resource_types::child::{ChildSeen, MemberSeen};
 
 /// How a child's action ended.
@@ -50,8 +50,11 @@ impl Stack {
         }
         let Some(known) = self.known() else { return (seen, values.into_opened()) };
         seen.template = known.definition.template();
-        let outputs = known.definition.resolve_outputs(&values).into_iter();
-        seen.outputs = outputs.map(|output| (output.key, output.value)).collect::<JsonMap>();
+        for output in known.definition.resolve_outputs(&values) {
+            let failed = output.error.map(|error| (output.key.clone(), error));
+            seen.failed_outputs.extend(failed);
+            seen.outputs.insert(output.key, output.value);
+        }
         let mut secrets = known.definition.hidden_values();
         secrets.extend(values.into_opened());
         (seen, secrets)

@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::state::{Knowledge, Stack};
 use crate::events::vault::Vault;
-use crate::model::{Refusal, ResourceName, Secret};
+use crate::model::{JsonMap, Refusal, ResourceName, Secret, Status};
 use crate::template::{
-    ALL_ATTRIBUTES, ResourceValues, StackDefinition, TypeLookup, attribute_key, select,
+    ALL_ATTRIBUTES, FAILED_ATTRIBUTES, ResourceValues, StackDefinition, TypeLookup, attribute_key,
+    select,
 };
 
 /// Looks values up in the reports of a stack's incarnations, and notes every secret it opens.
@@ -82,13 +83,20 @@ impl ResourceValues for Values<'_> {
         };
         let Some(report) = self.stack.reports().get(id) else { return Ok(None) };
         if attribute == ALL_ATTRIBUTES {
-            let named = report.attributes.iter().filter(|(name, _)| *name != ALL_ATTRIBUTES);
+            let named = report.attributes.iter();
+            let named =
+                named.filter(|(name, _)| *name != ALL_ATTRIBUTES && *name != FAILED_ATTRIBUTES);
             return Ok(Some(self.open(&Value::Object(
                 named.map(|(name, value)| (name.clone(), value.clone())).collect(),
             ))));
         }
         let value = report.attributes.get(attribute);
-        Ok(value.map(|value| self.open(value)).filter(|value| !value.is_null()))
+        let value = value.map(|value| self.open(value)).filter(|value| !value.is_null());
+        let failed = report.attributes.get(FAILED_ATTRIBUTES).and_then(|it| it.get(attribute));
+        match (value, failed.map(|why| self.open(why))) {
+            (None, Some(Value::String(why))) => Err(Refusal::new("TemplateOutputError", why)),
+            (value, _) => Ok(value),
+        }
     }
 
     fn attribute_at(
@@ -110,6 +118,15 @@ impl ResourceValues for Values<'_> {
 }
 
 impl Stack {
+    /// A resource's metadata, nothing in it sealed, with what other resources have for it by now:
+    /// as in Heat it follows signals to them. `None` where an action runs or has failed, which has
+    /// its own time for each resource.
+    pub fn metadata_now(&self, name: &ResourceName, knowledge: &Knowledge) -> Option<JsonMap> {
+        let known = self.known().filter(|_| self.status == Status::Complete)?;
+        let resolved = known.definition.resolve(name, &Values::of(self, knowledge));
+        resolved.ok().map(|resolved| resolved.metadata)
+    }
+
     /// The scope under which the stack's secrets are sealed.
     pub(super) fn scope(&self) -> String {
         format!("stack-{}", self.id)

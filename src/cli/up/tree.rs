@@ -375,6 +375,7 @@ mod tests {
             user_id: "u".to_owned(),
             hooks: Vec::new(),
             observes: false,
+            replaces: Vec::new(),
             retains: false,
         };
         recorded(StreamId::resource(id(number)), millis, &ResourceEvent::from(started))

@@ -23,6 +23,9 @@ pub struct Declaration {
     pub description: String,
     #[serde(default)]
     pub support: Support,
+    /// The type that takes the place of this one without anything made anew.
+    #[serde(default)]
+    pub substitute: Option<String>,
     /// The service of the catalog that is called.
     #[serde(default)]
     pub service: Option<String>,
@@ -54,6 +57,10 @@ pub struct Declaration {
     /// What several properties must or must not be together.
     #[serde(default)]
     pub rules: Vec<Rule>,
+    /// The properties that the type's own rules read first: where values count for nothing else,
+    /// these must be readable all the same.
+    #[serde(default)]
+    pub rules_read: Vec<String>,
     /// The properties and attributes whose values are secrets.
     #[serde(default)]
     pub secrets: Vec<String>,

@@ -133,6 +133,7 @@ fn made(template: Value) -> ChildWanted {
         template: NestedTemplate::Made(template),
         parameters: JsonMap::new(),
         timeout_mins: None,
+        keeps_files: false,
     }
 }
 
@@ -145,7 +146,9 @@ fn step(
 ) -> Result<Option<ChildStep>, DriverError> {
     let timeout_mins = stages.minutes_left(timeout)?;
     Ok(stages.next(way).map(|(stage, memory, pause_secs)| {
-        let wanted = ChildWanted { timeout_mins, ..wanted(stage) };
+        let mut wanted = ChildWanted { timeout_mins, ..wanted(stage) };
+        // Before the last step some members are still as they were.
+        wanted.keeps_files |= !memory.is_null();
         ChildStep { wanted, memory, pause_secs }
     }))
 }
@@ -315,9 +318,15 @@ impl ScalingGroup {
         }
     }
 
-    /// The template with the environment that it needs: what the instances stand for.
-    fn scaled(&self, template: Value) -> ChildWanted {
-        let mut wanted = made(template);
+    /// The members' stack with a batch, and what it needs: what the instances stand for, and the
+    /// files of members that are as they were.
+    fn scaled(&self, ask: &ChildAsk<'_>, group: &Group<'_>, batch: Batch) -> ChildWanted {
+        let definition = self.definition(ask, group);
+        let template = self.0.template(group, &definition, batch, ask.chance);
+        let mut members =
+            self.0.language().members(&template).into_iter().flat_map(|it| it.values());
+        let keeps_files = members.any(|member| *member != definition);
+        let mut wanted = ChildWanted { keeps_files, ..made(template) };
         if self.0 != Scaling::Heat {
             let registry = json!({ SCALED_TYPE: "AWS::EC2::Instance" });
             wanted.parameters.insert("resource_registry".to_owned(), registry);
@@ -325,13 +334,12 @@ impl ScalingGroup {
         wanted
     }
 
-    fn template(&self, ask: &ChildAsk<'_>, group: &Group<'_>, stage: Stage) -> Value {
-        let batch = match stage {
+    fn batch(&self, group: &Group<'_>, stage: Stage) -> Batch {
+        match stage {
             Stage::Empty => Batch { capacity: 0, changes: 0 },
             Stage::Batch(batch) => batch,
             Stage::Whole => Batch { capacity: self.0.size(group), changes: 0 },
-        };
-        self.0.template(group, &self.definition(ask, group), batch, ask.chance)
+        }
     }
 }
 
@@ -339,7 +347,7 @@ impl Nested for ScalingGroup {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
             check_size(self.0.size(group))?;
-            Ok(self.scaled(self.template(ask, group, Stage::Whole)))
+            Ok(self.scaled(ask, group, self.batch(group, Stage::Whole)))
         })
     }
 
@@ -362,7 +370,8 @@ impl Nested for ScalingGroup {
         with_group(ask.subject, ask.child, |group| {
             check_size(self.0.size(group))?;
             let stages = self.stages(group, ask.work, way);
-            step(&stages, way, ask.timeout, |stage| self.scaled(self.template(ask, group, stage)))
+            let scaled = |stage| self.scaled(ask, group, self.batch(group, stage));
+            step(&stages, way, ask.timeout, scaled)
         })
     }
 
@@ -406,8 +415,7 @@ impl Scales for ScalingGroup {
 
     fn resized(&self, ask: &ChildAsk<'_>, size: usize) -> ChildWanted {
         with_group(ask.subject, ask.child, |group| {
-            let batch = Batch { capacity: size, changes: 0 };
-            self.scaled(self.0.template(group, &self.definition(ask, group), batch, ask.chance))
+            self.scaled(ask, group, Batch { capacity: size, changes: 0 })
         })
     }
 }

@@ -32,7 +32,7 @@ pub(crate) enum Scaling {
 }
 
 impl Scaling {
-    fn language(self) -> Language {
+    pub(crate) fn language(self) -> Language {
         match self {
             Scaling::Heat => Language::Hot,
             Scaling::Instances | Scaling::Aws => Language::Cfn,

@@ -61,13 +61,18 @@ fn well_formed(given: &JsonMap) -> Result<(), Answer> {
         }
     }
     let mac = given.text("mac_address");
-    let pairs: Vec<&str> = mac.split(':').collect();
-    let hexadecimal = |pair: &&str| pair.len() == 2 && u8::from_str_radix(pair, 16).is_ok();
-    let six = pairs.len() == 6 && pairs.iter().all(hexadecimal);
-    if !mac.is_empty() && !six {
+    if !mac.is_empty() && plain_mac(mac).is_none() {
         return invalid("mac_address", mac, "MAC address");
     }
     Ok(())
+}
+
+/// A MAC address, whose pairs may stand apart by hyphens, as Neutron keeps it.
+fn plain_mac(given: &str) -> Option<String> {
+    let pairs: Vec<&str> = given.split([':', '-']).collect();
+    let hexadecimal = |pair: &&str| pair.len() == 2 && u8::from_str_radix(pair, 16).is_ok();
+    let six = pairs.len() == 6 && pairs.iter().all(hexadecimal);
+    six.then(|| pairs.join(":").to_ascii_lowercase())
 }
 
 /// The names by which the port's addresses are found.
@@ -100,6 +105,9 @@ pub(super) fn update(
     if let Some(Value::Array(asked)) = change.get("fixed_ips") {
         let fixed = asked_addresses(cloud, row.text("network_id"), asked, row.text("id"))?;
         row.set("fixed_ips", fixed);
+    }
+    if let Some(mac) = plain_mac(change.text("mac_address")) {
+        row.set("mac_address", mac);
     }
     assign_names(row);
     if change.contains_key("security_groups") || change.contains_key("port_security_enabled") {
@@ -280,7 +288,7 @@ fn fresh_mac(cloud: &Cloud) -> String {
 }
 
 fn unused_mac(cloud: &Cloud, network: &str, mac: &str) -> Result<String, Answer> {
-    let mac = mac.to_ascii_lowercase();
+    let mac = plain_mac(mac).unwrap_or_default();
     let taken = cloud
         .neutron
         .ports

@@ -1,6 +1,7 @@
 //! The definition of a nested stack: made of the definition of its parent, which gives it files,
 //! environment and place, and of a template and parameters that its resource decides.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub struct ChildPlace {
     pub facade: Facade,
     /// The secrets in what it is made of.
     pub secrets: Vec<Secret<String>>,
+    /// Files that it has beside those of its parent.
+    pub files: BTreeMap<String, String>,
 }
 
 impl StackDefinition {
@@ -45,6 +48,7 @@ impl StackDefinition {
             id: self.pseudo.stack_id.clone(),
             facade: self.facade_of(resource, types)?,
             secrets: self.secrets.clone(),
+            files: BTreeMap::new(),
         };
         self.child_at(place, resource, template, parameters, types, reading)
     }
@@ -85,7 +89,7 @@ impl StackDefinition {
         let parts = Parts {
             root,
             environment: Env::Ready(Box::new(environment)),
-            files: Arc::clone(&self.files),
+            files: self.files_with(place.files),
             pseudo: PseudoParameters {
                 stack_name: place.name,
                 stack_id: place.id,
@@ -133,6 +137,15 @@ impl StackDefinition {
             let message = format!("Could not fetch remote template '{url}': {reason}");
             TemplateError::new("ValueError", message)
         })
+    }
+
+    /// The files, and others beside them.
+    fn files_with(&self, mut others: BTreeMap<String, String>) -> Arc<Files> {
+        others.retain(|name, _| !self.files.texts.contains_key(name));
+        if others.is_empty() {
+            return Arc::clone(&self.files);
+        }
+        Arc::new(self.files.with(others))
     }
 
     /// The files, which note what is missing among them.

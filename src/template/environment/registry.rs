@@ -145,10 +145,10 @@ impl Registry {
                     path: candidate.path.iter().map(|key| (*key).to_owned()).collect(),
                     is_users: candidate.is_users,
                 })),
-                Some(Entry::Alias(target)) => self.search(target, search),
+                Some(Entry::Alias(target)) => self.search_beyond(target, search),
                 Some(Entry::Wildcard(target)) => {
                     let stem = candidate.path.last().map_or(0, |key| key.len() - 1);
-                    self.search(&carried_over(target, &type_name[stem..]), search)
+                    self.search_beyond(&carried_over(target, &type_name[stem..]), search)
                 }
                 Some(Entry::Words(_) | Entry::Level(_)) => None,
             };
@@ -157,6 +157,15 @@ impl Registry {
                 _ => true,
             })
         })
+    }
+
+    /// What stands behind the type that another stands for. As in Heat, nothing is passed over
+    /// there: whoever asks what is behind a template finds nothing by way of an alias.
+    fn search_beyond(&self, type_name: &str, search: &mut Search<'_>) -> Option<Found> {
+        let ignored = search.ignored.take();
+        let found = self.search(type_name, search);
+        search.ignored = ignored;
+        found
     }
 
     fn candidates<'a>(

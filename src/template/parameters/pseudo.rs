@@ -44,7 +44,7 @@ pub(super) fn schemas(stack: &PseudoParameters, language: Language) -> Vec<(&'st
 
 /// The name that CloudFormation's API has for a stack.
 fn arn(stack: &PseudoParameters) -> String {
-    if stack.stack_name.is_empty() {
+    if stack.stack_name.is_empty() || stack.stack_id == "None" {
         return "None".to_owned();
     }
     let PseudoParameters { project_id, stack_name, stack_id, .. } = stack;

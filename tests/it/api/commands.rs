@@ -119,11 +119,14 @@ async fn previews_say_what_would_be_and_write_nothing() {
     assert_eq!(planned.status, 200, "{}", planned.text);
     let stack = &planned.json()["stack"];
     assert_eq!((&stack["id"], &stack["stack_name"]), (&json!("None"), &json!("other")));
+    assert_eq!(stack["parameters"]["OS::stack_id"], "None");
     let first = &stack["resources"][0];
     assert_eq!(first["resource_action"], "INIT");
     assert_eq!(first["resource_identity"]["path"], "/resources/a");
     assert_eq!(first["required_by"], json!(["b"]));
-    assert_eq!(first["properties"]["value"], "blue");
+    assert_eq!(first["properties"], json!({ "value": "blue", "type": null }));
+    assert_eq!(first["attributes"], json!({ "value": null }));
+    assert_eq!((&first["creation_time"], &first["updated_time"]), (&Value::Null, &Value::Null));
 
     let mut changed = template();
     changed["resources"]["b"]["type"] = "OS::Heat::RandomString".into();

@@ -98,6 +98,7 @@ async fn a_preview_lists_what_a_child_would_have_in_the_place_of_its_resource() 
     let nested = resources.iter().find(|resource| resource.is_array()).unwrap();
     assert_eq!(nested[0][0]["resource_name"], "z");
     assert_eq!(nested[0][0]["stack_name"], "web-n-z");
+    assert_eq!(nested[0][0]["parent_resource"], "z");
 
     app.ask("POST", "/stacks", Some(body())).await;
     let web = app.settled("web").await;

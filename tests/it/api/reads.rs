@@ -257,6 +257,7 @@ async fn a_name_leads_to_the_canonical_url_by_every_verb() {
         ("GET", format!("/stacks/{}", told.id), ""),
         ("GET", format!("/stacks/{arn}"), ""),
         ("GET", format!("/stacks/{encoded}"), ""),
+        ("GET", format!("/stacks/{arn}/resources/a"), "/resources/a"),
         (
             "GET",
             "/stacks/web?resolve_outputs=False&a=b%20c".to_owned(),

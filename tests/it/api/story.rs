@@ -190,6 +190,7 @@ impl Story {
             user_id: "u1".into(),
             hooks: Vec::new(),
             observes: false,
+            replaces: Vec::new(),
             retains: false,
         };
         self.resource_event(id, started).await;

@@ -6,6 +6,7 @@ mod groups;
 mod keeping;
 mod nested;
 mod reality;
+mod servers;
 mod signals;
 mod snapshots;
 mod waiting;

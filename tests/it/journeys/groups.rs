@@ -1,7 +1,10 @@
 //! Groups: their members, how they grow, shrink and change, and what they show of them.
 
-use hearth::actors::Accepted;
+use std::collections::BTreeMap;
+
+use hearth::actors::{Accepted, UpdateStack};
 use hearth::model::StackId;
+use hearth::template::StackSource;
 use serde_json::{Value, json};
 
 use crate::support::world::{Ground, World, hot, test_resource};
@@ -215,6 +218,39 @@ async fn members_are_changed_in_batches_the_highest_first() {
 }
 
 #[actix::test]
+async fn numbers_of_a_policy_may_be_written_as_texts() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let policy = json!({ "rolling_update": { "max_batch_size": "2", "min_in_service": "0" } });
+    let group = |value| Grouped { policy: policy.clone(), ..Grouped::of(2, value) };
+    let web = group("x").create(&world).await;
+    group("y").update(&world, web.stack).await;
+    assert_eq!(ways(&world, web.stack).await.len(), 2 + 2, "one batch of two");
+}
+
+#[actix::test]
+async fn a_group_goes_on_under_the_name_that_took_the_place_of_its_own() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let group = |type_name| {
+        hot(json!({
+            "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": "echo" } },
+            "g": { "type": type_name, "properties": {
+                "config": { "get_resource": "config" }, "signal_transport": "NO_SIGNAL",
+                "servers": { "0": "one", "1": "two" } } },
+        }))
+    };
+    let web = world.create("web", group("OS::Heat::SoftwareDeployments")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let child = world.physical_id(web.stack, "g").await;
+    let updated = world.update(web.stack, group("OS::Heat::SoftwareDeploymentGroup")).await;
+    assert_eq!(world.settled(&updated.unwrap()).await, "UPDATE_COMPLETE");
+    assert_eq!(world.physical_id(web.stack, "g").await, child);
+    let rows = world.views.resources(web.stack).await.unwrap();
+    assert!(rows.iter().any(|row| row.type_name == "OS::Heat::SoftwareDeploymentGroup"));
+}
+
+#[actix::test]
 async fn pauses_that_last_longer_than_the_action_may_are_refused() {
     let ground = Ground::new().await;
     let world = ground.start().await;
@@ -311,6 +347,83 @@ async fn a_scaling_group_changes_its_members_one_by_one_and_ends_with_its_size()
     assert_eq!(ways(&world, web.stack).await.len(), 2 + 3 * 2);
     let members = members(&world, web.stack).await;
     assert!(members.iter().all(|member| member.ends_with("UPDATE_COMPLETE")), "{members:?}");
+}
+
+#[actix::test]
+async fn the_oldest_member_goes_once_another_served_in_its_place() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let policy = json!({ "min_in_service": 3, "max_batch_size": 1 });
+    let group = |value| Grouped::scaling(Some(3), value).with("rolling_updates", policy.clone());
+    let names = async |stack| -> Vec<String> {
+        let members = members(&world, stack).await;
+        members.iter().map(|row| row.split(' ').next().unwrap().to_owned()).collect()
+    };
+    let web = group("x").create(&world).await;
+    let before = names(web.stack).await;
+    group("y").update(&world, web.stack).await;
+    let after = names(web.stack).await;
+    assert_eq!(after.len(), 3);
+    let stayed = after.iter().filter(|name| before.contains(name)).count();
+    assert_eq!(stayed, 2, "{before:?} {after:?}");
+}
+
+/// A group of one template, and the file that has it.
+fn of_file(group: Grouped, file: &str) -> (Value, BTreeMap<String, String>) {
+    let key =
+        if group.type_name == "OS::Heat::ResourceGroup" { "resource_def" } else { "resource" };
+    let template = group.with(key, json!({ "type": file })).template();
+    let behind = hot(json!({ "a": test_resource(json!({ "value": "x" })) })).to_string();
+    (template, BTreeMap::from([(file.to_owned(), behind)]))
+}
+
+#[actix::test]
+async fn members_that_are_as_they_were_keep_the_files_of_the_former_template() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let rolling = || {
+        let policy = json!({ "rolling_update": { "min_in_service": 1, "max_batch_size": 1 } });
+        Grouped { policy, ..Grouped::of(2, "x") }
+    };
+    let slow = || Grouped::scaling(Some(2), "x").with("rolling_updates", Value::Null);
+    for group in [&rolling as &dyn Fn() -> Grouped, &slow] {
+        let (template, files) = of_file(group(), "/old/member.yaml");
+        let source = StackSource { template, files, ..StackSource::default() };
+        let web = world.create_of("web", source).await.unwrap();
+        assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+        let (template, files) = of_file(group(), "/new/member.yaml");
+        let template = Some(template);
+        let ask = UpdateStack { template, files, ..UpdateStack::default() };
+        let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.unwrap();
+        let end = world.settled(&updated).await;
+        assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+        let deleted = world.delete(web.stack).await.unwrap();
+        assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    }
+}
+
+#[actix::test]
+async fn members_are_validated_once_there_are_any() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let wrong = json!({ "a": { "type": "OS::Heat::RandomString", "properties": {
+        "length": "BAD" } } });
+    let source = |count: usize| {
+        let group = Grouped::of(count, "x").with("resource_def", json!({ "type": "m.yaml" }));
+        let files = BTreeMap::from([("m.yaml".to_owned(), hot(wrong.clone()).to_string())]);
+        StackSource { template: group.template(), files, ..StackSource::default() }
+    };
+    let web = world.create_of("web", source(0)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let StackSource { template, files, .. } = source(2);
+    let ask = UpdateStack { template: Some(template), files, ..UpdateStack::default() };
+    let who = world.requester();
+    let refusal = world.engine.update_stack(&who, web.stack, ask).await.unwrap_err();
+    let text = "resources.g<nested_stack>.resources.0<m.yaml>.resources.a: : \
+                Value 'BAD' is not an integer";
+    assert!(refusal.message.contains(text), "{refusal}");
+    let refusal = world.create_of("other", source(2)).await.unwrap_err();
+    assert!(refusal.message.contains(text), "{refusal}");
 }
 
 #[actix::test]

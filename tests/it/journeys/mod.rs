@@ -15,6 +15,7 @@ mod reality;
 mod rollback;
 mod scaling;
 mod secrets;
+pub(crate) mod servers;
 mod signals;
 mod snapshots;
 mod software;

@@ -522,3 +522,30 @@ async fn a_plan_goes_down_into_children() {
         (vec!["z".to_owned()], vec!["y".to_owned()])
     );
 }
+
+#[actix::test]
+async fn an_output_that_fails_within_says_so_outside() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut inner = hot(json!({ "a": test_resource(json!({ "value": "x" })) }));
+    inner["outputs"] = json!({
+        "good": { "value": { "get_attr": ["a", "output"] } },
+        "bad": { "value": { "get_param": "foo" } },
+    });
+    let mut template = hot(json!({ "n": { "type": "child.yaml" } }));
+    for name in ["good", "bad"] {
+        template["outputs"][name] = json!({ "value": { "get_attr": ["n", name] } });
+    }
+    let files = BTreeMap::from([("child.yaml".to_owned(), inner.to_string())]);
+    let source = StackSource { template, files, ..StackSource::default() };
+    let web = world.create_of("web", source).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let shown = world.views.stack_shown(web.stack).await.unwrap().unwrap();
+    let output = |key| shown.outputs.iter().find(|output| output.key == key).unwrap();
+    assert_eq!((&output("good").value, &output("good").error), (&json!("x"), &None));
+    let text = "Error in n output bad: The Parameter (foo) was not provided.";
+    assert_eq!((&output("bad").value, output("bad").error.as_deref()), (&Value::Null, Some(text)));
+    let who = world.requester();
+    let attributes = world.engine.inspect_resource(&who, web.stack, &"n".into(), &[]).await;
+    assert_eq!(json!(attributes.unwrap()), json!({ "good": "x", "bad": null }));
+}

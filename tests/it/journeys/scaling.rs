@@ -148,6 +148,8 @@ async fn instances_are_made_of_a_launch_configuration() {
                 "up": { "Type": "AWS::AutoScaling::ScalingPolicy", "Properties": {
                     "AutoScalingGroupName": { "Ref": "g" }, "ScalingAdjustment": "1",
                     "AdjustmentType": "ChangeInCapacity" } },
+                "proxy": { "Type": "OS::Heat::TestResource", "Metadata": {
+                    "servers": { "Fn::GetAtt": ["g", "InstanceList"] } } },
             },
             "Outputs": { "list": { "Value": { "Fn::GetAtt": ["g", "InstanceList"] } } },
         })
@@ -161,13 +163,15 @@ async fn instances_are_made_of_a_launch_configuration() {
         "Resources": { "it": { "Type": "OS::Heat::TestResource",
                                "Properties": { "value": { "Ref": "ImageId" } } } },
     });
-    // What stands behind a type has all of its attributes.
-    for name in ["AvailabilityZone", "PrivateDnsName", "PublicDnsName", "PrivateIp", "PublicIp"] {
-        instance["Outputs"][name] = json!({ "Value": { "Fn::GetAtt": ["it", "output"] } });
-    }
+    // It stands behind the type of members by way of another, and need not have all of its
+    // attributes.
+    instance["Outputs"]["PublicIp"] = json!({ "Value": { "Fn::GetAtt": ["it", "output"] } });
     let web = world.create_mapped("web", with(2), "AWS::EC2::Instance", &instance).await;
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
     assert_eq!(output(&world, web.stack, "list").await, "cirros,cirros");
     signal(&ground, &world, web.stack, "up").await;
     assert_eq!(output(&world, web.stack, "list").await, "cirros,cirros,cirros");
+    let who = world.requester();
+    let metadata = world.engine.resource_metadata(&who, web.stack, &"proxy".into()).await;
+    assert_eq!(json!(metadata.unwrap()), json!({ "servers": "cirros,cirros,cirros" }));
 }

@@ -20,6 +20,10 @@ async fn a_port_gets_the_first_free_address_and_the_default_group() {
     assert_eq!(port["status"], "DOWN");
     assert_eq!(port["security_groups"].as_array().map(Vec::len), Some(1));
     assert!(port.get("binding:host_id").is_none(), "tenants do not see hosts");
+    let own = json!({"port": {"mac_address": "00-00-00-00-BB-BB"}});
+    let path = format!("/network/v2.0/ports/{}", port["id"].as_str().unwrap());
+    let port = demo.put(&path, own).await.ok()["port"].clone();
+    assert_eq!(port["mac_address"], "00:00:00:00:bb:bb", "however it is written");
     // .1 is the gateway and .7 the broadcast address: five are left, one of them is taken.
     for _ in 0..4 {
         demo.post("/network/v2.0/ports", body.clone()).await.ok();

@@ -218,6 +218,22 @@ impl World {
         self.engine.create_stack(&self.requester(), ask).await
     }
 
+    /// Creates a stack of a whole source.
+    pub(crate) async fn create_of(
+        &self,
+        name: &str,
+        source: StackSource,
+    ) -> Result<Accepted, Refusal> {
+        let ask = CreateStack {
+            name: name.into(),
+            source,
+            timeout_mins: None,
+            disable_rollback: true,
+            tags: Vec::new(),
+        };
+        self.engine.create_stack(&self.requester(), ask).await
+    }
+
     /// Creates a stack in which a template stands behind a type.
     pub(crate) async fn create_mapped(
         &self,

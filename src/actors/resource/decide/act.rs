@@ -63,6 +63,7 @@ impl Resource {
             user_id: act.user_id.clone(),
             hooks: Vec::new(),
             observes: false,
+            replaces: Vec::new(),
             retains: false,
         })
         .and_then(ResourceCommand::Proceed)

@@ -53,6 +53,7 @@ impl Resource {
             user_id: clean_up.user_id,
             hooks: Self::hooks_behind(Action::Delete, clean_up.stack_action, &clean_up.hooks),
             observes: false,
+            replaces: Vec::new(),
             retains: clean_up.retains,
         }))
     }

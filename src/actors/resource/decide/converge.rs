@@ -52,7 +52,7 @@ impl Resource {
             return self.come_to_be(converge, definition, knowledge);
         }
         let former = self.definition.clone().unwrap_or_default();
-        if former.driver_type != definition.driver_type {
+        if !knowledge.registry.may_become(&former.driver_type, &definition.driver_type) {
             return self.ask_replacement(&converge);
         }
         if former.external_id != definition.external_id {
@@ -252,7 +252,8 @@ impl Resource {
         }
         let changed = self.changed(&former, &definition, knowledge);
         let is_through = self.outcome.as_ref().is_some_and(|(of, _)| *of == converge.traversal);
-        let settings_changed = former.metadata != definition.metadata
+        let settings_changed = former.driver_type != definition.driver_type
+            || former.metadata != definition.metadata
             || former.deletion_policy != definition.deletion_policy
             || former.update_policy != definition.update_policy;
         if changed.is_empty() {
@@ -481,6 +482,7 @@ fn started(action: Action, converge: &Converge, type_name: &str) -> ActionStarte
         user_id: converge.user_id.clone(),
         hooks: Resource::hooks_behind(action, converge.stack_action, &converge.hooks),
         observes: converge.observes,
+        replaces: converge.replaces.clone(),
         retains: false,
     }
 }

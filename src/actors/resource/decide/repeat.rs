@@ -94,6 +94,7 @@ impl Resource {
             user_id: self.user_id.clone(),
             hooks: self.hooks.clone(),
             observes: self.observes,
+            replaces: Vec::new(),
             retains: false,
         })
     }

@@ -194,9 +194,14 @@ impl Resource {
     /// The metadata as it is now: the definition's, and what signals have added.
     pub fn metadata(&self, knowledge: &Knowledge) -> JsonMap {
         let of_definition = self.definition.as_ref().or(self.target.as_ref());
-        let mut metadata = of_definition.map(|it| it.metadata.clone()).unwrap_or_default();
-        metadata.extend(self.signals.clone());
-        self.open_map(&metadata, knowledge)
+        let metadata = of_definition.map(|it| it.metadata.clone()).unwrap_or_default();
+        self.metadata_upon(self.open_map(&metadata, knowledge), knowledge)
+    }
+
+    /// What signals have added, upon what the template makes of the metadata.
+    pub fn metadata_upon(&self, mut metadata: JsonMap, knowledge: &Knowledge) -> JsonMap {
+        metadata.extend(self.open_map(&self.signals, knowledge));
+        metadata
     }
 }
 

@@ -192,6 +192,7 @@ impl Stack {
                     .map(|known| known.definition.restricted_actions(name))
                     .unwrap_or_default(),
                 adopts: self.adopted(name, knowledge),
+                replaces: self.replaced_by(id),
             })),
         }
     }
@@ -217,7 +218,7 @@ impl Stack {
             properties: seal(properties),
             metadata: seal(resolved.metadata),
             deletion_policy: declared.deletion_policy.clone(),
-            update_policy: resolved.update_policy,
+            update_policy: registry.accept_policy(definition, name, resolved.update_policy)?,
             attributes: known.reads(name),
             revision: match (nests, self.revision()) {
                 (true, Some(newest)) => newest.origin,
@@ -225,6 +226,14 @@ impl Stack {
             },
             external_id: declared.external_id.clone(),
         })
+    }
+
+    /// What the former incarnations are in the cloud of one that is not made yet.
+    fn replaced_by(&self, id: ResourceId) -> Vec<String> {
+        let is_made = |id| self.reports().get(&id).is_some_and(|it| it.action != Action::Init);
+        let before = |id: ResourceId| self.working.rows.get(&id)?.replaces;
+        let former = std::iter::successors(before(id).filter(|_| !is_made(id)), |id| before(*id));
+        former.filter_map(|id| self.reports().get(&id)?.physical_id.clone()).collect()
     }
 
     /// The hooks that the environment sets for a resource.

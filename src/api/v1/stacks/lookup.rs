@@ -83,7 +83,9 @@ pub(super) async fn redirect(
     let links = Links::of(request);
     let mut location = match arn(name_or_id) {
         // As in Heat, an ARN is taken at its word.
-        Some((project, name, id)) => links.stack_path(project, name, id),
+        Some(Arn { project, name, id, within }) => {
+            format!("{}{within}", links.stack_path(project, name, id))
+        }
         None => {
             let project = context.visible_project();
             let found = state.views.find(project, name_or_id.to_owned()).await?;
@@ -108,13 +110,23 @@ pub(super) async fn redirect(
     Ok(response)
 }
 
-/// `arn:openstack:heat::PROJECT:stacks/NAME/ID`, taken apart.
-fn arn(text: &str) -> Option<(&str, &str, &str)> {
+/// `arn:openstack:heat::PROJECT:stacks/NAME/ID`, and what may follow.
+#[derive(Debug, PartialEq)]
+struct Arn<'a> {
+    project: &'a str,
+    name: &'a str,
+    id: &'a str,
+    /// The path of something within the stack; empty or begins with a slash.
+    within: &'a str,
+}
+
+fn arn(text: &str) -> Option<Arn<'_>> {
     let rest = text.strip_prefix("arn:openstack:heat::")?;
     let (project, path) = rest.split_once(':')?;
-    let (name, id) = path.strip_prefix("stacks/")?.split_once('/')?;
-    let id = id.split('/').next()?;
-    (!name.is_empty() && !id.is_empty()).then_some((project, name, id))
+    let (name, path) = path.strip_prefix("stacks/")?.split_once('/')?;
+    let (id, within) = path.split_at(path.find('/').unwrap_or(path.len()));
+    let within = within.trim_end_matches('/');
+    (!name.is_empty() && !id.is_empty()).then_some(Arn { project, name, id, within })
 }
 
 #[cfg(test)]
@@ -123,7 +135,10 @@ mod tests {
 
     #[test]
     fn an_arn_is_taken_apart_and_nothing_else_is() {
-        assert_eq!(arn("arn:openstack:heat::p:stacks/web/1"), Some(("p", "web", "1")));
+        let web = Arn { project: "p", name: "web", id: "1", within: "" };
+        assert_eq!(arn("arn:openstack:heat::p:stacks/web/1"), Some(web));
+        let resource = Arn { project: "p", name: "web", id: "1", within: "/resources/a" };
+        assert_eq!(arn("arn:openstack:heat::p:stacks/web/1/resources/a/"), Some(resource));
         assert_eq!(arn("arn:openstack:heat::p:stacks/web"), None);
         assert_eq!(arn("web"), None);
     }

@@ -63,24 +63,28 @@ pub(super) fn of_create(
     view.insert("stack_owner".into(), context.caller.user_name.as_str().into());
     view.insert("parent".into(), Value::Null);
     view.insert("stack_user_project_id".into(), Value::Null);
-    view.insert("resources".into(), all_planned(&identity, &plan.added, now));
+    view.insert("resources".into(), all_planned(&identity, &plan.added, None));
     Value::Object(view)
 }
 
-/// The resources of a stack; one that stands for a stack is the list of that one's.
+/// The resources of a stack, which stands for a resource of its `parent`'s or for none; one that
+/// stands for a stack is the list of that one's.
 fn all_planned(
     identity: &Identity<'_>,
     resources: &[PreviewedResource],
-    now: DateTime<Utc>,
+    parent: Option<&str>,
 ) -> Value {
     let users = users(resources);
     let views = resources.iter().map(|resource| {
         if let Some(nested) = &resource.nested {
             let within = Identity { name: &nested.name, ..*identity };
-            return all_planned(&within, &nested.resources, now);
+            return all_planned(&within, &nested.resources, Some(&resource.name));
         }
-        let mut view = planned(identity, resource, None, &users, now);
+        let mut view = planned(identity, resource, None, &users);
         view["properties"] = Value::Object(resource.properties.clone());
+        if let Some(parent) = parent {
+            view["parent_resource"] = parent.into();
+        }
         view
     });
     views.collect::<Vec<_>>().into()
@@ -92,7 +96,6 @@ pub(super) async fn of_update(
     stack: &StackRow,
     plan: &Preview,
 ) -> Result<Value, Fault> {
-    let now = state.clock.now();
     let mut changes = JsonMap::new();
     let mut plans = vec![(None, stack.name.to_string(), Some(stack.id), plan)];
     while let Some((parent, name, id, plan)) = plans.pop() {
@@ -118,7 +121,7 @@ pub(super) async fn of_update(
         ] {
             let views = resources.iter().map(|resource| {
                 let row = present.iter().find(|row| row.name.as_str() == resource.name);
-                let mut view = planned(&identity, resource, row, &users, now);
+                let mut view = planned(&identity, resource, row, &users);
                 if let Some(parent) = parent {
                     view["parent_resource"] = Value::from(parent);
                 }
@@ -154,10 +157,8 @@ fn planned(
     resource: &PreviewedResource,
     row: Option<&ResourceRow>,
     users: &HashMap<&str, Vec<&str>>,
-    now: DateTime<Utc>,
 ) -> Value {
-    let created = row.map_or(now, |row| row.created_at);
-    let updated = row.and_then(|row| row.updated_at).unwrap_or(created);
+    let attributes = resource.attributes.iter().map(|name| (name.clone(), Value::Null));
     json!({
         "resource_name": resource.name,
         "resource_type": row.map_or(resource.type_name.as_str(), |row| match &*resource.type_name {
@@ -171,11 +172,11 @@ fn planned(
         "resource_identity": identity.view(&format!("/resources/{}", resource.name)),
         "stack_identity": identity.view(""),
         "stack_name": identity.name,
-        "creation_time": time(created),
-        "updated_time": time(updated),
+        "creation_time": row.map(|row| time(row.created_at)),
+        "updated_time": row.map(|row| time(row.updated_at.unwrap_or(row.created_at))),
         "required_by": users.get(resource.name.as_str()).cloned().unwrap_or_default(),
         "description": resource.description,
         "metadata": resource.metadata,
-        "attributes": {},
+        "attributes": attributes.collect::<JsonMap>(),
     })
 }

@@ -22,6 +22,7 @@ impl Nested for NestedStack {
             template: NestedTemplate::At(url.to_owned()),
             parameters: parameters.cloned().unwrap_or_default(),
             timeout_mins: timeout.and_then(|minutes| u32::try_from(minutes).ok()),
+            keeps_files: false,
         })
     }
 

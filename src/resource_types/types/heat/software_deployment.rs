@@ -244,6 +244,7 @@ impl Deployed {
             server_id: server.to_owned(),
             stack_user_project_id: stack_user::project_of(cloud, subject).await?,
             action: word(work).to_owned(),
+            input_values: given.get("input_values").filter(|it| !it.is_null()).cloned(),
             status,
             status_reason,
         };

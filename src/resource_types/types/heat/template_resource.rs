@@ -21,7 +21,12 @@ impl Nested for TemplateResource {
         let parameters = nested::parameters(&schema, &ask.subject.properties);
         let parameters =
             parameters.map_err(|error| DriverError::fatal(error.class.clone(), error.text()))?;
-        Ok(ChildWanted { template: NestedTemplate::Provider, parameters, timeout_mins: None })
+        Ok(ChildWanted {
+            template: NestedTemplate::Provider,
+            parameters,
+            timeout_mins: None,
+            keeps_files: false,
+        })
     }
 
     /// The template may have a word in it.

@@ -1,21 +1,80 @@
-//! OS::Neutron::Port: addresses that are explicitly none, names of security groups, and a policy
-//! that replaces the port with every update.
+//! OS::Neutron::Port: addresses that are explicitly none, names of security groups, a policy that
+//! replaces the port with every update, and addresses that a replacement may ask for again.
+//!
+//! ```text
+//! create: former ─▶ clear ─▶ create …       where it replaces another port
+//! delete: … ─▶ restore ─▶ done              where that one may still be needed
+//! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::text;
+use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service, Session, path_segment};
-use crate::resource_types::declared::{Declared, Purpose, Special};
-use crate::resource_types::driver::{DriverError, Subject, UpdateKind};
+use crate::resource_types::declared::{Beating, Declared, Progress, Purpose, Special, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateKind, Work};
 
 pub(crate) struct Port;
 
+/// Resource data: the addresses that were taken from the ports that it replaces, by their ids.
+const FORMER: &str = "former_addresses";
+
 #[async_trait]
 impl Special for Port {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        match work {
+            Work::Create if !subject.replaces.is_empty() => Progress::default().look("former"),
+            _ => declared.first_step(work, subject),
+        }
+    }
+
+    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        match step.name.as_str() {
+            "former" => {
+                let mut former = JsonMap::new();
+                for id in &subject.replaces {
+                    former.extend(addresses(cloud, id).await?.map(|ips| (id.clone(), ips)));
+                }
+                let following = if former.is_empty() { "create" } else { "clear" };
+                Ok(next(remembered(former), Progress::default().change(following)))
+            }
+            "clear" => {
+                for (id, _) in former(subject) {
+                    match cloud.send(readdressed(id, &json!([]))).await {
+                        Ok(_) => {}
+                        Err(error) if error.is_not_found() => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(next(Learned::default(), Progress::default().change("create")))
+            }
+            "restore" => {
+                for (id, addresses) in former(subject) {
+                    match cloud.send(readdressed(id, addresses)).await {
+                        Ok(_) => {}
+                        // It went as well, or somebody else has its addresses by now.
+                        Err(error) if matches!(error.status(), Some(400 | 404 | 409)) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(Beat::Done { learned: remembered(JsonMap::new()) })
+            }
+            _ => match declared.plain_beat(beating).await? {
+                Beat::Done { learned }
+                    if *work == Work::Delete && former(subject).next().is_some() =>
+                {
+                    Ok(next(learned, Progress::default().change("restore")))
+                }
+                beat => Ok(beat),
+            },
+        }
+    }
+
     fn body(&self, purpose: Purpose, subject: &Subject, body: &mut JsonMap) {
         if subject.properties.get("no_fixed_ips") == Some(&Value::Bool(true)) {
             body.insert("fixed_ips".into(), json!([]));
@@ -89,6 +148,36 @@ impl Special for Port {
             _ => Ok(None),
         }
     }
+}
+
+fn former(subject: &Subject) -> impl Iterator<Item = (&String, &Value)> {
+    subject.data.get(FORMER).and_then(Value::as_object).into_iter().flatten()
+}
+
+fn remembered(former: JsonMap) -> Learned {
+    let former = if former.is_empty() { Value::Null } else { Value::Object(former) };
+    Learned { data: BTreeMap::from([(FORMER.to_owned(), former)]), ..Learned::default() }
+}
+
+/// The addresses of a port; none where it has none, or is gone.
+async fn addresses(cloud: &Session, id: &str) -> Result<Option<Value>, DriverError> {
+    match cloud.send(Request::get(Service::Network, port_path(id))).await {
+        Ok(response) => {
+            let addresses = response.json()?["port"]["fixed_ips"].take();
+            Ok(Some(addresses).filter(|all| all.as_array().is_some_and(|all| !all.is_empty())))
+        }
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn readdressed(id: &str, addresses: &Value) -> Request {
+    let body = json!({ "port": { "fixed_ips": addresses } });
+    Request::put(Service::Network, port_path(id)).json(body)
+}
+
+fn port_path(id: &str) -> String {
+    format!("/v2.0/ports/{}", path_segment(id))
 }
 
 async fn shown(cloud: &Session, path: &str, id: &str, wrap: &str) -> Result<Value, DriverError> {

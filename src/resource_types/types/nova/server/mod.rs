@@ -2,14 +2,15 @@
 //! and updates that are a chain of calls.
 //!
 //! ```text
-//! create: user_project ─▶ user ─▶ port* ─▶ float* ─▶ create ─▶ ready ─▶ tags ─▶ done
-//! delete: drop_user ─▶ delete ─▶ gone ─▶ drop_port* ─▶ done
+//! create: (`claim`) ─▶ user_project ─▶ user ─▶ port* ─▶ float* ─▶ create ─▶ ready ─▶ tags ─▶ done
+//! delete: drop_user ─▶ delete ─▶ gone ─▶ drop_port* ─▶ (`claim`) ─▶ done
 //! snapshot: see `image`
 //! update: see `update`
 //! ```
 
 mod addresses;
 mod block_devices;
+mod claim;
 mod config;
 mod image;
 mod networks;
@@ -85,6 +86,12 @@ impl Special for Server {
                 let learned = stack_user::remove(cloud, subject).await?;
                 Ok(next(learned, first(declared, work, subject)))
             }
+            "claim" | "release" | "released" => {
+                let given = declared.properties(&subject.properties);
+                let resolved = declared.declaration().resolved(cloud, given).await?;
+                claim::beat(beating, &resolved).await
+            }
+            "give_back" => claim::give_back(beating).await,
             "port" => networks::make_port(declared, beating).await,
             "float" => networks::associate(declared, beating).await,
             "create" => create(declared, beating).await,
@@ -239,6 +246,9 @@ impl Special for Server {
 /// The first step, once a user of the server's is dealt with.
 fn first(declared: &Declared, work: &Work, subject: &Subject) -> Step {
     match work {
+        Work::Create if claim::is_due(subject, &declared.properties(&subject.properties)) => {
+            Progress::default().look("claim")
+        }
         Work::Create => Progress::default().look("prepare"),
         Work::Update { .. } => update::first(),
         Work::Act(action @ (Action::Suspend | Action::Resume)) => rest::first(*action),

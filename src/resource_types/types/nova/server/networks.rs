@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::server_request;
+use super::{claim, server_request};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, Session, path_segment};
-use crate::resource_types::declared::{Beating, Declared, Progress, done, next};
+use crate::resource_types::declared::{Beating, Declared, Progress, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 use crate::resource_types::finders;
 
@@ -293,7 +293,7 @@ pub(super) async fn find_lost(
         }
     }
     if ports.is_empty() {
-        return Ok(done());
+        return Ok(claim::then_give_back(subject, Learned::default()));
     }
     Ok(next(remembered(&ports), Progress::default().change("drop_port")))
 }
@@ -301,7 +301,7 @@ pub(super) async fn find_lost(
 /// What follows when the server is gone.
 pub(super) fn drop_ports(subject: &Subject) -> Beat {
     if made(subject).is_empty() {
-        return done();
+        return claim::then_give_back(subject, Learned::default());
     }
     next(Learned::default(), Progress::default().change("drop_port"))
 }
@@ -310,11 +310,13 @@ pub(super) fn drop_ports(subject: &Subject) -> Beat {
 pub(super) async fn drop_port(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let mut ports = made(subject);
-    let Some((_, id)) = ports.pop_first() else { return Ok(done()) };
+    let Some((_, id)) = ports.pop_first() else {
+        return Ok(claim::then_give_back(subject, Learned::default()));
+    };
     delete_port(cloud, &id).await?;
     let learned = remembered(&ports);
     Ok(match ports.is_empty() {
-        true => Beat::Done { learned },
+        true => claim::then_give_back(subject, learned),
         false => next(learned, Progress::default().change("drop_port")),
     })
 }

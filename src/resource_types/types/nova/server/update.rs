@@ -66,7 +66,7 @@ pub(super) fn metadata_texts(metadata: &Value) -> Value {
 /// One beat of an update.
 pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, work, subject, step, .. } = *beating;
-    let Work::Update { changed, .. } = work else {
+    let Work::Update { before, changed } = work else {
         return declared.plain_beat(beating).await;
     };
     let given = declared.properties(&subject.properties);
@@ -89,7 +89,7 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
         }
         "networks" => {
             let resolved = declared.declaration().resolved(cloud, given.clone()).await?;
-            let plan = plan(cloud, subject, &given, &resolved).await?;
+            let plan = plan(cloud, subject, [before, &given], &resolved).await?;
             Ok(match plan {
                 Plan::Detach { .. } => {
                     next(Learned::default(), Progress::default().change("detach"))
@@ -107,8 +107,8 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
         "detach" | "attach" => {
             // The plan is made from what is live, so that a repetition does what is left to do.
             let resolved = declared.declaration().resolved(cloud, given.clone()).await?;
-            let learned =
-                carry_out(cloud, subject, plan(cloud, subject, &given, &resolved).await?).await?;
+            let plan = plan(cloud, subject, [before, &given], &resolved).await?;
+            let learned = carry_out(cloud, subject, plan).await?;
             Ok(next(learned, Progress::default().look("settling")))
         }
         // Nova detaches and attaches behind its answer; a short wait saves a wrong look.
@@ -290,43 +290,57 @@ enum Plan {
 }
 
 /// Compares the interfaces with the wanted networks. Each wanted entry takes one interface that
-/// fits; what is left over goes, what is missing comes.
+/// fits, whatever that was made for; what is left over goes, what is missing comes.
 async fn plan(
     cloud: &Session,
     subject: &Subject,
-    given: &JsonMap,
+    [before, given]: [&JsonMap; 2],
     resolved: &JsonMap,
 ) -> Result<Plan, DriverError> {
     let mut live = interfaces(cloud, subject).await?;
     let made = made(subject);
     let entries = entries(resolved);
-    let written = networks::entries(given);
+    let port_of = |(index, entry): (usize, &Value)| made.get(&key(index, entry)).cloned();
+    let own: Vec<_> = networks::entries(given).iter().enumerate().map(port_of).collect();
+    let own = |index: usize| own.get(index).cloned().flatten();
+    // The ports that differ in more than their addresses serve their own entries alone.
+    let before = networks::entries(before).iter().enumerate();
+    let special: Vec<String> =
+        before.filter(|(_, entry)| is_special(entry)).filter_map(port_of).collect();
+    // First the ports that are named or were made for an entry: no other entry takes them.
     let mut missing = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        let own = written.get(index).map(|entry| key(index, entry));
-        let own_port = own.as_ref().and_then(|key| made.get(key));
+        let port = get(entry, "port").map(str::to_owned).or_else(|| own(index));
+        let place =
+            live.iter().position(|it| port.as_deref().is_some_and(|id| it["port_id"] == id));
+        match place {
+            Some(place) => drop(live.remove(place)),
+            None => missing.push((index, entry, port)),
+        }
+    }
+    let mut left = Vec::new();
+    for (index, entry, port) in missing {
         let network = networks::network_of(cloud, entry).await?;
+        let is_special_port =
+            |interface: &Value| special.iter().any(|port| interface["port_id"] == port.as_str());
         let fits = |interface: &Value| {
-            if let Some(port) = get(entry, "port").or(own_port.map(String::as_str)) {
-                return interface["port_id"] == port;
-            }
-            let is_made = made.values().any(|id| interface["port_id"] == id.as_str());
-            let has_address = get(entry, "fixed_ip").is_none_or(|ip| {
-                let addresses = interface["fixed_ips"].as_array();
-                addresses.is_some_and(|all| all.iter().any(|it| it["ip_address"] == ip))
-            });
-            !wants_port(entry)
-                && !is_made
-                && has_address
+            let has = |key: &str, wanted: Option<&str>| {
+                let addresses = interface["fixed_ips"].as_array().into_iter().flatten();
+                wanted.is_none_or(|wanted| addresses.clone().any(|it| it[key] == wanted))
+            };
+            port.is_none()
+                && !is_special(entry)
+                && !is_special_port(interface)
+                && has("ip_address", get(entry, "fixed_ip"))
+                && has("subnet_id", get(entry, "subnet"))
                 && network.as_deref().is_none_or(|network| interface["net_id"] == network)
         };
         match live.iter().position(fits) {
-            Some(place) => {
-                live.remove(place);
-            }
-            None => missing.push((index, network, own_port.cloned())),
+            Some(place) => drop(live.remove(place)),
+            None => left.push((index, network, port)),
         }
     }
+    let missing = left;
     // An empty list asks for one network of the cloud's choice, which any interface is.
     if entries.is_empty() && !live.is_empty() {
         return Ok(Plan::Nothing);
@@ -336,14 +350,13 @@ async fn plan(
         let made_for = made.into_iter().find(|(_, id)| *id == port).map(|(key, _)| key);
         return Ok(Plan::Detach { port, made_for });
     }
-    let Some((index, network, own_port)) = missing.into_iter().next() else {
+    let Some((index, network, port)) = missing.into_iter().next() else {
         return Ok(match entries.is_empty() {
             true => Plan::Attach { body: json!({}) },
             false => Plan::Nothing,
         });
     };
     let entry = entries.get(index).unwrap_or(&Value::Null);
-    let port = get(entry, "port").map(str::to_owned).or(own_port);
     Ok(match port {
         Some(port) => Plan::Attach { body: json!({ "port_id": port }) },
         None if wants_port(entry) => Plan::MakePort { index },
@@ -355,6 +368,11 @@ async fn plan(
             Plan::Attach { body }
         }
     })
+}
+
+/// Whether the entry says more of its port than where it is.
+fn is_special(entry: &Value) -> bool {
+    entry["port_extra_properties"].as_object().is_some_and(|it| !it.is_empty())
 }
 
 async fn carry_out(cloud: &Session, subject: &Subject, plan: Plan) -> Result<Learned, DriverError> {

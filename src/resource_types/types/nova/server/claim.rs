@@ -1,0 +1,112 @@
+//! The ports of a server that replaces another: a port that the template names is taken from the
+//! former server before the new one is made, and goes back to it if the new one goes first.
+//!
+//! ```text
+//! create: claim ─▶ (release ─▶ released)* ─▶ prepare
+//! delete: … ─▶ give_back* ─▶ done
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::networks::{entries, get};
+use crate::model::JsonMap;
+use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::resource_types::declared::{Beating, Progress, done, next};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+
+/// Resource data: the former server by the port that was taken from it.
+const CLAIMED: &str = "claimed_ports";
+
+/// Whether there may be anything to take.
+pub(super) fn is_due(subject: &Subject, properties: &JsonMap) -> bool {
+    let mut entries = entries(properties).iter();
+    !subject.replaces.is_empty() && entries.any(|entry| get(entry, "port").is_some())
+}
+
+fn claimed(subject: &Subject) -> BTreeMap<String, String> {
+    let claimed = subject.data.get(CLAIMED).and_then(Value::as_object).into_iter().flatten();
+    claimed.filter_map(|(port, server)| Some((port.clone(), server.as_str()?.to_owned()))).collect()
+}
+
+fn remembered(claimed: &BTreeMap<String, String>) -> Learned {
+    let claimed = if claimed.is_empty() { Value::Null } else { json!(claimed) };
+    Learned { data: BTreeMap::from([(CLAIMED.to_owned(), claimed)]), ..Learned::default() }
+}
+
+/// The first port of the new server that a former one has, and which.
+async fn held(
+    cloud: &Session,
+    subject: &Subject,
+    resolved: &JsonMap,
+) -> Result<Option<(String, String)>, DriverError> {
+    for port in entries(resolved).iter().filter_map(|entry| get(entry, "port")) {
+        let path = format!("/v2.0/ports/{}", path_segment(port));
+        let shown = match cloud.send(Request::get(Service::Network, path)).await {
+            Ok(response) => response.json()?,
+            Err(error) if error.is_not_found() => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let holder = shown["port"]["device_id"].as_str().unwrap_or_default();
+        if subject.replaces.iter().any(|former| former == holder) {
+            return Ok(Some((port.to_owned(), holder.to_owned())));
+        }
+    }
+    Ok(None)
+}
+
+/// One beat before the server is made.
+pub(super) async fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, step, .. } = *beating;
+    let prepare = || next(Learned::default(), Progress::default().look("prepare"));
+    let Some((port, server)) = held(cloud, subject, resolved).await? else { return Ok(prepare()) };
+    match step.name.as_str() {
+        "claim" => {
+            let mut claimed = claimed(subject);
+            claimed.insert(port, server);
+            Ok(next(remembered(&claimed), Progress::default().change("release")))
+        }
+        "release" => {
+            let (server, port) = (path_segment(&server), path_segment(&port));
+            let path = format!("/servers/{server}/os-interface/{port}");
+            match cloud.send(Request::new(Method::Delete, Service::Compute, path)).await {
+                Ok(_) => Ok(next(Learned::default(), Progress::default().look("released"))),
+                // Who cannot give it keeps it; what that means for the new server Nova says.
+                Err(error) if error.is_not_found() || error.is_conflict() => Ok(prepare()),
+                Err(error) => Err(error.into()),
+            }
+        }
+        // The next one is looked for once this one is free.
+        _ if claimed(subject).contains_key(&port) => Ok(Beat::Wait { after: None }),
+        _ => Ok(next(Learned::default(), Progress::default().look("claim"))),
+    }
+}
+
+/// What follows when a server and all that was made for it are gone.
+pub(super) fn then_give_back(subject: &Subject, learned: Learned) -> Beat {
+    match claimed(subject).is_empty() {
+        true => Beat::Done { learned },
+        false => next(learned, Progress::default().change("give_back")),
+    }
+}
+
+/// Gives one port back to the server that it was taken from, if that is still there.
+pub(super) async fn give_back(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let mut claimed = claimed(subject);
+    let Some((port, server)) = claimed.pop_first() else { return Ok(done()) };
+    let path = format!("/servers/{}/os-interface", path_segment(&server));
+    let body = json!({ "interfaceAttachment": { "port_id": port } });
+    match cloud.send(Request::post(Service::Compute, path).json(body)).await {
+        Ok(_) => {}
+        // The former server went as well, has the port again, or another one does.
+        Err(error) if matches!(error.status(), Some(400 | 404 | 409)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let learned = remembered(&claimed);
+    Ok(match claimed.is_empty() {
+        true => Beat::Done { learned },
+        false => next(learned, Progress::default().change("give_back")),
+    })
+}

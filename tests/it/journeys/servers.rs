@@ -1,0 +1,141 @@
+//! Servers and ports that are replaced, and what they hold meanwhile.
+
+use hearth::model::StackId;
+use serde_json::{Value, json};
+
+use crate::support::world::{Ground, World, hot, test_resource};
+
+/// A server at a port of a fixed address; `fails` says that what comes after it fails.
+pub(crate) fn template(flavor: &str, ports: &str, fails: bool) -> Value {
+    hot(json!({
+        "net": { "type": "OS::Neutron::Net" },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+        "port": { "type": "OS::Neutron::Port", "properties": {
+            "network": { "get_resource": "net" }, "replacement_policy": ports,
+            "fixed_ips": [{ "subnet": { "get_resource": "subnet" }, "ip_address": "10.9.0.9" }] } },
+        "server": { "type": "OS::Nova::Server", "properties": {
+            "image": "cirros", "flavor": flavor, "flavor_update_policy": "REPLACE",
+            "networks": [{ "port": { "get_resource": "port" } }] } },
+        "last": test_resource(json!({ "value": { "get_resource": "server" }, "fail": fails })),
+    }))
+}
+
+/// The ids of the server and of its port, after that the port is found at the server.
+pub(crate) async fn held(world: &World, stack: StackId) -> [String; 2] {
+    let server = world.physical_id(stack, "server").await.unwrap();
+    let port = world.physical_id(stack, "port").await.unwrap();
+    let wanted = ["device_id".to_owned(), "fixed_ips".to_owned()];
+    let who = world.requester();
+    let seen = world.engine.inspect_resource(&who, stack, &"port".into(), &wanted).await;
+    let seen = seen.unwrap();
+    assert_eq!(seen["device_id"], server, "{seen:?}");
+    assert_eq!(seen["fixed_ips"][0]["ip_address"], "10.9.0.9", "{seen:?}");
+    [server, port]
+}
+
+#[actix::test]
+async fn a_new_server_takes_the_port_of_the_one_that_it_replaces() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", template("m1.tiny", "AUTO", false)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let [server, port] = held(&world, web.stack).await;
+    let updated = world.update(web.stack, template("m1.small", "AUTO", false)).await.unwrap();
+    let end = world.settled(&updated).await;
+    assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let [new_server, same_port] = held(&world, web.stack).await;
+    assert_ne!(new_server, server);
+    assert_eq!(same_port, port);
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+#[actix::test]
+async fn a_rollback_gives_the_port_back_to_the_former_server() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let first = template("m1.tiny", "AUTO", false);
+    let web = world.create_with("web", first, false).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let before = held(&world, web.stack).await;
+    let updated = world.update(web.stack, template("m1.small", "AUTO", true)).await.unwrap();
+    let end = world.settled(&updated).await;
+    assert_eq!(end, "ROLLBACK_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(held(&world, web.stack).await, before);
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+#[actix::test]
+async fn a_new_port_may_have_the_addresses_of_the_one_that_it_replaces() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let always = |fails| {
+        let mut template = template("m1.tiny", "REPLACE_ALWAYS", fails);
+        template["resources"].as_object_mut().unwrap().remove("server");
+        template["resources"]["last"]["properties"]["value"] = json!({ "get_resource": "port" });
+        template["resources"]["port"]["properties"]["name"] = json!(format!("fails-{fails}"));
+        template
+    };
+    let web = world.create_with("web", always(false), false).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let port = world.physical_id(web.stack, "port").await;
+    let address = async || {
+        let (who, wanted) = (world.requester(), ["fixed_ips".to_owned()]);
+        let seen = world.engine.inspect_resource(&who, web.stack, &"port".into(), &wanted).await;
+        seen.unwrap()["fixed_ips"][0]["ip_address"].clone()
+    };
+    let updated = world.update(web.stack, always(true)).await.unwrap();
+    let end = world.settled(&updated).await;
+    assert_eq!(end, "ROLLBACK_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(address().await, "10.9.0.9", "the former one has them again");
+    assert_eq!(world.physical_id(web.stack, "port").await, port);
+    let mut other = always(false);
+    other["resources"]["port"]["properties"]["name"] = "other".into();
+    let updated = world.update(web.stack, other).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(address().await, "10.9.0.9");
+    assert_ne!(world.physical_id(web.stack, "port").await, port);
+}
+
+#[actix::test]
+async fn an_interface_that_fits_is_kept_however_its_network_is_written() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |networks: Value| {
+        hot(json!({
+            "net": { "type": "OS::Neutron::Net", "properties": { "name": "own" } },
+            "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+                "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+            "server": { "type": "OS::Nova::Server", "depends_on": "subnet", "properties": {
+                "image": "cirros", "flavor": "m1.tiny", "networks": networks } },
+        }))
+    };
+    let (net, subnet) = (json!({ "get_resource": "net" }), json!({ "get_resource": "subnet" }));
+    let ports = async |stack| -> Vec<Value> {
+        let (who, wanted) = (world.requester(), ["addresses".to_owned()]);
+        let seen = world.engine.inspect_resource(&who, stack, &"server".into(), &wanted).await;
+        let addresses = seen.unwrap()["addresses"]["own"].as_array().unwrap().clone();
+        addresses.iter().map(|address| address["port"].clone()).collect()
+    };
+    let first = with(json!([{ "network": net }, { "network": net, "fixed_ip": "10.9.0.33" }]));
+    let web = world.create("web", first).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let before = ports(web.stack).await;
+    for networks in [
+        json!([{ "subnet": subnet }, { "network": net }]),
+        json!([{ "network": net, "subnet": subnet }, { "subnet": subnet }]),
+    ] {
+        let updated = world.update(web.stack, with(networks.clone())).await.unwrap();
+        assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE", "{networks}");
+        assert_eq!(ports(web.stack).await, before, "{networks}");
+    }
+    let moved = with(json!([{ "network": net, "fixed_ip": "10.9.0.34" }]));
+    let updated = world.update(web.stack, moved).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let after = ports(web.stack).await;
+    assert!(after.len() == 1 && !before.contains(&after[0]), "{before:?} {after:?}");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
