@@ -80,8 +80,6 @@ pub struct CleanUp {
 pub struct Act {
     pub traversal: TraversalId,
     pub action: Action,
-    /// As the template says it.
-    pub type_name: String,
     pub stack: StackIdentity,
     pub deadline: Option<DateTime<Utc>>,
     pub user_id: String,

@@ -164,12 +164,11 @@ pub(super) fn hooked(mut command: ResourceCommand, hook: Hook) -> ResourceComman
     command
 }
 
-/// The command to do something with a test resource as it is.
+/// The command to do something with the resource as it is.
 pub(super) fn act(number: u128, action: Action) -> ResourceCommand {
     ResourceCommand::Act(Box::new(Act {
         traversal: traversal(number),
         action,
-        type_name: "OS::Heat::TestResource".to_owned(),
         stack: StackIdentity { name: "web".into(), ..identity() },
         deadline: None,
         user_id: "alice".to_owned(),

@@ -43,10 +43,6 @@ impl Resource {
             let driver = knowledge.registry.driver(&definition.driver_type);
             driver.is_some_and(|driver| driver.acts(act.action))
         });
-        // What never came to be is not kept; it stays to be created.
-        if (self.action, act.action) == (Action::Init, Action::Snapshot) {
-            return self.without_event(act.traversal, Outcome::Converged);
-        }
         if act.action == Action::Check && !handles {
             return self.unchecked(&act, knowledge);
         }
@@ -57,7 +53,7 @@ impl Resource {
             stack_name: act.stack.name.clone(),
             project_id: act.stack.project_id.clone(),
             name: self.name.clone(),
-            type_name: act.type_name.clone(),
+            type_name: self.type_name.clone(),
             definition: None,
             deadline: act.deadline,
             user_id: act.user_id.clone(),
@@ -145,20 +141,11 @@ mod tests {
 
     use super::*;
     use crate::actors::resource::story::{
-        Story, converge, given_nothing, test_resource, traversal,
+        self, Story, converge, given_nothing, test_resource, traversal,
     };
 
     fn act(story: Story, number: u128, action: Action) -> Story {
-        let stack = story.resource.stack.clone().unwrap();
-        let act = Act {
-            traversal: traversal(number),
-            action,
-            type_name: "OS::Heat::TestResource".to_owned(),
-            stack,
-            deadline: None,
-            user_id: String::new(),
-        };
-        story.when(ResourceCommand::Act(Box::new(act)))
+        story.when(story::act(number, action))
     }
 
     fn state(story: &Story) -> (Action, Status) {
@@ -173,6 +160,14 @@ mod tests {
         assert!(story.resource.definition.is_some());
         let story = act(story, 3, Action::Resume);
         assert_eq!(state(&story), (Action::Resume, Status::Complete));
+    }
+
+    #[test]
+    fn what_is_done_with_a_resource_leaves_its_type() {
+        let random = converge(1, "OS::Heat::RandomString", json!({ "length": 4 }));
+        let story = act(given_nothing().when(random), 2, Action::Suspend);
+        assert_eq!(state(&story), (Action::Suspend, Status::Complete));
+        assert_eq!(story.resource.type_name, "OS::Heat::RandomString");
     }
 
     #[test]

@@ -461,7 +461,6 @@ fn check(converge: &Converge) -> Act {
     Act {
         traversal: converge.traversal,
         action: Action::Check,
-        type_name: converge.type_name.clone(),
         stack: converge.stack.clone(),
         deadline: converge.deadline,
         user_id: converge.user_id.clone(),

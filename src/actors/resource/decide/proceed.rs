@@ -333,14 +333,15 @@ impl Resource {
             again: false,
         })
         .and_do(ResourceEffect::Report);
+        let pauses = self.repeating && self.action == Action::Delete && status == Status::Complete;
         match self.working.queued.take() {
-            Some(queued) => decision.and_then(queued),
-            None if self.repeating
-                && self.action == Action::Delete
-                && status == Status::Complete =>
-            {
+            // It waits for the create to have its end.
+            Some(queued) if pauses && matches!(queued, ResourceCommand::Act(_)) => {
+                self.working.queued = Some(queued);
                 self.pause(decision)
             }
+            Some(queued) => decision.and_then(queued),
+            None if pauses => self.pause(decision),
             None => {
                 decision.events.extend(hook.map(Into::into));
                 decision

@@ -105,7 +105,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::actors::resource::story::{Story, converge, given_nothing};
+    use crate::actors::resource::story::{Story, act, converge, given_nothing};
     use crate::actors::resource::{Answered, ResourceCommand};
     use crate::resource_types::{Beat, Learned};
 
@@ -144,6 +144,20 @@ mod tests {
         let story = answer(story, Err(DriverError::fatal("ResourceInError", "Again")));
         assert_eq!(story.told(), ["ActionSettled"], "the limit of one repetition is reached");
         assert_eq!(story.resource.status, Status::Failed);
+    }
+
+    #[test]
+    fn what_is_asked_for_meanwhile_waits_for_the_repeated_create() {
+        let story = in_error().when(act(2, Action::Suspend));
+        let story = answer(story, Ok(Beat::Done { learned: Learned::default() }));
+        assert_eq!(story.told(), ["ActionSettled"]);
+        let epoch = story.beat();
+        let story = story.when(ResourceCommand::Due { epoch });
+        assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
+        let story = answer(story, Ok(Beat::Done { learned: Learned::default() }));
+        assert_eq!(story.told(), ["ActionSettled", "ActionStarted", "ActionSettled"]);
+        let state = (story.resource.action, story.resource.status);
+        assert_eq!(state, (Action::Suspend, Status::Complete));
     }
 
     #[test]

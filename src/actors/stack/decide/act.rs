@@ -118,7 +118,6 @@ impl Stack {
         let act = Act {
             traversal: traversal.id,
             action: traversal.action,
-            type_name: (self.rows.get(&id)).map_or_else(String::new, |row| row.type_name.clone()),
             stack: self.identity(),
             deadline: traversal.deadline,
             user_id: self.user_id.clone(),
