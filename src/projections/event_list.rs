@@ -140,11 +140,21 @@ struct Of {
 }
 
 fn row(stacks: &[Of], row: &rusqlite::Row<'_>) -> rusqlite::Result<EventRow> {
-    let at_position = position(row, 0)?;
-    let definition: Option<i64> = row.get(8)?;
     let number: i64 = row.get(9)?;
     let stack = stacks.iter().find(|stack| stack.number == number);
     let (stack, stack_name) = stack.map(|stack| (stack.id, stack.name.clone())).unwrap_or_default();
+    of_row(row, stack, stack_name)
+}
+
+/// The event of a row that begins with position, name, type, physical id, action, status, reason,
+/// time and definition.
+pub(super) fn of_row(
+    row: &rusqlite::Row<'_>,
+    stack: StackId,
+    stack_name: String,
+) -> rusqlite::Result<EventRow> {
+    let at_position = position(row, 0)?;
+    let definition: Option<i64> = row.get(8)?;
     Ok(EventRow {
         id: event_id(at_position, stack),
         stack,

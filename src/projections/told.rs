@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
-use super::columns::{action, bytes, json, position, status, stored, time, time_or_none, uuid};
-use super::event_list::{EventRow, STACK_TYPE, event_id};
+use super::columns::{action, bytes, json, status, stored, time, time_or_none, uuid};
+use super::event_list::{self, EventRow, STACK_TYPE};
 use crate::events::Position;
 use crate::model::{Action, ProjectId, StackId, Status};
 
@@ -53,24 +53,9 @@ pub(super) fn due(
          WHERE event_sinks != '[]') ORDER BY e.position LIMIT ?2";
     db.prepare_cached(sql)?
         .query_map(params![stored(after), i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
-            let at_position = position(row, 0)?;
             let stack = StackId(uuid(row, 9)?);
-            let definition: Option<i64> = row.get(8)?;
             Ok(EventDue {
-                event: EventRow {
-                    id: event_id(at_position, stack),
-                    stack,
-                    stack_name: row.get(10)?,
-                    position: at_position,
-                    name: row.get(1)?,
-                    type_name: row.get(2)?,
-                    physical_id: row.get(3)?,
-                    action: row.get(4)?,
-                    status: status(row, 5)?,
-                    reason: row.get(6)?,
-                    at: time(row, 7)?,
-                    definition: definition.map(|_| position(row, 8)).transpose()?,
-                },
+                event: event_list::of_row(row, stack, row.get(10)?)?,
                 project_id: ProjectId(row.get(11)?),
                 user_id: row.get(12)?,
                 sinks: json(row, 13)?,

@@ -22,6 +22,7 @@ use crate::openstack::Session;
 use crate::resource_types::child::{ChildAsk, ChildPlan, ChildStep, Nested, REFERENCE};
 use crate::resource_types::declared::in_error;
 use crate::resource_types::{Attempt, Beat, Driver, DriverError, Learned, Subject, Work};
+use crate::template::StackDefinition;
 
 /// The pause before an engine that is about to stop is asked again.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -120,21 +121,10 @@ impl Beating<'_> {
         }
         let depth = definition.depth();
         let timeout = wanted.timeout_mins.or(parent.revision.timeout_mins);
-        let (services, session, user) = (self.services, self.session, self.user_id);
-        let revise = make::revise(
-            services,
-            session,
-            self.child(),
-            definition,
-            timeout,
-            user,
-            self.asked.caller.as_deref(),
-        )
-        .await
-        .map_err(refused)?;
+        let revise = self.revise(definition, timeout).await?;
         let revise = Revise { observes: nesting.observes, ..revise };
         if !beside {
-            make::take_room(services, &parent, self.child(), &revise).map_err(refused)?;
+            make::take_room(self.services, &parent, self.child(), &revise).map_err(refused)?;
         }
         let adopts = match &seen {
             Some(_) => None,
@@ -199,6 +189,19 @@ impl Beating<'_> {
         if let Err(refusal) = released {
             tracing::warn!(stack.id = %self.child(), %refusal, "a name could not be given back");
         }
+    }
+
+    /// The revision of the child that a definition comes to.
+    pub(super) async fn revise(
+        &self,
+        definition: StackDefinition,
+        timeout_mins: Option<u32>,
+    ) -> Result<Revise, DriverError> {
+        let (services, session, user) = (self.services, self.session, self.user_id);
+        let caller = self.asked.caller.as_deref();
+        make::revise(services, session, self.child(), definition, timeout_mins, user, caller)
+            .await
+            .map_err(refused)
     }
 
     /// What the data that the parent is adopted from say of the child's resources.

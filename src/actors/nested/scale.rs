@@ -147,19 +147,8 @@ impl Beating<'_> {
             make::define(self.services, &known.definition, of, false, &wanted, Some(&seen))
                 .map_err(refused)?;
         let timeout = parent.revision.timeout_mins;
-        let (services, session, user) = (self.services, self.session, self.user_id);
-        let revise = make::revise(
-            services,
-            session,
-            self.child(),
-            definition,
-            timeout,
-            user,
-            self.asked.caller.as_deref(),
-        )
-        .await
-        .map_err(refused)?;
-        make::take_room(services, &parent, self.child(), &revise).map_err(refused)?;
+        let revise = self.revise(definition, timeout).await?;
+        make::take_room(self.services, &parent, self.child(), &revise).map_err(refused)?;
         let command = || StackCommand::Update(Box::new(revise.clone()));
         self.tell("resize", command).await.ok_or_else(stopping)?.map_err(refused)?;
         let end = end_of(self.services, self.child()).await.ok_or_else(stopping)?;

@@ -111,10 +111,7 @@ unsafe fn owned(event: &sys::yaml_event_t) -> Result<EventKind, YamlError> {
                 EventKind::Scalar {
                     anchor: text(scalar.anchor),
                     tag: text(scalar.tag),
-                    text: match std::str::from_utf8(bytes) {
-                        Ok(text) => text.into(),
-                        Err(_) => String::from_utf8_lossy(bytes).as_ref().into(),
-                    },
+                    text: String::from_utf8_lossy(bytes).as_ref().into(),
                     plain: scalar.plain_implicit,
                 }
             }

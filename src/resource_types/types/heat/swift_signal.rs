@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
 use super::wait::Wait;
 use super::wait_condition::too_late;
@@ -74,17 +75,12 @@ async fn address(cloud: &Session, subject: &Subject) -> Result<String, DriverErr
     Ok(format!("{url}?temp_url_sig={signature}&temp_url_expires={EXPIRES}"))
 }
 
-/// HMAC-SHA256 in hex (RFC 2104).
+/// HMAC-SHA256 in hex.
 fn hmac(key: &[u8], message: &[u8]) -> String {
-    let mut block = [0_u8; 64];
-    match key.len() > block.len() {
-        true => block[..32].copy_from_slice(&Sha256::digest(key)),
-        false => block[..key.len()].copy_from_slice(key),
-    }
-    let padded = |pad: u8| block.map(|byte| byte ^ pad);
-    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(message).finalize();
-    let outer = Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize();
-    outer.iter().map(|byte| format!("{byte:02x}")).collect()
+    // A key of any length is taken.
+    let mac = Hmac::<Sha256>::new_from_slice(key).map(|mac| mac.chain_update(message).finalize());
+    let bytes = mac.map(|mac| mac.into_bytes()).unwrap_or_default();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[async_trait]

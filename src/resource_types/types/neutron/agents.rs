@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::text;
+use super::{fixed_ips, text};
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, Session, path_segment};
@@ -118,12 +118,10 @@ impl Special for Net {
 /// The way out as the property has it, as far as that says anything.
 fn gateway(object: &Value, wanted: &Value) -> Value {
     let live = &object["external_gateway_info"];
-    let addresses = live["external_fixed_ips"].as_array().into_iter().flatten();
-    let of = |address: &Value| json!({ "subnet": address["subnet_id"], "ip_address": address["ip_address"] });
     let shown = [
         ("network", live["network_id"].clone()),
         ("enable_snat", live["enable_snat"].clone()),
-        ("external_fixed_ips", addresses.map(of).collect()),
+        ("external_fixed_ips", fixed_ips(&live["external_fixed_ips"])),
     ];
     let is_said = |name: &str| wanted.get(name).is_some_and(|value| !value.is_null());
     if live.is_null() {

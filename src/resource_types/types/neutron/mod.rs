@@ -8,11 +8,18 @@ pub(super) mod security_group;
 pub(super) mod security_group_rule;
 pub(super) mod subnet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::JsonMap;
 
 /// A property's text, when it has one.
 fn text<'a>(properties: &'a JsonMap, name: &str) -> Option<&'a str> {
     properties.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// Neutron's fixed addresses as the properties of ports and gateways have them.
+fn fixed_ips(addresses: &Value) -> Value {
+    let addresses = addresses.as_array().into_iter().flatten();
+    let of = |address: &Value| json!({ "subnet": address["subnet_id"], "ip_address": address["ip_address"] });
+    addresses.map(of).collect()
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::text;
+use super::{fixed_ips, text};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service, Session, path_segment};
@@ -118,9 +118,7 @@ impl Special for Port {
         if name != "fixed_ips" {
             return Ok(declared.plain_live(object, name, wanted));
         }
-        let addresses = object["fixed_ips"].as_array().into_iter().flatten();
-        let of = |address: &Value| json!({ "subnet": address["subnet_id"], "ip_address": address["ip_address"] });
-        Ok(Some(addresses.map(of).collect()))
+        Ok(Some(fixed_ips(&object["fixed_ips"])))
     }
 
     async fn attribute(
