@@ -5,6 +5,7 @@
 //! `shell` is the one place where actix, the log and a machine meet.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod accept;
 mod asks;
 pub mod credentials;
 mod definition;
@@ -20,6 +21,7 @@ pub mod project;
 mod project_actor;
 pub mod provisioner;
 pub mod resource;
+mod resources;
 pub mod services;
 pub mod shell;
 mod snapshots;

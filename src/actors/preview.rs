@@ -4,10 +4,15 @@
 use crate::model::IndexMap;
 use serde_json::Value;
 
+use super::accept::{check_name, name_taken};
+use super::asks::{CreateStack, Requester, UpdateStack};
+use super::engine::Engine;
+use super::project_actor::HolderOf;
 use super::resource::Resource;
 use super::services::Services;
 use super::shell::Inhabit;
-use super::stack::Known;
+use super::stack::{Known, refuse_resting};
+use super::{nested, source};
 use crate::model::{Action, Refusal, ResourceName, StackId, Status};
 use crate::resource_types::child::{ChildAsk, ChildSeen};
 use crate::resource_types::{Subject, UpdateKind, Work};
@@ -62,6 +67,40 @@ pub struct PreviewedResource {
 pub struct PreviewNested {
     pub name: String,
     pub resources: Vec<PreviewedResource>,
+}
+
+impl Engine {
+    /// What a create would make; nothing is written.
+    pub async fn preview_create(
+        &self,
+        who: &Requester,
+        ask: &CreateStack,
+    ) -> Result<Preview, Refusal> {
+        check_name(&ask.name)?;
+        if let Some(address) = self.services.directory.project(&who.caller.project_id)
+            && address.send(HolderOf(ask.name.clone())).await.ok().flatten().is_some()
+        {
+            return Err(name_taken(&ask.name));
+        }
+        let known = self.prepare(who, &mut ask.source.clone(), None, &ask.name).await?;
+        Ok(of_create(&self.services, &known))
+    }
+
+    /// What an update would do; nothing is written. `nested` asks for the stacks within as well.
+    pub async fn preview_update(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        ask: &UpdateStack,
+        nested: bool,
+    ) -> Result<Preview, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        refuse_resting(standing.action)?;
+        let former = self.source(&standing).await?;
+        let mut source = source::updated(ask, &former);
+        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
+        nested::preview(&self.services, &known, standing.incarnations, nested).await
+    }
 }
 
 /// What a create would make.

@@ -2,10 +2,13 @@
 
 mod command;
 mod decide;
+mod fold;
 mod recover;
+mod report;
 mod state;
 #[cfg(test)]
 mod story;
+mod subject;
 
 pub use command::{
     Act, Adjust, Adjusted, Adopted, Answered, BeatCall, CleanUp, Converge, Nesting, Outcome,

@@ -1,0 +1,272 @@
+//! Stacks as the engine is asked for them: what is to become of one is checked, its name is taken,
+//! and its actor is told.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tracing::warn;
+
+use super::asks::{Accepted, CreateStack, Requester, UpdateStack};
+use super::engine::Engine;
+use super::project::ProjectCommand;
+use super::project_actor::HolderOf;
+use super::stack::{Create, Known, Revise, StackCommand, refuse_resting};
+use super::{definition, exposure, source};
+use crate::events::StreamId;
+use crate::model::{Action, JsonMap, Refusal, StackId, StackName};
+use crate::template::{StackDefinition, StackSource};
+
+impl Engine {
+    /// Accepts a new stack.
+    pub async fn create_stack(
+        &self,
+        who: &Requester,
+        ask: CreateStack,
+    ) -> Result<Accepted, Refusal> {
+        self.make_stack(who, ask, None).await
+    }
+
+    /// Accepts a new stack of what there is already: its resources as a document of `export` has
+    /// them.
+    pub async fn adopt_stack(
+        &self,
+        who: &Requester,
+        ask: CreateStack,
+        resources: JsonMap,
+    ) -> Result<Accepted, Refusal> {
+        if !self.services.limits.enable_stack_adopt {
+            return Err(Refusal::new("NotSupported", "Stack Adopt is not supported."));
+        }
+        self.make_stack(who, ask, Some(resources)).await
+    }
+
+    async fn make_stack(
+        &self,
+        who: &Requester,
+        mut ask: CreateStack,
+        adopts: Option<JsonMap>,
+    ) -> Result<Accepted, Refusal> {
+        check_name(&ask.name)?;
+        let services = &self.services;
+        let project = &who.caller.project_id;
+        let id = StackId(services.clock.fresh_id());
+        let known = self.prepare(who, &mut ask.source, Some(id), &ask.name).await?;
+        // First the name: while a project has one, its trusts are not given back.
+        self.take_name(who, &ask.name, id).await?;
+        let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
+        if let Err(refusal) = services.credentials.ensure(services, who).await {
+            let _ = services.ask_project(project, release(), who.meta()).await;
+            return Err(refusal);
+        }
+        let revise = self.revise(
+            who,
+            id,
+            &ask.source,
+            known,
+            (ask.tags, ask.timeout_mins, ask.disable_rollback),
+        )?;
+        let create = Create {
+            id,
+            name: ask.name.clone(),
+            project_id: project.clone(),
+            owner_user_name: who.caller.user_name.clone(),
+            owner: None,
+            revise,
+            adopts: adopts.map(|adopts| self.sealed(id, adopts)).transpose()?,
+        };
+        let created = self.ask_stack(id, who, || StackCommand::Create(Box::new(create.clone())));
+        match created.await {
+            Ok(receipt) => Ok(Accepted { stack: id, name: ask.name, position: receipt.position }),
+            Err(refusal) => {
+                let _ = services.ask_project(project, release(), who.meta()).await;
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Accepts a new definition for a stack.
+    pub async fn update_stack(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        ask: UpdateStack,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        refuse_resting(standing.action)?;
+        let former = self.source(&standing).await?;
+        let mut source = source::updated(&ask, &former);
+        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
+        if let Some(before) = &standing.known {
+            known.definition.check_immutable(&before.definition)?;
+        }
+        self.services.credentials.ensure(&self.services, who).await?;
+        let kept_tags = if ask.existing { standing.revision.tags.clone() } else { Vec::new() };
+        let settings = (
+            ask.tags.unwrap_or(kept_tags),
+            ask.timeout_mins.or(standing.revision.timeout_mins),
+            ask.disable_rollback.unwrap_or(standing.revision.disable_rollback),
+        );
+        let revise = self.revise(who, stack, &source, known, settings)?;
+        let revise = Revise { observes: ask.observes, ..revise };
+        let receipt =
+            self.ask_stack(stack, who, || StackCommand::Update(Box::new(revise.clone()))).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Accepts the deletion of a stack.
+    pub async fn delete_stack(&self, who: &Requester, stack: StackId) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        self.allow(who, &standing)?;
+        // A trust that no longer works must not keep a stack from being deleted.
+        if let Err(refusal) = self.services.credentials.ensure(&self.services, who).await {
+            warn!(stack.id = %stack, %refusal, "a stack is deleted without a new trust");
+        }
+        let receipt = self.ask_stack(stack, who, || StackCommand::Delete).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Stops the update under way, with a rollback or without.
+    pub async fn cancel_update(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        rollback: bool,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let command = || match rollback {
+            true => StackCommand::CancelUpdate,
+            false => StackCommand::CancelWithoutRollback,
+        };
+        let receipt = self.ask_stack(stack, who, command).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Suspends, resumes or checks the stack; in the middle of another action, once that is over.
+    pub async fn act_on_stack(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        action: Action,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        if action != Action::Check {
+            self.allow(who, &standing)?;
+        }
+        self.services.credentials.ensure(&self.services, who).await?;
+        let receipt = self.ask_stack(stack, who, || StackCommand::Act { action }).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Reads and checks a source; templates that stand elsewhere become some of its files.
+    pub(super) async fn prepare(
+        &self,
+        who: &Requester,
+        source: &mut StackSource,
+        id: Option<StackId>,
+        name: &StackName,
+    ) -> Result<Known, Refusal> {
+        let services = &self.services;
+        let project = &who.caller.project_id;
+        let lacking = exposure::lacking(services).await;
+        let may = |definition: &StackDefinition| {
+            exposure::check(services, definition, Some(&who.caller), &lacking)
+        };
+        let prepare =
+            |source: &StackSource| definition::prepare(services, source, id, name, project, &may);
+        let known = self.with_templates(source, prepare).await?;
+        if let Some(cloud) = &services.cloud {
+            let session = cloud.session_for_token(&who.token, &who.caller.project_id);
+            services.registry.check_custom_constraints(&known.definition, &session).await?;
+        }
+        Ok(known)
+    }
+
+    pub(super) fn revise(
+        &self,
+        who: &Requester,
+        id: StackId,
+        source: &StackSource,
+        known: Known,
+        (tags, timeout_mins, disable_rollback): (Vec<String>, Option<u32>, bool),
+    ) -> Result<Revise, Refusal> {
+        let scope = StreamId::stack(id);
+        let hidden = known.definition.hidden_parameters();
+        let (blob, parameters) = source::encode(
+            source,
+            &known.definition,
+            &hidden,
+            &self.services.vault,
+            scope.as_str(),
+        )
+        .map_err(|error| Refusal::unavailable(error.to_string()))?;
+        Ok(Revise {
+            source: self.services.log.put_blob(&blob),
+            known: Arc::new(known),
+            parameters,
+            tags,
+            timeout_mins,
+            disable_rollback,
+            user_id: who.caller.user_id.clone(),
+            observes: false,
+            facade: serde_json::Value::Null,
+        })
+    }
+
+    /// A stack's own value that is kept as a secret.
+    fn sealed(&self, stack: StackId, value: JsonMap) -> Result<Value, Refusal> {
+        let scope = StreamId::stack(stack);
+        let sealed = self.services.vault.seal(scope.as_str(), &Value::Object(value));
+        sealed.map_err(|error| Refusal::unavailable(error.to_string()))
+    }
+
+    /// Takes a name; one held by a stack that was deleted, or never came to be, is free.
+    async fn take_name(
+        &self,
+        who: &Requester,
+        name: &StackName,
+        id: StackId,
+    ) -> Result<(), Refusal> {
+        let services = &self.services;
+        let project = &who.caller.project_id;
+        let limit = services.limits.max_stacks_per_tenant.filter(|_| !who.caller.is_admin());
+        let reserve = || ProjectCommand::Reserve { name: name.clone(), stack_id: id, limit };
+        let refusal = match services.ask_project(project, reserve(), who.meta()).await {
+            Ok(_) => return Ok(()),
+            Err(refusal) => refusal,
+        };
+        let Some(address) = services.directory.project(project) else { return Err(refusal) };
+        let Ok(holder) = address.send(HolderOf(name.clone())).await else { return Err(refusal) };
+        // It may have given the name back since; if not, it does so when it wakes and finds itself
+        // deleted.
+        if let Some(holder) = holder {
+            if self.stand(holder).await?.is_some_and(|standing| !standing.deleted) {
+                return Err(refusal);
+            }
+            let release = ProjectCommand::Release { name: name.clone(), stack_id: holder };
+            services.ask_project(project, release, who.meta()).await?;
+        }
+        services.ask_project(project, reserve(), who.meta()).await.map(|_| ())
+    }
+}
+
+/// Refuses what is no name of a stack.
+pub(super) fn check_name(name: &StackName) -> Result<(), Refusal> {
+    let text = name.as_str();
+    let starts_well = text.starts_with(|first: char| first.is_ascii_alphabetic());
+    let mut rest = text.chars();
+    let good = rest.all(|letter| letter.is_ascii_alphanumeric() || "_.-".contains(letter));
+    if starts_well && good && text.len() <= STACK_NAME_MAX {
+        return Ok(());
+    }
+    Err(Refusal::validation(format!(
+        "Invalid stack name {name} must contain only alphanumeric or \"_-.\" characters, must \
+         start with alpha and must be {STACK_NAME_MAX} characters or less."
+    )))
+}
+
+/// Characters in a stack's name, Heat's `max_stack_name`.
+const STACK_NAME_MAX: usize = 255;
+
+pub(super) fn name_taken(name: &StackName) -> Refusal {
+    Refusal::new("StackExists", format!("The Stack ({name}) already exists."))
+}

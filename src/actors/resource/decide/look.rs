@@ -1,0 +1,129 @@
+//! Looks that are taken before it is decided: at what failed, at a child stack, at attributes.
+
+use crate::actors::resource::command::{Converge, ResourceEffect};
+use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::shell::Decision;
+use crate::clock::Moment;
+use crate::events::resource::{AttributesObserved, Definition};
+use crate::model::{Action, JsonMap, Secret, Status};
+
+impl Resource {
+    /// Asks the driver whether what failed can go on.
+    pub(super) fn see_failed(
+        &mut self,
+        converge: Box<Converge>,
+        definition: Definition,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        self.working.epoch += 1;
+        let see = ResourceEffect::SeeFailed {
+            epoch: self.working.epoch,
+            subject: Box::new(self.subject(&definition, knowledge)),
+            driver_type: definition.driver_type,
+            user_id: converge.user_id.clone(),
+        };
+        self.working.looking = Some(converge);
+        Decision::nothing().and_do(see)
+    }
+
+    pub(in crate::actors::resource) fn failed_seen(
+        &mut self,
+        epoch: u64,
+        replace: bool,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if epoch != self.working.epoch {
+            return Decision::nothing();
+        }
+        let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
+        match &converge.definition {
+            Ok(definition) if !replace => {
+                self.compare(&converge, definition.clone(), moment, knowledge)
+            }
+            _ => self.ask_replacement(&converge),
+        }
+    }
+
+    /// The same definition may ask for another child: of another file, or of members that are not
+    /// well.
+    pub(super) fn see_child(
+        &mut self,
+        converge: &Converge,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        self.working.epoch += 1;
+        self.working.looking = Some(Box::new(converge.clone()));
+        Decision::nothing().and_do(ResourceEffect::SeeChild {
+            epoch: self.working.epoch,
+            driver_type: definition.driver_type.clone(),
+            subject: Box::new(self.subject(definition, knowledge)),
+            nesting: self.nesting(definition, converge.traversal, knowledge),
+        })
+    }
+
+    pub(in crate::actors::resource) fn child_seen(
+        &mut self,
+        epoch: u64,
+        differs: bool,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if epoch != self.working.epoch || self.in_progress() {
+            return Decision::nothing();
+        }
+        let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
+        match &converge.definition {
+            Ok(definition) if differs => self.start(Action::Update, &converge, definition.clone()),
+            Ok(definition) => self.leave(&converge, definition, knowledge),
+            Err(_) => Decision::nothing(),
+        }
+    }
+
+    /// The look for the attributes that are read and not known yet; `None` where there are none.
+    pub(in crate::actors::resource) fn look_up(
+        &mut self,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Option<ResourceEffect> {
+        let known = |name: &&String| self.attributes.contains_key(name.as_str());
+        let wanted: Vec<String> =
+            definition.attributes.iter().filter(|name| !known(name)).cloned().collect();
+        if wanted.is_empty() {
+            return None;
+        }
+        self.working.epoch += 1;
+        Some(ResourceEffect::Observe {
+            epoch: self.working.epoch,
+            driver_type: definition.driver_type.clone(),
+            subject: Box::new(self.subject(definition, knowledge)),
+            wanted,
+            user_id: self.user_id.clone(),
+        })
+    }
+
+    pub(in crate::actors::resource) fn observed(
+        &mut self,
+        epoch: u64,
+        attributes: JsonMap,
+        secrets: &[Secret<String>],
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        if epoch != self.working.epoch {
+            return Decision::nothing();
+        }
+        let is_known =
+            |(name, value): (&String, &_)| self.attributes.get(name).is_some_and(|it| it == value);
+        if attributes.iter().all(is_known) {
+            return Decision::nothing().and_do(ResourceEffect::Report);
+        }
+        let attributes = self.seal_attributes(attributes, secrets, knowledge);
+        if self.in_progress() {
+            // Nothing else was left to do of the action.
+            let mut kept = self.attributes.clone();
+            kept.extend(attributes);
+            return self.settle_with(Status::Complete, "state changed".to_owned(), kept);
+        }
+        Decision::record(AttributesObserved { attributes }).and_do(ResourceEffect::Report)
+    }
+}

@@ -1,0 +1,248 @@
+//! What each event makes of a resource, and which decision each command is for.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::command::{Outcome, ResourceCommand, ResourceEffect, StackIdentity};
+use super::decide::hook::HookAt;
+use super::state::{Call, Knowledge, Resource};
+use crate::actors::shell::{Aggregate, Decision};
+use crate::clock::Moment;
+use crate::events::ResourceEvent;
+use crate::events::resource::{ActionSettled, HookReached};
+use crate::model::{Action, Refusal, Status};
+use crate::resource_types::Attempt;
+
+impl Aggregate for Resource {
+    type Command = ResourceCommand;
+    type Event = ResourceEvent;
+    type Effect = ResourceEffect;
+    type Knowledge = Knowledge;
+
+    fn apply(&mut self, event: &ResourceEvent, at: DateTime<Utc>) {
+        match event {
+            ResourceEvent::ActionStarted(started) => {
+                self.stack = Some(StackIdentity {
+                    id: started.stack_id,
+                    name: started.stack_name.clone(),
+                    project_id: started.project_id.clone(),
+                });
+                if self.action == Action::Init {
+                    self.created_at = at;
+                }
+                self.name = started.name.clone();
+                self.type_name = started.type_name.clone();
+                self.user_id = started.user_id.clone();
+                if self.status == Status::Failed && started.action != Action::Delete {
+                    self.attempted = self.target.take().or(self.attempted.take());
+                }
+                let goes_on = self.traversal == Some(started.traversal);
+                self.hook = self.hook.filter(|at| at.traversal == started.traversal && !at.is_open);
+                self.hooks = started.hooks.clone();
+                self.retains = started.retains;
+                self.observes = started.observes;
+                if !started.replaces.is_empty() {
+                    self.replaces = started.replaces.clone();
+                }
+                self.repetitions *= u32::from(goes_on);
+                self.repeating &= goes_on && started.action == Action::Delete;
+                if started.action == Action::Delete && self.action != Action::Delete {
+                    self.deleted_from = (self.action, self.status);
+                }
+                self.action = started.action;
+                self.marked = false;
+                self.status = Status::InProgress;
+                self.reason = "state changed".to_owned();
+                self.traversal = Some(started.traversal);
+                if started.definition.is_some() {
+                    self.target = started.definition.clone();
+                }
+                self.failures = 0;
+                self.call = Call::First;
+                self.changed_at = at;
+            }
+            ResourceEvent::CallIntended(intended) => {
+                self.call = Call::Intended(intended.step.clone());
+                self.called_at = at;
+            }
+            ResourceEvent::CallAnswered(answered) => {
+                self.take_physical_id(answered.physical_id.as_ref());
+                self.take_data(&answered.data);
+                self.call = Call::Due(answered.next.clone());
+                self.failures = 0;
+            }
+            ResourceEvent::CallRetried(retried) => {
+                self.failures = retried.attempt;
+                self.called_at = at;
+            }
+            ResourceEvent::CreateRepeated(repeated) => {
+                self.repetitions = repeated.attempt;
+                self.repeating = true;
+                self.outcome = None;
+            }
+            ResourceEvent::ReplacementRequired(required) => {
+                self.status = Status::Complete;
+                self.reason = required.reason.clone();
+                self.target = None;
+                self.call = Call::None;
+                self.outcome = Some((required.traversal, Outcome::Replace));
+                self.changed_at = at;
+            }
+            ResourceEvent::AttributesObserved(observed) => {
+                self.attributes.extend(observed.attributes.clone());
+            }
+            ResourceEvent::RealityObserved(observed) => self.reality = Some(observed.clone()),
+            ResourceEvent::HealthMarked(marked) => {
+                self.action = Action::Check;
+                self.marked = !marked.healthy;
+                self.status = if marked.healthy { Status::Complete } else { Status::Failed };
+                self.reason = marked.reason.clone();
+                self.changed_at = at;
+            }
+            ResourceEvent::HookReached(reached) => {
+                let HookReached { traversal, hook } = *reached;
+                self.hook = Some(HookAt { traversal, hook, is_open: true });
+            }
+            ResourceEvent::HookCleared(_) => {
+                if let Some(at) = &mut self.hook {
+                    at.is_open = false;
+                }
+            }
+            ResourceEvent::HookLeft(_) => self.hook = None,
+            ResourceEvent::UpdateRefused(refused) => {
+                let reason = format!(
+                    "ResourceActionRestricted: resources.{}: {}",
+                    self.name, refused.reason
+                );
+                let failed = Outcome::Failed { action: Action::Update, reason };
+                self.outcome = Some((refused.traversal, failed));
+            }
+            ResourceEvent::SignalTaken(taken) => {
+                self.know_signal(taken.signal);
+                self.signals_open.push(taken.clone());
+            }
+            ResourceEvent::SignalHandled(handled) => {
+                self.know_signal(handled.signal);
+                self.signals_open.retain(|taken| taken.signal != handled.signal);
+                self.signals.extend(handled.metadata.clone());
+                self.take_data(&handled.data);
+                self.attributes.extend(handled.attributes.clone());
+                self.handled = Some((handled.signal, handled.error.clone()));
+            }
+            ResourceEvent::Remarked(_) => {}
+            ResourceEvent::ActionSettled(settled) => {
+                self.action = settled.action;
+                self.status = settled.status;
+                self.reason = settled.reason.clone();
+                self.physical_id = settled.physical_id.clone();
+                self.take_data(&settled.data);
+                self.signals.extend(settled.metadata.clone());
+                self.changed_at = at;
+                self.reality = None;
+                self.settle_repetition(settled);
+                let complete = settled.status == Status::Complete;
+                self.is_made |= complete
+                    && matches!(settled.action, Action::Create | Action::Update | Action::Adopt);
+                if complete && settled.action != Action::Delete {
+                    self.attributes = settled.attributes.clone();
+                    if let Some(reached) = self.target.take() {
+                        self.definition = Some(reached);
+                        self.attempted = None;
+                    }
+                } else if self.definition.is_none() {
+                    // What a failed create left behind is deleted by the definition it had.
+                    self.definition = self.target.clone();
+                }
+                let outcome = match (complete, settled.action) {
+                    (true, Action::Delete) => Outcome::CleanedUp,
+                    (true, _) => Outcome::Converged,
+                    (false, action) => Outcome::Failed { action, reason: settled.reason.clone() },
+                };
+                self.outcome = (!settled.again).then_some((settled.traversal, outcome));
+                self.call = Call::None;
+                if matches!(settled.action, Action::Create | Action::Delete) {
+                    self.is_open = settled.unanswered;
+                }
+            }
+        }
+    }
+
+    fn decide(
+        &mut self,
+        command: ResourceCommand,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Result<Decision<Self>, Refusal> {
+        if command.traversal().is_some_and(|newest| self.held_for() != Some(newest)) {
+            self.working.held = None;
+        }
+        Ok(match command {
+            ResourceCommand::Converge(converge) => self.converge(converge, moment, knowledge),
+            ResourceCommand::CleanUp(clean_up) => self.clean_up(clean_up, moment, knowledge),
+            ResourceCommand::Act(act) => self.act(act, knowledge),
+            ResourceCommand::Mark { healthy, reason } => self.mark(healthy, reason)?,
+            ResourceCommand::Signal(signal) => return self.signal(signal, moment, knowledge),
+            ResourceCommand::Hear(heard) => self.hear(heard, moment, knowledge),
+            ResourceCommand::Adjust(adjust) => return self.adjust(*adjust, moment, knowledge),
+            ResourceCommand::Sized { id, resize } => self.sized(id, resize, knowledge),
+            ResourceCommand::SignalCarriedOut { signal, result } => {
+                self.signal_carried_out(signal, result, knowledge)
+            }
+            ResourceCommand::ClearHook { hook, shown } => self.clear_hook(&hook, &shown)?,
+            ResourceCommand::LeaveHook => self.leave_hook(),
+            ResourceCommand::Cancel { reason } => self.cancel(reason, knowledge),
+            ResourceCommand::TimeOut => self.time_out(knowledge),
+            ResourceCommand::Answered(answered) => self.answered(*answered, moment, knowledge),
+            ResourceCommand::Proceed => self.proceed(Attempt::First, moment, knowledge),
+            ResourceCommand::Due { epoch } => self.due(epoch, moment, knowledge),
+            ResourceCommand::FailedSeen { epoch, replace } => {
+                self.failed_seen(epoch, replace, moment, knowledge)
+            }
+            ResourceCommand::RealitySeen { epoch, reality } => {
+                self.reality_seen(epoch, reality, knowledge)
+            }
+            ResourceCommand::HaltChild => self.halt_child(None, knowledge),
+            ResourceCommand::ChildSeen { epoch, differs } => {
+                self.child_seen(epoch, differs, knowledge)
+            }
+            ResourceCommand::Observed { epoch, attributes, secrets } => {
+                self.observed(epoch, attributes, &secrets, knowledge)
+            }
+        })
+    }
+
+    fn recover(&mut self, moment: &Moment<'_>, knowledge: &Knowledge) -> Decision<Self> {
+        self.resume(moment, knowledge)
+    }
+}
+
+impl Resource {
+    /// A repetition ends with its create, or where what was made cannot be deleted.
+    fn settle_repetition(&mut self, settled: &ActionSettled) {
+        let deleted = settled.action == Action::Delete && settled.status == Status::Complete;
+        if self.repeating && deleted {
+            self.physical_id = None;
+            self.data.clear();
+        } else {
+            self.repeating = false;
+        }
+    }
+
+    fn take_physical_id(&mut self, id: Option<&String>) {
+        if let Some(id) = id {
+            self.physical_id = Some(id.clone());
+        }
+    }
+
+    fn take_data(&mut self, data: &BTreeMap<String, Value>) {
+        for (key, value) in data {
+            if value.is_null() {
+                self.data.remove(key);
+            } else {
+                self.data.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How a resource stands: as its stack is told, and as a snapshot keeps it.
+
+use serde_json::Value;
+
+use super::command::Report;
+use super::state::{Knowledge, Resource};
+use crate::actors::nested::child_of;
+use crate::events::stack::ResourceKept;
+use crate::model::{Action, ProjectId, StackId, Status};
+use crate::resource_types::{Signals, stack_user};
+
+/// How many children a resource may have had: one with each repetition of its create.
+const CHILDREN_MAX: u32 = 32;
+
+impl Resource {
+    /// How the resource stands, as its stack is told.
+    pub fn report(&self, knowledge: &Knowledge) -> Report {
+        let definition = self.definition.as_ref();
+        let told = definition.and_then(|definition| {
+            let driver = knowledge.registry.driver(&definition.driver_type)?;
+            let subject = self.subject(definition, knowledge);
+            let secrets = self.secrets(definition, knowledge);
+            let plain = driver.reference(&subject);
+            let reference = knowledge.vault.seal_leaves(&self.scope(), plain, &secrets).ok();
+            // What signals brought is kept sealed where it is secret.
+            let signals = driver.signals(&subject);
+            let signals = signals.map(|it| Signals { entries: self.signals.clone(), ..it });
+            Some((reference, signals))
+        });
+        let (reference, signals) = told.unwrap_or_default();
+        Report {
+            id: self.id,
+            name: self.name.clone(),
+            action: self.action,
+            status: if self.is_pausing() { Status::InProgress } else { self.status },
+            traversal: self.traversal,
+            outcome: self.outcome.clone().filter(|(of, _)| !self.waits_in(*of)),
+            waits: self.waits(),
+            dropped: self.working.dropped,
+            physical_id: self.physical_id.clone(),
+            reference,
+            attributes: self.attributes.clone(),
+            created_at: self.created_at,
+            changed_at: self.changed_at,
+            signals,
+            owes_signal: !self.signals_open.is_empty(),
+            user_project: self
+                .data
+                .get(stack_user::PROJECT)
+                .and_then(Value::as_str)
+                .map(|id| ProjectId(id.to_owned())),
+            kept: (self.action == Action::Snapshot).then(|| Box::new(self.kept())),
+        }
+    }
+
+    /// The child stack that stands for it in the cloud's place, where it has one.
+    pub fn child_stack(&self) -> Option<StackId> {
+        let id = self.physical_id.as_ref()?;
+        let mut children = (0..CHILDREN_MAX).map(|repetition| child_of(self.id, repetition));
+        children.find(|child| child.to_string() == *id)
+    }
+
+    /// The resource as a snapshot or an export has it.
+    pub fn kept(&self) -> ResourceKept {
+        let definition = self.definition.as_ref();
+        ResourceKept {
+            name: self.name.clone(),
+            type_name: self.type_name.clone(),
+            driver_type: definition.map(|it| it.driver_type.clone()).unwrap_or_default(),
+            physical_id: self.physical_id.clone(),
+            action: self.action,
+            status: self.status,
+            metadata: definition.map(|it| it.metadata.clone()).unwrap_or_default(),
+            data: self.data.clone(),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Single resources as the engine is asked about them: a mark, a signal, a hook cleared, metadata,
+//! attributes.
+
+use serde_json::Value;
+
+use super::asks::{Accepted, Requester, Standing};
+use super::engine::Engine;
+use super::nested;
+use super::resource::{Resource, ResourceCommand, Signal};
+use super::services::SENDS_MAX;
+use super::shell::{Ask, Inhabit, Receipt};
+use super::stack_actor::{HeardBy, MetadataNow, ResourceNamed};
+use crate::model::{JsonMap, Refusal, ResourceName, StackId};
+use crate::openstack::Session;
+use crate::template::FAILED_ATTRIBUTES;
+
+impl Engine {
+    /// Notes that a resource is well or is not, from somebody who knows.
+    pub async fn mark_resource(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+        healthy: bool,
+        reason: &str,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let command = || ResourceCommand::Mark { healthy, reason: reason.to_owned() };
+        let receipt = self.ask_resource(stack, who, name, command).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Passes a signal on to a resource; `details` are an object or null.
+    pub async fn signal_resource(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+        details: &Value,
+    ) -> Result<Accepted, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        if let Some(hook) = details.get("unset_hook").filter(|hook| !hook.is_null()) {
+            return self.clear_hook(who, standing, name, hook).await;
+        }
+        let signal = || Signal { id: who.command_id, details: details.clone() };
+        let command = || ResourceCommand::Signal(signal());
+        let receipt = self.ask_resource(stack, who, name, command).await?;
+        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+    }
+
+    /// Lets a resource go on that waits at a hook.
+    async fn clear_hook(
+        &self,
+        who: &Requester,
+        standing: Standing,
+        name: &ResourceName,
+        hook: &Value,
+    ) -> Result<Accepted, Refusal> {
+        let declared = standing.known.as_ref().and_then(|it| it.definition.resources().get(name));
+        let type_name = declared.map(|it| it.type_name.as_str()).unwrap_or_default();
+        let class = type_name.rsplit("::").next().unwrap_or_default();
+        let command = || ResourceCommand::ClearHook {
+            hook: hook.as_str().map_or_else(|| hook.to_string(), str::to_owned),
+            shown: format!("{class} {{}} Stack \"{}\" [{}]", standing.name, standing.id),
+        };
+        let receipt = self.ask_resource(standing.id, who, name, command).await?;
+        Ok(Accepted { stack: standing.id, name: standing.name, position: receipt.position })
+    }
+
+    /// A resource's metadata as it is now, with what signals have added; secrets open.
+    pub async fn resource_metadata(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+    ) -> Result<JsonMap, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let missing = || Refusal::not_found("Resource", name);
+        let id = standing.incarnations.get(name).ok_or_else(missing)?;
+        let resource = self.services.resource(*id).await?;
+        let knowledge = Resource::knowledge(&self.services);
+        Ok(match self.ask_of(stack, || MetadataNow(name.clone())).await? {
+            Some(metadata) => resource.metadata_upon(metadata, &knowledge),
+            None => resource.metadata(&knowledge),
+        })
+    }
+
+    /// A resource's attributes from the cloud's present state; an empty list asks for all.
+    pub async fn inspect_resource(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+        attributes: &[String],
+    ) -> Result<JsonMap, Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let missing = || Refusal::not_found("Resource", name);
+        let id = standing.incarnations.get(name).ok_or_else(missing)?;
+        let mut resource = self.services.resource(*id).await?;
+        let knowledge = Resource::knowledge(&self.services);
+        resource.know_heard(self.ask_of(stack, || HeardBy(name.clone())).await?);
+        let Some((driver, subject)) = resource.inspected(&knowledge) else {
+            return Ok(JsonMap::new());
+        };
+        let session = match &self.services.cloud {
+            Some(cloud) => cloud.session_for_token(&who.token, &who.caller.project_id),
+            None => Session::detached(),
+        };
+        if driver.nests().is_some() {
+            let (services, driver) = (&self.services, driver.as_ref());
+            let found = nested::attributes(services, &session, driver, &subject, attributes).await;
+            let mut found = found.0;
+            found.shift_remove(FAILED_ATTRIBUTES);
+            return Ok(found);
+        }
+        driver
+            .attributes(&session, &subject, attributes)
+            .await
+            .map_err(|error| Refusal::new(error.class, error.message))
+    }
+
+    /// Sends a command to the incarnation that counts for a name.
+    async fn ask_resource(
+        &self,
+        stack: StackId,
+        who: &Requester,
+        name: &ResourceName,
+        command: impl Fn() -> ResourceCommand,
+    ) -> Result<Receipt, Refusal> {
+        for _ in 0..SENDS_MAX {
+            let resource = self.ask_of(stack, || ResourceNamed(name.clone())).await?;
+            let resource = resource.ok_or_else(|| Refusal::not_found("Resource", name))?;
+            if let Ok(answer) = resource.send(Ask { command: command(), meta: who.meta() }).await {
+                return answer;
+            }
+        }
+        Err(Self::silent())
+    }
+}
