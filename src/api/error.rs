@@ -66,9 +66,6 @@ const STATUS_OF_CLASS: &[(&str, u16)] = &[
 /// Classes of the language that Heat is written in: their texts are not shown.
 const CLASSES_WITHOUT_MESSAGE: &[&str] = &["AttributeError", "ValueError"];
 
-/// Classes that carry a path beside their text; see [`as_on_the_wire`].
-const CLASSES_WITH_PATH: &[&str] = &["ResourceFailure", "StackValidationFailed"];
-
 /// What Heat says where the request itself makes no sense to it.
 pub(super) const MALFORMED: &str = "The server could not comply with the request since it is either malformed or otherwise \
      incorrect.";
@@ -137,12 +134,7 @@ pub(crate) fn status_of(class: &str) -> u16 {
 
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
-        let message = if CLASSES_WITH_PATH.contains(&refusal.class.as_ref()) {
-            as_on_the_wire(&refusal.message)
-        } else {
-            refusal.message
-        };
-        Self { class: refusal.class, message }
+        Self { class: refusal.class, message: refusal.message }
     }
 }
 
@@ -212,43 +204,9 @@ fn explanation(status: StatusCode) -> Option<&'static str> {
     })
 }
 
-/// Sections of a template with which a path begins.
-const PATH_STARTS: &[&str] =
-    &["resources", "Resources", "parameters", "Parameters", "outputs", "Outputs", "conditions"];
-
-/// Heat's engine and its API are two processes; a text of error, path and message is put together
-/// twice on the way, and its separators come out doubled. Public tests match that.
-fn as_on_the_wire(message: &str) -> String {
-    let parts: Vec<&str> = message.splitn(3, ": ").collect();
-    let is_path = |text: &str| {
-        PATH_STARTS.iter().any(|start| {
-            text.strip_prefix(start)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        })
-    };
-    match parts.as_slice() {
-        [error, path, text] if is_path(path) => format!("{error}: : {path}: : {text}"),
-        [path, rest @ ..] if is_path(path) && !rest.is_empty() => {
-            format!("{path}: : {}", rest.join(": "))
-        }
-        _ => message.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_in_a_validation_error_comes_out_with_doubled_separators() {
-        assert_eq!(
-            as_on_the_wire("Property error: resources.two.properties.length: Value 'a: b' is bad"),
-            "Property error: : resources.two.properties.length: : Value 'a: b' is bad"
-        );
-        assert_eq!(as_on_the_wire("resources.a: too: much"), "resources.a: : too: much");
-        let plain = "Invalid stack name 1: must start with alpha";
-        assert_eq!(as_on_the_wire(plain), plain);
-    }
 
     #[test]
     fn a_class_that_no_table_names_is_an_internal_error() {

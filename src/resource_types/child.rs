@@ -33,6 +33,12 @@ pub trait Nested: Send + Sync + 'static {
         }
     }
 
+    /// The child before there is anything, with no more than its first member: what is validated
+    /// and shown. A group of none has one too `even_if_empty`.
+    fn sample(&self, ask: &ChildAsk<'_>, _even_if_empty: bool) -> Result<ChildWanted, DriverError> {
+        self.wanted(ask)
+    }
+
     /// What is settled before the first step, where later ones build on it: from then on it is
     /// what the first step has for its memory.
     fn plan(&self, _ask: &ChildAsk<'_>) -> Option<ChildPlan> {

@@ -169,7 +169,7 @@ impl Registry {
     }
 
     /// Reads a resource's update policy.
-    fn policy<'a>(
+    pub(super) fn policy<'a>(
         &self,
         definition: &StackDefinition,
         name: &ResourceName,

@@ -157,7 +157,8 @@ impl Registry {
             self.validate_stack(&child, budget)
         });
         let url = provider.map_or("nested_stack", Provider::template_name);
-        validated.map_err(|error| error.within(["resources".to_owned(), format!("{name}<{url}>")]))
+        let [resources, ..] = parent.path_of(name, "");
+        validated.map_err(|error| error.within([resources.to_owned(), format!("{name}<{url}>")]))
     }
 
     /// The parameters of nested stacks by resource, with those of the stacks within them.
@@ -173,14 +174,22 @@ impl Registry {
         let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
         let mut shown = JsonMap::new();
         for (name, resource) in definition.resources() {
-            let Some(provider) = definition.provider(name) else { continue };
-            if let Some(problem) = provider.problem() {
-                return Err(TemplateError::validation(problem));
-            }
-            budget.spend(provider.text_bytes())?;
-            let early = self.early_of_template(definition, name, Some(provider));
-            let parameters = parameters(&early.schema, &early.properties)?;
-            let template = NestedTemplate::Provider;
+            let (template, parameters) = match definition.provider(name) {
+                Some(provider) => {
+                    if let Some(problem) = provider.problem() {
+                        return Err(TemplateError::validation(problem));
+                    }
+                    budget.spend(provider.text_bytes())?;
+                    let early = self.early_of_template(definition, name, Some(provider));
+                    (NestedTemplate::Provider, parameters(&early.schema, &early.properties)?)
+                }
+                None => {
+                    let made = self.looked(definition, name, |looked| self.made(looked, true));
+                    let Some(made) = made.transpose()? else { continue };
+                    budget.spend(0)?;
+                    (made.template, made.parameters)
+                }
+            };
             let child = definition.child(name, &template, parameters, self, reading)?;
             let within = self.parameters_within(&child, budget)?;
             let mut body = child.parameters_body(within);

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::scaling_group::duration;
+use super::validate::is_amazons;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::PluginChecks;
 use crate::resource_types::early::Looked;
@@ -13,9 +14,7 @@ const PAUSE_MAX_SECS: u64 = 3600;
 
 /// Checks the resource by the rules of its type.
 pub(in crate::resource_types) fn check(type_name: &str, looked: &Looked<'_>) -> Outcome<()> {
-    // Amazon's types are no plugins of Heat's own, and its group of any members is made of theirs.
-    let is_amazons = type_name.starts_with("AWS::") || type_name == "OS::Heat::AutoScalingGroup";
-    if is_amazons && looked.registry.plugin_checks == PluginChecks::Heat {
+    if is_amazons(type_name) && looked.registry.plugin_checks == PluginChecks::Heat {
         return Ok(());
     }
     match type_name {

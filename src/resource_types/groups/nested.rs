@@ -11,11 +11,12 @@ use super::capacity::Adjustment;
 use super::outputs::Read;
 use super::resource_group::REMOVED;
 use super::scaling_group::{SCALED_TYPE, Scaling, instance};
-use super::standing::{Group, MEMBERS_MAX, MemberStack, Standing, check_size};
-use super::{chain, deployments, resource_group};
+use super::standing::{Group, MEMBERS_MAX, MemberStack, Standing, check_size, section};
+use super::{chain, deployments, resource_group, scaling_group};
 use crate::model::{JsonMap, Status};
 use crate::resource_types::child::{
-    ChildAsk, ChildPlan, ChildSeen, ChildStep, ChildWanted, MemberSeen, Nested, Scales,
+    ChildAsk, ChildPlan, ChildSeen, ChildStep, ChildWanted, MemberSeen, Nested, ResourceUsed,
+    Scales,
 };
 use crate::resource_types::driver::{DriverError, Subject, Work};
 use crate::template::NestedTemplate;
@@ -153,6 +154,11 @@ fn step(
     }))
 }
 
+/// How many members a sample of a group has.
+fn sampled(size: usize, even_if_empty: bool) -> usize {
+    if even_if_empty { 1 } else { size.min(1) }
+}
+
 /// Whether an update gives the members a new definition.
 fn redefines(work: &Work, property: &str) -> bool {
     matches!(work, Work::Update { changed, .. } if changed.contains(property))
@@ -191,6 +197,14 @@ impl Nested for ResourceGroup {
             check_size(size)?;
             let names = resource_group::names(&resource_group::removed(group), size);
             Ok(made(resource_group::whole(group, &names, false)))
+        })
+    }
+
+    fn sample(&self, ask: &ChildAsk<'_>, even_if_empty: bool) -> Result<ChildWanted, DriverError> {
+        with_group(ask.subject, ask.child, |group| {
+            let size = sampled(resource_group::size(group), even_if_empty);
+            let names = resource_group::names(&resource_group::removed(group), size);
+            Ok(made(resource_group::whole(group, &names, true)))
         })
     }
 
@@ -271,6 +285,14 @@ impl Nested for DeploymentGroup {
         Ok(with_group(ask.subject, ask.child, |group| made(self.template(group, Stage::Whole))))
     }
 
+    fn sample(&self, ask: &ChildAsk<'_>, _even_if_empty: bool) -> Result<ChildWanted, DriverError> {
+        Ok(with_group(ask.subject, ask.child, |group| {
+            let mut names = deployments::names(group);
+            names.truncate(1);
+            made(deployments::whole(group, self.0, &names))
+        }))
+    }
+
     fn plan(&self, ask: &ChildAsk<'_>) -> Option<ChildPlan> {
         let from = ask.child.map_or(0, |child| child.members.len());
         matches!(ask.work, Work::Update { .. })
@@ -307,9 +329,23 @@ impl ScalingGroup {
         stages
     }
 
+    /// Whether it is known what a member is made of, before anything is.
+    fn is_known(&self, ask: &ChildAsk<'_>, group: &Group<'_>) -> Result<bool, DriverError> {
+        if self.0 != Scaling::Heat {
+            // What is taken from an instance is not.
+            let is_whole = |used: &ResourceUsed| !used.properties.contains_key("InstanceId");
+            return Ok(ask.used.is_some_and(is_whole));
+        }
+        let Some(member) = section(group.properties, "resource") else { return Ok(false) };
+        match member.get("type") {
+            None => Err(DriverError::fatal("KeyError", "'Resource member is missing \"type\"'")),
+            Some(type_name) => Ok(!type_name.is_null()),
+        }
+    }
+
     fn definition(&self, ask: &ChildAsk<'_>, group: &Group<'_>) -> Value {
         match self.0 {
-            Scaling::Heat => group.properties.get("resource").cloned().unwrap_or_default(),
+            Scaling::Heat => scaling_group::member(group),
             Scaling::Instances | Scaling::Aws => {
                 let used = ask.used.cloned().unwrap_or_default();
                 let reference = ask.subject.physical_id.as_deref().unwrap_or(group.name);
@@ -348,6 +384,14 @@ impl Nested for ScalingGroup {
         with_group(ask.subject, ask.child, |group| {
             check_size(self.0.size(group))?;
             Ok(self.scaled(ask, group, self.batch(group, Stage::Whole)))
+        })
+    }
+
+    fn sample(&self, ask: &ChildAsk<'_>, even_if_empty: bool) -> Result<ChildWanted, DriverError> {
+        with_group(ask.subject, ask.child, |group| {
+            let size = sampled(self.0.size(group), even_if_empty);
+            let capacity = if self.is_known(ask, group)? { size } else { 0 };
+            Ok(self.scaled(ask, group, Batch { capacity, changes: 0 }))
         })
     }
 

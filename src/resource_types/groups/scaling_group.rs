@@ -266,6 +266,22 @@ impl Shape {
     }
 }
 
+/// The definition of a member of any type; what is no part of a definition is left out.
+pub(crate) fn member(group: &Group<'_>) -> Value {
+    const PARTS: [&str; 7] = [
+        "type",
+        "properties",
+        "metadata",
+        "depends_on",
+        "deletion_policy",
+        "update_policy",
+        "external_id",
+    ];
+    let declared = section(group.properties, "resource").into_iter().flatten();
+    let parts = declared.filter(|(key, _)| PARTS.contains(&key.as_str()));
+    parts.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
 /// The definition of an instance: what the launch configuration says, and the group's tags.
 pub(crate) fn instance(
     group: &Group<'_>,

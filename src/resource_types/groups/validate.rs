@@ -1,17 +1,18 @@
-//! What makes its own nested stack, in validation: the template that a group makes for its members
-//! is validated with the first of them, and the one that a property names as it is.
-
-use std::collections::BTreeMap;
+//! What makes its own nested stack, before anything is made: the stack is validated, and shown,
+//! with the first of its members.
 
 use serde_json::Value;
 
-use super::outputs::Read;
-use super::standing::Group;
-use super::{chain, resource_group};
-use crate::model::JsonMap;
+use super::chain;
+use super::standing::count;
+use crate::clock::{Clock, SystemClock};
+use crate::model::ResourceName;
+use crate::resource_types::child::{ChildAsk, ChildWanted, Nested, ResourceUsed};
+use crate::resource_types::driver::{Subject, Work};
 use crate::resource_types::early::Looked;
 use crate::resource_types::nested::Budget;
 use crate::resource_types::registry::{PluginChecks, Registry};
+use crate::resource_types::schema::filled;
 use crate::template::{NestedTemplate, Outcome, StackDefinition, TemplateError};
 
 impl Registry {
@@ -21,58 +22,98 @@ impl Registry {
         looked: &Looked<'_>,
         budget: &mut Budget,
     ) -> Outcome<()> {
-        let Looked { definition, name, properties, update_policy, .. } = *looked;
+        let Looked { definition, name, properties, .. } = *looked;
         let type_name = definition.resources()[name].type_name.as_str();
-        if type_name == "AWS::CloudFormation::Stack" && self.plugin_checks == PluginChecks::All {
-            let url = properties.get("TemplateURL").and_then(Value::as_str).unwrap_or_default();
-            let parameters = properties.get("Parameters").and_then(Value::as_object);
-            let parameters =
-                definition.template_text(url).map(|_| parameters.cloned().unwrap_or_default());
-            let template = NestedTemplate::At(url.to_owned());
-            return self.validate_nested(definition, name, &template, parameters, budget);
-        }
-        if !matches!(type_name, "OS::Heat::ResourceGroup" | "OS::Heat::ResourceChain") {
+        if is_amazons(type_name) && self.plugin_checks == PluginChecks::Heat {
             return Ok(());
         }
-        let reads = definition.attributes_read();
-        let reads: Vec<Read> =
-            reads.iter().filter(|(read, _)| read == name).map(|(_, key)| Read::of(key)).collect();
-        let group = Group {
-            name: name.as_str(),
-            properties,
-            update_policy,
-            data: &BTreeMap::new(),
-            reads: &reads,
-            stack: None,
+        match type_name {
+            "OS::Heat::ResourceGroup" => {
+                let member = properties.get("resource_def").and_then(Value::as_object);
+                if count(properties, "count") == 0 || member.is_none() {
+                    return Ok(());
+                }
+                self.check_member_type(definition, member.and_then(|it| it.get("type")))?;
+            }
+            "OS::Heat::ResourceChain" => {
+                let mut types = chain::types(properties).iter();
+                types.try_for_each(|it| self.check_member_type(definition, Some(it)))?;
+            }
+            _ => {}
+        }
+        let (template, parameters) = match self.made(looked, false) {
+            None => return Ok(()),
+            Some(Ok(made)) => (made.template, Ok(made.parameters)),
+            Some(Err(error)) => (NestedTemplate::Made(Value::Null), Err(error)),
         };
-        let template = match type_name {
-            "OS::Heat::ResourceGroup" => self.with_first_member(definition, &group)?,
-            _ => Some(self.with_all_members(definition, &group)?),
-        };
-        let Some(template) = template else { return Ok(()) };
-        let template = NestedTemplate::Made(template);
-        self.validate_nested(definition, name, &template, Ok(JsonMap::new()), budget)
+        self.validate_nested(definition, name, &template, parameters, budget)
     }
 
-    /// The template of a group with its first member; an empty group has none.
-    fn with_first_member(
+    /// The nested stack that a type of its own makes, with no more than its first member.
+    pub(in crate::resource_types) fn made(
+        &self,
+        looked: &Looked<'_>,
+        even_if_empty: bool,
+    ) -> Option<Outcome<ChildWanted>> {
+        let Looked { definition, name, properties, update_policy, .. } = *looked;
+        let type_name = definition.resources()[name].type_name.as_str();
+        let driver = self.driver(type_name)?;
+        let nested = driver.nests().filter(|it| !it.stands_beside())?;
+        let reads = definition.attributes_read();
+        let subject = Subject {
+            name: Some(name.clone()),
+            properties: properties.clone(),
+            update_policy: update_policy.clone(),
+            reads: reads.into_iter().filter(|(read, _)| read == name).map(|(_, key)| key).collect(),
+            ..Subject::default()
+        };
+        let used = self.used(definition, nested, &subject);
+        let ask = ChildAsk {
+            work: &Work::Create,
+            subject: &subject,
+            definition,
+            child: None,
+            used: used.as_ref(),
+            timeout: std::time::Duration::MAX,
+            now: SystemClock.now(),
+            chance: &|bytes| SystemClock.fill(bytes),
+        };
+        Some(nested.sample(&ask, even_if_empty).map_err(|error| TemplateError {
+            class: error.class.into(),
+            ..TemplateError::validation(error.message)
+        }))
+    }
+
+    /// The resource that a type uses, as its template has it.
+    fn used(
         &self,
         definition: &StackDefinition,
-        group: &Group<'_>,
-    ) -> Outcome<Option<Value>> {
-        let member = group.properties.get("resource_def").and_then(Value::as_object);
-        let Some(member) = member.filter(|_| resource_group::size(group) > 0) else {
-            return Ok(None);
-        };
-        self.check_member_type(definition, member.get("type"))?;
-        let names = resource_group::names(&resource_group::removed(group), 1);
-        Ok(Some(resource_group::whole(group, &names, true)))
+        nested: &dyn Nested,
+        subject: &Subject,
+    ) -> Option<ResourceUsed> {
+        let name = ResourceName::from(nested.uses(subject)?.as_str());
+        let declaration = self.schema(&definition.resources().get(&name)?.type_name)?;
+        let properties = self.early(definition, &name, declaration).properties;
+        Some(ResourceUsed { properties, ..ResourceUsed::default() })
     }
 
-    fn with_all_members(&self, definition: &StackDefinition, group: &Group<'_>) -> Outcome<Value> {
-        let mut types = chain::types(group.properties).iter();
-        types.try_for_each(|it| self.check_member_type(definition, Some(it)))?;
-        Ok(chain::template(group))
+    /// What the nested stacks of types are told of a resource.
+    pub(in crate::resource_types) fn looked<T>(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        then: impl FnOnce(&Looked<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let declaration = self.schema(&definition.resources().get(name)?.type_name)?;
+        let early = self.early(definition, name, declaration);
+        let policy = self.policy(definition, name, Some(declaration));
+        then(&Looked {
+            registry: self,
+            definition,
+            name,
+            properties: &filled(&early.schema, &early.properties),
+            update_policy: &filled(&declaration.update_policy, &policy.properties),
+        })
     }
 
     fn check_member_type(
@@ -90,4 +131,9 @@ impl Registry {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a type is a plugin of Amazon's, or made of theirs as Heat's group of any members is.
+pub(super) fn is_amazons(type_name: &str) -> bool {
+    type_name.starts_with("AWS::") || type_name == "OS::Heat::AutoScalingGroup"
 }

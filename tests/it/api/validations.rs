@@ -124,3 +124,112 @@ async fn a_template_may_stand_at_a_url() {
     }
     app.stop().await;
 }
+
+#[actix::test]
+async fn a_group_that_scales_is_validated_with_its_first_member() {
+    let app = App::start().await;
+    let child =
+        "heat_template_version: 2018-08-31\nparameters: {size: {type: number, default: 1}}\n";
+    let group = |size: u32, member: Value| {
+        let properties = json!({ "min_size": size, "max_size": 3, "resource": member });
+        json!({
+            "heat_template_version": "2018-08-31",
+            "resources": { "g": { "type": "OS::Heat::AutoScalingGroup", "properties": properties } },
+        })
+    };
+    let instances = json!({
+        "HeatTemplateFormatVersion": "2012-12-12",
+        "Resources": {
+            "l": {
+                "Type": "AWS::AutoScaling::LaunchConfiguration",
+                "Properties": { "ImageId": "i", "InstanceType": "t" },
+            },
+            "g": {
+                "Type": "AWS::AutoScaling::AutoScalingGroup",
+                "Properties": {
+                    "AvailabilityZones": [], "MinSize": 1, "MaxSize": 3,
+                    "LaunchConfigurationName": { "Ref": "l" },
+                },
+            },
+        },
+    });
+    let of_type = |type_name: &str| json!({ "type": type_name });
+    let with =
+        |type_name: &str, properties: Value| json!({ "type": type_name, "properties": properties });
+    let no_type = "KeyError: : resources.g<nested_stack>: : \
+                   'Resource member is missing \"type\"'";
+    let cases = [
+        (
+            group(1, of_type("My::Unknown")),
+            "resources.g<nested_stack>: : The Resource Type (My::Unknown) could not be found.",
+        ),
+        (group(0, of_type("My::Unknown")), ""),
+        (
+            group(1, with("OS::Heat::TestResource", json!({ "valueX": 1 }))),
+            "Property error: : resources.g<nested_stack>.resources.*.properties: : \
+             Unknown Property valueX",
+        ),
+        (
+            group(1, with("child.yaml", json!({ "sise": 1 }))),
+            "Property error: : resources.g<nested_stack>.resources.*.properties: : \
+             Unknown Property sise",
+        ),
+        (group(1, with("child.yaml", json!({ "size": "x" }))), ""),
+        (group(1, json!({ "propertees": 1, "type": "OS::Heat::None" })), ""),
+        (group(1, json!({ "properties": {} })), no_type),
+        (group(1, json!({})), no_type),
+        (
+            instances,
+            "Property error: : Resources.g<nested_stack>.Resources.*.Properties: : \
+             Unknown Property ImageId",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (number, (template, wanted)) in cases.into_iter().enumerate() {
+        let body = json!({
+            "stack_name": format!("s{number}"), "template": template,
+            "files": { "child.yaml": child },
+            "environment": { "resource_registry": { "AWS::EC2::Instance": "child.yaml" } },
+        });
+        let found = app.ask("POST", "/stacks", Some(body)).await;
+        if wanted.is_empty() {
+            if found.status != 201 {
+                wrong.push(format!("{template}: {}", found.text));
+            }
+            continue;
+        }
+        let message = found.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+        let (before, after) = wanted.split_once('*').unwrap_or((wanted, ""));
+        let is_same = message.starts_with(before) && message.ends_with(after);
+        if !(found.status == 400 && is_same) {
+            wrong.push(format!("{template}: {}", found.text));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    app.stop().await;
+}
+
+#[actix::test]
+async fn the_stack_of_a_group_shows_its_first_member() {
+    let app = App::start().await;
+    let body = json!({
+        "template": {
+            "heat_template_version": "2018-08-31",
+            "resources": { "g": { "type": "OS::Heat::AutoScalingGroup", "properties": {
+                "min_size": 2, "max_size": 3,
+                "resource": { "type": "child.yaml", "properties": { "size": 7 } },
+            } } },
+        },
+        "files": {
+            "child.yaml": "heat_template_version: 2018-08-31\nparameters: {size: {type: number}}\n",
+        },
+    });
+    let found = app.ask("POST", "/validate?show_nested=true", Some(body)).await.json();
+    let group = &found["NestedParameters"]["g"];
+    assert_eq!(group["Type"], "OS::Heat::AutoScalingGroup", "{found}");
+    let members = group["NestedParameters"].as_object().unwrap();
+    let sizes: Vec<&Value> =
+        members.values().map(|it| &it["Parameters"]["size"]["Value"]).collect();
+    assert_eq!(sizes, [7], "{found}");
+    app.stop().await;
+}

@@ -139,9 +139,10 @@ async fn a_snapshot_that_is_interrupted_leaves_neither_image_nor_backup() {
         let empty = ground.counts();
         let web = world.create("web", machines("Delete")).await.unwrap();
         assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
-        let images = count(&ground, "images");
+        let answered = ground.count("CallAnswered").await;
         world.engine.take_snapshot(&world.requester(), web.stack, None).await.unwrap();
-        while count(&ground, "images") == images {
+        // Until both the image and the backup are known to have been asked for.
+        while ground.count("CallAnswered").await < answered + 2 {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
         if updates_first {

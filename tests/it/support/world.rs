@@ -155,7 +155,8 @@ impl Ground {
         }
     }
 
-    async fn count(&self, event_type: &str) -> usize {
+    /// How many events of a type the log has.
+    pub(crate) async fn count(&self, event_type: &str) -> usize {
         let all = self.log.read_all(Position(0), &Filter::default(), usize::MAX).await.unwrap();
         all.iter().filter(|event| event.event_type.as_ref() == event_type).count()
     }
