@@ -40,6 +40,21 @@ impl Engine {
         self.make_stack(who, ask, Some(resources)).await
     }
 
+    /// As in Heat, a name that is taken counts before all that is wrong with the template.
+    pub(super) async fn refuse_taken(
+        &self,
+        who: &Requester,
+        name: &StackName,
+    ) -> Result<(), Refusal> {
+        match self.services.directory.project(&who.caller.project_id) {
+            Some(address) => match address.send(HolderOf(name.clone())).await {
+                Ok(Some(_)) => Err(name_taken(name)),
+                Ok(None) | Err(_) => Ok(()),
+            },
+            None => Ok(()),
+        }
+    }
+
     async fn make_stack(
         &self,
         who: &Requester,
@@ -47,6 +62,7 @@ impl Engine {
         adopts: Option<JsonMap>,
     ) -> Result<Accepted, Refusal> {
         check_name(&ask.name)?;
+        self.refuse_taken(who, &ask.name).await?;
         let services = &self.services;
         let project = &who.caller.project_id;
         let id = StackId(services.clock.fresh_id());

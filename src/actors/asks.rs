@@ -83,6 +83,8 @@ pub struct Standing {
     pub status: Status,
     pub deleted: bool,
     pub revision: RevisionAccepted,
+    /// The revision whose create failed and was rolled back, where the newest has nothing.
+    pub emptied: Option<RevisionAccepted>,
     pub known: Option<Arc<Known>>,
     pub incarnations: IndexMap<ResourceName, ResourceId>,
 }

@@ -24,7 +24,7 @@ use crate::events::vault::Vault;
 use crate::model::{Caller, ProjectId, Refusal, StackId, Tally};
 use crate::openstack::{Cloud, Fetcher, Session};
 use crate::resource_types::Registry;
-use crate::template::StackSource;
+use crate::template::{self, StackSource};
 
 /// What the engine is made of.
 pub struct EngineParts {
@@ -179,10 +179,17 @@ impl Engine {
     }
 
     pub(super) async fn source(&self, standing: &Standing) -> Result<StackSource, Refusal> {
-        definition::open(&self.services, standing.id, &standing.revision)
-            .await
-            .map_err(|error| Refusal::unavailable(error.to_string()))?
-            .map_err(Refusal::unavailable)
+        let emptied = standing.emptied.as_ref();
+        let mut source =
+            definition::open(&self.services, standing.id, emptied.unwrap_or(&standing.revision))
+                .await
+                .map_err(|error| Refusal::unavailable(error.to_string()))?
+                .map_err(Refusal::unavailable)?;
+        if emptied.is_some() {
+            let template = template::emptied(&source.template);
+            source = StackSource { template, ..StackSource::default() };
+        }
+        Ok(source)
     }
 }
 

@@ -36,7 +36,7 @@ pub fn document(exported: Exported<'_>) -> Value {
         let parameters = Value::Object(exported.revision.parameters.clone());
         sections.insert("parameters".into(), parameters);
         for (section, empty) in [
-            ("resource_registry", json!({})),
+            ("resource_registry", json!({ "resources": {} })),
             ("parameter_defaults", json!({})),
             ("event_sinks", json!([])),
         ] {
@@ -44,7 +44,6 @@ pub fn document(exported: Exported<'_>) -> Value {
         }
         sections.shift_remove("encrypted_param_names");
     }
-    let tags = &exported.revision.tags;
     json!({
         "name": exported.name,
         "id": exported.id,
@@ -56,7 +55,7 @@ pub fn document(exported: Exported<'_>) -> Value {
         "resources": exported.resources,
         "project_id": exported.project_id,
         "stack_user_project_id": null,
-        "tags": if tags.is_empty() { Value::Null } else { json!(tags) },
+        "tags": exported.revision.tags,
     })
 }
 

@@ -1,19 +1,20 @@
 //! What a create or an update would do, without doing it. As in Heat, properties are compared
 //! unresolved: a resource that reads another's attribute counts as updated.
 
+use std::collections::BTreeSet;
+
 use crate::model::IndexMap;
 use serde_json::Value;
 
-use super::accept::{check_name, name_taken};
+use super::accept::check_name;
 use super::asks::{CreateStack, Requester, UpdateStack};
 use super::engine::Engine;
-use super::project_actor::HolderOf;
 use super::resource::Resource;
 use super::services::Services;
 use super::shell::Inhabit;
 use super::stack::{Known, refuse_resting};
 use super::{nested, source};
-use crate::model::{Action, Refusal, ResourceName, StackId, Status};
+use crate::model::{Refusal, ResourceName, StackId};
 use crate::resource_types::child::{ChildAsk, ChildSeen};
 use crate::resource_types::{Subject, UpdateKind, Work};
 use crate::template::{Reading, ResourceResolved, ResourceValues, Values};
@@ -53,7 +54,7 @@ pub struct PreviewedResource {
     pub physical_id: Option<String>,
     pub properties: crate::model::JsonMap,
     pub metadata: crate::model::JsonMap,
-    /// The names of the attributes that it will have; none where it is there already.
+    /// The names of the attributes that it will have.
     pub attributes: Vec<String>,
     pub requires: Vec<String>,
     /// What leads to the change; empty where nothing changes.
@@ -77,11 +78,7 @@ impl Engine {
         ask: &CreateStack,
     ) -> Result<Preview, Refusal> {
         check_name(&ask.name)?;
-        if let Some(address) = self.services.directory.project(&who.caller.project_id)
-            && address.send(HolderOf(ask.name.clone())).await.ok().flatten().is_some()
-        {
-            return Err(name_taken(&ask.name));
-        }
+        self.refuse_taken(who, &ask.name).await?;
         let known = self.prepare(who, &mut ask.source.clone(), None, &ask.name).await?;
         Ok(of_create(&self.services, &known))
     }
@@ -114,7 +111,7 @@ fn all_added(services: &Services, known: &Known) -> Vec<PreviewedResource> {
             name: child.definition.stack_name().to_owned(),
             resources: all_added(services, &child),
         });
-        let planned = previewed(known, name, resolved(known, name));
+        let planned = previewed(services, known, name, resolved(known, name));
         PreviewedResource { nested, ..whole(services, known, name, planned) }
     });
     added.collect()
@@ -155,17 +152,19 @@ pub(super) fn child_of(
     Some(Known::new(definition, dependencies))
 }
 
-/// What an update would do to the resources there are.
+/// What an update would do to the resources there are, of which those that are lost are replaced
+/// whatever changes.
 pub(super) fn of_update(
     services: &std::sync::Arc<Services>,
     known: &Known,
     present: &IndexMap<ResourceName, Resource>,
+    lost: &BTreeSet<ResourceName>,
 ) -> Preview {
     let knowledge = Resource::knowledge(services);
     let mut plan = blank(known);
     for (name, declared) in known.definition.resources() {
         let now = resolved(known, name);
-        let mut entry = previewed(known, name, now.clone());
+        let mut entry = previewed(services, known, name, now.clone());
         let Some(resource) = present.get(name) else {
             entry.why = "it is new".to_owned();
             plan.added.push(entry);
@@ -186,8 +185,7 @@ pub(super) fn of_update(
             plan.replaced.push(entry);
             continue;
         }
-        let is_lost = resource.action == Action::Check || resource.physical_id.is_none();
-        if is_lost && resource.status == Status::Failed {
+        if lost.contains(name) {
             entry.why = format!("it is {}_FAILED", resource.action);
             plan.replaced.push(entry);
             continue;
@@ -254,7 +252,12 @@ fn blank(known: &Known) -> Preview {
     }
 }
 
-fn previewed(known: &Known, name: &ResourceName, resolved: ResourceResolved) -> PreviewedResource {
+fn previewed(
+    services: &Services,
+    known: &Known,
+    name: &ResourceName,
+    resolved: ResourceResolved,
+) -> PreviewedResource {
     let declared = known.definition.resources().get(name);
     let requires = known.dependencies.requires(name).into_iter().flatten();
     PreviewedResource {
@@ -264,15 +267,14 @@ fn previewed(known: &Known, name: &ResourceName, resolved: ResourceResolved) -> 
         physical_id: None,
         properties: resolved.properties,
         metadata: resolved.metadata,
-        attributes: Vec::new(),
+        attributes: attributes(services, known, name),
         requires: requires.map(ToString::to_string).collect(),
         why: String::new(),
         nested: None,
     }
 }
 
-/// The resource with all properties of its type, unset ones with their defaults or null, and with
-/// the names of its attributes.
+/// The resource with all properties of its type, unset ones with their defaults or null.
 fn whole(
     services: &Services,
     known: &Known,
@@ -287,9 +289,15 @@ fn whole(
         let unset = || property.default.clone().unwrap_or_default();
         planned.properties.entry(name.clone()).or_insert_with(unset);
     }
-    let attributes = schema.attributes.keys().filter(|name| *name != "show");
-    planned.attributes = attributes.cloned().collect();
     planned
+}
+
+/// The attributes that a resource will have.
+fn attributes(services: &Services, known: &Known, name: &ResourceName) -> Vec<String> {
+    let declared = known.definition.resources().get(name);
+    let schema = declared.and_then(|it| services.registry.schema(&it.type_name));
+    let names = schema.into_iter().flat_map(|schema| schema.attributes.keys());
+    names.filter(|name| *name != "show").cloned().collect()
 }
 
 fn resolved(known: &Known, name: &ResourceName) -> ResourceResolved {

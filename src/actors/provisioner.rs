@@ -342,6 +342,24 @@ fn come_back_with(
     come_back(shell, command, ctx);
 }
 
+/// Whether a failed resource is replaced by the next update, as its type says.
+pub(super) async fn is_lost(services: &Arc<Services>, resource: &Resource) -> bool {
+    if resource.status != Status::Failed {
+        return false;
+    }
+    let definition = resource.definition.as_ref().or(resource.target.as_ref());
+    let (Some(definition), Some(stack)) = (definition, &resource.stack) else { return true };
+    if resource.action == Action::Check {
+        return true;
+    }
+    let subject = resource.subject(definition, &Resource::knowledge(services));
+    let (driver_type, user) = (&definition.driver_type, &resource.user_id);
+    match reach(services, driver_type, &stack.project_id, user).await {
+        Ok((driver, session)) => driver.replace_failed(&session, &subject).await,
+        Err(_) => true,
+    }
+}
+
 async fn reach(
     services: &Arc<Services>,
     driver_type: &str,

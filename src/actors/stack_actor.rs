@@ -360,6 +360,7 @@ impl Handler<Stand> for Shell<Stack> {
             action: stack.action,
             status: stack.status,
             deleted: stack.is_deleted(),
+            emptied: stack.emptied().cloned(),
             revision,
             known: stack.known().cloned(),
             incarnations: stack.incarnations(),

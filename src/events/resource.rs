@@ -199,6 +199,9 @@ pub struct HookCleared {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookLeft {
     pub hook: Hook,
+    /// Whether the event list says nothing of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub silent: bool,
 }
 
 /// The environment keeps the resource from being changed so: the resource stays as it is.

@@ -3,7 +3,8 @@
 //! Tasks are Heat's convergence nodes: each resource of the revision is converged when what it
 //! requires is; each incarnation that existed at the start is cleaned up after its own resource is
 //! converged, after the incarnations that use it are cleaned up, and, where another replaces it,
-//! after that one is.
+//! after that one is. What waits for nothing, such as a replacement that failed, is cleaned up before
+//! its name is converged: Heat starts it first.
 
 use std::collections::HashMap;
 
@@ -26,8 +27,9 @@ pub enum Task {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Existing {
     pub id: ResourceId,
-    /// The resource of the revision that goes on with this incarnation.
-    pub converged_as: Option<ResourceName>,
+    pub name: ResourceName,
+    /// Whether the revision goes on with this incarnation.
+    pub goes_on: bool,
     pub requires: Vec<ResourceId>,
     pub replaces: Option<ResourceId>,
     pub revision: StackRevision,
@@ -118,7 +120,9 @@ fn task_graph(
     }
     for row in existing {
         let own = clean_up[&row.id];
-        if let Some(node) = row.converged_as.as_ref().and_then(|name| converge.get(name)) {
+        if row.goes_on
+            && let Some(node) = converge.get(&row.name)
+        {
             graph.update_edge(*node, own, ());
         }
         let uses = row.requires.iter().filter(|_| counts(row));
@@ -126,6 +130,13 @@ fn task_graph(
             if *used != own {
                 graph.update_edge(own, *used, ());
             }
+        }
+    }
+    for row in existing {
+        let own = clean_up[&row.id];
+        let waits = graph.neighbors_directed(own, petgraph::Incoming).next().is_some();
+        if let Some(node) = converge.get(&row.name).filter(|_| !waits) {
+            graph.update_edge(own, *node, ());
         }
     }
     graph
@@ -143,7 +154,8 @@ mod tests {
     fn row(n: u128, converged_as: Option<&str>, requires: &[u128]) -> Existing {
         Existing {
             id: id(n),
-            converged_as: converged_as.map(ResourceName::from),
+            name: converged_as.unwrap_or("removed").into(),
+            goes_on: converged_as.is_some(),
             requires: requires.iter().copied().map(id).collect(),
             replaces: None,
             revision: StackRevision(1),
@@ -180,6 +192,15 @@ mod tests {
         walk.done(&converge("user"));
         walk.done(&Task::CleanUp(id(2)));
         assert_eq!(walk.take_ready(), [Task::CleanUp(id(1)), Task::CleanUp(id(2))]);
+    }
+
+    #[test]
+    fn what_waits_for_nothing_goes_before_its_name_is_converged() {
+        let failed = Existing { name: "a".into(), replaces: Some(id(1)), ..row(2, None, &[]) };
+        let mut walk = Walk::new(&graph(&[("a", &[])]), &[row(1, Some("a"), &[]), failed]);
+        assert_eq!(walk.take_ready(), [Task::CleanUp(id(2))]);
+        walk.done(&Task::CleanUp(id(2)));
+        assert_eq!(walk.take_ready(), [converge("a")]);
     }
 
     #[test]

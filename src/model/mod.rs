@@ -14,7 +14,7 @@ pub use caller::Caller;
 pub use fault::Refusal;
 pub use hook::Hook;
 pub use id::*;
-pub use physical_name::physical_name;
+pub use physical_name::{PHYSICAL_NAME_MAX_CHARS, physical_name};
 pub use secret::Secret;
 pub use tally::Tally;
 

@@ -2,6 +2,9 @@
 
 use crate::model::{ResourceId, ResourceName, StackName};
 
+/// The longest name, where the type has no limit of its own.
+pub const PHYSICAL_NAME_MAX_CHARS: usize = 255;
+
 const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// `STACK-RESOURCE-SHORTID`, cut to the limit as Heat cuts it: two leading characters, a hyphen,

@@ -6,14 +6,11 @@ use super::Broken;
 use crate::events::log::EventLog;
 use crate::events::resource::{ActionStarted, SignalTaken};
 use crate::events::{RecordedEvent, ResourceEvent, StreamRevision};
-use crate::model::{ResourceId, StackId, physical_name};
+use crate::model::{PHYSICAL_NAME_MAX_CHARS, ResourceId, StackId, physical_name};
 
 /// The types that change their size, and tell of it.
 const GROUPS: [&str; 3] =
     ["OS::Heat::AutoScalingGroup", "OS::Heat::InstanceGroup", "AWS::AutoScaling::AutoScalingGroup"];
-
-/// The longest name of a group.
-const GROUP_NAME_MAX: usize = 255;
 
 /// A step in the change of a group's size.
 pub(super) struct Scaled {
@@ -66,7 +63,7 @@ impl Scaled {
         if !GROUPS.contains(&driver_type.as_str()) {
             return Ok(None);
         }
-        let group = physical_name(&started.stack_name, &started.name, id, GROUP_NAME_MAX);
+        let group = physical_name(&started.stack_name, &started.name, id, PHYSICAL_NAME_MAX_CHARS);
         let of = |key: &str| asked.details.get(key).cloned().unwrap_or_default();
         let (suffix, message, capacity) = match handled.map(|it| it.error) {
             None => ("start", format!("Start resizing the group {group}"), of("capacity")),

@@ -9,7 +9,9 @@ use super::columns::{bytes, micros, position, status, stored, time, uuid};
 use super::resources::Known;
 use super::views::ViewError;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, StackId, Status};
+use crate::model::{
+    Action, PHYSICAL_NAME_MAX_CHARS, ResourceName, StackId, StackName, Status, physical_name,
+};
 
 /// The type that Heat gives to events of a stack itself.
 pub(super) const STACK_TYPE: &str = "OS::Heat::Stack";
@@ -102,7 +104,7 @@ pub(super) fn of_stack_itself(
     Ok(())
 }
 
-/// A line for a resource.
+/// A line for a resource. As in Heat, one without a physical id is told by its physical name.
 pub(super) fn of_resource(
     db: &Connection,
     event: &RecordedEvent,
@@ -111,6 +113,11 @@ pub(super) fn of_resource(
     reason: &str,
     physical_id: Option<&str>,
 ) -> Result<(), ViewError> {
+    let physical_id = match physical_id {
+        Some(id) => Some(id.to_owned()),
+        None if action == Action::Init.as_str() => None,
+        None => Some(name_in_cloud(db, known)?),
+    };
     db.prepare_cached(INSERT)?.execute(params![
         stored(event.position),
         known.stack,
@@ -124,6 +131,14 @@ pub(super) fn of_resource(
         known.definition,
     ])?;
     Ok(())
+}
+
+fn name_in_cloud(db: &Connection, known: &Known) -> rusqlite::Result<String> {
+    let stack = db
+        .prepare_cached("SELECT name FROM stacks WHERE number = ?1")?
+        .query_row([known.stack], |row| Ok(StackName(row.get(0)?)))?;
+    let name = ResourceName(known.name.clone());
+    Ok(physical_name(&stack, &name, known.id, PHYSICAL_NAME_MAX_CHARS))
 }
 
 const INSERT: &str = "INSERT INTO event_list (position, stack, name, type, physical_id, action, \

@@ -76,6 +76,10 @@ pub(super) fn apply(
             let state = (Action::Check, status);
             let physical_id = known.physical_id.as_deref();
             set_state(db, id, state, &body.reason, physical_id)?;
+            if (known.action, known.status) == state {
+                // What is sick already gets another reason, and no event.
+                return Ok(());
+            }
             of_known(db, event, &known, state, &body.reason, physical_id)
         }
         ResourceEvent::ActionSettled(body) => {
@@ -121,6 +125,7 @@ pub(super) fn apply(
             }
             remarked(db, event, &known, &format!("Hook {} is cleared", body.hook))
         }
+        ResourceEvent::HookLeft(body) if body.silent => Ok(()),
         ResourceEvent::HookLeft(_) => {
             remarked(db, event, &known, "Failure occurred while waiting.")
         }
@@ -188,6 +193,7 @@ fn of_known(
 /// What the event list needs to know of a resource.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
+    pub(super) id: ResourceId,
     pub(super) stack: i64,
     pub(super) name: String,
     pub(super) type_name: String,
@@ -204,6 +210,7 @@ fn known(db: &Connection, id: ResourceId) -> rusqlite::Result<Option<Known>> {
     )?
     .query_row([bytes(id.0)], |row| {
         Ok(Known {
+            id,
             stack: row.get(0)?,
             name: row.get(1)?,
             type_name: row.get(2)?,

@@ -64,6 +64,13 @@ pub(super) fn template_map(text: &str, name: &str) -> Outcome<Node> {
     Ok(node)
 }
 
+/// A template of the same version without anything in it, as a rolled-back create leaves it.
+pub fn emptied(template: &Value) -> Value {
+    let sections = template.as_object().into_iter().flatten();
+    let version = sections.filter(|(key, _)| key.to_ascii_lowercase().ends_with("version"));
+    Value::Object(version.take(1).map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
 /// Reads the text of any map, JSON before YAML; why it is none.
 pub fn map_text(text: &str) -> Result<JsonMap, String> {
     let node = match json::read(text) {
@@ -73,6 +80,17 @@ pub fn map_text(text: &str) -> Result<JsonMap, String> {
     match node.to_json() {
         Value::Object(map) => Ok(map),
         _ => Err("it is no map".to_owned()),
+    }
+}
+
+/// Reads the text of what stands for a template, such as what is adopted; why it is no map.
+pub fn template_map_text(text: &str) -> Result<JsonMap, String> {
+    let node = template_map(text, "[root stack]").map_err(|error| error.message)?;
+    match node.to_json() {
+        Value::Object(map) => Ok(map),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Ok(JsonMap::new())
+        }
     }
 }
 

@@ -46,7 +46,10 @@ pub use definition::{
 };
 pub(crate) use definition::{Behind, Reading, Values};
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
-pub use document::{FileNamed, TEMPLATE_SIZE_MAX_BYTES, files_named, map_text, yaml_text};
+pub use document::{
+    FileNamed, TEMPLATE_SIZE_MAX_BYTES, emptied, files_named, map_text, template_map_text,
+    yaml_text,
+};
 pub use environment::mappings::{Mappings, MappingsError};
 pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub(crate) use error::{Outcome, TemplateError};

@@ -1,5 +1,6 @@
 //! What an update would do in the stacks within a stack.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::IndexMap;
@@ -8,6 +9,7 @@ use futures::future::BoxFuture;
 
 use super::See;
 use crate::actors::preview::{self, Preview, PreviewWithin, PreviewedResource};
+use crate::actors::provisioner::is_lost;
 use crate::actors::services::Services;
 use crate::actors::stack::Known;
 use crate::model::{Refusal, ResourceId, ResourceName, StackId};
@@ -24,7 +26,13 @@ pub(in crate::actors) fn preview<'a>(
         for (name, id) in incarnations {
             resources.insert(name, services.resource(id).await?);
         }
-        let mut plan = preview::of_update(services, known, &resources);
+        let mut lost = BTreeSet::new();
+        for (name, resource) in &resources {
+            if is_lost(services, resource).await {
+                lost.insert(name.clone());
+            }
+        }
+        let mut plan = preview::of_update(services, known, &resources, &lost);
         if nested {
             plan.within = within(services, known, &plan).await?;
         }

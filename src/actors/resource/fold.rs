@@ -191,7 +191,7 @@ impl Aggregate for Resource {
                 self.signal_carried_out(signal, result, knowledge)
             }
             ResourceCommand::ClearHook { hook, shown } => self.clear_hook(&hook, &shown)?,
-            ResourceCommand::LeaveHook => self.leave_hook(),
+            ResourceCommand::LeaveHook => self.leave_hook(true),
             ResourceCommand::Cancel { reason } => self.cancel(reason, knowledge),
             ResourceCommand::TimeOut => self.time_out(knowledge),
             ResourceCommand::Answered(answered) => self.answered(*answered, moment, knowledge),

@@ -163,6 +163,12 @@ impl Stack {
         StackIdentity { id: self.id, name: self.name.clone(), project_id: self.project_id.clone() }
     }
 
+    /// The last revision with a source, where the newest has none.
+    pub fn emptied(&self) -> Option<&RevisionAccepted> {
+        self.revision().filter(|newest| newest.source.is_none())?;
+        self.revisions.iter().rev().find(|revision| revision.source.is_some())
+    }
+
     /// The revision of an origin; `None` for the empty one.
     pub fn revision_of(&self, origin: StackRevision) -> Option<&RevisionAccepted> {
         self.revisions.iter().find(|revision| revision.revision == origin)
@@ -236,7 +242,8 @@ impl Stack {
             .values()
             .map(|row| Existing {
                 id: row.id,
-                converged_as: (nodes.get(&row.name) == Some(&row.id)).then(|| row.name.clone()),
+                name: row.name.clone(),
+                goes_on: nodes.get(&row.name) == Some(&row.id),
                 requires: row.requires.clone(),
                 replaces: row.replaces,
                 revision: row.revision,

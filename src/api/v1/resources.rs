@@ -159,9 +159,14 @@ pub(in crate::api) async fn mark(
         ));
     };
     let sick = boolean("mark_unhealthy", &python::text(mark))?;
-    let reason = asked.get("resource_status_reason").and_then(Value::as_str);
-    let reason = reason.filter(|reason| !reason.is_empty());
-    let reason = reason.unwrap_or("state changed by resource_mark_unhealthy api");
+    let reason = match asked.get("resource_status_reason") {
+        None | Some(Value::Null) => String::new(),
+        Some(reason) => python::text(reason),
+    };
+    let reason = match reason.as_str() {
+        "" => "state changed by resource_mark_unhealthy api",
+        reason => reason,
+    };
     let resource = named_or_physical(&state, &stack, &wanted.resource).await?;
     let who = requester(&state, &context);
     let accepted =

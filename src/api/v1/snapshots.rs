@@ -43,6 +43,8 @@ pub(in crate::api) async fn take(
     let name = match body.required()?.get("name") {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) => Some(name.clone()),
+        // As in Heat, a number will do.
+        Some(Value::Number(name)) => Some(name.to_string()),
         Some(_) => return Err(Fault::bad_request("The name of a snapshot must be text")),
     };
     let stack = living_stack(&state, &context, &path).await?;

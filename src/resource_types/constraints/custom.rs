@@ -104,7 +104,12 @@ pub(crate) async fn check(
     match constraint {
         // For tests: it takes as long as the value says.
         "test_constr" | "nova.network" => {
-            let pause = Duration::try_from_secs_f64(value.as_f64().unwrap_or(0.0));
+            let seconds = value.as_f64().unwrap_or(0.0);
+            if seconds < 0.0 {
+                let reason = "sleep length must be non-negative";
+                return Err(CustomError::Refused(reason.to_owned()));
+            }
+            let pause = Duration::try_from_secs_f64(seconds);
             tokio::time::sleep(pause.unwrap_or_default()).await;
             Ok(())
         }

@@ -14,7 +14,7 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         if !self.in_progress() {
-            return self.leave_hook();
+            return self.leave_hook(false);
         }
         if let Some(queued) = self.working.queued.take() {
             self.working.dropped = queued.traversal();

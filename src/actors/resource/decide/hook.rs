@@ -93,13 +93,15 @@ impl Resource {
         })
     }
 
-    /// Nobody wants any more what the resource waits with.
-    pub(in crate::actors::resource) fn leave_hook(&mut self) -> Decision<Self> {
+    /// Nobody wants any more what the resource waits with. As in Heat the event list tells it where
+    /// the waiting itself is given up, not where the stack's action ends without it.
+    pub(in crate::actors::resource) fn leave_hook(&mut self, silent: bool) -> Decision<Self> {
         self.working.held = None;
         match self.hook.filter(|at| at.is_open) {
             Some(at) => {
                 self.working.dropped = Some(at.traversal);
-                let left = Decision::record(HookLeft { hook: at.hook });
+                let silent = silent || self.action == Action::Init;
+                let left = Decision::record(HookLeft { hook: at.hook, silent });
                 left.and_do(ResourceEffect::Report)
             }
             None => Decision::nothing(),

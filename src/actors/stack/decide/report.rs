@@ -7,7 +7,7 @@ use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
 use crate::events::stack::{ReplacementStarted, Row};
 use crate::graph::Task;
-use crate::model::{Action, ResourceId, StackRevision};
+use crate::model::{Action, ResourceId, StackRevision, Status};
 
 impl Stack {
     pub(in crate::actors::stack) fn reported(
@@ -93,6 +93,9 @@ impl Stack {
                 self.advance(moment, knowledge)
             }
             Some(Outcome::Failed { action, reason }) => {
+                if is_current && action == Action::Update {
+                    self.half_updated(id);
+                }
                 let reason = format!("Resource {action} failed: {reason}");
                 self.fail(reason, moment, knowledge)
             }
@@ -109,6 +112,19 @@ impl Stack {
         row.requires = requires.filter_map(|name| traversal.nodes.get(name).copied()).collect();
         row.revision = origin;
         row.replaced_by = None;
+    }
+
+    /// An update in place that failed may have come half the way: the incarnation counts as the
+    /// revision's, as in Heat. What was refused before anything was done keeps its state.
+    fn half_updated(&mut self, id: ResourceId) {
+        let Some(traversal) = &self.traversal else { return };
+        let origin = self.origin_of(traversal.revision);
+        let report = self.working.reports.get(&id);
+        let is_failed =
+            report.is_some_and(|it| (it.action, it.status) == (Action::Update, Status::Failed));
+        if let Some(row) = self.working.rows.get_mut(&id).filter(|_| is_failed) {
+            row.revision = origin;
+        }
     }
 
     pub(super) fn origin_of(&self, revision: StackRevision) -> StackRevision {

@@ -14,6 +14,7 @@ use crate::api::request::Body;
 use crate::api::url::{Links, link};
 use crate::api::v1::{Answer, State, answer, requester, seen};
 use crate::model::{JsonMap, StackName};
+use crate::resource_types::python;
 use crate::template::StackSource;
 
 pub(in crate::api) async fn create(
@@ -57,7 +58,10 @@ async fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
     let handling = Handling::read(body)?;
     let name = match body.get("stack_name") {
         Some(Value::String(name)) => name.clone(),
-        Some(_) => return Err(Fault::bad_request("The stack name must be text")),
+        Some(name) => {
+            let text = format!("Invalid stack name {}, must be a string", python::repr(name));
+            return Err(Fault::new("StackValidationFailed", text));
+        }
         None => return Err(Fault::bad_request("No stack name specified")),
     };
     let sent = Sent::read(state, body).await?;

@@ -11,12 +11,9 @@ use crate::events::log::Filter;
 use crate::events::stack::RevisionAccepted;
 use crate::events::vault::Vault;
 use crate::events::{Event, Position, StackEvent};
-use crate::model::{JsonMap, StackId, StackRevision};
+use crate::model::{Action, JsonMap, StackId, StackRevision};
 use crate::projections::ViewError;
-
-/// The sections of an environment: maps, then lists.
-const MAPS: &[&str] = &["parameters", "resource_registry", "parameter_defaults"];
-const LISTS: &[&str] = &["encrypted_param_names", "event_sinks"];
+use crate::template::emptied;
 
 pub(in crate::api) async fn template(
     state: State,
@@ -27,7 +24,16 @@ pub(in crate::api) async fn template(
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
     // What a group makes for its members may hold a secret of theirs.
-    answer(&source.get("template").map_or_else(|| json!({}), Vault::masked))
+    let mut template = source.get("template").map_or_else(|| json!({}), Vault::masked);
+    if stack.action == Action::Delete {
+        // A deletion is a walk to the same template without its resources.
+        for section in ["resources", "Resources"] {
+            if let Some(Value::Object(resources)) = template.get_mut(section) {
+                resources.clear();
+            }
+        }
+    }
+    answer(&template)
 }
 
 pub(in crate::api) async fn environment(
@@ -44,14 +50,17 @@ pub(in crate::api) async fn environment(
 /// The environment of a source with every section that Heat shows, secrets masked.
 pub(in crate::api::v1) fn shown_environment(source: &JsonMap) -> Value {
     let given = source.get("environment").and_then(Value::as_object);
-    let empty = MAPS.iter().map(|name| (*name, json!({})));
-    let empty = empty.chain(LISTS.iter().map(|name| (*name, json!([]))));
-    let environment: JsonMap = empty
-        .map(|(name, empty)| {
-            let value = given.and_then(|given| given.get(name)).cloned();
-            (name.to_owned(), value.unwrap_or(empty))
-        })
-        .collect();
+    let empty = [
+        ("parameters", json!({})),
+        ("resource_registry", json!({ "resources": {} })),
+        ("parameter_defaults", json!({})),
+        ("encrypted_param_names", json!([])),
+        ("event_sinks", json!([])),
+    ];
+    let value = |name| given.and_then(|given| given.get(name)).cloned();
+    let sections =
+        empty.into_iter().map(|(name, empty)| (name.to_owned(), value(name).unwrap_or(empty)));
+    let environment: JsonMap = sections.collect();
     Vault::masked(&Value::Object(environment))
 }
 
@@ -90,7 +99,7 @@ pub(in crate::api::v1) async fn source_of(
     };
     let mut source: JsonMap = match blob {
         Some(blob) => serde_json::from_slice(&blob)?,
-        None => emptied(state, stack).await?,
+        None => without_resources(state, stack).await?,
     };
     let environment = source.entry("environment").or_insert_with(|| json!({}));
     if let Value::Object(environment) = environment {
@@ -100,20 +109,14 @@ pub(in crate::api::v1) async fn source_of(
 }
 
 /// The empty template that a failed create goes back to: the version of the one before, no more.
-async fn emptied(state: &ApiState, stack: StackId) -> Result<JsonMap, Fault> {
+async fn without_resources(state: &ApiState, stack: StackId) -> Result<JsonMap, Fault> {
     for revision in state.views.revisions(stack).await?.into_iter().rev() {
         let accepted = accepted_at(state, revision.position).await?;
         let Some(id) = accepted.and_then(|accepted| accepted.source) else { continue };
         let Some(blob) = state.log.blob(&id).await? else { continue };
         let source: JsonMap = serde_json::from_slice(&blob)?;
-        let template = source.get("template").and_then(Value::as_object);
-        let version = template
-            .into_iter()
-            .flatten()
-            .find(|(key, _)| key.to_ascii_lowercase().ends_with("version"));
-        let template: JsonMap =
-            version.map(|(key, version)| (key.clone(), version.clone())).into_iter().collect();
-        return Ok(Map::from_iter([("template".to_owned(), Value::Object(template))]));
+        let template = source.get("template").map(emptied).unwrap_or_default();
+        return Ok(Map::from_iter([("template".to_owned(), template)]));
     }
     Ok(JsonMap::new())
 }

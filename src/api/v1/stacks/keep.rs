@@ -7,7 +7,7 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::v1::{Answer, StackPath, State, answer, living_stack, requester, seen};
 use crate::model::JsonMap;
-use crate::template::map_text;
+use crate::template::{map_text, template_map_text};
 
 pub(in crate::api) async fn export(
     state: State,
@@ -36,12 +36,18 @@ pub(in crate::api) async fn abandon(
 /// that are adopted; `None` for a create of the usual kind.
 pub(super) fn adopted(body: &JsonMap) -> Result<Option<(JsonMap, JsonMap)>, Fault> {
     let data = match body.get("adopt_stack_data") {
-        None | Some(Value::Null) => return Ok(None),
-        Some(Value::Object(data)) => data.clone(),
-        Some(Value::String(text)) => map_text(text).map_err(invalid)?,
-        Some(_) => return Err(invalid("it is no map".to_owned())),
+        None => return Ok(None),
+        Some(Value::String(text)) => template_map_text(text).map_err(invalid)?,
+        Some(_) => return Err(Fault::malformed()),
     };
     let template = data.get("template").ok_or_else(|| invalid("'template'".to_owned()))?;
+    let is_map = |value: &Value| value.is_object() || value.is_null();
+    if !is_map(template) || !data.get("environment").is_none_or(is_map) {
+        return Err(Fault::new(
+            "AttributeError",
+            "what is adopted has a template and an environment",
+        ));
+    }
     let mut body = body.clone();
     body.shift_remove("adopt_stack_data");
     body.insert("template".into(), template.clone());

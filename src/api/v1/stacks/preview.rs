@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
 use super::view::add_definition;
-use crate::actors::CreateStack;
 use crate::actors::preview::{Preview, PreviewedResource};
+use crate::actors::{CreateStack, Requester};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -90,9 +90,11 @@ fn all_planned(
     views.collect::<Vec<_>>().into()
 }
 
-/// What an update would do to each resource, those of the stacks within after its own.
+/// What an update would do to each resource, those of the stacks within after its own. As in Heat,
+/// what is updated or deleted is shown as it is, and all else as the resource that it would be.
 pub(super) async fn of_update(
     state: &ApiState,
+    who: &Requester,
     stack: &StackRow,
     plan: &Preview,
 ) -> Result<Value, Fault> {
@@ -103,8 +105,8 @@ pub(super) async fn of_update(
             Some(id) => state.views.resources(id).await?,
             None => Vec::new(),
         };
-        let id = id.map_or_else(|| NO_ID.to_owned(), |id| id.to_string());
-        let identity = Identity { project: stack.project_id.as_str(), name: &name, id: &id };
+        let shown_id = id.map_or_else(|| NO_ID.to_owned(), |id| id.to_string());
+        let identity = Identity { project: stack.project_id.as_str(), name: &name, id: &shown_id };
         let kept: Vec<PreviewedResource> =
             [&plan.unchanged, &plan.updated, &plan.replaced, &plan.added]
                 .into_iter()
@@ -119,17 +121,24 @@ pub(super) async fn of_update(
             ("added", &plan.added),
             ("deleted", &plan.deleted),
         ] {
-            let views = resources.iter().map(|resource| {
-                let row = present.iter().find(|row| row.name.as_str() == resource.name);
+            let mut views = Vec::new();
+            for resource in resources {
+                let is_shown = matches!(kind, "updated" | "deleted");
+                let named = |row: &&ResourceRow| row.name.as_str() == resource.name;
+                let row = present.iter().find(named).filter(|_| is_shown);
                 let mut view = planned(&identity, resource, row, &users);
+                if let (Some(row), Some(id)) = (row, id) {
+                    let found = state.engine.inspect_resource(who, id, &row.name, &[]).await;
+                    view["attributes"] = Value::Object(found.unwrap_or_default());
+                }
                 if let Some(parent) = parent {
                     view["parent_resource"] = Value::from(parent);
                 }
-                view
-            });
+                views.push(view);
+            }
             let all = changes.entry(kind).or_insert_with(|| json!([]));
             if let Value::Array(all) = all {
-                all.extend(views);
+                all.append(&mut views);
             }
         }
         let within = plan.within.iter().rev();
@@ -159,6 +168,11 @@ fn planned(
     users: &HashMap<&str, Vec<&str>>,
 ) -> Value {
     let attributes = resource.attributes.iter().map(|name| (name.clone(), Value::Null));
+    let required_by = match row {
+        Some(row) => json!(row.required_by),
+        None => json!(users.get(resource.name.as_str()).cloned().unwrap_or_default()),
+    };
+    let physical_id = row.and_then(|row| row.physical_id.as_deref()).unwrap_or_default();
     json!({
         "resource_name": resource.name,
         "resource_type": row.map_or(resource.type_name.as_str(), |row| match &*resource.type_name {
@@ -168,13 +182,13 @@ fn planned(
         "resource_action": row.map_or("INIT", |row| row.action.as_str()),
         "resource_status": row.map_or("COMPLETE", |row| row.status.as_str()),
         "resource_status_reason": row.map_or("", |row| row.reason.as_str()),
-        "physical_resource_id": resource.physical_id.as_deref().unwrap_or_default(),
+        "physical_resource_id": physical_id,
         "resource_identity": identity.view(&format!("/resources/{}", resource.name)),
         "stack_identity": identity.view(""),
         "stack_name": identity.name,
         "creation_time": row.map(|row| time(row.created_at)),
         "updated_time": row.map(|row| time(row.updated_at.unwrap_or(row.created_at))),
-        "required_by": users.get(resource.name.as_str()).cloned().unwrap_or_default(),
+        "required_by": required_by,
         "description": resource.description,
         "metadata": resource.metadata,
         "attributes": attributes.collect::<JsonMap>(),

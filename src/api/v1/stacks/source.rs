@@ -42,7 +42,7 @@ impl Sent {
     fn beside_template(body: &JsonMap) -> Result<Self, Fault> {
         Ok(Self {
             template: None,
-            environment: body.get("environment").cloned().unwrap_or(Value::Null),
+            environment: environment(body)?,
             environment_files: names(body, "environment_files")?,
             parameters: parameters(body)?,
             files: files(body)?,
@@ -102,22 +102,32 @@ fn parameters(body: &JsonMap) -> Result<JsonMap, Fault> {
     match body.get("parameters") {
         None => Ok(JsonMap::new()),
         Some(Value::Object(parameters)) => Ok(parameters.clone()),
+        Some(Value::Array(none)) if none.is_empty() => Ok(JsonMap::new()),
         Some(Value::Null) => Err(Fault::malformed()),
         Some(_) => Err(Fault::new("ValueError", "parameters is not a map")),
+    }
+}
+
+fn environment(body: &JsonMap) -> Result<Value, Fault> {
+    match body.get("environment") {
+        None => Ok(Value::Null),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => Err(Fault::malformed()),
+        Some(given) => Ok(given.clone()),
     }
 }
 
 fn files(body: &JsonMap) -> Result<BTreeMap<String, String>, Fault> {
     let Some(value) = given(body, "files") else { return Ok(BTreeMap::new()) };
     let Value::Object(files) = value else {
-        return Err(Fault::bad_request("files must be a map of names to contents"));
+        return Err(Fault::new("AttributeError", "files is not a map"));
     };
     files
         .iter()
         .map(|(name, content)| match content {
             Value::String(content) => Ok((name.clone(), content.clone())),
             // The client parses a file that is JSON; its text is what is meant.
-            other => Ok((name.clone(), other.to_string())),
+            Value::Object(_) | Value::Array(_) => Ok((name.clone(), content.to_string())),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Err(Fault::malformed()),
         })
         .collect()
 }
@@ -140,6 +150,9 @@ async fn template(state: &ApiState, body: &JsonMap) -> Result<Option<Value>, Fau
         });
     }
     let Some(template) = given(body, "template") else { return Ok(None) };
+    if !template.is_string() && !template.is_object() {
+        return Err(Fault::malformed());
+    }
     let length = match template {
         Value::String(text) => text.len(),
         other => other.to_string().len(),

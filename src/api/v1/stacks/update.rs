@@ -106,7 +106,7 @@ async fn preview(
     let who = requester(state, context);
     let ask = read(state, &who, stack.id, body, existing).await?;
     let plan = state.engine.preview_update(&who, stack.id, &ask, nested).await?;
-    answer(&json!({ "resource_changes": preview::of_update(state, &stack, &plan).await? }))
+    answer(&json!({ "resource_changes": preview::of_update(state, &who, &stack, &plan).await? }))
 }
 
 async fn read(
