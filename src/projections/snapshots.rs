@@ -7,12 +7,14 @@ use super::columns::{action, bytes, micros, position, status, stored, time, uuid
 use super::views::ViewError;
 use crate::events::stack::SnapshotStarted;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, StackId, StackRevision, Status, TraversalId};
+use crate::model::{Action, ProjectId, StackId, StackRevision, Status, TraversalId};
 
 /// A snapshot as it is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapshotRow {
     pub id: TraversalId,
+    pub stack_id: StackId,
+    pub project_id: ProjectId,
     pub name: Option<String>,
     /// CREATE or DELETE.
     pub action: Action,
@@ -76,12 +78,14 @@ pub(super) fn gone(db: &Connection, id: TraversalId) -> Result<(), ViewError> {
     Ok(())
 }
 
-const COLUMNS: &str =
-    "n.id, n.name, n.action, n.status, n.reason, n.created_at, n.revision, n.settled";
+const COLUMNS: &str = "n.id, n.name, n.action, n.status, n.reason, n.created_at, n.revision, n.settled, s.id, \
+     s.project";
 
 fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<SnapshotRow> {
     Ok(SnapshotRow {
         id: TraversalId(uuid(row, 0)?),
+        stack_id: StackId(uuid(row, 8)?),
+        project_id: ProjectId(row.get(9)?),
         name: row.get(1)?,
         action: action(row, 2)?,
         status: status(row, 3)?,
@@ -101,15 +105,10 @@ pub(super) fn of_stack(db: &Connection, stack: StackId) -> rusqlite::Result<Vec<
     .collect()
 }
 
-pub(super) fn by_id(
-    db: &Connection,
-    stack: StackId,
-    id: TraversalId,
-) -> rusqlite::Result<Option<SnapshotRow>> {
+pub(super) fn by_id(db: &Connection, id: TraversalId) -> rusqlite::Result<Option<SnapshotRow>> {
     db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM snapshots n JOIN stacks s ON s.number = n.stack \
-         WHERE s.id = ?1 AND n.id = ?2"
+        "SELECT {COLUMNS} FROM snapshots n JOIN stacks s ON s.number = n.stack WHERE n.id = ?1"
     ))?
-    .query_row([bytes(stack.0), bytes(id.0)], row)
+    .query_row([bytes(id.0)], row)
     .optional()
 }

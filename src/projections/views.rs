@@ -223,13 +223,9 @@ impl Views {
         self.read(move |db| snapshots::of_stack(db, stack))
     }
 
-    /// One snapshot of a stack.
-    pub async fn snapshot(
-        &self,
-        stack: StackId,
-        id: TraversalId,
-    ) -> Result<Option<SnapshotRow>, ViewError> {
-        self.read(move |db| snapshots::by_id(db, stack, id))
+    /// One snapshot, of whichever stack.
+    pub async fn snapshot(&self, id: TraversalId) -> Result<Option<SnapshotRow>, ViewError> {
+        self.read(move |db| snapshots::by_id(db, id))
     }
 
     /// The newest accepted definition of a stack.

@@ -269,6 +269,12 @@ pub trait Driver: Send + Sync + 'static {
         Ok(Beat::Done { learned: Learned::default() })
     }
 
+    /// The last step of an action that is given up where `step` is next: it takes back what others
+    /// were told to go on with, and is safe to repeat.
+    fn parting(&self, _step: &Step) -> Option<Step> {
+        None
+    }
+
     /// How a change is carried out; `changed` is never empty. The default rule of Heat: replace
     /// when a changed property is not update_allowed.
     fn on_change(

@@ -96,6 +96,9 @@ pub trait Software: Send + Sync {
         details: &Value,
     ) -> Result<Option<String>, Refusal>;
 
+    /// Nobody waits any longer for what a server says of a deployment.
+    async fn give_up_deployment(&self, project: &ProjectId, id: &str) -> Result<(), Refusal>;
+
     /// One that is gone already is no error.
     async fn delete_deployment(&self, project: &ProjectId, id: DeploymentId)
     -> Result<(), Refusal>;

@@ -172,11 +172,11 @@ impl StackUser {
     }
 }
 
-/// Where his resource is signaled, in his project's name.
+/// Where a resource is signaled, in the name of a project: its stack's, or its user's.
 pub(crate) async fn signal_url(
     cloud: &Session,
     subject: &Subject,
-    user: &StackUser,
+    project: &str,
 ) -> Result<String, DriverError> {
     let endpoint = cloud.endpoint(&Service::of_type("orchestration")).await?;
     let own = subject.project_id.clone().unwrap_or_default();
@@ -185,8 +185,7 @@ pub(crate) async fn signal_url(
     let root = root.unwrap_or(endpoint.as_str());
     let shown = |part: Option<String>| crate::openstack::path_segment(&part.unwrap_or_default());
     Ok(format!(
-        "{root}/{}/stacks/{}/{}/resources/{}/signal",
-        user.project,
+        "{root}/{project}/stacks/{}/{}/resources/{}/signal",
         shown(subject.stack_name.as_ref().map(ToString::to_string)),
         shown(subject.stack_id.map(|id| id.to_string())),
         shown(subject.name.as_ref().map(ToString::to_string)),

@@ -1,10 +1,12 @@
 //! Every call to the cloud fails in turn, in each way that a call can: the end is right,
 //! and the cloud holds no duplicate and no orphan.
 
+use hearth::model::Action;
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
 use crate::journeys::servers;
+use crate::support::far::{self, Far, Lost, networks};
 use crate::support::world::{Ground, World, hot};
 
 fn template(cidr: &str) -> Value {
@@ -201,6 +203,58 @@ async fn a_port_goes_from_server_to_server_whatever_is_lost() {
             assert_eq!(servers::held(&world, web.stack).await, before, "{place}");
             let deleted = world.delete(web.stack).await.unwrap();
             assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{place}");
+        }
+    }
+}
+
+#[actix::test]
+async fn a_stack_elsewhere_is_made_changed_and_deleted_whatever_is_lost() {
+    for lost in [Lost::Request, Lost::Answer, Lost::Refused] {
+        let (mut calls, mut number) = (0, 0);
+        while number <= calls {
+            let far = Far::new().await;
+            let world = far.ground.start().await;
+            let empty = networks(&far.ground);
+            // The first time without a loss, to see how many calls there are.
+            far.lose(if number > 0 { number - 1 } else { usize::MAX }, lost);
+            let place = format!("call {number} meets {lost:?}");
+            let web = match world.create("web", far::template("one")).await {
+                Ok(web) => web,
+                // Before anything is accepted the place there is only looked at.
+                Err(refusal) => {
+                    assert!(number > 0 && far.stacks().await.is_empty(), "{place}: {refusal:?}");
+                    number += 1;
+                    continue;
+                }
+            };
+            let end = world.settled(&web).await;
+            assert_eq!(end, "CREATE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
+            for (action, wanted) in
+                [(Action::Suspend, "SUSPEND_COMPLETE"), (Action::Resume, "RESUME_COMPLETE")]
+            {
+                let end = far::act(&world, web.stack, action).await;
+                assert_eq!(end, wanted, "{place}: {}", world.reason(web.stack).await);
+            }
+            if let Ok(updated) = world.update(web.stack, far::template("two")).await {
+                let end = world.settled(&updated).await;
+                assert_eq!(end, "UPDATE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
+            }
+            assert_eq!(
+                (far.stacks().await.len(), networks(&far.ground)),
+                (1, empty + 1),
+                "{place}"
+            );
+            let deleted = world.delete(web.stack).await.unwrap();
+            let end = world.settled(&deleted).await;
+            assert_eq!(end, "DELETE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
+            assert_eq!((far.stacks().await.len(), networks(&far.ground)), (0, empty), "{place}");
+            if number == 0 {
+                calls = far.seen();
+                assert!(calls > 9, "the journey makes only {calls} calls");
+            }
+            number += 1;
+            world.engine.shutdown().await;
+            far.stop().await;
         }
     }
 }

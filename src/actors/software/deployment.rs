@@ -20,7 +20,7 @@ pub enum DeploymentCommand {
     /// nothing, whatever the server has said meanwhile.
     Deploy(Box<DeploymentCreated>),
     Update(Box<DeploymentChange>),
-    /// What the server said; it counts where it is awaited.
+    /// What the server said, or that nobody waits for it any longer; it counts where it is awaited.
     Signal(Box<DeploymentChange>),
     Delete,
 }

@@ -1,15 +1,16 @@
-//! The keeper of configurations and deployments: what the API and the drivers of resources ask.
+//! The keeper of configurations and deployments, as drivers of resources know it (`requests.rs` has
+//! what clients of the API ask).
 //! What they hold is sealed under the project's scope.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::deployment::IN_PROGRESS;
+use super::outcome::outcome;
 use super::{Config, ConfigCommand, DeploymentCommand, DeploymentState};
-use crate::actors::asks::Requester;
 use crate::actors::services::Services;
 use crate::actors::shell::{Aggregate, fold};
 use crate::actors::tallies::Counted;
@@ -18,36 +19,13 @@ use crate::events::log::LogError;
 use crate::events::software::{ConfigCreated, DeploymentChange, DeploymentCreated};
 use crate::events::{Meta, NewEvent, Position, StreamId, StreamRevision};
 use crate::model::{Caller, ConfigId, DeploymentId, JsonMap, ProjectId, Refusal};
-use crate::resource_types::python;
 use crate::resource_types::software::{
     ConfigContent, Deploy, Deployment, Software, SoftwareConfig,
 };
 
-/// What every signal to a deployment may bring besides the outputs of its configuration.
-const COMMON_OUTPUTS: [&str; 3] = ["deploy_stdout", "deploy_stderr", "deploy_status_code"];
-
 /// Runs the machines.
 #[derive(Clone)]
-pub struct SoftwareKeeper(Arc<Services>);
-
-/// A deployment as a client of the API asks for it.
-#[derive(Clone, Debug, Default)]
-pub struct CreateDeployment {
-    pub server_id: String,
-    pub stack_user_project_id: Option<String>,
-    pub change: ChangeDeployment,
-}
-
-/// What a client of the API sets; what is not given stays.
-#[derive(Clone, Debug, Default)]
-pub struct ChangeDeployment {
-    pub config_id: Option<String>,
-    pub action: Option<String>,
-    pub status: Option<String>,
-    pub status_reason: Option<String>,
-    pub input_values: Option<Value>,
-    pub output_values: Option<Value>,
-}
+pub struct SoftwareKeeper(pub(super) Arc<Services>);
 
 /// Whose configurations are meant: a project's, or anybody's for an administrator.
 fn owns(project: &ProjectId, caller: Option<&Caller>, owner: &ProjectId) -> bool {
@@ -59,111 +37,7 @@ impl SoftwareKeeper {
         Self(services)
     }
 
-    /// Makes a configuration for a client.
-    pub async fn create(
-        &self,
-        who: &Requester,
-        config: SoftwareConfig,
-    ) -> Result<(ConfigId, Position), Refusal> {
-        let id = ConfigId(self.0.clock.fresh_id());
-        let project = &who.caller.project_id;
-        let limit = self.limit(Counted::Config).filter(|_| !who.caller.is_admin());
-        let created = self.keep_config(project, id, config, limit, who.meta()).await?;
-        Ok((id, created))
-    }
-
-    /// Deletes a client's configuration.
-    pub async fn delete(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
-        let (config, owner) =
-            self.read_config(&who.caller.project_id, Some(&who.caller), id).await?;
-        let deleted = self
-            .decide(
-                &StreamId::config(config.id),
-                || Config::named(config.id),
-                ConfigCommand::Delete,
-                who.meta(),
-            )
-            .await?;
-        self.0.tallies.give_back(&owner.project_id, Counted::Config);
-        Ok(deleted)
-    }
-
-    /// Makes a deployment for a client.
-    pub async fn create_deployment(
-        &self,
-        who: &Requester,
-        ask: CreateDeployment,
-    ) -> Result<(DeploymentId, Position), Refusal> {
-        if ask.stack_user_project_id.as_ref().is_some_and(|id| id.chars().count() > 64) {
-            return Err(invalid("\"stack_user_project_id\" should be no more than 64 characters"));
-        }
-        let project = &who.caller.project_id;
-        let id = DeploymentId(self.0.clock.fresh_id());
-        let limit = self.limit(Counted::Deployment).filter(|_| !who.caller.is_admin());
-        let mut state = self.change(who, project, ask.change).await?;
-        if state.config_id.is_none() {
-            return Err(invalid("Config with id None not found"));
-        }
-        // Python's text of a reason that was never given.
-        state.status_reason.get_or_insert_with(|| "None".to_owned());
-        let created = DeploymentCreated {
-            deployment_id: id,
-            project_id: project.clone(),
-            stack_user_project_id: ask.stack_user_project_id,
-            server_id: ask.server_id,
-            state,
-        };
-        Ok((id, self.deploy_new(id, created, limit, who.meta()).await?))
-    }
-
-    /// Changes a client's deployment.
-    pub async fn update_deployment(
-        &self,
-        who: &Requester,
-        id: &str,
-        ask: ChangeDeployment,
-    ) -> Result<(DeploymentId, Position), Refusal> {
-        let (found, created) =
-            self.read_deployment(&who.caller.project_id, Some(&who.caller), id).await?;
-        let change = self.change(who, &created.project_id, ask).await?;
-        let command = DeploymentCommand::Update(Box::new(change));
-        Ok((found.id, self.tell(found.id, command, who.meta()).await?))
-    }
-
-    /// Deletes a client's deployment.
-    pub async fn remove_deployment(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
-        let (found, _) =
-            self.read_deployment(&who.caller.project_id, Some(&who.caller), id).await?;
-        self.drop_deployment(found.id, &found, who.meta()).await
-    }
-
-    /// What a client sets, checked and sealed.
-    async fn change(
-        &self,
-        who: &Requester,
-        project: &ProjectId,
-        ask: ChangeDeployment,
-    ) -> Result<DeploymentChange, Refusal> {
-        let config_id = match ask.config_id {
-            None => None,
-            Some(id) => {
-                let missing = |_| invalid(&format!("Config with id {id} not found"));
-                let found = self.read_config(project, Some(&who.caller), &id).await;
-                Some(found.map_err(missing)?.0.id)
-            }
-        };
-        let seal = |value: Option<Value>| value.map(|it| self.seal(project, &it)).transpose();
-        Ok(DeploymentChange {
-            config_id,
-            action: ask.action,
-            status: ask.status,
-            status_reason: ask.status_reason,
-            input_values: seal(ask.input_values)?,
-            output_values: seal(ask.output_values)?,
-        })
-    }
-
-    async fn keep_config(
+    pub(super) async fn keep_config(
         &self,
         project: &ProjectId,
         id: ConfigId,
@@ -190,7 +64,7 @@ impl SoftwareKeeper {
     }
 
     /// Makes a deployment where there is none.
-    async fn deploy_new(
+    pub(super) async fn deploy_new(
         &self,
         id: DeploymentId,
         created: DeploymentCreated,
@@ -206,7 +80,7 @@ impl SoftwareKeeper {
         self.counted(&project, Counted::Deployment, limit, is_new, made).await
     }
 
-    async fn drop_deployment(
+    pub(super) async fn drop_deployment(
         &self,
         id: DeploymentId,
         known: &DeploymentState,
@@ -239,14 +113,14 @@ impl SoftwareKeeper {
         made
     }
 
-    fn limit(&self, kind: Counted) -> Option<usize> {
+    pub(super) fn limit(&self, kind: Counted) -> Option<usize> {
         match kind {
             Counted::Config => self.0.limits.max_software_configs_per_tenant,
             Counted::Deployment => self.0.limits.max_software_deployments_per_tenant,
         }
     }
 
-    async fn tell(
+    pub(super) async fn tell(
         &self,
         id: DeploymentId,
         command: DeploymentCommand,
@@ -256,7 +130,7 @@ impl SoftwareKeeper {
         self.decide(&stream, || DeploymentState::named(id), command, meta).await
     }
 
-    async fn read_config(
+    pub(super) async fn read_config(
         &self,
         project: &ProjectId,
         caller: Option<&Caller>,
@@ -272,7 +146,7 @@ impl SoftwareKeeper {
         }
     }
 
-    async fn read_deployment(
+    pub(super) async fn read_deployment(
         &self,
         project: &ProjectId,
         caller: Option<&Caller>,
@@ -301,7 +175,7 @@ impl SoftwareKeeper {
     }
 
     /// Decides a command on its stream, again where another writer was faster.
-    async fn decide<A>(
+    pub(super) async fn decide<A>(
         &self,
         stream: &StreamId,
         blank: impl Fn() -> A,
@@ -332,7 +206,7 @@ impl SoftwareKeeper {
         }
     }
 
-    fn seal(&self, project: &ProjectId, value: &Value) -> Result<Value, Refusal> {
+    pub(super) fn seal(&self, project: &ProjectId, value: &Value) -> Result<Value, Refusal> {
         let scope = StreamId::project(project);
         self.0.vault.seal(scope.as_str(), value).map_err(|error| {
             tracing::error!(%error, "a software configuration cannot be sealed");
@@ -459,6 +333,17 @@ impl Software for SoftwareKeeper {
         Ok(Some(said.event))
     }
 
+    async fn give_up_deployment(&self, project: &ProjectId, id: &str) -> Result<(), Refusal> {
+        let (found, _) = self.read_deployment(project, None, id).await?;
+        let change = DeploymentChange {
+            status: Some("FAILED".to_owned()),
+            status_reason: Some("Deployment cancelled.".to_owned()),
+            ..DeploymentChange::default()
+        };
+        let command = DeploymentCommand::Signal(Box::new(change));
+        self.tell(found.id, command, Arc::default()).await.map(drop)
+    }
+
     async fn delete_deployment(
         &self,
         _project: &ProjectId,
@@ -468,51 +353,6 @@ impl Software for SoftwareKeeper {
         let (known, _) = self.read(&StreamId::deployment(id), blank).await?;
         or_gone(self.drop_deployment(id, &known, Arc::default()).await)
     }
-}
-
-/// What a signal makes of a deployment.
-struct Outcome {
-    status: &'static str,
-    status_reason: String,
-    outputs: JsonMap,
-    /// The words for the event list.
-    event: String,
-}
-
-/// Reads a signal by the outputs that the configuration declares, in Heat's words.
-fn outcome(id: &str, details: &Value, declared: &[JsonMap], former: JsonMap) -> Outcome {
-    let mut outputs = former;
-    let mut failures: Vec<String> = Vec::new();
-    let mut event = format!("deployment {id} succeeded");
-    let code = details.get("deploy_status_code").filter(|code| !is_empty(code));
-    if let Some(code) = code.map(python::text).filter(|code| code != "0") {
-        failures.push(format!(
-            "deploy_status_code : Deployment exited with non-zero status code: {code}"
-        ));
-        event = format!("deployment {id} failed ({code})");
-    }
-    for output in declared {
-        let Some(name) = output.get("name").and_then(Value::as_str) else { continue };
-        let Some(value) = details.get(name) else { continue };
-        outputs.insert(name.to_owned(), value.clone());
-        if output.get("error_output") == Some(&json!(true)) {
-            failures.push(format!("{name} : {}", python::text(value)));
-            event = format!("deployment {id} failed");
-        }
-    }
-    for name in COMMON_OUTPUTS {
-        outputs.insert(name.to_owned(), details.get(name).cloned().unwrap_or_default());
-    }
-    let (status, status_reason) = match failures.is_empty() {
-        true => ("COMPLETE", "Outputs received".to_owned()),
-        false => ("FAILED", failures.join(", ")),
-    };
-    Outcome { status, status_reason, outputs, event }
-}
-
-/// What Python takes for nothing.
-fn is_empty(value: &Value) -> bool {
-    value.is_null() || value == "" || value == 0 || value == false
 }
 
 fn or_gone(done: Result<Position, Refusal>) -> Result<(), Refusal> {
@@ -526,47 +366,6 @@ fn is_missing(refusal: &Refusal) -> bool {
     refusal.class == "NotFound"
 }
 
-fn invalid(reason: &str) -> Refusal {
-    Refusal::new("Invalid", format!("Data supplied was not valid: {reason}"))
-}
-
 fn unavailable(error: LogError) -> Refusal {
     Refusal::unavailable(error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(details: Value) -> Outcome {
-        let declared = [
-            json!({ "name": "result", "error_output": false }),
-            json!({ "name": "oops", "error_output": true }),
-        ];
-        let declared: Vec<JsonMap> =
-            declared.iter().map(|it| it.as_object().unwrap().clone()).collect();
-        outcome("d", &details, &declared, JsonMap::new())
-    }
-
-    #[test]
-    fn a_signal_of_success_brings_its_outputs() {
-        let said = read(json!({ "result": 7, "deploy_stdout": "fine", "deploy_status_code": 0 }));
-        assert_eq!((said.status, said.status_reason.as_str()), ("COMPLETE", "Outputs received"));
-        assert_eq!(said.event, "deployment d succeeded");
-        let expected = json!({ "result": 7, "deploy_stdout": "fine", "deploy_stderr": null,
-                               "deploy_status_code": 0 });
-        assert_eq!(Value::Object(said.outputs), expected);
-    }
-
-    #[test]
-    fn a_status_code_and_an_error_output_are_failures() {
-        let said = read(json!({ "deploy_status_code": "2" }));
-        assert_eq!(said.status, "FAILED");
-        assert_eq!(said.event, "deployment d failed (2)");
-        let said = read(json!({ "deploy_status_code": 1, "oops": "no disk" }));
-        let expected = "deploy_status_code : Deployment exited with non-zero status code: 1, \
-                        oops : no disk";
-        assert_eq!(said.status_reason, expected);
-        assert_eq!(said.event, "deployment d failed");
-    }
 }

@@ -5,7 +5,10 @@
 mod config;
 mod deployment;
 mod keeper;
+mod outcome;
+mod requests;
 
 pub use config::{Config, ConfigCommand};
 pub use deployment::{DeploymentCommand, DeploymentState};
-pub use keeper::{ChangeDeployment, CreateDeployment, SoftwareKeeper};
+pub use keeper::SoftwareKeeper;
+pub use requests::{ChangeDeployment, CreateDeployment};

@@ -14,11 +14,12 @@ impl Stack {
         let mut decision = Decision::nothing();
         decision.effects.extend(at_work.map(|report| StackEffect::Rouse { id: report.id }));
         decision.effects.extend(self.deletions_owed());
-        let Some(traversal) = self.traversal.as_ref().filter(|traversal| !traversal.settled) else {
+        let Some(traversal) = &self.traversal else { return decision };
+        if traversal.settled && decision.effects.is_empty() {
             return decision;
-        };
+        }
         let at = traversal.deadline.unwrap_or(chrono::DateTime::<chrono::Utc>::MAX_UTC);
-        let deadline = StackEffect::Deadline { traversal: traversal.id, at };
-        decision.and_do(deadline).and_then(StackCommand::Advance)
+        let decision = decision.and_do(StackEffect::Deadline { traversal: traversal.id, at });
+        if traversal.settled { decision } else { decision.and_then(StackCommand::Advance) }
     }
 }

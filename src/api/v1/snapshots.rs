@@ -105,11 +105,19 @@ pub(in crate::api) async fn restore(
 
 async fn find(state: &ApiState, stack: &StackRow, id: &str) -> Result<SnapshotRow, Fault> {
     let found = match Uuid::try_parse(id) {
-        Ok(id) => state.views.snapshot(stack.id, TraversalId(id)).await?,
+        Ok(id) => state.views.snapshot(TraversalId(id)).await?,
         Err(_) => None,
     };
-    let missing = || Fault::new("NotFound", format!("Snapshot with id {id} not found"));
-    found.ok_or_else(missing)
+    // Another project's is unknown.
+    match found.filter(|found| found.project_id == stack.project_id) {
+        Some(found) if found.stack_id == stack.id => Ok(found),
+        Some(_) => {
+            let name = &stack.name;
+            let text = format!("The Snapshot ({id}) for Stack ({name}) could not be found.");
+            Err(Fault::new("SnapshotNotFound", text))
+        }
+        None => Err(Fault::new("NotFound", format!("Snapshot with id {id} not found"))),
+    }
 }
 
 async fn view(state: &ApiState, stack: &StackRow, snapshot: &SnapshotRow) -> Result<Value, Fault> {

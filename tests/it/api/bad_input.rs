@@ -139,6 +139,10 @@ async fn names_must_be_free_and_well_formed() {
     assert_eq!(fault["error"]["type"], "StackExists");
     assert_eq!(fault["error"]["message"], "The Stack (web) already exists.");
     assert_eq!(fault["code"], 409);
+    // Nothing else is looked at where the name is taken.
+    let unknown = json!({ "a": { "type": "OS::No::Type" } });
+    let unknown = json!({ "heat_template_version": "2021-04-16", "resources": unknown });
+    assert_eq!(refused(&app, ask(unknown)).await["error"]["type"], "StackExists");
     let long = "x".repeat(256);
     for name in ["1web", "we b", "web/1", "", &long] {
         let body = json!({ "stack_name": name, "template": template });

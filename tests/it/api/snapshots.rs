@@ -41,6 +41,19 @@ async fn a_snapshot_is_taken_shown_restored_and_deleted() {
     let all = app.get(&format!("{path}/snapshots")).await.json();
     assert_eq!(all["snapshots"], json!([snapshot]));
 
+    let empty = json!({ "heat_template_version": "2021-04-16", "resources": {} });
+    let other = app.create("other", empty).await;
+    let others = format!("/stacks/other/{}", other["id"].as_str().unwrap());
+    let before = app.log.durable_position();
+    for (verb, rest) in [("GET", ""), ("DELETE", ""), ("POST", "/restore")] {
+        let missing = app.ask(verb, &format!("{others}/snapshots/{id}{rest}"), None).await;
+        assert_eq!(missing.status, 404, "{}", missing.text);
+        let text = format!("The Snapshot ({id}) for Stack (other) could not be found.");
+        let error = &missing.json()["error"];
+        assert_eq!((&error["type"], &error["message"]), (&json!("SnapshotNotFound"), &json!(text)));
+    }
+    assert_eq!(app.log.durable_position(), before);
+
     let restored = app.ask("POST", &format!("{path}/snapshots/{id}/restore"), None).await;
     assert_eq!(restored.status, 202, "{}", restored.text);
     assert_eq!(app.settled("web").await["stack_status"], "RESTORE_COMPLETE");

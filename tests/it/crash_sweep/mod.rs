@@ -2,10 +2,12 @@
 //! the cloud holds exactly what the last template says.
 
 mod cancels;
+mod deployments;
 mod groups;
 mod keeping;
 mod nested;
 mod reality;
+mod remote;
 mod servers;
 mod signals;
 mod snapshots;

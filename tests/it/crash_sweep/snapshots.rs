@@ -37,7 +37,7 @@ impl Life for Snapshots {
         let accepted =
             engine.delete_snapshot(&world.requester(), web.stack, taken[0]).await.ok()?;
         world.views.after(accepted.position).await.ok()?;
-        while world.views.snapshot(web.stack, taken[0]).await.unwrap().is_some() {
+        while world.views.snapshot(taken[0]).await.unwrap().is_some() {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
             if log.is_cut() {
                 return None;

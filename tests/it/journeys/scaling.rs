@@ -175,3 +175,23 @@ async fn instances_are_made_of_a_launch_configuration() {
     let metadata = world.engine.resource_metadata(&who, web.stack, &"proxy".into()).await;
     assert_eq!(json!(metadata.unwrap()), json!({ "servers": "cirros,cirros,cirros" }));
 }
+
+#[actix::test]
+async fn a_policy_says_where_it_is_signaled() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |by: i64| {
+        let mut template = template(json!({}), json!({ "scaling_adjustment": by }));
+        template["outputs"] = json!({ "url": { "value": { "get_attr": ["up", "signal_url"] } } });
+        template
+    };
+    let web = world.create("web", with(1)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let project = world.requester().caller.project_id.clone();
+    let url =
+        format!("http://127.0.0.1:8004/v1/{project}/stacks/web/{}/resources/up/signal", web.stack);
+    assert_eq!(output(&world, web.stack, "url").await, url);
+    let updated = world.update(web.stack, with(2)).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(output(&world, web.stack, "url").await, url);
+}

@@ -23,7 +23,7 @@ async fn restore(world: &World, stack: &Accepted, id: TraversalId) -> String {
 async fn gone(world: &World, stack: &Accepted, id: TraversalId) {
     let accepted = world.engine.delete_snapshot(&world.requester(), stack.stack, id).await.unwrap();
     world.views.after(accepted.position).await.unwrap();
-    while world.views.snapshot(stack.stack, id).await.unwrap().is_some() {
+    while world.views.snapshot(id).await.unwrap().is_some() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }

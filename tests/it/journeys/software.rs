@@ -1,6 +1,6 @@
 //! Software configurations, what brings them to servers, and what servers say of them.
 
-use hearth::actors::Accepted;
+use hearth::actors::{Accepted, EngineLimits};
 use hearth::events::StreamId;
 use hearth::model::StackId;
 use hearth::projections::{ConfigQuery, ConfigRow, DeploymentRow};
@@ -271,6 +271,35 @@ async fn a_group_deploys_to_each_of_its_servers_and_gathers_what_they_give_out()
     let updated = world.update(web.stack, group("echo 2", &others, "NO_SIGNAL")).await.unwrap();
     assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     assert_eq!(on_server(&world, "s3").await.config, "echo 2");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert!(configs(&world).await.is_empty() && deployments(&world).await.is_empty());
+}
+
+#[actix::test]
+async fn deployments_that_nobody_waits_for_any_longer_have_failed() {
+    let ground = Ground::new().await;
+    let soon = std::time::Duration::from_secs(4);
+    let world =
+        ground.start_within(EngineLimits { stack_action_timeout: soon, ..Ground::limits() }).await;
+    let two = json!({ "a": "s1", "b": "s2" });
+    let group = group("echo 1", &two, "HEAT_SIGNAL");
+    let mut whole = template("echo 1", json!({ "server": "s3" }));
+    whole["resources"]["g"] = group["resources"]["g"].clone();
+    let web = world.create("web", whole).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    assert_eq!(world.reason(web.stack).await, "Timed out");
+    world.at_rest(members_of(&world, &web).await).await;
+    ground.views_catch_up(&world).await;
+    assert_eq!(servers_deployed_to(&world).await, ["s1", "s2", "s3"]);
+    for row in deployments(&world).await {
+        let told = (row.state.status.as_deref(), row.state.status_reason.as_deref());
+        assert_eq!(told, (Some("FAILED"), Some("Deployment cancelled.")), "{}", row.server_id);
+    }
+    // Who answers all the same is too late.
+    signal(&world, &web, json!({ "deploy_status_code": 0 })).await;
+    let failed = |row: &DeploymentRow| row.state.status.as_deref() == Some("FAILED");
+    assert!(deployments(&world).await.iter().all(failed));
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     assert!(configs(&world).await.is_empty() && deployments(&world).await.is_empty());

@@ -3,5 +3,6 @@
 pub(crate) mod batch;
 pub(crate) mod chance;
 pub(crate) mod cut_log;
+pub(crate) mod far;
 pub(crate) mod shelf;
 pub(crate) mod world;

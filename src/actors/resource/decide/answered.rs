@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use serde_json::Value;
 
 use super::proceed::settling;
-use crate::actors::resource::command::{Answered, ResourceEffect};
+use crate::actors::resource::command::{Answered, ResourceCommand, ResourceEffect};
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
@@ -90,13 +90,19 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let (learned, unanswered) = match result {
+            Ok(Beat::Next { learned, next }) if self.parting(&next, knowledge).is_some() => {
+                let learned = self.seal_learned(learned, knowledge);
+                let (physical_id, data) = (learned.physical_id, learned.data);
+                return Decision::record(CallAnswered { physical_id, data, next })
+                    .and_then(ResourceCommand::Cancel { reason });
+            }
             Ok(Beat::Next { learned, .. } | Beat::Done { learned }) => (learned, false),
             Ok(Beat::Wait { .. } | Beat::Replace { .. }) => (Learned::default(), false),
             Err(error) => (Learned::default(), error.unanswered || self.working.searching),
         };
         let learned = self.seal_learned(learned, knowledge);
         let halted = self.halt_child(learned.physical_id.as_ref(), knowledge);
-        let settled = self.settle(Status::Failed, reason, learned);
+        let settled = self.settle(Status::Failed, self.aborted(&reason), learned);
         let mut decision = Self::leaving_open(settled, unanswered);
         decision.effects.extend(halted.effects);
         decision

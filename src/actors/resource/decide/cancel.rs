@@ -1,11 +1,13 @@
 //! Give up the action under way, and what was to follow it. A call that changes the cloud is never
-//! given up in mid-air: its answer is awaited, so that what it made is known.
+//! given up in mid-air: its answer is awaited, so that what it made is known. A type that has told
+//! others to go on takes that back first.
 
 use crate::actors::resource::command::ResourceEffect;
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
+use crate::events::resource::Step;
 use crate::model::{Action, Status};
-use crate::resource_types::Learned;
+use crate::resource_types::{Attempt, Learned, Work};
 
 impl Resource {
     pub(in crate::actors::resource) fn cancel(
@@ -22,17 +24,35 @@ impl Resource {
         if self.is_pausing() {
             return self.give_up_pause(format!("CREATE aborted ({reason})"));
         }
-        let reason = format!("{} aborted ({reason})", self.action);
         if self.working.changing {
             self.working.cancel = Some(reason);
             return Decision::nothing();
         }
+        if let Call::Due(step) = &self.call
+            && let Some((last, work)) = self.parting(step, knowledge)
+        {
+            self.working.cancel = Some(reason);
+            return self.beat_again(last, Attempt::First, work, knowledge);
+        }
+        let reason = self.aborted(&reason);
         let unanswered = matches!(self.call, Call::Intended(_)) || self.is_open;
         let halted = self.halt_child(None, knowledge);
         let settled = self.settle(Status::Failed, reason, Learned::default());
         let mut decision = Self::leaving_open(settled, unanswered);
         decision.effects.extend(halted.effects);
         decision
+    }
+
+    /// The words for an action that was given up.
+    pub(super) fn aborted(&self, reason: &str) -> String {
+        format!("{} aborted ({reason})", self.action)
+    }
+
+    /// The driver's last step where the action is given up at a step.
+    pub(super) fn parting(&self, step: &Step, knowledge: &Knowledge) -> Option<(Step, Work)> {
+        let definition = self.working_definition()?;
+        let driver = knowledge.registry.driver(&definition.driver_type)?;
+        Some((driver.parting(step)?, self.work(&definition, knowledge)))
     }
 
     /// Nothing further of the child stack that is being made or changed is to start.

@@ -148,15 +148,22 @@ impl Resource {
         retained || (empty && !open)
     }
 
-    fn work(&self, definition: &Definition, knowledge: &Knowledge) -> Work {
+    pub(super) fn work(&self, definition: &Definition, knowledge: &Knowledge) -> Work {
         match self.action {
             Action::Delete => Work::Delete,
             Action::Update => {
                 let former = self.as_it_is(self.traversal.unwrap_or_default());
-                Work::Update {
-                    before: self.open_map(&former.properties, knowledge),
-                    changed: self.changed(&former, definition, knowledge),
-                }
+                let before = self.open_map(&former.properties, knowledge);
+                let nests = Self::driver(knowledge, definition);
+                let changed = match nests.is_ok_and(|driver| driver.nests().is_some()) {
+                    // What a failed update has changed in a child stack, its own resources know.
+                    true => {
+                        let after = self.open_map(&definition.properties, knowledge);
+                        knowledge.registry.changed(&definition.driver_type, &before, &after)
+                    }
+                    false => self.changed(&former, definition, knowledge),
+                };
+                Work::Update { before, changed }
             }
             Action::Suspend | Action::Resume | Action::Check | Action::Snapshot => {
                 Work::Act(self.action)
@@ -187,7 +194,7 @@ impl Resource {
         decision
     }
 
-    fn beat_again(
+    pub(super) fn beat_again(
         &mut self,
         step: Step,
         attempt: Attempt,

@@ -13,11 +13,14 @@ impl Stack {
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
-        let running = self.traversal.as_ref().map(|running| running.id) == Some(traversal);
-        if !running || !self.in_progress() {
+        if self.traversal.as_ref().map(|newest| newest.id) != Some(traversal) {
             return Decision::nothing();
         }
-        let decision = self.fail("Timed out".to_owned(), moment, knowledge);
+        // What is still at work after the stack's end has no more time either.
+        let decision = match self.in_progress() {
+            true => self.fail("Timed out".to_owned(), moment, knowledge),
+            false => Decision::nothing(),
+        };
         self.interrupt(decision, || ResourceCommand::TimeOut)
     }
 }

@@ -9,13 +9,19 @@ use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
+use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Session;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
-    Driver, DriverError, LocalOutcome, Signaled, Subject, UpdateKind, Work,
+    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Signaled, Subject, UpdateKind, Work,
 };
 use crate::resource_types::groups::{Adjustment, CapacityKind};
+use crate::resource_types::stack_user;
+use crate::template::ALL_ATTRIBUTES;
+
+/// The attribute that says where the policy is signaled with a token.
+const SIGNAL_URL: &str = "signal_url";
 
 pub(crate) struct ScalingPolicy(pub(crate) Arc<Declared>);
 
@@ -49,10 +55,31 @@ impl Driver for ScalingPolicy {
         subject: &Subject,
         _moment: &Moment<'_>,
     ) -> Option<Result<LocalOutcome, DriverError>> {
+        // Where it is signaled, the catalog says.
+        if subject.reads.iter().any(|name| name == SIGNAL_URL || name == ALL_ATTRIBUTES)
+            && matches!(work, Work::Create | Work::Update { .. })
+        {
+            return None;
+        }
         Some(Ok(match work {
             Work::Create => named(subject),
             Work::Update { .. } | Work::Delete | Work::Act(_) => LocalOutcome::default(),
         }))
+    }
+
+    async fn beat(
+        &self,
+        _cloud: &Session,
+        work: &Work,
+        subject: &Subject,
+        _step: &Step,
+        _attempt: Attempt,
+    ) -> Result<Beat, DriverError> {
+        let learned = match work {
+            Work::Create => named(subject).learned,
+            Work::Update { .. } | Work::Delete | Work::Act(_) => Learned::default(),
+        };
+        Ok(Beat::Done { learned })
     }
 
     fn on_change(
@@ -86,10 +113,17 @@ impl Driver for ScalingPolicy {
 
     async fn attributes(
         &self,
-        _cloud: &Session,
-        _subject: &Subject,
-        _wanted: &[String],
+        cloud: &Session,
+        subject: &Subject,
+        wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
-        Ok(JsonMap::new())
+        let known = self.0.declaration().attributes.contains_key(SIGNAL_URL);
+        let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == SIGNAL_URL);
+        if !known || !is_wanted {
+            return Ok(JsonMap::new());
+        }
+        let project = subject.project_id.clone().unwrap_or_default();
+        let url = stack_user::signal_url(cloud, subject, project.as_str()).await?;
+        Ok([(SIGNAL_URL.to_owned(), url.into())].into_iter().collect())
     }
 }

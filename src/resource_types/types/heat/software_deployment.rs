@@ -289,6 +289,13 @@ impl Deployed {
         }
     }
 
+    async fn give_up(&self, subject: &Subject) -> Result<Beat, DriverError> {
+        if let Some(id) = &subject.physical_id {
+            subject.software.open()?.give_up_deployment(&project(subject), id).await?;
+        }
+        Ok(done())
+    }
+
     async fn remove(&self, cloud: &Session, subject: &Subject) -> Result<Beat, DriverError> {
         let software = subject.software.open()?;
         let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
@@ -425,8 +432,17 @@ impl Driver for Deployed {
             "deploy" => self.deploy(cloud, work, subject, plan).await,
             "wait" => self.wait(cloud, work, subject, plan).await,
             "remove" => self.remove(cloud, subject).await,
+            "give_up" => self.give_up(subject).await,
             _ => Ok(done()),
         }
+    }
+
+    fn parting(&self, step: &Step) -> Option<Step> {
+        (step.name == "wait").then(|| Step {
+            name: "give_up".to_owned(),
+            commands: true,
+            ..Step::default()
+        })
     }
 
     fn on_change(

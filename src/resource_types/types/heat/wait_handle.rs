@@ -258,7 +258,7 @@ impl WaitHandle {
         if let (Some(user), "TOKEN_SIGNAL") = (&user, self.transport(&subject.properties)) {
             let token = user.token(cloud).await?;
             data.insert(TOKEN.to_owned(), Value::from(token.reveal().as_str()));
-            let endpoint = stack_user::signal_url(cloud, subject, user).await?;
+            let endpoint = stack_user::signal_url(cloud, subject, &user.project).await?;
             data.insert(ENDPOINT.to_owned(), endpoint.into());
         }
         let physical_id = user.map(|user| user.id).or_else(|| physical_id(subject));
@@ -276,7 +276,8 @@ impl WaitHandle {
             ("TOKEN_SIGNAL", Some(_)) => Ok("null".into()),
             ("HEAT_SIGNAL", Some(user)) => {
                 let mut known = stack_user::credentials(cloud, subject, &user).await?;
-                known["alarm_url"] = stack_user::signal_url(cloud, subject, &user).await?.into();
+                let url = stack_user::signal_url(cloud, subject, &user.project).await?;
+                known["alarm_url"] = url.into();
                 Ok(python::json(&known).into())
             }
             _ => Ok(Value::Null),

@@ -1,0 +1,141 @@
+//! What clients of the API ask of configurations and deployments.
+
+use serde_json::Value;
+
+use super::keeper::SoftwareKeeper;
+use super::{Config, ConfigCommand, DeploymentCommand};
+use crate::actors::asks::Requester;
+use crate::actors::tallies::Counted;
+use crate::events::software::{DeploymentChange, DeploymentCreated};
+use crate::events::{Position, StreamId};
+use crate::model::{ConfigId, DeploymentId, ProjectId, Refusal};
+use crate::resource_types::software::SoftwareConfig;
+
+/// A deployment as a client of the API asks for it.
+#[derive(Clone, Debug, Default)]
+pub struct CreateDeployment {
+    pub server_id: String,
+    pub stack_user_project_id: Option<String>,
+    pub change: ChangeDeployment,
+}
+
+/// What a client of the API sets; what is not given stays.
+#[derive(Clone, Debug, Default)]
+pub struct ChangeDeployment {
+    pub config_id: Option<String>,
+    pub action: Option<String>,
+    pub status: Option<String>,
+    pub status_reason: Option<String>,
+    pub input_values: Option<Value>,
+    pub output_values: Option<Value>,
+}
+
+impl SoftwareKeeper {
+    /// Makes a configuration for a client.
+    pub async fn create(
+        &self,
+        who: &Requester,
+        config: SoftwareConfig,
+    ) -> Result<(ConfigId, Position), Refusal> {
+        let id = ConfigId(self.0.clock.fresh_id());
+        let project = &who.caller.project_id;
+        let limit = self.limit(Counted::Config).filter(|_| !who.caller.is_admin());
+        let created = self.keep_config(project, id, config, limit, who.meta()).await?;
+        Ok((id, created))
+    }
+
+    /// Deletes a client's configuration.
+    pub async fn delete(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
+        let (config, owner) =
+            self.read_config(&who.caller.project_id, Some(&who.caller), id).await?;
+        let deleted = self
+            .decide(
+                &StreamId::config(config.id),
+                || Config::named(config.id),
+                ConfigCommand::Delete,
+                who.meta(),
+            )
+            .await?;
+        self.0.tallies.give_back(&owner.project_id, Counted::Config);
+        Ok(deleted)
+    }
+
+    /// Makes a deployment for a client.
+    pub async fn create_deployment(
+        &self,
+        who: &Requester,
+        ask: CreateDeployment,
+    ) -> Result<(DeploymentId, Position), Refusal> {
+        if ask.stack_user_project_id.as_ref().is_some_and(|id| id.chars().count() > 64) {
+            return Err(invalid("\"stack_user_project_id\" should be no more than 64 characters"));
+        }
+        let project = &who.caller.project_id;
+        let id = DeploymentId(self.0.clock.fresh_id());
+        let limit = self.limit(Counted::Deployment).filter(|_| !who.caller.is_admin());
+        let mut state = self.change(who, project, ask.change).await?;
+        if state.config_id.is_none() {
+            return Err(invalid("Config with id None not found"));
+        }
+        // Python's text of a reason that was never given.
+        state.status_reason.get_or_insert_with(|| "None".to_owned());
+        let created = DeploymentCreated {
+            deployment_id: id,
+            project_id: project.clone(),
+            stack_user_project_id: ask.stack_user_project_id,
+            server_id: ask.server_id,
+            state,
+        };
+        Ok((id, self.deploy_new(id, created, limit, who.meta()).await?))
+    }
+
+    /// Changes a client's deployment.
+    pub async fn update_deployment(
+        &self,
+        who: &Requester,
+        id: &str,
+        ask: ChangeDeployment,
+    ) -> Result<(DeploymentId, Position), Refusal> {
+        let (found, created) =
+            self.read_deployment(&who.caller.project_id, Some(&who.caller), id).await?;
+        let change = self.change(who, &created.project_id, ask).await?;
+        let command = DeploymentCommand::Update(Box::new(change));
+        Ok((found.id, self.tell(found.id, command, who.meta()).await?))
+    }
+
+    /// Deletes a client's deployment.
+    pub async fn remove_deployment(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
+        let (found, _) =
+            self.read_deployment(&who.caller.project_id, Some(&who.caller), id).await?;
+        self.drop_deployment(found.id, &found, who.meta()).await
+    }
+
+    /// What a client sets, checked and sealed.
+    async fn change(
+        &self,
+        who: &Requester,
+        project: &ProjectId,
+        ask: ChangeDeployment,
+    ) -> Result<DeploymentChange, Refusal> {
+        let config_id = match ask.config_id {
+            None => None,
+            Some(id) => {
+                let missing = |_| invalid(&format!("Config with id {id} not found"));
+                let found = self.read_config(project, Some(&who.caller), &id).await;
+                Some(found.map_err(missing)?.0.id)
+            }
+        };
+        let seal = |value: Option<Value>| value.map(|it| self.seal(project, &it)).transpose();
+        Ok(DeploymentChange {
+            config_id,
+            action: ask.action,
+            status: ask.status,
+            status_reason: ask.status_reason,
+            input_values: seal(ask.input_values)?,
+            output_values: seal(ask.output_values)?,
+        })
+    }
+}
+
+fn invalid(reason: &str) -> Refusal {
+    Refusal::new("Invalid", format!("Data supplied was not valid: {reason}"))
+}

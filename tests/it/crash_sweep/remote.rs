@@ -1,0 +1,71 @@
+//! A stack in another region, whose resource's log is cut at every append: there is never a second
+//! one there, and none is left behind.
+
+use std::sync::Arc;
+
+use hearth::model::Action;
+
+use super::{APPENDS_MAX, at_its_end, reached};
+use crate::support::cut_log::CutLog;
+use crate::support::far::{Far, networks, template};
+use crate::support::world::World;
+
+async fn live(world: &World, log: &CutLog) -> Option<()> {
+    let web = world.create("web", template("one")).await.ok()?;
+    reached(world, log, &web, "CREATE_COMPLETE").await?;
+    for (action, end) in
+        [(Action::Suspend, "SUSPEND_COMPLETE"), (Action::Resume, "RESUME_COMPLETE")]
+    {
+        let acted = world.engine.act_on_stack(&world.requester(), web.stack, action).await;
+        reached(world, log, &acted.ok()?, end).await?;
+    }
+    let updated = world.update(web.stack, template("two")).await.ok()?;
+    reached(world, log, &updated, "UPDATE_COMPLETE").await?;
+    let deleted = world.delete(web.stack).await.ok()?;
+    reached(world, log, &deleted, "DELETE_COMPLETE").await
+}
+
+async fn heal(far: &Far, empty: u64, appends: i64) {
+    let world = far.ground.start().await;
+    let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() else {
+        assert!(far.stacks().await.is_empty(), "cut after {appends}");
+        return;
+    };
+    far.ground.views_catch_up(&world).await;
+    let end = at_its_end(&world, stack.id).await;
+    let reason = world.reason(stack.id).await;
+    assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}: {reason}");
+    let there = u64::from(end != "DELETE_COMPLETE");
+    let found = (far.stacks().await.len() as u64, networks(&far.ground) - empty);
+    assert_eq!(found, (there, there), "cut after {appends}: {end}");
+    if end != "DELETE_COMPLETE" {
+        let deleted = world.delete(stack.id).await.unwrap();
+        assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "cut after {appends}");
+    }
+    let left = far.stacks().await;
+    assert!(left.is_empty(), "cut after {appends}: {left:#?}");
+    assert_eq!(networks(&far.ground), empty, "cut after {appends}: something is left behind");
+    world.engine.shutdown().await;
+}
+
+#[actix::test]
+async fn every_cut_of_a_life_with_a_stack_elsewhere_heals() {
+    for (healed, appends) in (1..APPENDS_MAX).enumerate() {
+        let far = Far::new().await;
+        let empty = networks(&far.ground);
+        let log = Arc::new(CutLog::new(far.ground.log.clone(), appends));
+        let world = far.ground.start_on(log.clone()).await;
+        let whole = live(&world, &log).await.is_some();
+        log.cut();
+        world.engine.shutdown().await;
+        drop(world);
+        heal(&far, empty, appends).await;
+        far.stop().await;
+        if whole {
+            println!("{healed} cuts healed");
+            assert!(healed > 15, "the journey is shorter than it was: {healed}");
+            return;
+        }
+    }
+    panic!("the journey makes more than {APPENDS_MAX} appends");
+}
