@@ -13,9 +13,11 @@ use super::tallies::too_many_resources;
 use crate::events::StreamId;
 use crate::events::log::LogError;
 use crate::events::stack::{Owner, RevisionAccepted};
+use crate::events::vault::Vault;
 use crate::graph::steps::{Declared, Implied, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
+use crate::resource_types::Registry;
 use crate::template::{PseudoParameters, StackDefinition, StackSource};
 
 /// Reads a source, and checks all that can be checked without a cloud. Also the URLs of templates
@@ -29,10 +31,11 @@ pub(super) fn prepare(
     project: &ProjectId,
     may: &dyn Fn(&StackDefinition) -> Result<(), Refusal>,
 ) -> (Result<Known, Refusal>, BTreeSet<String>) {
-    match read(services, source, id, name, project) {
+    match read(&services.registry, source, id, name, project) {
         Ok(definition) => {
-            let files = definition.files();
-            let known = may(&definition).and_then(|()| check(services, definition));
+            let (files, limit) = (definition.files(), services.limits.max_resources_per_stack);
+            let known =
+                may(&definition).and_then(|()| check(&services.registry, limit, definition));
             (known, files.missed())
         }
         Err(refusal) => (Err(refusal), BTreeSet::new()),
@@ -40,17 +43,20 @@ pub(super) fn prepare(
 }
 
 /// Checks all of a definition that can be checked without a cloud.
-pub(super) fn check(services: &Services, definition: StackDefinition) -> Result<Known, Refusal> {
-    let limit = services.limits.max_resources_per_stack;
+pub fn check(
+    registry: &Registry,
+    limit: Option<usize>,
+    definition: StackDefinition,
+) -> Result<Known, Refusal> {
     if limit.is_some_and(|limit| definition.resources().len() > limit) {
         return Err(too_many_resources());
     }
-    let dependencies = dependencies(services, &definition)?;
+    let dependencies = dependencies(registry, &definition)?;
     match definition.depth() {
-        0 => services.registry.validate_within(&definition, limit)?,
-        _ => services.registry.validate_nested_alone(&definition)?,
+        0 => registry.validate_within(&definition, limit)?,
+        _ => registry.validate_nested_alone(&definition)?,
     }
-    services.registry.check_made(&definition)?;
+    registry.check_made(&definition)?;
     Ok(Known::new(definition, dependencies))
 }
 
@@ -61,32 +67,42 @@ pub(super) async fn read_back(
     owner: Option<&Owner>,
     revision: &RevisionAccepted,
 ) -> Result<Result<Known, String>, LogError> {
-    let opened = match open_sealed(services, stack.id, revision).await? {
-        Ok(opened) => opened,
-        Err(problem) => return Ok(Err(problem)),
-    };
+    let blob = blob(services, revision).await?;
+    Ok(revived(&services.registry, &services.vault, blob.as_deref(), stack, owner, revision))
+}
+
+/// A revision again, of what was kept of its source.
+pub fn revived(
+    registry: &Registry,
+    vault: &Vault,
+    blob: Option<&[u8]>,
+    stack: &StackIdentity,
+    owner: Option<&Owner>,
+    revision: &RevisionAccepted,
+) -> Result<Known, String> {
+    let scope = StreamId::stack(stack.id);
+    let opened = source::decode(blob, &revision.parameters, vault, scope.as_str())?;
     let definition = match revision.facade.is_null() {
-        true => read(services, &opened.source, Some(stack.id), &stack.name, &stack.project_id),
-        false => read_nested(services, opened, stack, owner, &revision.facade),
+        true => read(registry, &opened.source, Some(stack.id), &stack.name, &stack.project_id),
+        false => read_nested(registry, vault, opened, stack, owner, &revision.facade),
     };
-    let known = definition
-        .and_then(|definition| {
-            let dependencies = dependencies(services, &definition)?;
-            Ok(Known::new(definition, dependencies))
-        })
-        .map_err(|refusal| refusal.to_string());
-    Ok(known)
+    let known = definition.and_then(|definition| {
+        let dependencies = dependencies(registry, &definition)?;
+        Ok(Known::new(definition, dependencies))
+    });
+    known.map_err(|refusal| refusal.to_string())
 }
 
 fn read_nested(
-    services: &Services,
+    registry: &Registry,
+    vault: &Vault,
     opened: Opened,
     stack: &StackIdentity,
     owner: Option<&Owner>,
     facade: &Value,
 ) -> Result<StackDefinition, Refusal> {
     let scope = StreamId::stack(stack.id);
-    let facade = services.vault.open(scope.as_str(), facade).unwrap_or_default();
+    let facade = vault.open(scope.as_str(), facade).unwrap_or_default();
     let pseudo = PseudoParameters {
         stack_name: stack.name.to_string(),
         stack_id: stack.id.to_string(),
@@ -94,7 +110,6 @@ fn read_nested(
         facade: serde_json::from_value(facade).ok(),
     };
     let Opened { source, secrets } = opened;
-    let registry = services.registry.as_ref();
     let depth = owner.map_or(0, |owner| owner.depth);
     StackDefinition::load_nested(&source, pseudo, depth, secrets, registry)
 }
@@ -105,26 +120,25 @@ pub(super) async fn open(
     stack: StackId,
     revision: &RevisionAccepted,
 ) -> Result<Result<StackSource, String>, LogError> {
-    let opened = open_sealed(services, stack, revision).await?;
+    let blob = blob(services, revision).await?;
+    let scope = StreamId::stack(stack);
+    let (vault, scope) = (services.vault.as_ref(), scope.as_str());
+    let opened = source::decode(blob.as_deref(), &revision.parameters, vault, scope);
     Ok(opened.map(|opened| opened.source))
 }
 
-async fn open_sealed(
-    services: &Arc<Services>,
-    stack: StackId,
+async fn blob(
+    services: &Services,
     revision: &RevisionAccepted,
-) -> Result<Result<Opened, String>, LogError> {
-    let blob = match &revision.source {
-        Some(id) => services.log.blob(id).await?,
-        None => None,
-    };
-    let scope = StreamId::stack(stack);
-    let (vault, scope) = (services.vault.as_ref(), scope.as_str());
-    Ok(source::decode(blob.as_deref(), &revision.parameters, vault, scope))
+) -> Result<Option<Arc<[u8]>>, LogError> {
+    match &revision.source {
+        Some(id) => services.log.blob(id).await,
+        None => Ok(None),
+    }
 }
 
 fn read(
-    services: &Services,
+    registry: &Registry,
     source: &StackSource,
     id: Option<StackId>,
     name: &StackName,
@@ -137,16 +151,16 @@ fn read(
         facade: None,
     };
     // How many resources there may be is for the limits of the service to say.
-    StackDefinition::load_unbounded(source, &pseudo, services.registry.as_ref())
+    StackDefinition::load_unbounded(source, &pseudo, registry)
 }
 
 /// The graph of a definition; one with a cycle is refused.
 pub(super) fn dependencies(
-    services: &Services,
+    registry: &Registry,
     definition: &StackDefinition,
 ) -> Result<Dependencies, Refusal> {
-    let implied = services.registry.implicit_dependencies(definition);
-    let shown = |name: &ResourceName| services.registry.shown(definition, name);
+    let implied = registry.implicit_dependencies(definition);
+    let shown = |name: &ResourceName| registry.shown(definition, name);
     build(
         definition.resources().keys().cloned(),
         &[&Declared(definition), &Implied(implied), &RejectCycles(&shown)],

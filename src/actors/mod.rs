@@ -8,14 +8,14 @@
 mod accept;
 mod asks;
 pub mod credentials;
-mod definition;
+pub mod definition;
 pub mod directory;
 pub mod engine;
 pub mod export;
 mod exposure;
 mod fetch;
 mod history;
-mod nested;
+pub mod nested;
 pub mod preview;
 pub mod project;
 mod project_actor;

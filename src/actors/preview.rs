@@ -148,7 +148,7 @@ pub(super) fn child_of(
     let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
     let (template, parameters) = (&wanted.template, wanted.parameters);
     let definition = definition.child(name, template, parameters, registry, reading).ok()?;
-    let dependencies = super::definition::dependencies(services, &definition).ok()?;
+    let dependencies = super::definition::dependencies(&services.registry, &definition).ok()?;
     Some(Known::new(definition, dependencies))
 }
 

@@ -11,7 +11,7 @@ use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use tracing::warn;
 
-use super::nested;
+use super::nested::{self, ChildBeat};
 use super::resource::{
     Adjusted, Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect,
 };
@@ -165,15 +165,20 @@ impl Inhabit for Resource {
                     };
                     let result = match (driver.nests(), &nesting) {
                         (Some(nested), Some(nesting)) => {
+                            let knowledge = Stack::knowledge(&services);
                             let beating = nested::Beating {
                                 services: &services,
                                 session: &session,
-                                driver: driver.as_ref(),
-                                nested,
-                                work: &work,
-                                subject: &subject,
-                                step: &step,
-                                nesting,
+                                beat: ChildBeat {
+                                    knowledge: &knowledge,
+                                    clock: services.clock.as_ref(),
+                                    driver: driver.as_ref(),
+                                    nested,
+                                    work: &work,
+                                    subject: &subject,
+                                    step: &step,
+                                    nesting,
+                                },
                                 asked: &meta,
                                 user_id: &user_id,
                                 attempt,
@@ -259,15 +264,20 @@ impl Inhabit for Resource {
                             driver.carry_out_signal(&session, &subject, details, attempt).await,
                         );
                     };
+                    let knowledge = Stack::knowledge(&services);
                     let beating = nested::Beating {
                         services: &services,
                         session: &session,
-                        driver: driver.as_ref(),
-                        nested,
-                        work: &Work::Act(Action::Check),
-                        subject: &subject,
-                        step: &Step::default(),
-                        nesting: &nesting,
+                        beat: ChildBeat {
+                            knowledge: &knowledge,
+                            clock: services.clock.as_ref(),
+                            driver: driver.as_ref(),
+                            nested,
+                            work: &Work::Act(Action::Check),
+                            subject: &subject,
+                            step: &Step::default(),
+                            nesting: &nesting,
+                        },
                         asked: &meta,
                         user_id: &user_id,
                         attempt,
@@ -287,7 +297,17 @@ impl Inhabit for Resource {
                     let nests = driver.as_deref().and_then(|it| Some((it, it.nests()?)));
                     let differs = match nests {
                         Some((driver, nested)) => {
-                            nested::differs(&services, driver, nested, &subject, &nesting).await
+                            let beat = ChildBeat {
+                                knowledge: &Stack::knowledge(&services),
+                                clock: services.clock.as_ref(),
+                                driver,
+                                nested,
+                                work: &Work::Act(Action::Check),
+                                subject: &subject,
+                                step: &Step::default(),
+                                nesting: &nesting,
+                            };
+                            nested::differs(&services, &beat).await
                         }
                         None => false,
                     };

@@ -10,7 +10,6 @@ use actix::{ActorFutureExt, WrapFuture};
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::BoxFuture;
-use serde_json::Value;
 use tracing::error;
 
 use super::asks::Standing;
@@ -307,13 +306,7 @@ impl Handler<ResourceReferred> for Shell<Stack> {
     type Result = Option<Addr<Shell<Resource>>>;
 
     fn handle(&mut self, referred: ResourceReferred, ctx: &mut Context<Self>) -> Self::Result {
-        let incarnations = self.machine.incarnations();
-        let reports = self.machine.reports();
-        let is_meant = |id: &ResourceId| {
-            let reference = reports.get(id).and_then(|report| report.reference.as_ref());
-            reference.and_then(Value::as_str) == Some(referred.0.as_str())
-        };
-        let (name, id) = incarnations.into_iter().find(|(_, id)| is_meant(id))?;
+        let (name, id) = self.machine.referred(&referred.0)?;
         Some(child(self, id, &name, ctx).clone())
     }
 }

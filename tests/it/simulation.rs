@@ -6,13 +6,16 @@
 //! deleted one leaves nothing. `SIMULATION_SEED` plays one seed again and tells its story,
 //! `SIMULATION_SEEDS` says how many are played.
 
+mod child;
 mod cloud;
 mod ends;
 mod folds;
+mod inside;
 mod log;
 mod play;
 mod rules;
 mod run;
+mod scaling;
 mod scenarios;
 mod schedule;
 mod template;
@@ -53,8 +56,10 @@ fn whatever_happens_every_command_ends_and_reality_is_what_the_revision_says() {
                     if seed >= seeds {
                         return;
                     }
-                    let world = play::live(seed);
-                    let wrongs: Vec<String> = wrongs(&world).cloned().collect();
+                    let wrongs = std::panic::catch_unwind(|| {
+                        wrongs(&play::live(seed)).cloned().collect::<Vec<String>>()
+                    });
+                    let wrongs = wrongs.unwrap_or_else(|_| vec!["it panics".to_owned()]);
                     if !wrongs.is_empty() {
                         failed.lock().unwrap().insert(seed, wrongs);
                     }

@@ -1,44 +1,22 @@
-//! The definition that a child should have, of its parent's and of what its type says.
+//! The definition that a child should have, of its parent's and of what its type says. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{AskParent, Parent, Seen, child_id};
+use super::child_id;
+use super::sight::Sight;
 use crate::actors::resource::Nesting;
-use crate::actors::services::Services;
 use crate::actors::source;
 use crate::actors::stack::{Known, Revise};
-use crate::actors::{definition, exposure};
 use crate::events::StreamId;
-use crate::model::{Caller, Refusal, StackId};
-use crate::openstack::Session;
+use crate::events::log::BlobId;
+use crate::events::vault::{Vault, VaultError};
+use crate::model::{Refusal, StackId};
 use crate::resource_types::child::ChildWanted;
-use crate::resource_types::{DriverError, Subject};
+use crate::resource_types::{DriverError, Registry, Subject};
 use crate::template::{ChildPlace, Facade, NestedTemplate, Reading, StackDefinition, Values};
-
-/// The definition of the stack that the resource stands in, as of the revision of its own.
-pub(super) async fn parent(
-    services: &Arc<Services>,
-    subject: &Subject,
-    nesting: &Nesting,
-) -> Result<(Arc<Known>, Parent), DriverError> {
-    let stack = subject.stack_id.unwrap_or_default();
-    let lost = |what: String| DriverError { transient: true, ..DriverError::fatal("Error", what) };
-    let asked = services.ask_of(stack, || AskParent(nesting.revision)).await.flatten();
-    let parent = asked.ok_or_else(|| lost("The stack does not answer at present.".to_owned()))?;
-    if let Some(known) = &parent.known {
-        return Ok((known.clone(), parent));
-    }
-    let owner = parent.owner.as_ref();
-    let read = definition::read_back(services, &parent.identity, owner, &parent.revision).await;
-    match read {
-        Ok(Ok(known)) => Ok((Arc::new(known), parent)),
-        Ok(Err(problem)) => Err(DriverError::fatal("Error", problem)),
-        Err(error) => Err(lost(error.to_string())),
-    }
-}
 
 /// Where the child stands.
 fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
@@ -55,22 +33,21 @@ fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
     }
 }
 
-/// The child's definition, within its parent's or `beside` it; `seen` is the child as it is.
+/// The child's definition, within its parent's or `beside` it.
 pub(super) fn define(
-    services: &Services,
-    parent: &StackDefinition,
+    registry: &Registry,
     (subject, nesting): (&Subject, &Nesting),
     beside: bool,
     wanted: &ChildWanted,
-    seen: Option<&Seen>,
+    sight: &Sight,
 ) -> Result<StackDefinition, Refusal> {
+    let parent = &sight.known.definition;
     let mut place = place(subject, nesting);
-    let known = seen.and_then(|seen| seen.known.as_ref());
+    let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
     if let (true, Some(known)) = (wanted.keeps_files, known) {
         place.files = known.definition.files().texts.clone();
     }
     let reading = Reading { resources_max: usize::MAX, values: Values::Required };
-    let registry = services.registry.as_ref();
     if let (true, NestedTemplate::Text(text)) = (beside, &wanted.template) {
         return Ok(parent.beside(place, text, &wanted.parameters, registry, reading)?);
     }
@@ -79,27 +56,18 @@ pub(super) fn define(
     Ok(parent.child_at(place, &name, template, parameters, registry, reading)?)
 }
 
-/// Checks a definition, with the cloud where there is one, and writes it down for the child.
-pub(super) async fn revise(
-    services: &Services,
-    session: &Session,
+/// A definition that was checked, written down for the child; `put` keeps its source.
+pub fn revise(
+    vault: &Vault,
+    put: impl FnOnce(&[u8]) -> BlobId,
     child: StackId,
-    definition: StackDefinition,
+    known: Known,
     timeout_mins: Option<u32>,
     user_id: &str,
-    caller: Option<&Caller>,
 ) -> Result<Revise, Refusal> {
-    let lacking = exposure::lacking(services).await;
-    exposure::check(services, &definition, caller, &lacking)?;
-    let known = definition::check(services, definition)?;
-    if services.cloud.is_some() {
-        services.registry.check_custom_constraints(&known.definition, session).await?;
-    }
     let scope = StreamId::stack(child);
-    let definition = &known.definition;
-    let unsealed =
-        |error: crate::events::vault::VaultError| Refusal::unavailable(error.to_string());
-    let (vault, scope) = (services.vault.as_ref(), scope.as_str());
+    let (definition, scope) = (&known.definition, scope.as_str());
+    let unsealed = |error: VaultError| Refusal::unavailable(error.to_string());
     let hidden = definition.hidden_parameters();
     let (blob, parameters) =
         source::encode(&definition.source(), definition, &hidden, vault, scope)
@@ -109,7 +77,7 @@ pub(super) async fn revise(
     let facade = facade.and_then(Result::ok).unwrap_or_else(|| json!({}));
     let facade = vault.seal_leaves(scope, facade, definition.secrets()).map_err(unsealed)?;
     Ok(Revise {
-        source: services.log.put_blob(&blob),
+        source: put(&blob),
         known: Arc::new(known),
         parameters,
         tags: Vec::new(),
@@ -122,15 +90,7 @@ pub(super) async fn revise(
     })
 }
 
-/// Makes room for the child's resources in the tree that it stands in.
-pub(super) fn take_room(
-    services: &Services,
-    parent: &Parent,
-    child: StackId,
-    revise: &Revise,
-) -> Result<(), Refusal> {
-    let root = parent.owner.as_ref().map_or(parent.identity.id, |owner| owner.root);
-    let resources = revise.known.definition.resources().len();
-    let limit = services.limits.max_resources_per_stack;
-    services.tallies.take_room(root, child, resources, limit)
+/// Nobody answers at present.
+pub(super) fn lost(what: String) -> DriverError {
+    DriverError { transient: true, ..DriverError::fatal("Error", what) }
 }

@@ -7,7 +7,7 @@ use crate::model::IndexMap;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::See;
+use super::asks::See;
 use crate::actors::preview::{self, Preview, PreviewWithin, PreviewedResource};
 use crate::actors::provisioner::is_lost;
 use crate::actors::services::Services;

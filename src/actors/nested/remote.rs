@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Beating, make};
+use super::asks::parent;
+use super::beats::Beating;
+use super::turn::ChildBeat;
 use crate::actors::services::Services;
 use crate::events::resource::Step;
 use crate::model::Action;
@@ -50,8 +52,8 @@ fn done() -> Beat {
 
 /// Makes one beat there.
 pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
-    let subject = beating.subject;
-    match beating.step.name.as_str() {
+    let subject = beating.beat.subject;
+    match beating.beat.step.name.as_str() {
         "define" if subject.physical_id.is_none() => Ok(next("remote_create", true, Value::Null)),
         "define" => Ok(next("remote_update", true, Value::Null)),
         // What is abandoned stays.
@@ -66,7 +68,7 @@ pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat,
             Ok(next("remote_wait", false, "UPDATE".into()))
         }
         "remote_act" => {
-            let Work::Act(action) = *beating.work else { return Ok(done()) };
+            let Work::Act(action) = *beating.beat.work else { return Ok(done()) };
             let word = action.as_str().to_lowercase();
             let body = json!({ word: null });
             there.send(request(Request::post, subject, "/actions").json(body)).await?;
@@ -104,13 +106,13 @@ async fn found(there: &Session, subject: &Subject) -> Result<Option<String>, Dri
 async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
     let former = match beating.attempt {
         Attempt::First => None,
-        Attempt::Unanswered => found(there, beating.subject).await?,
+        Attempt::Unanswered => found(there, beating.beat.subject).await?,
     };
     let id = match former {
         Some(id) => id,
         None => {
             let mut body = definition(beating).await?;
-            body["stack_name"] = beating.subject.physical_name.as_str().into();
+            body["stack_name"] = beating.beat.subject.physical_name.as_str().into();
             body["disable_rollback"] = true.into();
             let made = there.send(Request::post(heat(), "/stacks").json(body)).await?.json()?;
             let missing = || DriverError::fatal("Error", "The stack that was made has no id.");
@@ -125,19 +127,20 @@ async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverEr
 
 /// What the stack there is made of.
 async fn definition(beating: &Beating<'_>) -> Result<Value, DriverError> {
-    let (known, parent) = make::parent(beating.services, beating.subject, beating.nesting).await?;
-    let subject = beating.filled();
+    let (known, parent) = parent(beating.services, &beating.beat).await?;
+    let ChildBeat { nested, work, clock, .. } = beating.beat;
+    let subject = beating.beat.filled();
     let ask = ChildAsk {
-        work: beating.work,
+        work,
         subject: &subject,
         definition: &known.definition,
         child: None,
         used: None,
-        timeout: parent.timeout(beating.services),
-        now: beating.services.clock.now(),
-        chance: &|bytes| beating.services.clock.fill(bytes),
+        timeout: parent.timeout(beating.services.limits.stack_action_timeout),
+        now: clock.now(),
+        chance: &|bytes| clock.fill(bytes),
     };
-    let wanted = beating.nested.wanted(&ask)?;
+    let wanted = nested.wanted(&ask)?;
     let source = known.definition.source();
     let mut body = json!({
         "template": subject.properties.get("template"),
@@ -158,8 +161,8 @@ fn request(verb: impl Fn(Service, String) -> Request, subject: &Subject, rest: &
 }
 
 async fn settle(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
-    let wanted = beating.step.state.as_str().unwrap_or_default();
-    let stack = match show(there, beating.subject).await {
+    let wanted = beating.beat.step.state.as_str().unwrap_or_default();
+    let stack = match show(there, beating.beat.subject).await {
         Ok(stack) => stack,
         Err(error) if error.is_not_found() && wanted == Action::Delete.as_str() => {
             return Ok(done());

@@ -7,62 +7,30 @@ use futures::future::BoxFuture;
 
 use serde_json::Value;
 
-use super::used::used;
-use super::{See, Seen, child_id, make, remote};
-use crate::actors::resource::{Nesting, Resource};
+use super::asks::{See, sight};
+use super::remote;
+use super::sight::Seen;
+use super::turn::ChildBeat;
+use crate::actors::resource::Resource;
 use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
 use crate::model::{JsonMap, ResourceName, Secret, StackId};
 use crate::openstack::Session;
-use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
-use crate::resource_types::{Driver, DriverError, Subject, Work};
+use crate::resource_types::child::ChildSeen;
+use crate::resource_types::{Driver, Subject};
 use crate::template::FAILED_ATTRIBUTES;
 
 /// Whether a child differs from what it should be, or anything in it is not well. What cannot be
 /// told is left to the update.
-pub(in crate::actors) async fn differs(
-    services: &Arc<Services>,
-    driver: &dyn Driver,
-    nested: &dyn Nested,
-    subject: &Subject,
-    nesting: &Nesting,
-) -> bool {
-    let child = child_id(subject, nesting);
-    let Some(Some(seen)) = services.ask_of(child, || See).await else { return true };
-    match is_same(services, driver, nested, subject, nesting, &seen).await {
-        Ok(same) => !same || !is_well(services, seen).await,
-        Err(_) => true,
+pub(in crate::actors) async fn differs(services: &Arc<Services>, beat: &ChildBeat<'_>) -> bool {
+    let Ok(Some(sight)) = sight(services, beat).await else { return true };
+    if !beat.is_same(&sight).unwrap_or(false) {
+        return true;
     }
-}
-
-async fn is_same(
-    services: &Arc<Services>,
-    driver: &dyn Driver,
-    nested: &dyn Nested,
-    subject: &Subject,
-    nesting: &Nesting,
-    seen: &Seen,
-) -> Result<bool, DriverError> {
-    let (known, parent) = make::parent(services, subject, nesting).await?;
-    let properties = driver.properties(&subject.properties);
-    let filled = Subject { properties, ..subject.clone() };
-    let used = used(services, nested, &filled).await?;
-    let ask = ChildAsk {
-        work: &Work::Update { before: JsonMap::new(), changed: Default::default() },
-        subject: &filled,
-        definition: &known.definition,
-        child: Some(&seen.child),
-        used: used.as_ref().map(|used| &used.resource),
-        timeout: parent.timeout(services),
-        now: services.clock.now(),
-        chance: &|bytes| services.clock.fill(bytes),
-    };
-    let wanted = nested.wanted(&ask)?;
-    let (of, beside) = ((subject, nesting), nested.stands_beside());
-    let definition = make::define(services, &known.definition, of, beside, &wanted, Some(seen))
-        .map_err(|refusal| DriverError::fatal(refusal.class, refusal.message))?;
-    let known = seen.known.as_ref();
-    Ok(known.is_some_and(|known| known.definition.is_same_as(&definition)))
+    match sight.seen {
+        Some(seen) => !is_well(services, seen).await,
+        None => true,
+    }
 }
 
 /// Whether nothing in a stack is sick, nor in the stacks within it.
@@ -97,41 +65,65 @@ pub(in crate::actors) fn attributes<'a>(
             return Default::default();
         };
         let properties = driver.properties(&subject.properties);
-        let subject = Subject { properties, ..subject.clone() };
-        if let Some(seen) = remote::seen(services, session, nested, &subject).await {
+        let filled = Subject { properties, ..subject.clone() };
+        if let Some(seen) = remote::seen(services, session, nested, &filled).await {
             let names = match wanted {
                 [] => nested.attribute_names(&seen),
                 wanted => wanted.to_vec(),
             };
-            let value = |name: String| Some((nested.attribute(&subject, &seen, &name)?, name));
+            let value = |name: String| Some((nested.attribute(&filled, &seen, &name)?, name));
             let values = names.into_iter().filter_map(value).map(|(value, name)| (name, value));
             return (values.collect(), Vec::new());
         }
         let Some(Some(seen)) = services.ask_of(child, || See).await else {
             return Default::default();
         };
-        let names = match wanted {
-            [] => nested.attribute_names(&seen.child),
-            wanted => wanted.to_vec(),
-        };
-        let (mut values, mut secrets) = (JsonMap::new(), seen.secrets.clone());
-        let failed: JsonMap =
-            names.iter().filter_map(|name| failed(&subject, &seen.child, name)).collect();
-        if !failed.is_empty() {
-            values.insert(FAILED_ATTRIBUTES.to_owned(), failed.into());
-        }
-        for name in names {
-            let mut value = nested.attribute(&subject, &seen.child, &name);
-            if value.is_none() {
-                let (of_member, opened) = of_member(services, session, &seen, &name).await;
-                value = of_member;
-                secrets.extend(opened);
-            }
+        let Own { mut values, missed } = own_attributes(driver, subject, &seen, wanted);
+        let mut secrets = seen.secrets.clone();
+        for name in missed {
+            let (value, opened) = of_member(services, session, &seen, &name).await;
+            secrets.extend(opened);
             values.extend(value.map(|value| (name, value)));
         }
         (values, secrets)
     }
     .boxed()
+}
+
+/// What a child itself says of the attributes of its resource.
+pub struct Own {
+    pub values: JsonMap,
+    /// Those that only its members may have.
+    pub missed: Vec<String>,
+}
+
+/// The attributes that the child itself has; an empty list asks for all. Pure.
+pub fn own_attributes(
+    driver: &dyn Driver,
+    subject: &Subject,
+    seen: &Seen,
+    wanted: &[String],
+) -> Own {
+    let mut own = Own { values: JsonMap::new(), missed: Vec::new() };
+    let Some(nested) = driver.nests() else { return own };
+    let names = match wanted {
+        [] => nested.attribute_names(&seen.child),
+        wanted => wanted.to_vec(),
+    };
+    let failed: JsonMap =
+        names.iter().filter_map(|name| failed(subject, &seen.child, name)).collect();
+    if !failed.is_empty() {
+        own.values.insert(FAILED_ATTRIBUTES.to_owned(), failed.into());
+    }
+    let properties = driver.properties(&subject.properties);
+    let subject = Subject { properties, ..subject.clone() };
+    for name in names {
+        match nested.attribute(&subject, &seen.child, &name) {
+            Some(value) => drop(own.values.insert(name, value)),
+            None => own.missed.push(name),
+        }
+    }
+    own
 }
 
 /// Why an attribute has no value, in Heat's words, where it is an output that does not resolve.

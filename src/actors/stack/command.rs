@@ -55,6 +55,7 @@ pub struct TakeSnapshot {
 }
 
 /// A command to a stack.
+#[derive(Clone)]
 pub enum StackCommand {
     Create(Box<Create>),
     Update(Box<Revise>),

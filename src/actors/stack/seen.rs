@@ -1,11 +1,14 @@
 //! A stack as the resource sees it that it stands for.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use super::known::Known;
 use super::state::{Knowledge, Stack};
 use super::values::Values;
 use crate::model::{Action, Secret, Status};
-use crate::resource_types::child::{ChildSeen, MemberSeen};
+use crate::resource_types::child::{ChildSeen, MemberSeen, REFERENCE};
 
 /// How a child's action ended.
 #[derive(Clone, Debug)]
@@ -20,13 +23,17 @@ pub struct ChildEnd {
 
 impl Stack {
     /// How the newest action ended; `None` while it runs.
-    pub fn end(&self) -> Option<ChildEnd> {
+    pub fn end(&self, knowledge: &Knowledge) -> Option<ChildEnd> {
+        let gives = |known: &Arc<Known>| known.definition.has_output(REFERENCE);
+        let reference = || self.seen(knowledge).0.outputs.shift_remove(REFERENCE);
         (!self.in_progress()).then(|| ChildEnd {
             action: self.action,
             status: self.status,
             reason: self.reason.clone(),
             deleted: self.is_deleted() || !self.exists(),
-            reference: None,
+            reference: (self.known().filter(|it| gives(it)))
+                .and_then(|_| reference())
+                .filter(|reference| !reference.is_null()),
         })
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::model::IndexMap;
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
 use super::command::{StackCommand, StackEffect};
 use super::decide::act::is_act;
@@ -229,6 +230,15 @@ impl Stack {
         let current = self.traversal.as_ref().and_then(|traversal| traversal.nodes.get(name));
         let left = || self.current_rows().filter(|row| row.name == *name).map(|row| row.id).last();
         current.copied().or_else(left)
+    }
+
+    /// The resource that a reference is of: what `get_resource` gives for it.
+    pub fn referred(&self, reference: &str) -> Option<(ResourceName, ResourceId)> {
+        let is_meant = |id: &ResourceId| {
+            let own = self.reports().get(id).and_then(|report| report.reference.as_ref());
+            own.and_then(Value::as_str) == Some(reference)
+        };
+        self.incarnations().into_iter().find(|(_, id)| is_meant(id))
     }
 
     fn start(&mut self, started: &TraversalStarted, at: DateTime<Utc>) {

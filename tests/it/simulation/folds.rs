@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
-use hearth::actors::resource::Resource;
+use hearth::actors::resource::{self, Resource};
 use hearth::actors::shell::Aggregate;
 use hearth::actors::stack::Stack;
 use hearth::events::{ResourceEvent, StackEvent, StreamId};
@@ -58,7 +58,7 @@ impl Folds {
     }
 
     /// The stacks that the views name after a restart: at work, or failed with a resource at work.
-    pub(super) fn unsettled(&self) -> Vec<StackId> {
+    pub(super) fn unsettled(&self, knowledge: &resource::Knowledge) -> Vec<StackId> {
         let at_work = |id: StackId| {
             let mut own = self
                 .resources
@@ -66,10 +66,14 @@ impl Folds {
                 .filter(|resource| resource.stack.as_ref().is_some_and(|stack| stack.id == id));
             own.any(Resource::in_progress)
         };
+        let owes = |resource: &&Resource| resource.report(knowledge).owes_signal;
+        let owing = self.resources.values().filter(owes);
+        let owing: Vec<StackId> =
+            owing.filter_map(|it| it.stack.as_ref().map(|stack| stack.id)).collect();
         let stacks = self.stacks.values().filter(|stack| match stack.status {
             Status::InProgress => true,
-            Status::Failed => at_work(stack.id),
-            Status::Complete => false,
+            Status::Failed => at_work(stack.id) || owing.contains(&stack.id),
+            Status::Complete => owing.contains(&stack.id),
         });
         stacks.map(|stack| stack.id).collect()
     }

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use chrono::{DateTime, Utc};
 use hearth::actors::shell::Aggregate;
 use hearth::events::Event;
+use hearth::model::CommandId;
 
 /// An event as the log has it.
 #[derive(Clone)]
@@ -14,6 +15,8 @@ pub(super) struct Recorded {
     pub(super) event_type: &'static str,
     pub(super) version: u16,
     pub(super) body: String,
+    /// The command that it was recorded for, where that has an id.
+    pub(super) cause: Option<CommandId>,
     pub(super) at: DateTime<Utc>,
 }
 
@@ -21,6 +24,8 @@ pub(super) struct Recorded {
 pub(super) struct Log {
     pub(super) events: Vec<Recorded>,
     streams: BTreeMap<String, Vec<usize>>,
+    /// The command that is being decided, where it has an id.
+    pub(super) cause: Option<CommandId>,
     /// The lengths that the log had after each append that is not durable yet.
     appends: Vec<usize>,
     durable: usize,
@@ -55,7 +60,8 @@ impl Log {
             read.push(again);
             self.streams.entry(stream.to_owned()).or_default().push(self.events.len());
             let stream = stream.to_owned();
-            self.events.push(Recorded { stream, event_type, version, body, at });
+            let cause = self.cause;
+            self.events.push(Recorded { stream, event_type, version, body, at, cause });
         }
         self.appends.push(self.events.len());
         read
@@ -86,6 +92,12 @@ impl Log {
     /// Whether a stream has events.
     pub(super) fn has(&self, stream: &str) -> bool {
         self.streams.contains_key(stream)
+    }
+
+    /// Whether a command had events in a stream.
+    pub(super) fn was_caused(&self, stream: &str, command: CommandId) -> bool {
+        let mut places = self.streams.get(stream).into_iter().flatten();
+        places.any(|place| self.events[*place].cause == Some(command))
     }
 
     /// A machine read back from its stream.

@@ -111,20 +111,31 @@ impl World {
 /// In how many lives the event list is read: the views cost more than the life.
 const TOLD_EVERY: u64 = 10;
 
+/// In how many lives there is a tree of stacks: it costs more than one stack does.
+const TREE_EVERY: u64 = 8;
+
 /// The life that a seed says, and everything that was wrong in it.
 pub(super) fn live(seed: u64) -> World {
     let mut world = World::new(seed);
     let dangers = Dangers { crash: 70, call: [0, 3, 6, 12, 12][world.chance.below(5) as usize] };
     world.dangers = dangers;
-    let mut template = Template::any(&mut world.chance);
+    let is_tree = seed.is_multiple_of(TREE_EVERY);
+    let mut template = match is_tree {
+        true => Template::any_tree(&mut world.chance),
+        false => Template::any(&mut world.chance),
+    };
     let disable_rollback = world.chance.one_in(2);
     let hurry = world.chance.one_in(3).then_some(1);
     let Ok(id) = world.create(&template, disable_rollback, hurry) else { return world };
-    for _ in 0..world.chance.below(6) {
-        let steps = world.chance.below(40);
+    let (commands, pause) = if is_tree { (9, 120) } else { (6, 40) };
+    for _ in 0..world.chance.below(commands) {
+        let steps = world.chance.below(pause);
         world.run_steps(steps);
         if !world.folds.stacks.contains_key(&id) {
             break;
+        }
+        if is_tree {
+            template.grow(&mut world.chance, 4);
         }
         command(&mut world, id, &mut template);
     }
@@ -139,10 +150,17 @@ pub(super) fn live(seed: u64) -> World {
     world
 }
 
+/// The signal to a policy, among what a user may ask for.
+const SIGNAL: u64 = 15;
+
 /// Something that a user asks for.
 fn command(world: &mut World, id: StackId, template: &mut Template) {
     let told = world.state(id);
-    let answer = match world.chance.below(15) {
+    let kind = match template.scales() && world.chance.one_in(4) {
+        true => SIGNAL,
+        false => world.chance.below(15),
+    };
+    let answer = match kind {
         0..=5 => {
             *template = template.changed(&mut world.chance);
             let disable_rollback = world.chance.one_in(2);
@@ -151,6 +169,10 @@ fn command(world: &mut World, id: StackId, template: &mut Template) {
         6 => world.ask_stack(id, StackCommand::CancelUpdate).map(|()| "cancel"),
         7 => world.ask_stack(id, StackCommand::CancelWithoutRollback).map(|()| "stop"),
         8 if world.chance.one_in(2) => world.ask_stack(id, StackCommand::Delete).map(|()| "delete"),
+        SIGNAL => {
+            world.signal_a_policy(id);
+            Ok("signal")
+        }
         9 => {
             let names: Vec<String> = template.resources.keys().cloned().collect();
             if let Some(name) = names.first() {
@@ -184,6 +206,14 @@ fn peace(world: &mut World, id: StackId, template: &Template) {
         world.run();
         if world.stack(id).action == Action::Suspend {
             return world.wrongs.push("it cannot be resumed".to_owned());
+        }
+    }
+    // A resource whose suspension failed cannot be resumed, as in Heat: its stack is, by itself.
+    if world.stack(id).action != Action::Delete {
+        for child in world.suspended() {
+            world.resumed.insert(child);
+            let _ = world.ask_stack(child, StackCommand::Act { action: Action::Resume });
+            world.run();
         }
     }
     if world.stack(id).action != Action::Delete && world.is_well() {

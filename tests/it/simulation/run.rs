@@ -14,6 +14,9 @@ use super::folds::{resources_differ, retains, stacks_differ};
 use super::rules;
 use super::world::{Ask, Due, Line, Mail, Outside, Timer, World};
 
+/// The name of the stack that users see.
+pub(super) const ROOT: &str = "web";
+
 impl World {
     /// The stack is there and awake; woken, it goes on with what it owes.
     pub(super) fn wake_stack(&mut self, id: StackId) {
@@ -23,9 +26,11 @@ impl World {
         let mut stack = self.log.fold(StreamId::stack(id).as_str(), Stack::named(id));
         for origin in stack.origins_needed() {
             let Some(revision) = stack.revision_of(origin) else { continue };
-            let Some(source) = revision.source.clone() else { continue };
-            let known = self.known(id, &self.source(&source).clone()).unwrap();
-            stack.know_definition(origin, known.into());
+            if revision.source.is_none() {
+                continue;
+            }
+            let known = self.revived(&stack, revision);
+            stack.know_definition(origin, known);
         }
         let rows: Vec<_> = stack.rows.values().map(|row| (row.id, row.name.clone())).collect();
         for (id, name) in rows {
@@ -40,6 +45,7 @@ impl World {
         let decision = stack.recover(&moment, &self.stack_knowledge);
         self.node.stacks.insert(id, stack);
         self.carry_out_stack(id, decision).unwrap();
+        self.answer_awaiting(id);
     }
 
     pub(super) fn wake_resource(&mut self, id: ResourceId, name: &ResourceName) {
@@ -60,7 +66,9 @@ impl World {
         let clock = self.clock.clone();
         let Some(stack) = self.node.stacks.get_mut(&id) else { return Ok(()) };
         let decision = stack.decide(command, &Moment::of(clock.as_ref()), &self.stack_knowledge)?;
-        self.carry_out_stack(id, decision)
+        let answer = self.carry_out_stack(id, decision);
+        self.answer_awaiting(id);
+        answer
     }
 
     fn carry_out_stack(&mut self, id: StackId, decision: Decision<Stack>) -> Result<(), Refusal> {
@@ -74,9 +82,15 @@ impl World {
                 let before = self.folds.stack(id, &[], now);
                 let wrong = rules::stack_events(before, &events);
                 self.wrongs.extend(wrong);
+                let name = match events.first() {
+                    Some(StackEvent::StackCreated(created)) => created.name.clone(),
+                    _ => self.node.stacks[&id].name.clone(),
+                };
                 for event in &events {
-                    self.tell(|| format!("web {}", rules::stack_event_told(event)));
-                    self.note_reached(event);
+                    self.tell(|| format!("{name} {}", rules::stack_event_told(event)));
+                    if name.as_str() == ROOT {
+                        self.note_reached(event);
+                    }
                 }
                 let read = self.log.append(StreamId::stack(id).as_str(), &events, now);
                 self.folds.stack(id, &read, now);
@@ -162,26 +176,42 @@ impl World {
 
     /// A command to a resource, from its stack or from outside.
     pub(super) fn ask_resource(&mut self, id: ResourceId, command: ResourceCommand) {
-        let clock = self.clock.clone();
-        let Some(resource) = self.node.resources.get_mut(&id) else { return };
-        let moment = Moment::of(clock.as_ref());
-        match resource.decide(command, &moment, &self.resource_knowledge) {
-            Ok(decision) => self.carry_out_resource(id, decision),
-            Err(refusal) => self.tell(|| format!("refused: {refusal}")),
+        if let Err(refusal) = self.try_resource(id, command) {
+            self.tell(|| format!("refused: {refusal}"));
         }
     }
 
-    fn carry_out_resource(&mut self, id: ResourceId, decision: Decision<Resource>) {
+    /// A command to a resource that may refuse it.
+    pub(super) fn try_resource(
+        &mut self,
+        id: ResourceId,
+        command: ResourceCommand,
+    ) -> Result<(), Refusal> {
+        let clock = self.clock.clone();
+        let Some(resource) = self.node.resources.get_mut(&id) else { return Ok(()) };
+        let moment = Moment::of(clock.as_ref());
+        let decision = resource.decide(command, &moment, &self.resource_knowledge)?;
+        let refusal = self.carry_out_resource(id, decision);
+        self.answer_adjusted(id);
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// Carries a decision out, and says what its command was refused with all the same.
+    fn carry_out_resource(
+        &mut self,
+        id: ResourceId,
+        decision: Decision<Resource>,
+    ) -> Option<Refusal> {
         let mut decision = decision;
         let clock = self.clock.clone();
         loop {
-            let Decision { events, effects, then, .. } = decision;
+            let Decision { events, effects, then, refusal } = decision;
             clock.advance(chrono::TimeDelta::microseconds(1));
             let now = Moment::of(clock.as_ref()).now;
             if !events.is_empty() {
                 let before = self.folds.resource(id, &[], now);
                 self.wrongs.extend(rules::resource_events(before, &events));
-                let Some(live) = self.node.resources.get_mut(&id) else { return };
+                let live = self.node.resources.get_mut(&id)?;
                 let read = self.log.append(StreamId::resource(id).as_str(), &events, now);
                 let fold = self.folds.resource(id, &read, now);
                 events.iter().for_each(|event| live.apply(event, now));
@@ -197,7 +227,9 @@ impl World {
             for effect in effects {
                 self.perform_resource(id, effect);
             }
-            let (Some(then), Some(live)) = (then, self.node.resources.get_mut(&id)) else { return };
+            let (Some(then), Some(live)) = (then, self.node.resources.get_mut(&id)) else {
+                return refusal;
+            };
             let moment = Moment::of(clock.as_ref());
             decision = live.decide(then, &moment, &self.resource_knowledge).unwrap();
         }
@@ -226,12 +258,28 @@ impl World {
                 let at = if call.step.mutates { at } else { 0 };
                 self.node.outside.push(Outside { resource: id, at, asked, what: Ask::Call(call) });
             }
-            ResourceEffect::SeeFailed { epoch, subject, .. } => {
-                let what = Ask::SeeFailed { epoch, subject };
+            ResourceEffect::SeeFailed { epoch, driver_type, subject, .. } => {
+                let what = Ask::SeeFailed { epoch, driver_type, subject };
                 self.node.outside.push(Outside { resource: id, at: 0, asked, what });
             }
-            ResourceEffect::Observe { epoch, subject, wanted, .. } => {
-                let what = Ask::Observe { epoch, subject, wanted };
+            ResourceEffect::Observe { epoch, driver_type, subject, wanted, .. } => {
+                let what = Ask::Observe { epoch, driver_type, subject, wanted };
+                self.node.outside.push(Outside { resource: id, at: 0, asked, what });
+            }
+            ResourceEffect::SeeChild { epoch, driver_type, subject, nesting } => {
+                let what = Ask::SeeChild { epoch, driver_type, subject, nesting };
+                self.node.outside.push(Outside { resource: id, at: 0, asked, what });
+            }
+            ResourceEffect::HaltChild { child } => {
+                let what = Ask::HaltChild(child);
+                self.node.outside.push(Outside { resource: id, at: 0, asked, what });
+            }
+            ResourceEffect::CarryOutSignal { signal, nesting, driver_type, subject, .. } => {
+                let what = Ask::CarryOutSignal { signal, driver_type, subject, nesting };
+                self.node.outside.push(Outside { resource: id, at, asked, what });
+            }
+            ResourceEffect::Size { adjust, driver_type, subject } => {
+                let what = Ask::Size { adjust, driver_type, subject };
                 self.node.outside.push(Outside { resource: id, at: 0, asked, what });
             }
             other => self.wrongs.push(format!("the simulation does not know {other:?}")),
@@ -284,12 +332,31 @@ impl World {
             Line::ToResource(stack, _) | Line::ToStack(_, stack) => *stack != id,
         });
         let awake: BTreeSet<ResourceId> = self.node.resources.keys().copied().collect();
-        self.node.outside.retain(|outside| awake.contains(&outside.resource));
+        self.node.outside.retain(|outside| match &outside.what {
+            Ask::DropSnapshot { stack, .. } => *stack != id,
+            _ => awake.contains(&outside.resource),
+        });
         self.node.timers.retain(|timer| match &timer.what {
             Due::Deadline { stack, .. } => *stack != id,
             Due::Beat { resource, .. } => awake.contains(resource),
         });
-        self.tell(|| "web rests".to_owned());
+        self.node.awaiting.retain(|(_, resource, _)| awake.contains(resource));
+        self.node.adjusting.retain(|(_, _, policy, _)| awake.contains(policy));
+        self.tell(|| format!("{id:.8} rests"));
+    }
+
+    /// A stack's actor breaks off with those of its resources, in the middle of anything, and is
+    /// woken anew. What had left has left.
+    pub(super) fn break_off(&mut self, id: StackId) {
+        self.tell(|| format!("{id:.8} breaks off"));
+        let own: BTreeSet<ResourceId> =
+            self.node.parents.iter().filter(|(_, of)| **of == id).map(|(id, _)| *id).collect();
+        let outside = std::mem::take(&mut self.node.outside);
+        let (out, left) = outside.into_iter().partition(|it| own.contains(&it.resource));
+        self.node.outside = left;
+        self.lose(out);
+        self.rest(id);
+        self.wake_stack(id);
     }
 
     pub(super) fn tell(&mut self, told: impl FnOnce() -> String) {

@@ -63,6 +63,9 @@ impl World {
         if danger > 0 && self.chance.one_in(danger) {
             self.rest_one();
         }
+        if danger > 0 && self.node.stacks.len() > 1 && self.chance.one_in(danger) {
+            self.break_one_off();
+        }
         let mut choices: Vec<(u64, Next)> = Vec::new();
         choices.extend(self.node.mail.keys().map(|line| (4, Next::Deliver(*line))));
         for (index, outside) in self.node.outside.iter().enumerate() {
@@ -130,6 +133,9 @@ impl World {
         let outside = self.node.outside.swap_remove(index);
         let resource = outside.resource;
         let command = match outside.what {
+            Ask::Call(call) if call.nesting.is_some() => {
+                return self.begin_child_beat(resource, call);
+            }
             Ask::Call(call) => {
                 let fate = self.fate(&call);
                 if fate != Fate::Fine {
@@ -153,18 +159,23 @@ impl World {
                 if fate == Fate::Lost && self.chance.one_in(2) {
                     self.let_call_come_late(call, outside.asked);
                 }
-                let what = Ask::Answer { epoch, result: Box::new(result), attributes };
-                let (at, asked) = (0, self.clock.now());
-                self.node.outside.push(super::world::Outside { resource, at, asked, what });
-                return;
+                let answered = Answered { epoch, result, attributes, secrets: Vec::new() };
+                let answered = ResourceCommand::Answered(Box::new(answered));
+                return self.come_back(resource, answered);
             }
-            Ask::Answer { epoch, result, attributes } => {
-                ResourceCommand::Answered(Box::new(Answered {
-                    epoch,
-                    result: *result,
-                    attributes,
-                    secrets: Vec::new(),
-                }))
+            Ask::ComeBack(command) => *command,
+            Ask::TellChild { nest, telling } => return self.tell_child(resource, nest, *telling),
+            Ask::ChildEnded { nest, end } => return self.child_ended(resource, &nest, &end),
+            Ask::SeeChild { epoch, driver_type, subject, nesting } => {
+                let differs = self.child_differs(driver_type, subject, nesting);
+                ResourceCommand::ChildSeen { epoch, differs }
+            }
+            Ask::HaltChild(child) => return self.halt_child(&child),
+            Ask::CarryOutSignal { signal, driver_type, subject, nesting } => {
+                return self.carry_out_signal(resource, signal, driver_type, subject, *nesting);
+            }
+            Ask::Size { adjust, driver_type, subject } => {
+                self.size(&adjust, &driver_type, &subject)
             }
             Ask::DropSnapshot { stack, snapshot } => {
                 let fails = self.dangers.call > 0 && self.chance.one_in(self.dangers.call);
@@ -173,17 +184,31 @@ impl World {
                 let dropped = StackCommand::SnapshotDropped { snapshot, result };
                 return self.ask_stack(stack, dropped).unwrap();
             }
-            Ask::SeeFailed { epoch, subject } => {
-                let replace = self.cloud.replaces_failed(&subject);
+            Ask::SeeFailed { epoch, driver_type, subject } => {
+                let replace = match self.nests(&driver_type) {
+                    true => subject.physical_id.is_none(),
+                    false => self.cloud.replaces_failed(&subject),
+                };
                 ResourceCommand::FailedSeen { epoch, replace }
             }
-            Ask::Observe { epoch, subject, wanted } => {
+            Ask::Observe { epoch, driver_type, subject, wanted } => {
                 let id = subject.physical_id.as_deref();
-                let attributes = self.cloud.attributes(id, &wanted);
+                let mut attributes = match self.nests(&driver_type) {
+                    true => self.child_attributes(&driver_type, &subject, &wanted),
+                    false => self.cloud.attributes(id, &wanted),
+                };
+                for name in wanted {
+                    attributes.entry(name).or_insert(serde_json::Value::Null);
+                }
                 ResourceCommand::Observed { epoch, attributes, secrets: Vec::new() }
             }
         };
         self.ask_resource(resource, command);
+    }
+
+    fn nests(&self, driver_type: &str) -> bool {
+        let driver = self.stack_knowledge.registry.driver(driver_type);
+        driver.is_some_and(|driver| driver.nests().is_some())
     }
 
     fn fate(&mut self, call: &hearth::actors::resource::BeatCall) -> Fate {
@@ -266,8 +291,15 @@ impl World {
         self.ask_stack(stack, StackCommand::TimedOut { traversal }).unwrap();
     }
 
+    fn break_one_off(&mut self) {
+        let awake: Vec<StackId> = self.node.stacks.keys().copied().collect();
+        let id = awake[self.chance.below(awake.len() as u64) as usize];
+        self.break_off(id);
+    }
+
     fn rest_one(&mut self) {
-        let at_rest = |stack: &&hearth::actors::stack::Stack| stack.at_rest();
+        let awaited = |id: StackId| self.node.awaiting.iter().any(|(of, ..)| *of == id);
+        let at_rest = |stack: &&hearth::actors::stack::Stack| stack.at_rest() && !awaited(stack.id);
         let Some(id) = self.node.stacks.values().find(at_rest).map(|stack| stack.id) else {
             return;
         };

@@ -7,12 +7,13 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::inside::{Files, Inside, POLICY, type_of};
 use crate::support::chance::Chance;
 use crate::support::world::hot;
 
 /// The model cloud's one type.
 pub(super) const OBJECT: &str = "Model::Cloud::Object";
-const TEST_RESOURCE: &str = "OS::Heat::TestResource";
+pub(super) const TEST_RESOURCE: &str = "OS::Heat::TestResource";
 /// What signals are sent to, and who waits for them.
 pub(super) const HANDLE: &str = "AWS::CloudFormation::WaitConditionHandle";
 pub(super) const CONDITION: &str = "AWS::CloudFormation::WaitCondition";
@@ -39,12 +40,16 @@ pub(super) struct Declared {
     /// Where it waits for its user.
     #[serde(default)]
     pub(super) hooks: Vec<String>,
+    /// What stands behind it, where its work is a child stack.
+    #[serde(skip)]
+    pub(super) inside: Option<Inside>,
 }
 
 impl Declared {
     /// Whether it keeps a value.
-    fn has_value(&self) -> bool {
-        self.type_name == OBJECT || self.type_name == TEST_RESOURCE
+    pub(super) fn has_value(&self) -> bool {
+        let is_own = self.type_name == OBJECT || self.type_name == TEST_RESOURCE;
+        is_own || matches!(self.inside, Some(Inside::Template(_)))
     }
 }
 
@@ -56,17 +61,27 @@ fn object() -> String {
 pub(super) trait Lookup {
     fn reference(&self, name: &str) -> Value;
     fn attribute(&self, name: &str, attribute: &str) -> Value;
+    fn parameter(&self, name: &str) -> Value;
 }
 
 impl Template {
     /// As it is sent to the engine.
     pub(super) fn hot(&self) -> Value {
+        self.write("", &mut Files::new())
+    }
+
+    /// The templates behind its types, by the names of their files.
+    pub(super) fn files(&self) -> Files {
+        let mut files = Files::new();
+        self.write("", &mut files);
+        files
+    }
+
+    /// As it is sent, in its place in the tree; the templates behind its types become files.
+    pub(super) fn write(&self, place: &str, files: &mut Files) -> Value {
         let resources = self.resources.iter().map(|(name, declared)| {
-            let mut resource = json!({
-                "type": declared.type_name,
-                "properties": declared.properties,
-                "depends_on": declared.depends_on,
-            });
+            let mut resource = declared.write(&format!("{place}{name}"), files);
+            resource["depends_on"] = json!(declared.depends_on);
             if declared.retain {
                 resource["deletion_policy"] = "Retain".into();
             }
@@ -77,12 +92,27 @@ impl Template {
 
     /// The environment that comes with it.
     pub(super) fn environment(&self) -> JsonMap {
-        let entry = |(name, declared): (&String, &Declared)| {
-            (name.clone(), json!({ "hooks": declared.hooks }))
-        };
-        let resources = self.resources.iter().filter(|(_, declared)| !declared.hooks.is_empty());
-        let registry = json!({ "resources": Value::Object(resources.map(entry).collect()) });
+        let mut registry = json!({ "resources": self.hooks() });
+        for file in self.files().into_keys() {
+            let type_name = type_of(&file);
+            registry[type_name] = file.into();
+        }
         JsonMap::from_iter([("resource_registry".to_owned(), registry)])
+    }
+
+    /// Where resources wait for their user.
+    fn hooks(&self) -> Value {
+        let entry = |(name, declared): (&String, &Declared)| {
+            let mut entry = match &declared.inside {
+                Some(Inside::Template(within)) => within.hooks(),
+                _ => json!({}),
+            };
+            if !declared.hooks.is_empty() {
+                entry["hooks"] = json!(declared.hooks);
+            }
+            (name.clone(), entry)
+        };
+        Value::Object(self.resources.iter().map(entry).collect())
     }
 
     /// A template at random.
@@ -110,6 +140,9 @@ impl Template {
     pub(super) fn mended(mut self) -> Template {
         for declared in self.resources.values_mut() {
             declared.properties.shift_remove("fail");
+            if let Some(inside) = &mut declared.inside {
+                inside.mend();
+            }
         }
         let handles: Vec<String> = self.named(HANDLE).map(str::to_owned).collect();
         self.resources.retain(|_, declared| {
@@ -156,7 +189,13 @@ impl Template {
             }
             2 => {
                 if let Some((_, declared)) = self.resources.get_index_mut(index) {
-                    declared.retain = !declared.retain && chance.one_in(3);
+                    let may = declared.inside.is_none() && !declared.retain;
+                    declared.retain = may && chance.one_in(3);
+                }
+            }
+            3 | 4 if self.resources[index].inside.is_some() => {
+                if let Some(inside) = &mut self.resources[index].inside {
+                    inside.change(chance);
                 }
             }
             _ => {
@@ -169,7 +208,9 @@ impl Template {
                 let keeps = chance.one_in(2);
                 if let Some((_, declared)) = self.resources.get_index_mut(index) {
                     let fresh = any_resource(&before, chance);
-                    if keeps && fresh.type_name == declared.type_name {
+                    if declared.inside.is_some() {
+                        declared.properties = any_given(&before, chance);
+                    } else if keeps && fresh.type_name == declared.type_name {
                         declared.properties.extend(fresh.properties);
                     } else {
                         *declared = fresh;
@@ -182,14 +223,30 @@ impl Template {
 
     /// What is referred to stands before its user.
     fn drop_forward_references(&mut self) {
-        let mut known: BTreeMap<String, bool> = BTreeMap::new();
+        let mut known: BTreeMap<String, Declared> = BTreeMap::new();
         self.resources.retain(|name, declared| {
             declared.depends_on.retain(|name| known.contains_key(name));
-            let is_condition = declared.type_name == CONDITION;
-            let right = |name: &String| known.get(name).is_some_and(|value| *value || is_condition);
-            declared.properties.retain(|_, value| refers_to(value).iter().all(right));
-            known.insert(name.clone(), declared.has_value());
-            !is_condition || declared.properties.contains_key("Handle")
+            let needs = match declared.type_name.as_str() {
+                CONDITION => Some("Handle"),
+                POLICY => Some("auto_scaling_group_id"),
+                _ => None,
+            };
+            declared.properties.retain(|key, value| {
+                let right = |name: &String| {
+                    known.get(name).is_some_and(|used| match key.as_str() {
+                        "Handle" => used.type_name == HANDLE,
+                        "auto_scaling_group_id" => used.scales(),
+                        "uses" => used.inside.is_none() && used.has_value(),
+                        _ => used.has_value(),
+                    })
+                };
+                refers_to(value).iter().all(right)
+            });
+            let stays = needs.is_none_or(|needed| declared.properties.contains_key(needed));
+            if stays {
+                known.insert(name.clone(), declared.clone());
+            }
+            stays
         });
         // What depends on a condition that went has nothing to wait for.
         let names: Vec<String> = self.resources.keys().cloned().collect();
@@ -226,19 +283,43 @@ fn any_waiting(before: &IndexMap<String, Declared>, chance: &mut Chance) -> Decl
         depends_on: Vec::new(),
         retain: false,
         hooks: if chance.one_in(8) { any_hooks(chance) } else { Vec::new() },
+        inside: None,
     }
 }
 
-fn any_resource(before: &IndexMap<String, Declared>, chance: &mut Chance) -> Declared {
+/// What a template behind a type is given.
+pub(super) fn any_given(before: &IndexMap<String, Declared>, chance: &mut Chance) -> JsonMap {
+    let value = match any_of(before, chance, Declared::has_value) {
+        Some(name) => json!({ "get_attr": [name, "output"] }),
+        None => json!(chance.below(3).to_string()),
+    };
+    let mut given = JsonMap::from_iter([("value".to_owned(), value)]);
+    let is_object = |declared: &Declared| declared.type_name == OBJECT;
+    if let Some(name) = any_of(before, chance, is_object) {
+        given.insert("uses".to_owned(), json!([{ "get_resource": name }]));
+    }
+    given
+}
+
+/// One of some resources, or none.
+fn any_of(
+    before: &IndexMap<String, Declared>,
+    chance: &mut Chance,
+    which: impl Fn(&Declared) -> bool,
+) -> Option<String> {
+    let names: Vec<&String> =
+        before.iter().filter(|(_, it)| which(it)).map(|(name, _)| name).collect();
+    let name = (!names.is_empty()).then(|| names[chance.below(names.len() as u64) as usize]);
+    name.filter(|_| chance.one_in(2)).cloned()
+}
+
+pub(super) fn any_resource(before: &IndexMap<String, Declared>, chance: &mut Chance) -> Declared {
     if chance.one_in(6) {
         return any_waiting(before, chance);
     }
-    let valued: Vec<&String> =
-        before.iter().filter(|(_, it)| it.has_value()).map(|(name, _)| name).collect();
-    let some = |chance: &mut Chance| {
-        let name = (!valued.is_empty()).then(|| valued[chance.below(valued.len() as u64) as usize]);
-        name.filter(|_| chance.one_in(2)).cloned()
-    };
+    let some = |chance: &mut Chance| any_of(before, chance, Declared::has_value);
+    let used =
+        |chance: &mut Chance| any_of(before, chance, |it| it.has_value() && it.inside.is_none());
     let is_object = !chance.one_in(4);
     let mut properties = JsonMap::new();
     let value = match some(chance) {
@@ -253,7 +334,7 @@ fn any_resource(before: &IndexMap<String, Declared>, chance: &mut Chance) -> Dec
         if chance.one_in(3) {
             properties.insert("key".into(), json!(chance.below(2).to_string()));
         }
-        if let Some(name) = some(chance) {
+        if let Some(name) = used(chance) {
             properties.insert("uses".into(), json!([{ "get_resource": name }]));
         }
     } else {
@@ -268,6 +349,7 @@ fn any_resource(before: &IndexMap<String, Declared>, chance: &mut Chance) -> Dec
         depends_on: some(chance).into_iter().collect(),
         retain: chance.one_in(12),
         hooks: if chance.one_in(8) { any_hooks(chance) } else { Vec::new() },
+        inside: None,
     }
 }
 
@@ -290,6 +372,9 @@ pub(super) fn evaluated(value: &Value, lookup: &dyn Lookup) -> Value {
         Value::Object(call) => {
             if let Some(name) = call.get("get_resource").and_then(Value::as_str) {
                 return lookup.reference(name);
+            }
+            if let Some(name) = call.get("get_param").and_then(Value::as_str) {
+                return lookup.parameter(name);
             }
             match call.get("get_attr").and_then(Value::as_array).map(Vec::as_slice) {
                 Some([Value::String(name), Value::String(attribute)]) => {

@@ -79,9 +79,8 @@ impl World {
         let mut open: BTreeMap<(&str, &str), i64> = BTreeMap::new();
         let mut deleted: BTreeMap<&str, usize> = BTreeMap::new();
         // Remarks repeat a state with words of their own.
-        let tells = |line: &&EventRow| {
-            line.type_name != "OS::Heat::Stack" && line.reason == "state changed"
-        };
+        let own = self.folds.stacks[&stack].name.as_str();
+        let tells = |line: &&EventRow| line.name != own && line.reason == "state changed";
         for line in lines.iter().filter(tells) {
             let count = open.entry((&line.name, &line.action)).or_default();
             match (line.action.as_str(), line.status) {
@@ -118,7 +117,7 @@ impl World {
 /// A stack's own lines: each action begins, and ends or gives way to the next; the last one is how
 /// the stack stands.
 fn of_stack(stack: &Stack, lines: &[EventRow]) -> Vec<String> {
-    let own = lines.iter().filter(|line| line.type_name == "OS::Heat::Stack");
+    let own = lines.iter().filter(|line| line.name == stack.name.as_str());
     let (mut wrongs, mut running, mut last) = (Vec::new(), None, None);
     for line in own {
         match line.status {

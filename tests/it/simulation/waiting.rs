@@ -10,6 +10,7 @@ use hearth::model::{Action, CommandId, ResourceId, ResourceName, StackId, Status
 use hearth::resource_types::{Beat, DriverError, Learned};
 use serde_json::{Value, json};
 
+use super::inside::POLICY;
 use super::template::{CONDITION, HANDLE};
 use super::world::World;
 
@@ -92,6 +93,15 @@ impl World {
         let details = json!({ "Status": "SUCCESS", "Reason": "well", "Data": "", "UniqueId": "1" });
         let signal = Signal { id: CommandId(self.clock.fresh_id()), details };
         self.say(stack, id, name, ResourceCommand::Signal(signal));
+    }
+
+    /// Signals the policy of a group, if there is one.
+    pub(super) fn signal_a_policy(&mut self, stack: StackId) {
+        let row = self.stack(stack).rows.values().find(|row| row.type_name == POLICY);
+        if let Some((id, name)) = row.map(|row| (row.id, row.name.clone())) {
+            self.wake_stack(stack);
+            self.signal(stack, id, &name);
+        }
     }
 
     fn say(&mut self, stack: StackId, id: ResourceId, name: &ResourceName, word: ResourceCommand) {

@@ -3,22 +3,27 @@
 //! What a process holds (`Node`) is lost when it dies; the log up to what is durable, the cloud,
 //! and calls that have left stay.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use hearth::actors::nested::Telling;
 use hearth::actors::project::Project;
-use hearth::actors::resource::{self, BeatCall, Resource, ResourceCommand};
-use hearth::actors::stack::{self, Known, Stack, StackCommand};
+use hearth::actors::resource::{
+    self, Adjust, BeatCall, Nesting, Resource, ResourceCommand, Signal,
+};
+use hearth::actors::stack::{self, ChildEnd, Known, Stack, StackCommand};
 use hearth::clock::{Clock, SimulatedClock};
 use hearth::events::log::{BlobId, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::graph::steps::{Declared, Implied, RejectCycles};
-use hearth::model::{JsonMap, Refusal, ResourceId, ResourceName, StackId, TraversalId};
-use hearth::resource_types::{Beat, DriverError, Registry, Subject};
+use hearth::model::{CommandId, Refusal, ResourceId, ResourceName, StackId, TraversalId};
+use hearth::resource_types::{Registry, Subject};
 use hearth::template::{PseudoParameters, StackDefinition, StackSource};
 
+use super::child::Nest;
 use super::cloud::Cloud;
 use super::log::Log;
 use super::template::Template;
@@ -54,10 +59,12 @@ pub(super) enum Ask {
     Call(Box<BeatCall>),
     SeeFailed {
         epoch: u64,
+        driver_type: String,
         subject: Box<Subject>,
     },
     Observe {
         epoch: u64,
+        driver_type: String,
         subject: Box<Subject>,
         wanted: Vec<String>,
     },
@@ -66,11 +73,35 @@ pub(super) enum Ask {
         stack: StackId,
         snapshot: TraversalId,
     },
-    /// The call was carried out; the answer is on its way.
-    Answer {
+    /// What came of something outside is on its way.
+    ComeBack(Box<ResourceCommand>),
+    /// A child stack is told something.
+    TellChild {
+        nest: Box<Nest>,
+        telling: Box<Telling>,
+    },
+    /// A child stack has come to its end.
+    ChildEnded {
+        nest: Box<Nest>,
+        end: Box<ChildEnd>,
+    },
+    SeeChild {
         epoch: u64,
-        result: Box<Result<Beat, DriverError>>,
-        attributes: JsonMap,
+        driver_type: String,
+        subject: Box<Subject>,
+        nesting: Nesting,
+    },
+    HaltChild(String),
+    CarryOutSignal {
+        signal: Signal,
+        driver_type: String,
+        subject: Box<Subject>,
+        nesting: Box<Nesting>,
+    },
+    Size {
+        adjust: Box<Adjust>,
+        driver_type: String,
+        subject: Box<Subject>,
     },
 }
 
@@ -95,6 +126,10 @@ pub(super) struct Node {
     pub(super) outside: Vec<Outside>,
     pub(super) timers: Vec<Timer>,
     pub(super) taken: BTreeMap<ResourceId, String>,
+    /// Who waits for the end of what a child stack is at.
+    pub(super) awaiting: Vec<(StackId, ResourceId, Box<Nest>)>,
+    /// Groups, their adjustments, and the policies that wait for them with their signals.
+    pub(super) adjusting: Vec<(ResourceId, CommandId, ResourceId, CommandId)>,
 }
 
 /// What may go wrong, each once in so many times; 0 is never.
@@ -117,6 +152,10 @@ pub(super) struct World {
     pub(super) let_through: Option<Vec<String>>,
     /// What each accepted source says.
     pub(super) sources: Vec<Template>,
+    /// The sources of child stacks.
+    pub(super) kept: Vec<Vec<u8>>,
+    /// What was read of them: it costs much and changes nothing.
+    pub(super) read: RefCell<BTreeMap<String, Arc<Known>>>,
     pub(super) stack_knowledge: stack::Knowledge,
     pub(super) resource_knowledge: resource::Knowledge,
     /// Only what the fold of the log says, to be compared with what lives.
@@ -127,6 +166,8 @@ pub(super) struct World {
     /// What was done, to be read when something is wrong.
     pub(super) story: Vec<String>,
     pub(super) crashes: u32,
+    /// The child stacks that somebody has resumed by themselves.
+    pub(super) resumed: BTreeSet<StackId>,
 }
 
 /// What all seeds share, because it costs much and changes nothing.
@@ -155,6 +196,8 @@ impl World {
             dangers: Dangers::default(),
             let_through: None,
             sources: Vec::new(),
+            kept: Vec::new(),
+            read: RefCell::default(),
             stack_knowledge: stack::Knowledge {
                 registry: registry.clone(),
                 vault: vault.clone(),
@@ -173,6 +216,7 @@ impl World {
             reached: false,
             story: Vec::new(),
             crashes: 0,
+            resumed: BTreeSet::new(),
         }
     }
 
@@ -198,6 +242,7 @@ impl World {
         let source = StackSource {
             template: template.hot(),
             environment: template.environment(),
+            files: template.files(),
             ..StackSource::default()
         };
         let pseudo = PseudoParameters {
@@ -236,17 +281,24 @@ impl World {
     pub(super) fn crash(&mut self) {
         self.crashes += 1;
         let node = std::mem::take(&mut self.node);
-        for outside in node.outside {
-            let leaves = self.log.is_durable(outside.at) && !self.chance.one_in(3);
-            if let (Ask::Call(call), true) = (outside.what, leaves) {
-                self.let_call_come_late(call, outside.asked);
-            }
-        }
+        self.lose(node.outside);
         self.log.cut();
         self.story.push(format!("crash; the log ends at {}", self.log.len()));
         self.folds.read_back(&self.log);
         self.cloud.retain(self.folds.retained());
         self.recover();
+    }
+
+    /// Nobody waits for these any more; calls may have left.
+    pub(super) fn lose(&mut self, outside: Vec<Outside>) {
+        for outside in outside {
+            let leaves = self.log.is_durable(outside.at) && !self.chance.one_in(3);
+            if let (Ask::Call(call), true) = (outside.what, leaves)
+                && call.nesting.is_none()
+            {
+                self.let_call_come_late(call, outside.asked);
+            }
+        }
     }
 
     /// A call that was asked for then is carried out some time, before it counts as lost.
@@ -263,7 +315,7 @@ impl World {
 
     /// Wakes the stacks that have work left.
     fn recover(&mut self) {
-        for id in self.folds.unsettled() {
+        for id in self.folds.unsettled(&self.resource_knowledge) {
             self.wake_stack(id);
         }
     }

@@ -63,7 +63,7 @@ impl Resource {
     }
 
     /// How an adjustment ended; `None` while it is made.
-    pub(in crate::actors) fn adjusted(&self, id: CommandId) -> Option<Adjusted> {
+    pub fn adjusted(&self, id: CommandId) -> Option<Adjusted> {
         if self.working.adjusting == Some(id) || self.open_signal() == Some(id) {
             return None;
         }

@@ -1,0 +1,111 @@
+//! What is to be seen around a child stack: the stack that its resource stands in, the child as it
+//! is, and another resource that it is made with. Pure; the actors are asked by `asks`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::actors::resource::{self, Resource, StackIdentity};
+use crate::actors::stack::{self, Known, Stack};
+use crate::events::stack::{Owner, RevisionAccepted};
+use crate::model::{IndexMap, ResourceId, ResourceName, Secret, StackId, StackRevision};
+use crate::resource_types::child::{ChildSeen, ResourceUsed};
+
+/// All that a child's definition is made of beside its resource.
+pub struct Sight {
+    /// The definition of the stack that the resource stands in, as of the resource's own revision.
+    pub known: Arc<Known>,
+    pub parent: Parent,
+    /// The child as it is; `None` before it exists.
+    pub seen: Option<Seen>,
+    pub used: Option<Used>,
+}
+
+/// The stack that a resource stands in.
+pub struct Parent {
+    pub known: Option<Arc<Known>>,
+    pub revision: RevisionAccepted,
+    pub identity: StackIdentity,
+    pub owner: Option<Owner>,
+}
+
+impl Parent {
+    /// The stack, as of one of its revisions.
+    pub fn of(stack: &Stack, revision: StackRevision) -> Option<Self> {
+        Some(Self {
+            known: stack.known_of(revision).cloned(),
+            revision: stack.revision_of(revision)?.clone(),
+            identity: stack.identity(),
+            owner: stack.owner.clone(),
+        })
+    }
+
+    /// The stack that the whole tree stands in.
+    pub(super) fn root(&self) -> StackId {
+        self.owner.as_ref().map_or(self.identity.id, |owner| owner.root)
+    }
+
+    /// How long an action of the stack may take.
+    pub(super) fn timeout(&self, unless_said: Duration) -> Duration {
+        let minutes = self.revision.timeout_mins;
+        minutes.map_or(unless_said, |minutes| Duration::from_secs(u64::from(minutes) * 60))
+    }
+}
+
+/// A child as its resource sees it.
+pub struct Seen {
+    pub child: ChildSeen,
+    pub secrets: Vec<Secret<String>>,
+    pub known: Option<Arc<Known>>,
+    pub is_well: bool,
+    /// The incarnations that count.
+    pub ids: IndexMap<ResourceName, ResourceId>,
+    /// The children within it.
+    pub within: Vec<StackId>,
+}
+
+impl Seen {
+    /// A stack as it is; `None` where there is none.
+    pub fn of(stack: &Stack, knowledge: &stack::Knowledge) -> Option<Self> {
+        if !stack.exists() || stack.is_deleted() {
+            return None;
+        }
+        let (child, secrets) = stack.seen(knowledge);
+        let nests = |name: &ResourceName| {
+            let registry = &knowledge.registry;
+            let known = stack.known();
+            let driver_type = known.and_then(|it| registry.driver_type(&it.definition, name));
+            let driver = driver_type.and_then(|it| registry.driver(it));
+            driver.is_some_and(|driver| driver.nests().is_some())
+        };
+        let nesting = child.members.iter().filter(|member| nests(&member.name));
+        let within = nesting.filter_map(|member| member.physical_id.as_ref()?.parse().ok());
+        Some(Self {
+            ids: stack.incarnations(),
+            within: within.collect(),
+            child,
+            secrets,
+            known: stack.known().cloned(),
+            is_well: stack.is_well(),
+        })
+    }
+}
+
+/// A resource that is used, nothing in it sealed, and its secrets.
+pub struct Used {
+    pub resource: ResourceUsed,
+    pub secrets: Vec<Secret<String>>,
+}
+
+impl Used {
+    /// What a resource is made of; `None` before it is.
+    pub fn of(resource: &Resource, knowledge: &resource::Knowledge) -> Option<Self> {
+        let definition = resource.definition.as_ref()?;
+        let subject = resource.subject(definition, knowledge);
+        let used = ResourceUsed {
+            properties: subject.properties,
+            metadata: subject.metadata,
+            data: subject.data,
+        };
+        Some(Self { resource: used, secrets: resource.secrets(definition, knowledge) })
+    }
+}

@@ -1,0 +1,375 @@
+//! A beat of a resource whose work is a child stack, as decisions: what the child is to be told,
+//! and what the beat comes to by its answer and its end. Pure; `beats` carries it out.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::sight::{Seen, Sight};
+use super::{child_id, command_of, make};
+use crate::actors::resource::Nesting;
+use crate::actors::stack::{ChildEnd, Create, Knowledge, Revise, StackCommand};
+use crate::clock::Clock;
+use crate::events::StreamId;
+use crate::events::resource::Step;
+use crate::events::stack::Owner;
+use crate::events::vault::VaultError;
+use crate::model::{Action, CommandId, JsonMap, Refusal, StackId, Status};
+use crate::resource_types::child::{
+    ChildAsk, ChildPlan, ChildStep, ChildWanted, Nested, REFERENCE,
+};
+use crate::resource_types::declared::in_error;
+use crate::resource_types::{Beat, Driver, DriverError, Learned, Subject, Work, cooldown};
+use crate::template::StackDefinition;
+
+/// A beat, and what it is decided with.
+#[derive(Clone, Copy)]
+pub struct ChildBeat<'a> {
+    pub knowledge: &'a Knowledge,
+    pub clock: &'a dyn Clock,
+    pub driver: &'a dyn Driver,
+    pub nested: &'a dyn Nested,
+    pub work: &'a Work,
+    pub subject: &'a Subject,
+    pub step: &'a Step,
+    pub nesting: &'a Nesting,
+}
+
+/// What a beat does.
+pub enum Turn {
+    /// Look around, and define the child by that: [`ChildBeat::defined`].
+    Define,
+    /// Tell the child: [`ChildBeat::told`].
+    Tell(Telling),
+    /// Await the end of what the child is at: [`ChildBeat::ended`].
+    Await,
+    /// It is at its end.
+    Answer(Result<Beat, DriverError>),
+}
+
+/// A command to the child. Told again under its id, it is answered with the first receipt.
+pub struct Telling {
+    pub id: CommandId,
+    pub command: StackCommand,
+    /// What the beat comes to once the child has taken it.
+    pub then: Beat,
+}
+
+/// What a look around leads to.
+pub enum Defined {
+    /// Nothing is to be told.
+    Beat(Box<Beat>),
+    Child(Box<ChildDefined>),
+}
+
+/// The definition that the child is told next.
+pub struct ChildDefined {
+    pub definition: StackDefinition,
+    pub timeout_mins: Option<u32>,
+    /// The name of the step among those of its traversal.
+    pub step: String,
+    /// What the beat comes to once the child has taken it.
+    pub then: Beat,
+}
+
+impl<'a> ChildBeat<'a> {
+    pub fn child(&self) -> StackId {
+        child_id(self.subject, self.nesting)
+    }
+
+    /// The id of what is told to the child in a step.
+    pub(super) fn command_id(&self, step: &str) -> CommandId {
+        command_of(self.subject.resource_id.unwrap_or_default(), self.nesting.traversal, step)
+    }
+
+    /// How many definitions were sent before.
+    fn round(&self) -> u64 {
+        self.step.state["round"].as_u64().unwrap_or(0)
+    }
+
+    pub fn turn(&self) -> Turn {
+        match (self.step.name.as_str(), self.work) {
+            ("define", _) => Turn::Define,
+            ("delete", _) if self.subject.abandons => self.tells("delete", StackCommand::Abandon),
+            ("delete", _) => self.tells("delete", StackCommand::Delete),
+            ("act", Work::Act(action)) if self.subject.physical_id.is_none() => {
+                Turn::Answer(Err(not_created(*action, self.subject)))
+            }
+            ("act", Work::Act(action)) => self.tells("act", StackCommand::Act { action: *action }),
+            ("pause", _) => Turn::Answer(Ok(self.pause())),
+            _ => Turn::Await,
+        }
+    }
+
+    fn tells(&self, step: &str, command: StackCommand) -> Turn {
+        let next = Step { name: "settle".to_owned(), ..Step::default() };
+        let then = Beat::Next { learned: Learned::default(), next };
+        Turn::Tell(Telling { id: self.command_id(step), command, then })
+    }
+
+    /// The next definition on the child's way, by what there is around it.
+    pub fn defined(&self, sight: &Sight) -> Result<Defined, DriverError> {
+        let subject = self.filled();
+        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
+        let ask = self.ask(&subject, sight, self.work, &chance);
+        if self.step.state.is_null()
+            && let Some(ChildPlan { memory, data }) = self.nested.plan(&ask)
+        {
+            let state = json!({ "memory": memory });
+            return Ok(Defined::Beat(Box::new(Beat::Next {
+                learned: Learned { data, ..Learned::default() },
+                next: Step { state, ..self.step.clone() },
+            })));
+        }
+        let next = self.nested.next(&ask, &self.step.state["memory"])?;
+        let Some(ChildStep { wanted, memory, pause_secs }) = next else {
+            return Ok(Defined::Beat(Box::new(Beat::Done { learned: Learned::default() })));
+        };
+        let state = json!({
+            "round": self.round() + 1, "memory": memory, "pause_secs": pause_secs,
+        });
+        let physical_id = Some(self.child().to_string());
+        let then = Beat::Next {
+            learned: Learned { physical_id, ..Learned::default() },
+            next: Step { name: "settle".to_owned(), state, ..Step::default() },
+        };
+        let definition = self.define(&wanted, sight).map_err(refused)?;
+        Ok(Defined::Child(Box::new(ChildDefined {
+            timeout_mins: wanted.timeout_mins.or(sight.parent.revision.timeout_mins),
+            step: format!("define {}", self.round()),
+            definition,
+            then,
+        })))
+    }
+
+    /// The definition of a group that has another size.
+    pub fn resized(&self, sight: &Sight, size: usize) -> Result<Option<ChildDefined>, DriverError> {
+        let Some(scales) = self.nested.scales() else { return Ok(None) };
+        let subject = self.filled();
+        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
+        let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
+        let wanted = scales.resized(&self.ask(&subject, sight, &work, &chance), size);
+        let definition = self.define(&wanted, sight).map_err(refused_by_class)?;
+        Ok(Some(ChildDefined {
+            timeout_mins: sight.parent.revision.timeout_mins,
+            step: "resize".to_owned(),
+            definition,
+            then: Beat::Done { learned: Learned::default() },
+        }))
+    }
+
+    /// Whether the child is what it should be in the end.
+    pub fn is_same(&self, sight: &Sight) -> Result<bool, DriverError> {
+        let subject = self.filled();
+        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
+        let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
+        let wanted = self.nested.wanted(&self.ask(&subject, sight, &work, &chance))?;
+        let definition = self.define(&wanted, sight).map_err(refused_by_class)?;
+        let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
+        Ok(known.is_some_and(|known| known.definition.is_same_as(&definition)))
+    }
+
+    fn define(&self, wanted: &ChildWanted, sight: &Sight) -> Result<StackDefinition, Refusal> {
+        let mut nesting = self.nesting.clone();
+        nesting.secrets.extend(sight.used.iter().flat_map(|used| used.secrets.iter().cloned()));
+        let (of, beside) = ((self.subject, &nesting), self.nested.stands_beside());
+        make::define(&self.knowledge.registry, of, beside, wanted, sight)
+    }
+
+    fn ask<'b>(
+        &'b self,
+        subject: &'b Subject,
+        sight: &'b Sight,
+        work: &'b Work,
+        chance: &'b dyn Fn(&mut [u8]),
+    ) -> ChildAsk<'b> {
+        ChildAsk {
+            work,
+            subject,
+            definition: &sight.known.definition,
+            child: sight.seen.as_ref().map(|seen| &seen.child),
+            used: sight.used.as_ref().map(|used| &used.resource),
+            timeout: sight.parent.timeout(self.knowledge.stack_action_timeout),
+            now: self.clock.now(),
+            chance,
+        }
+    }
+
+    /// How a definition is told to the child, once it was checked and written down.
+    pub fn telling(
+        &self,
+        sight: &Sight,
+        (step, then): (&str, Beat),
+        revise: Revise,
+        user_name: &str,
+    ) -> Result<Telling, DriverError> {
+        let (parent, beside) = (&sight.parent, self.nested.stands_beside());
+        let command = match &sight.seen {
+            Some(_) => {
+                let observes = self.nesting.observes;
+                StackCommand::Update(Box::new(Revise { observes, ..revise }))
+            }
+            None => StackCommand::Create(Box::new(Create {
+                id: self.child(),
+                name: self.subject.physical_name.clone().into(),
+                project_id: parent.identity.project_id.clone(),
+                owner_user_name: user_name.to_owned(),
+                owner: (!beside).then(|| Owner {
+                    stack: parent.identity.id,
+                    resource: self.subject.resource_id.unwrap_or_default(),
+                    name: self.subject.name.clone().unwrap_or_default(),
+                    root: parent.root(),
+                    depth: revise.known.definition.depth(),
+                }),
+                revise,
+                adopts: self.adopts(sight)?,
+            })),
+        };
+        Ok(Telling { id: self.command_id(step), command, then })
+    }
+
+    /// What the data that the parent is adopted from say of the child's resources.
+    fn adopts(&self, sight: &Sight) -> Result<Option<Value>, DriverError> {
+        let parent = &sight.parent;
+        let Some(sealed) = &parent.revision.adopts else { return Ok(None) };
+        let failed = |error: VaultError| DriverError::fatal("Error", error.to_string());
+        let (vault, scope) = (&self.knowledge.vault, StreamId::stack(parent.identity.id));
+        let data = vault.open(scope.as_str(), sealed).map_err(failed)?;
+        let name = self.subject.name.clone().unwrap_or_default();
+        let of_child = data[name.as_str()]["resources"].as_object().cloned().unwrap_or_default();
+        let scope = StreamId::stack(self.child());
+        vault.seal(scope.as_str(), &Value::Object(of_child)).map(Some).map_err(failed)
+    }
+
+    /// What the beat comes to by the child's answer.
+    pub fn told(&self, then: Beat, answer: Result<(), Refusal>) -> Result<Beat, DriverError> {
+        match answer {
+            Ok(()) => Ok(then),
+            Err(refusal) if self.never_was(&refusal) => {
+                Ok(Beat::Done { learned: Learned::default() })
+            }
+            Err(refusal) => Err(refused(refusal)),
+        }
+    }
+
+    /// Whether there is no child to be deleted: it never came to be, or is gone.
+    pub fn never_was(&self, refusal: &Refusal) -> bool {
+        *self.work == Work::Delete && refusal.class == "EntityNotFound"
+    }
+
+    /// The subject with the defaults of its properties.
+    pub(super) fn filled(&self) -> Subject {
+        let properties = self.driver.properties(&self.subject.properties);
+        Subject { properties, ..self.subject.clone() }
+    }
+
+    /// What the beat comes to by the child's end; `seen` is the child then, where it is a group
+    /// that scales.
+    pub fn ended(&self, end: &ChildEnd, seen: Option<&Seen>) -> Result<Beat, DriverError> {
+        let mut learned = Learned::default();
+        let makes = matches!(self.work, Work::Create | Work::Update { .. });
+        if makes && (end.reference.is_some() || self.subject.data.contains_key(REFERENCE)) {
+            let own = end.reference.clone().unwrap_or_default();
+            learned.data.insert(REFERENCE.to_owned(), own);
+        }
+        if end.deleted && *self.work != Work::Delete {
+            let text = format!("The Stack ({}) could not be found.", self.child());
+            return Err(DriverError::fatal("EntityNotFound", text));
+        }
+        if !end.deleted && end.status == Status::Failed {
+            return Err(match self.nested.stands_beside() {
+                true => in_error(&format!("{}_FAILED", end.action), &end.reason),
+                false => failure(end),
+            });
+        }
+        if makes && !self.step.state["memory"].is_null() {
+            return Ok(self.next_round());
+        }
+        if makes {
+            learned.metadata = self.rested(seen);
+        }
+        Ok(Beat::Done { learned })
+    }
+
+    /// The definition after this one, at once or after a pause.
+    fn next_round(&self) -> Beat {
+        let pause = self.step.state["pause_secs"].as_f64().unwrap_or(0.0);
+        let mut state = self.step.state.clone();
+        let mut next = Step { name: "define".into(), commands: true, ..Step::default() };
+        if pause > 0.0 {
+            let pause = TimeDelta::milliseconds((pause * 1000.0) as i64);
+            state["until"] = json!(self.clock.now() + pause);
+            next = Step { name: "pause".into(), ..Step::default() };
+        }
+        Beat::Next { learned: Learned::default(), next: Step { state, ..next } }
+    }
+
+    /// The rest between two definitions, by the clock: a restart does not prolong it.
+    fn pause(&self) -> Beat {
+        let until = serde_json::from_value::<DateTime<Utc>>(self.step.state["until"].clone());
+        let left = until.ok().map(|until| until - self.clock.now());
+        match left.and_then(|left| left.to_std().ok()).filter(|left: &Duration| !left.is_zero()) {
+            Some(left) => Beat::Wait { after: Some(left) },
+            None => Beat::Next {
+                learned: Learned::default(),
+                next: Step {
+                    name: "define".to_owned(),
+                    commands: true,
+                    state: self.step.state.clone(),
+                    ..Step::default()
+                },
+            },
+        }
+    }
+
+    /// What a create or an update adds to the metadata of a group that scales: it rests after it.
+    fn rested(&self, seen: Option<&Seen>) -> JsonMap {
+        let Some(scales) = self.nested.scales() else { return JsonMap::new() };
+        let well = |seen: &Seen| {
+            seen.child.members.iter().filter(|member| member.status != Status::Failed).count()
+        };
+        let why = format!("ExactCapacity : {}", seen.map_or(0, well));
+        self.rests(scales.cooldown_secs(&self.filled()), &why)
+    }
+
+    /// The rest that begins now.
+    pub(super) fn rests(&self, cooldown_secs: Option<i64>, why: &str) -> JsonMap {
+        let mut former = self.subject.metadata.clone();
+        former.extend(self.subject.signals.clone());
+        cooldown::changed(&former, cooldown_secs, why, self.clock.now())
+    }
+}
+
+fn not_created(action: Action, subject: &Subject) -> DriverError {
+    let word = action.as_str().to_lowercase();
+    let name = subject.name.clone().unwrap_or_default();
+    DriverError::fatal("Error", format!("Cannot {word} {name}, stack not created"))
+}
+
+/// What the child itself refuses has no class at its resource.
+pub(super) fn refused(refusal: Refusal) -> DriverError {
+    DriverError::fatal("", refusal.message)
+}
+
+pub(super) fn refused_by_class(refusal: Refusal) -> DriverError {
+    DriverError::fatal(refusal.class, refusal.message)
+}
+
+/// Why a child failed, in Heat's words: a failure of the child's resource in the same action is
+/// taken apart, and anything else stands as it is.
+fn failure(end: &ChildEnd) -> DriverError {
+    let headline = format!("Resource {} failed: ", end.action);
+    let parts: Vec<&str> = end.reason.split(':').map(str::trim).collect();
+    match parts[..] {
+        [_, class, place, ref message @ ..]
+            if !message.is_empty() && end.reason.contains(&headline) =>
+        {
+            DriverError {
+                below: format!(".{place}"),
+                ..DriverError::fatal(class, message.join(": "))
+            }
+        }
+        _ => DriverError::fatal("", end.reason.clone()),
+    }
+}

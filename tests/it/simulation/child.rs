@@ -1,0 +1,352 @@
+//! Resources whose work is a child stack: their beats as the engine's actors carry them out, each
+//! question and each answer a step of its own.
+
+use std::sync::Arc;
+
+use hearth::actors::definition;
+use hearth::actors::nested::{
+    self, ChildBeat, ChildDefined, Defined, Parent, Seen, Sight, Telling, Turn,
+};
+use hearth::actors::project::ProjectCommand;
+use hearth::actors::resource::{Answered, BeatCall, Nesting, Resize, ResourceCommand};
+use hearth::actors::shell::Aggregate;
+use hearth::actors::stack::{ChildEnd, Known, Stack, StackCommand};
+use hearth::clock::{Clock, SimulatedClock};
+use hearth::events::StreamId;
+use hearth::events::log::BlobId;
+use hearth::events::resource::Step;
+use hearth::events::stack::RevisionAccepted;
+use hearth::model::{Action, CommandId, JsonMap, Refusal, ResourceId, StackId};
+use hearth::resource_types::{Attempt, Beat, Driver, DriverError, Subject, Work};
+
+use super::world::{Ask, Outside, World};
+
+/// A beat of a child stack, with what decides it.
+pub(super) struct Nest {
+    knowledge: hearth::actors::stack::Knowledge,
+    clock: Arc<SimulatedClock>,
+    driver: Arc<dyn Driver>,
+    call: Box<BeatCall>,
+    /// The signal that changes a group's size, where the beat is that.
+    pub(super) resize: Option<(CommandId, Resize)>,
+}
+
+impl Nest {
+    pub(super) fn beat(&self) -> ChildBeat<'_> {
+        ChildBeat {
+            knowledge: &self.knowledge,
+            clock: self.clock.as_ref(),
+            driver: self.driver.as_ref(),
+            nested: self.driver.nests().unwrap(),
+            work: &self.call.work,
+            subject: &self.call.subject,
+            step: &self.call.step,
+            nesting: self.call.nesting.as_ref().unwrap(),
+        }
+    }
+
+    pub(super) fn child(&self) -> StackId {
+        self.beat().child()
+    }
+}
+
+/// A look, as a call that is no beat.
+pub(super) fn look(driver_type: String, subject: Box<Subject>, nesting: Nesting) -> Box<BeatCall> {
+    Box::new(BeatCall {
+        epoch: 0,
+        driver_type,
+        work: Work::Act(Action::Check),
+        subject: *subject,
+        step: Step::default(),
+        attempt: Attempt::First,
+        observe: Vec::new(),
+        user_id: String::new(),
+        nesting: Some(nesting),
+    })
+}
+
+impl World {
+    pub(super) fn nest(&self, call: Box<BeatCall>) -> Nest {
+        Nest {
+            knowledge: self.stack_knowledge.clone(),
+            clock: self.clock.clone(),
+            driver: self.stack_knowledge.registry.driver(&call.driver_type).unwrap(),
+            call,
+            resize: None,
+        }
+    }
+
+    fn push(&mut self, resource: ResourceId, what: Ask) {
+        let asked = self.clock.now();
+        self.node.outside.push(Outside { resource, at: 0, asked, what });
+    }
+
+    /// A beat begins: it looks around and defines, tells, or waits.
+    pub(super) fn begin_child_beat(&mut self, resource: ResourceId, call: Box<BeatCall>) {
+        let nest = Box::new(self.nest(call));
+        match nest.beat().turn() {
+            Turn::Define => {
+                let defined = self.sight(&nest).and_then(|sight| {
+                    let defined = nest.beat().defined(&sight)?;
+                    Ok((sight, defined))
+                });
+                match defined {
+                    Ok((_, Defined::Beat(beat))) => self.answer_beat(resource, &nest, Ok(*beat)),
+                    Ok((sight, Defined::Child(child))) => {
+                        self.tell_definition(resource, nest, &sight, *child);
+                    }
+                    Err(error) => self.answer_beat(resource, &nest, Err(error)),
+                }
+            }
+            Turn::Tell(telling) => {
+                self.push(resource, Ask::TellChild { nest, telling: Box::new(telling) });
+            }
+            Turn::Await => self.await_child(resource, nest),
+            Turn::Answer(answer) => self.answer_beat(resource, &nest, answer),
+        }
+    }
+
+    pub(super) fn tell_definition(
+        &mut self,
+        resource: ResourceId,
+        nest: Box<Nest>,
+        sight: &Sight,
+        child: ChildDefined,
+    ) {
+        match self.telling(&nest, sight, child) {
+            Ok(telling) => {
+                self.push(resource, Ask::TellChild { nest, telling: Box::new(telling) });
+            }
+            Err(error) => self.fail(resource, &nest, error),
+        }
+    }
+
+    /// The definition, checked and written down.
+    fn telling(
+        &mut self,
+        nest: &Nest,
+        sight: &Sight,
+        child: ChildDefined,
+    ) -> Result<Telling, DriverError> {
+        let refused = |refusal: Refusal| DriverError::fatal("", refusal.message);
+        let beat = nest.beat();
+        if beat.nested.stands_beside() {
+            self.ask_project(ProjectCommand::Reserve {
+                name: beat.subject.physical_name.clone().into(),
+                stack_id: beat.child(),
+                limit: None,
+            })
+            .map_err(refused)?;
+        }
+        let ChildDefined { definition, timeout_mins, step, then } = child;
+        let known =
+            definition::check(&nest.knowledge.registry, None, definition).map_err(refused)?;
+        let (vault, kept) = (&nest.knowledge.vault, &mut self.kept);
+        let put = |blob: &[u8]| {
+            kept.push(blob.to_vec());
+            BlobId(format!("kept-{}", kept.len() - 1))
+        };
+        let revise = nested::revise(vault, put, beat.child(), known, timeout_mins, "alice");
+        beat.telling(sight, (&step, then), revise.map_err(refused)?, "alice")
+    }
+
+    pub(super) fn sight(&mut self, nest: &Nest) -> Result<Sight, DriverError> {
+        let beat = nest.beat();
+        let stack = beat.subject.stack_id.unwrap();
+        self.wake_stack(stack);
+        let lost = || DriverError { transient: true, ..DriverError::fatal("Error", "silence") };
+        let parent = self.node.stacks.get(&stack).ok_or_else(lost)?;
+        let parent = Parent::of(parent, beat.nesting.revision).ok_or_else(lost)?;
+        let known = match &parent.known {
+            Some(known) => known.clone(),
+            None => {
+                let fold = &self.folds.stacks[&stack];
+                self.revived(fold, &parent.revision)
+            }
+        };
+        let seen = self.seen(beat.child());
+        Ok(Sight { known, parent, seen, used: None })
+    }
+
+    /// A stack as its resource sees it.
+    pub(super) fn seen(&mut self, id: StackId) -> Option<Seen> {
+        if !self.log.has(StreamId::stack(id).as_str()) {
+            return None;
+        }
+        self.wake_stack(id);
+        Seen::of(self.node.stacks.get(&id)?, &self.stack_knowledge)
+    }
+
+    /// A revision's definition again.
+    pub(super) fn revived(&self, stack: &Stack, revision: &RevisionAccepted) -> Arc<Known> {
+        let source = revision.source.as_ref().unwrap();
+        let Some(index) = source.0.strip_prefix("kept-") else {
+            return self.known(stack.id, self.source(source)).unwrap().into();
+        };
+        if let Some(known) = self.read.borrow().get(&source.0) {
+            return known.clone();
+        }
+        let blob = &self.kept[index.parse::<usize>().unwrap()];
+        let (registry, vault) = (&self.stack_knowledge.registry, &self.stack_knowledge.vault);
+        let (identity, owner) = (stack.identity(), stack.owner.as_ref());
+        let known = definition::revived(registry, vault, Some(blob), &identity, owner, revision);
+        let known = Arc::new(known.unwrap());
+        self.read.borrow_mut().insert(source.0.clone(), known.clone());
+        known
+    }
+
+    /// The child is told, and what it says is the beat's answer.
+    pub(super) fn tell_child(&mut self, resource: ResourceId, nest: Box<Nest>, telling: Telling) {
+        let Telling { id, command, then } = telling;
+        let child = nest.child();
+        let answer = self.command_child(child, id, command);
+        self.tell(|| format!("    child {child:.8} is told: {answer:?}"));
+        if nest.resize.is_some() {
+            return match answer {
+                Ok(()) => self.await_child(resource, nest),
+                Err(it) => self.fail(resource, &nest, DriverError::fatal(it.class, it.message)),
+            };
+        }
+        let beat = nest.beat();
+        let never_was = matches!(&answer, Err(refusal) if beat.never_was(refusal));
+        if never_was && beat.nested.stands_beside() {
+            let name = beat.subject.physical_name.clone().into();
+            let _ = self.ask_project(ProjectCommand::Release { name, stack_id: child });
+        }
+        let result = beat.told(then, answer);
+        self.answer_beat(resource, &nest, result);
+    }
+
+    /// A command under an id: told again, it is answered with the first receipt.
+    fn command_child(
+        &mut self,
+        child: StackId,
+        id: CommandId,
+        command: StackCommand,
+    ) -> Result<(), Refusal> {
+        self.wake_stack(child);
+        if Stack::answers_once(&command) && self.log.was_caused(StreamId::stack(child).as_str(), id)
+        {
+            return Ok(());
+        }
+        self.log.cause = Some(id);
+        let answer = self.ask_stack(child, command);
+        self.log.cause = None;
+        answer
+    }
+
+    fn await_child(&mut self, resource: ResourceId, nest: Box<Nest>) {
+        let child = nest.child();
+        self.wake_stack(child);
+        self.node.awaiting.push((child, resource, nest));
+        self.answer_awaiting(child);
+    }
+
+    /// Those who wait for the end of what a stack is at are told, once it has ended.
+    pub(super) fn answer_awaiting(&mut self, child: StackId) {
+        if !self.node.awaiting.iter().any(|(of, ..)| *of == child) {
+            return;
+        }
+        let Some(stack) = self.node.stacks.get(&child) else { return };
+        let Some(end) = stack.end(&self.stack_knowledge) else { return };
+        let awaiting = std::mem::take(&mut self.node.awaiting);
+        let (told, left): (Vec<_>, Vec<_>) = awaiting.into_iter().partition(|it| it.0 == child);
+        self.node.awaiting = left;
+        for (_, resource, nest) in told {
+            self.push(resource, Ask::ChildEnded { nest, end: Box::new(end.clone()) });
+        }
+    }
+
+    /// What a beat comes to by the child's end.
+    pub(super) fn child_ended(&mut self, resource: ResourceId, nest: &Nest, end: &ChildEnd) {
+        if let Some((signal, resize)) = &nest.resize {
+            let attributes = self.observed(&nest.call, &nest.call.subject.reads);
+            let outcome = nest.beat().scaled(resize, end, (attributes, Vec::new()));
+            let (signal, result) = (*signal, Ok(outcome));
+            return self.come_back(resource, ResourceCommand::SignalCarriedOut { signal, result });
+        }
+        let seen = match nest.beat().nested.scales() {
+            Some(_) => self.seen(nest.child()),
+            None => None,
+        };
+        let result = nest.beat().ended(end, seen.as_ref());
+        self.answer_beat(resource, nest, result);
+    }
+
+    pub(super) fn fail(&mut self, resource: ResourceId, nest: &Nest, error: DriverError) {
+        match &nest.resize {
+            Some((signal, _)) => {
+                let (signal, result) = (*signal, Err(error));
+                self.come_back(resource, ResourceCommand::SignalCarriedOut { signal, result });
+            }
+            None => self.answer_beat(resource, nest, Err(error)),
+        }
+    }
+
+    fn answer_beat(
+        &mut self,
+        resource: ResourceId,
+        nest: &Nest,
+        result: Result<Beat, DriverError>,
+    ) {
+        let attributes = match &result {
+            Ok(Beat::Done { .. }) if !nest.call.observe.is_empty() => {
+                self.observed(&nest.call, &nest.call.observe)
+            }
+            _ => JsonMap::new(),
+        };
+        let epoch = nest.call.epoch;
+        let answered = Answered { epoch, result, attributes, secrets: Vec::new() };
+        self.come_back(resource, ResourceCommand::Answered(Box::new(answered)));
+    }
+
+    pub(super) fn come_back(&mut self, resource: ResourceId, command: ResourceCommand) {
+        self.push(resource, Ask::ComeBack(Box::new(command)));
+    }
+
+    fn observed(&mut self, call: &BeatCall, wanted: &[String]) -> JsonMap {
+        self.child_attributes(&call.driver_type, &call.subject, wanted)
+    }
+
+    /// The attributes of a resource from its child.
+    pub(super) fn child_attributes(
+        &mut self,
+        driver_type: &str,
+        subject: &Subject,
+        wanted: &[String],
+    ) -> JsonMap {
+        let driver = self.stack_knowledge.registry.driver(driver_type).unwrap();
+        let child = subject.physical_id.as_ref().and_then(|id| id.parse().ok());
+        let seen = child.and_then(|child| self.seen(child));
+        let own = |seen| nested::own_attributes(driver.as_ref(), subject, &seen, wanted).values;
+        seen.map(own).unwrap_or_default()
+    }
+
+    /// Whether the child differs from what it should be, or anything in it is not well.
+    pub(super) fn child_differs(
+        &mut self,
+        driver_type: String,
+        subject: Box<Subject>,
+        nesting: Nesting,
+    ) -> bool {
+        let nest = self.nest(look(driver_type, subject, nesting));
+        let Ok(sight) = self.sight(&nest) else { return true };
+        if !nest.beat().is_same(&sight).unwrap_or(false) {
+            return true;
+        }
+        let child = nest.child();
+        !self.is_well_within(child)
+    }
+
+    fn is_well_within(&mut self, stack: StackId) -> bool {
+        let Some(seen) = self.seen(stack) else { return false };
+        seen.is_well && seen.within.into_iter().all(|within| self.is_well_within(within))
+    }
+
+    /// Nothing further of a child is to start.
+    pub(super) fn halt_child(&mut self, child: &str) {
+        let Ok(child) = child.parse() else { return };
+        let id = CommandId(self.clock.fresh_id());
+        let _ = self.command_child(child, id, StackCommand::CancelWithoutRollback);
+    }
+}
