@@ -1,10 +1,13 @@
 //! The pure machines in every order that a seed can think of: templates, updates, cancels and
 //! actions at random, processes that die, a cloud that fails.
 //!
+//! In a share of the seeds the stack is a tree: templates behind types, stacks beside, groups. Their
+//! beats are decided as everywhere (`actors::nested`); only who asks whom is played here (`child`).
+//!
 //! At every event the tables of transitions hold and the fold of the log is what lives; every
-//! command that was taken ends; a stack at rest is what its revision says, one object each; a
-//! deleted one leaves nothing. `SIMULATION_SEED` plays one seed again and tells its story,
-//! `SIMULATION_SEEDS` says how many are played.
+//! command that was taken ends; a stack at rest is what its revision says, one object each and one
+//! child stack for each resource that has one; a deleted one leaves nothing. `SIMULATION_SEED` plays
+//! one seed again and tells its story, `SIMULATION_SEEDS` says how many are played.
 
 mod child;
 mod cloud;
