@@ -46,12 +46,12 @@ impl Engine {
         who: &Requester,
         name: &StackName,
     ) -> Result<(), Refusal> {
-        match self.services.directory.project(&who.caller.project_id) {
-            Some(address) => match address.send(HolderOf(name.clone())).await {
-                Ok(Some(_)) => Err(name_taken(name)),
-                Ok(None) | Err(_) => Ok(()),
-            },
-            None => Ok(()),
+        let project = self.services.directory.project(&who.caller.project_id);
+        let Some(address) = project else { return Ok(()) };
+        let Ok(Some(holder)) = address.send(HolderOf(name.clone())).await else { return Ok(()) };
+        match self.stand(holder).await? {
+            Some(standing) if !standing.deleted => Err(name_taken(name)),
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -199,6 +199,7 @@ pub(super) fn of_update(
             ("metadata", metadata != now.metadata),
             ("deletion_policy", former.deletion_policy != declared.deletion_policy),
             ("update_policy", former.update_policy != now.update_policy),
+            ("definition", former.is_written_otherwise(&declared.written(&now))),
         ];
         names.extend(settings.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name));
         entry.why = format!("{} changes", names.join(", "));

@@ -92,6 +92,16 @@ pub struct Definition {
     /// The stack's revision that this is of, where a child stack is made from it.
     #[serde(default, skip_serializing_if = "StackRevision::is_zero")]
     pub revision: StackRevision,
+    /// How it is written: what differs here is updated in place, though no value changes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub written: String,
+}
+
+impl Definition {
+    /// Whether another definition is written otherwise, as far as both are known.
+    pub fn is_written_otherwise(&self, other: &str) -> bool {
+        !self.written.is_empty() && !other.is_empty() && self.written != other
+    }
 }
 
 /// What a driver does next; its own name for the call and what it must remember until then.

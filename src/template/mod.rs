@@ -18,6 +18,7 @@ mod functions;
 mod json;
 mod listing;
 mod node;
+mod outline;
 mod outputs;
 mod parameters;
 mod parse;
@@ -219,6 +220,8 @@ pub struct ResourceDeclared {
     /// `Delete`, `Retain` or `Snapshot`.
     pub deletion_policy: String,
     pub external_id: Option<String>,
+    /// The sections that are written, as far as values do not tell: see [`outline`].
+    pub outline: Value,
 }
 
 /// A resource with every function resolved.

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use serde_json::{Value, json};
+
 use crate::model::IndexMap;
 
 use super::error::{Outcome, TemplateError};
@@ -26,6 +28,8 @@ pub(crate) struct Definition {
     pub(crate) update_policy: Node,
     pub(crate) depends_on: Vec<String>,
     pub(crate) deletion_policy: String,
+    /// The sections that are written, with what is in those that are never resolved.
+    pub(crate) outline: Value,
     pub(crate) description: String,
     pub(crate) external_id: Node,
     pub(crate) place: Place,
@@ -181,7 +185,18 @@ impl Parser<'_> {
                 matches!(node.form, Form::Text(_) | Form::Bool(_) | Form::Call(_))
             })?;
         }
+        let written = |key: &str| self.node.get(key).filter(|node| !node.is_null());
+        let is_written = |key: &str| written(key).is_some();
+        let outline = json!({
+            "properties": is_written(keys.properties),
+            "metadata": is_written(keys.metadata),
+            "update_policy": is_written(keys.update_policy),
+            "deletion_policy": is_written(keys.deletion_policy),
+            "depends_on": written(keys.depends_on).map(|_| &depends_on),
+            "condition": written(keys.condition).map(Node::to_json),
+        });
         let definition = Definition {
+            outline,
             declared_type: type_node.as_text().unwrap_or_default().to_owned(),
             properties,
             metadata,

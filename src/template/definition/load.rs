@@ -269,6 +269,7 @@ impl StackDefinition {
                     requires: requires.into_iter().map(ResourceName).collect(),
                     deletion_policy: definition.deletion_policy.clone(),
                     external_id: definition.external_id(&scope)?,
+                    outline: definition.outline.clone(),
                 },
             );
         }

@@ -202,7 +202,8 @@ async fn arguments_that_are_none_are_refused() {
         ("environment", json!({ "parameters": null }), "HTTPBadRequest"),
         ("converge", json!(true), "HTTPBadRequest"),
         ("adopt_stack_data", json!("{}"), "HTTPBadRequest"),
-        ("adopt_stack_data", json!({ "template": template }), "NotSupported"),
+        ("adopt_stack_data", json!({ "template": template }), "HTTPBadRequest"),
+        ("adopt_stack_data", json!({ "template": template }).to_string().into(), "NotSupported"),
         ("parameters", json!([1]), "ValueError"),
     ] {
         let mut body = ask(template.clone());

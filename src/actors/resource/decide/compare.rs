@@ -32,9 +32,13 @@ impl Resource {
         let settings_changed = former.driver_type != definition.driver_type
             || former.metadata != definition.metadata
             || former.deletion_policy != definition.deletion_policy
-            || former.update_policy != definition.update_policy;
+            || former.update_policy != definition.update_policy
+            || former.is_written_otherwise(&definition.written);
         if changed.is_empty() {
-            return if settings_changed || self.has_failed() {
+            let subject = self.subject(&definition, knowledge);
+            let before = self.open_map(&former.properties, knowledge);
+            let kind = driver.on_change(&subject, &before, &changed);
+            return if self.has_failed() || (settings_changed && kind != UpdateKind::Nothing) {
                 self.update_in_place(converge, definition)
             } else if nests(&definition, knowledge)
                 && !is_through

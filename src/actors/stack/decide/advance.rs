@@ -206,6 +206,7 @@ impl Stack {
         let values = Values::of(self, knowledge);
         let resolved = definition.resolve(name, &values)?;
         let registry = &knowledge.registry;
+        let written = declared.written(&resolved);
         let properties = registry.accept_in(definition, name, resolved.properties)?;
         let driver_type = registry.driver_type(definition, name).ok_or_else(missing)?;
         let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
@@ -225,6 +226,7 @@ impl Stack {
                 (true, None) | (false, _) => StackRevision(0),
             },
             external_id: declared.external_id.clone(),
+            written,
         })
     }
 
