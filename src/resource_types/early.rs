@@ -27,7 +27,7 @@ pub(super) struct Early<'a> {
     pub(super) properties: JsonMap,
     pub(super) problems: Vec<TemplateError>,
     /// What is wrong with values where none is held against anybody, by property.
-    forgiven: IndexMap<String, String>,
+    pub(super) forgiven: IndexMap<String, String>,
     /// The properties that depend on resources.
     unknown: Vec<String>,
 }
@@ -40,6 +40,8 @@ pub(crate) struct Looked<'a> {
     /// With defaults.
     pub(crate) properties: &'a JsonMap,
     pub(crate) update_policy: &'a JsonMap,
+    /// As [`Early`] has it.
+    pub(super) forgiven: &'a IndexMap<String, String>,
 }
 
 impl Looked<'_> {
@@ -101,6 +103,7 @@ impl Registry {
                     name,
                     properties: &filled(&early.schema, &early.properties),
                     update_policy: &filled(&declaration.update_policy, &policy.properties),
+                    forgiven: &early.forgiven,
                 };
                 let mut read_by_rules = declaration.rules_read.iter();
                 match read_by_rules.find_map(|name| early.forgiven.get(name)) {

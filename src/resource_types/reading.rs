@@ -139,6 +139,10 @@ impl Reader<'_> {
                 if let (Level::Top(given), true) = (level, self.is_added(&path))
                     && let Some(Given::Value { value, .. }) = given.get(key)
                 {
+                    let typed = convert::value(property.kind, value, property.from_parameter);
+                    if let Err(message) = typed {
+                        read.problems.extend(Raised::Here(message).at(key));
+                    }
                     read.properties.insert(key.clone(), value.clone());
                 }
                 continue;

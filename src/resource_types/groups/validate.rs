@@ -29,11 +29,16 @@ impl Registry {
         }
         match type_name {
             "OS::Heat::ResourceGroup" => {
-                let member = properties.get("resource_def").and_then(Value::as_object);
-                if count(properties, "count") == 0 || member.is_none() {
+                if count(properties, "count") == 0 {
                     return Ok(());
                 }
-                self.check_member_type(definition, member.and_then(|it| it.get("type")))?;
+                if let Some(message) = looked.forgiven.get("resource_def") {
+                    return Err(looked.fallen("ValueError", message.clone()));
+                }
+                let Some(Value::Object(member)) = properties.get("resource_def") else {
+                    return Ok(());
+                };
+                self.check_member_type(definition, member.get("type"))?;
             }
             "OS::Heat::ResourceChain" => {
                 let mut types = chain::types(properties).iter();
@@ -113,6 +118,7 @@ impl Registry {
             name,
             properties: &filled(&early.schema, &early.properties),
             update_policy: &filled(&declaration.update_policy, &policy.properties),
+            forgiven: &early.forgiven,
         })
     }
 

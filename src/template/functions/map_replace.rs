@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Scope, misuse};
+use super::{Call, Function, Scope, misuse, unhashable};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::value::{Datum, DatumMap};
 
@@ -63,6 +63,9 @@ impl Function for MapReplace {
             let renamed = match keys.get(key) {
                 None | Some(Datum::Null) => key.clone(),
                 Some(new) => {
+                    if let Some(error) = unhashable(new) {
+                        return Err(error);
+                    }
                     let new = super::super::python::text_of(new);
                     let collision = |side: &str| {
                         TemplateError::value(format!(
