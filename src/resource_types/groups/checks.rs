@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::scaling_group::duration;
+use super::pace::duration;
 use super::validate::is_amazons;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::PluginChecks;

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::batches::{Batch, Pace};
 use super::capacity::Adjustment;
+use super::instance::{SCALED_TYPE, instance};
 use super::outputs::Read;
 use super::resource_group::REMOVED;
-use super::scaling_group::{SCALED_TYPE, Scaling, instance};
+use super::scaling_group::Scaling;
 use super::standing::{Group, MEMBERS_MAX, MemberStack, Standing, check_size, section};
 use super::{chain, deployments, resource_group, scaling_group};
 use crate::model::{JsonMap, Status};

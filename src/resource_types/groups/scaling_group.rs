@@ -1,21 +1,15 @@
 //! Groups that grow and shrink: OS::Heat::AutoScalingGroup, and those of CloudFormation, whose
 //! members are instances of a launch configuration. The oldest members go first.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::batches::{Batch, Pace, of_scaling};
 use super::capacity::{Bounds, Kind, adjusted};
 use super::members::{self, Change};
 use super::outputs::{Language, Read, at, map, output_name};
+use super::pace::{aws_pace, heat_pace};
 use super::standing::{Group, MEMBERS_MAX, MemberStack, count, section};
 use crate::model::JsonMap;
-use crate::resource_types::child::ResourceUsed;
-
-/// The type of the instances of a group, which its stack maps to AWS::EC2::Instance.
-pub(crate) const SCALED_TYPE: &str = "OS::Heat::ScaledResource";
-
-/// The data of a launch configuration that has what was taken from an instance.
-pub(crate) const FROM_INSTANCE: &str = "from_instance";
 
 /// How many characters the name of a member has.
 const NAME_CHARS: usize = 12;
@@ -282,78 +276,6 @@ pub(crate) fn member(group: &Group<'_>) -> Value {
     parts.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// The definition of an instance: what the launch configuration says, and the group's tags.
-pub(crate) fn instance(
-    group: &Group<'_>,
-    scaling: Scaling,
-    configuration: &ResourceUsed,
-    reference: &str,
-) -> Value {
-    let mut properties = configuration.properties.clone();
-    properties.remove("InstanceId");
-    let from_instance = configuration.data.get(FROM_INSTANCE).and_then(Value::as_object);
-    for (name, value) in from_instance.into_iter().flatten() {
-        properties.entry(name.clone()).or_insert_with(|| value.clone());
-    }
-    properties.insert("Tags".to_owned(), tags(group, scaling, reference));
-    let subnets = group.properties.get("VPCZoneIdentifier").and_then(Value::as_array);
-    if let Some(subnet) = subnets.and_then(|subnets| subnets.first()) {
-        properties.insert("SubnetId".to_owned(), subnet.clone());
-    }
-    let mut instance = json!({ "Type": SCALED_TYPE, "Properties": properties });
-    if !configuration.metadata.is_empty() {
-        instance["Metadata"] = configuration.metadata.clone().into();
-    }
-    instance
-}
-
-/// The tags of the members: meters know them by the group's name.
-fn tags(group: &Group<'_>, scaling: Scaling, reference: &str) -> Value {
-    let tag = |key: &str| json!({ "Key": key, "Value": reference });
-    let given = group.properties.get("Tags").and_then(Value::as_array);
-    let mut tags = given.cloned().unwrap_or_default();
-    let is_metered =
-        |tag: &Value| tag["Key"].as_str().is_some_and(|key| key.starts_with("metering."));
-    if !tags.iter().any(is_metered) {
-        tags.push(tag("metering.groupname"));
-    }
-    if scaling == Scaling::Aws {
-        tags.push(tag("metering.AutoScalingGroupName"));
-    }
-    tags.into()
-}
-
-fn heat_pace(policy: &JsonMap) -> Pace {
-    Pace {
-        min_in_service: count(policy, "min_in_service"),
-        batch_max: count(policy, "max_batch_size"),
-        pause_secs: policy.get("pause_time").and_then(Value::as_f64).unwrap_or(0.0),
-    }
-}
-
-fn aws_pace(policy: &JsonMap) -> Pace {
-    let pause = policy.get("PauseTime").and_then(Value::as_str);
-    Pace {
-        min_in_service: count(policy, "MinInstancesInService"),
-        batch_max: count(policy, "MaxBatchSize"),
-        pause_secs: pause.and_then(duration).unwrap_or(0) as f64,
-    }
-}
-
-/// The seconds of `PT#H#M#S`.
-pub(crate) fn duration(text: &str) -> Option<u64> {
-    let mut rest = text.strip_prefix("PT")?;
-    let mut seconds = 0_u64;
-    for (unit, length) in [('H', 3600), ('M', 60), ('S', 1)] {
-        if let Some((number, after)) = rest.split_once(unit) {
-            let number: u64 = number.parse().ok()?;
-            seconds = seconds.checked_add(number.checked_mul(length)?)?;
-            rest = after;
-        }
-    }
-    rest.is_empty().then_some(seconds)
-}
-
 /// The name of a new member.
 fn member_name(chance: &dyn Fn(&mut [u8])) -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
@@ -367,6 +289,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use chrono::DateTime;
+    use serde_json::json;
 
     use super::super::standing::Standing;
     use super::*;
@@ -510,42 +433,5 @@ mod tests {
             "InstanceList": { "a": { "Fn::GetAtt": ["a", "PublicIp"] } },
             "references": { "a": { "Ref": "a" } } });
         assert_eq!(Value::Object(outputs), wanted);
-    }
-
-    #[test]
-    fn instances_are_what_the_configuration_says() {
-        let configuration = ResourceUsed {
-            properties: object(json!({ "ImageId": "i", "InstanceId": "x" })),
-            data: BTreeMap::from([(
-                FROM_INSTANCE.to_owned(),
-                json!({ "ImageId": "other", "KeyName": "k" }),
-            )]),
-            ..ResourceUsed::default()
-        };
-        let properties = json!({ "VPCZoneIdentifier": ["subnet"] });
-        let made =
-            given(properties, None, |group| instance(group, Scaling::Aws, &configuration, "ref"));
-        assert_eq!(
-            made,
-            json!({ "Type": "OS::Heat::ScaledResource", "Properties": {
-                "ImageId": "i", "KeyName": "k", "SubnetId": "subnet", "Tags": [
-                    { "Key": "metering.groupname", "Value": "ref" },
-                    { "Key": "metering.AutoScalingGroupName", "Value": "ref" },
-                ] } })
-        );
-    }
-
-    #[test]
-    fn a_duration_is_read_in_its_parts() {
-        let cases = [
-            ("PT1H2M3S", Some(3723)),
-            ("PT5M", Some(300)),
-            ("PT0S", Some(0)),
-            ("5M", None),
-            ("PT5X", None),
-        ];
-        for (text, seconds) in cases {
-            assert_eq!(duration(text), seconds, "{text}");
-        }
     }
 }
