@@ -117,6 +117,13 @@ impl Directory {
         living.stacks.drain().map(|(_, address)| address).collect()
     }
 
+    /// Ends the threads on which actors live, and whoever still is.
+    pub fn stop(&self) {
+        for arbiter in &self.arbiters {
+            arbiter.stop();
+        }
+    }
+
     fn arbiter(&self, spread: u128) -> ArbiterHandle {
         self.arbiters[(spread % self.arbiters.len() as u128) as usize].clone()
     }

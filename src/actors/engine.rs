@@ -117,6 +117,12 @@ impl Engine {
         if let Err(error) = self.services.log.durable(last).await {
             warn!(%error, "the last events did not become durable");
         }
+        self.halt();
+    }
+
+    /// Stops in the middle of everything, as a process that is killed.
+    pub fn halt(&self) {
+        self.services.directory.stop();
     }
 
     /// How a stack stands, for who may see it.

@@ -1,5 +1,6 @@
 //! A stack as the resource sees it that it stands for.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -7,7 +8,8 @@ use serde_json::Value;
 use super::known::Known;
 use super::state::{Knowledge, Stack};
 use super::values::Values;
-use crate::model::{Action, Secret, Status};
+use crate::actors::resource::Report;
+use crate::model::{Action, ResourceId, Secret, Status};
 use crate::resource_types::child::{ChildSeen, MemberSeen, REFERENCE};
 
 /// How a child's action ended.
@@ -67,9 +69,14 @@ impl Stack {
         (seen, secrets)
     }
 
-    /// Whether the newest action came to its end and no resource is sick or has failed.
+    /// Whether the newest action came to its end, no resource is sick or has failed, and none is
+    /// left that another stands in for.
     pub fn is_well(&self) -> bool {
         let failed = |status| status == Status::Failed;
-        !failed(self.status) && !self.reports().values().any(|report| failed(report.status))
+        let nodes = self.traversal.iter().flat_map(|traversal| traversal.nodes.values());
+        let nodes: HashSet<_> = nodes.collect();
+        let is_well =
+            |(id, report): (&ResourceId, &Report)| !failed(report.status) && nodes.contains(id);
+        !failed(self.status) && self.reports().iter().all(is_well)
     }
 }

@@ -375,7 +375,12 @@ impl ScalingGroup {
         match stage {
             Stage::Empty => Batch { capacity: 0, changes: 0 },
             Stage::Batch(batch) => batch,
-            Stage::Whole => Batch { capacity: self.0.size(group), changes: 0 },
+            Stage::Whole => {
+                let capacity = self.0.size(group);
+                // What a rolling update that failed has changed is brought back by its rollback.
+                let changes = if self.0 == Scaling::Heat { capacity } else { 0 };
+                Batch { capacity, changes }
+            }
         }
     }
 }

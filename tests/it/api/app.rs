@@ -24,6 +24,7 @@ pub(crate) struct App {
     pub(crate) token: String,
     pub(crate) client: reqwest::Client,
     keystone: String,
+    engine: Engine,
     running: RunningApi,
     _sandbox: RunningSandbox,
 }
@@ -93,7 +94,7 @@ impl App {
             may_use: hearth::policy::may_use,
         });
         let parts = ApiParts {
-            engine,
+            engine: engine.clone(),
             views: views.clone(),
             cloud: Some(cloud),
             vault,
@@ -116,7 +117,18 @@ impl App {
         let keystone = sandbox.auth_url.clone();
         let (token, project) = login(&client, &keystone, "demo", "demo").await;
         let url = format!("http://{}", running.address);
-        Self { log, views, url, project, token, client, keystone, running, _sandbox: sandbox }
+        Self {
+            log,
+            views,
+            url,
+            project,
+            token,
+            client,
+            keystone,
+            engine,
+            running,
+            _sandbox: sandbox,
+        }
     }
 
     /// A token of a user for the project of the same name, and the project's id.
@@ -187,6 +199,7 @@ impl App {
 
     pub(crate) async fn stop(self) {
         self.running.stop().await;
+        self.engine.shutdown().await;
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) struct Far {
     views: Views,
     log: Arc<MemoryLog>,
     road: Arc<Mutex<Road>>,
+    engine: Engine,
     running: RunningApi,
 }
 
@@ -81,7 +82,7 @@ impl Far {
             workers: Some(1),
         };
         let parts = ApiParts {
-            engine,
+            engine: engine.clone(),
             views: views.clone(),
             cloud: Some(cloud),
             vault,
@@ -98,7 +99,7 @@ impl Far {
                 actix::spawn(travel(from, end, travelled.clone()));
             }
         });
-        Far { ground, views, log: kept, road, running }
+        Far { ground, views, log: kept, road, engine, running }
     }
 
     /// The request of this number from now on is lost.
@@ -119,6 +120,7 @@ impl Far {
 
     pub(crate) async fn stop(self) {
         self.running.stop().await;
+        self.engine.shutdown().await;
     }
 }
 

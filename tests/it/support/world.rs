@@ -194,6 +194,13 @@ impl Ground {
     }
 }
 
+/// What is dropped works no more.
+impl Drop for World {
+    fn drop(&mut self) {
+        self.engine.halt();
+    }
+}
+
 impl World {
     pub(crate) fn requester(&self) -> Requester {
         Requester { command_id: CommandId(SystemClock.fresh_id()), ..self.requester.clone() }
