@@ -261,14 +261,16 @@ pub(super) fn shown(db: &Connection, id: StackId) -> rusqlite::Result<Option<Sta
     Ok(Some(StackShown { stack, revision, outputs }))
 }
 
-/// Stacks in the middle of an action, failed ones with a resource that is still at work, and those
-/// with a signal that is not carried out yet or a snapshot that is being deleted: what a restart
-/// must wake.
+/// Stacks in the middle of an action, others with a resource that is still at work or with a signal
+/// that is not carried out yet, failed ones that a deleted resource is still part of, and those with
+/// a snapshot that is being deleted: what a restart must wake.
 pub(super) fn unsettled(db: &Connection) -> rusqlite::Result<Vec<StackId>> {
     let query = "SELECT id FROM stacks WHERE status = 'IN_PROGRESS' UNION \
+         SELECT stacks.id FROM resources JOIN stacks ON stacks.number = resources.stack \
+         WHERE resources.status = 'IN_PROGRESS' UNION \
          SELECT id FROM stacks WHERE status = 'FAILED' AND EXISTS (SELECT 1 FROM resources \
-         WHERE resources.stack = stacks.number AND (resources.status = 'IN_PROGRESS' \
-         OR (resources.action = 'DELETE' AND resources.status = 'COMPLETE' AND role >= 0))) UNION \
+         WHERE resources.stack = stacks.number AND resources.action = 'DELETE' \
+         AND resources.status = 'COMPLETE' AND role >= 0) UNION \
          SELECT stacks.id FROM signals_open JOIN resources ON resources.id = signals_open.resource \
          JOIN stacks ON stacks.number = resources.stack WHERE resources.role >= 0 \
          UNION \

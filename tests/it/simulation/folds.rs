@@ -57,7 +57,7 @@ impl Folds {
         self.resources.values().filter_map(retained).collect()
     }
 
-    /// The stacks that the views name after a restart: at work, or failed with a resource at work.
+    /// The stacks that the views name after a restart: at work, or with a resource at work.
     pub(super) fn unsettled(&self, knowledge: &resource::Knowledge) -> Vec<StackId> {
         let at_work = |id: StackId| {
             let mut own = self
@@ -72,8 +72,7 @@ impl Folds {
             owing.filter_map(|it| it.stack.as_ref().map(|stack| stack.id)).collect();
         let stacks = self.stacks.values().filter(|stack| match stack.status {
             Status::InProgress => true,
-            Status::Failed => at_work(stack.id) || owing.contains(&stack.id),
-            Status::Complete => owing.contains(&stack.id),
+            Status::Failed | Status::Complete => at_work(stack.id) || owing.contains(&stack.id),
         });
         stacks.map(|stack| stack.id).collect()
     }
