@@ -221,7 +221,7 @@ pub struct ResourceDeclared {
     pub deletion_policy: String,
     pub external_id: Option<String>,
     /// The sections that are written, as far as values do not tell: see [`outline`].
-    pub outline: Value,
+    pub outline: ecow::EcoString,
 }
 
 /// A resource with every function resolved.

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use ecow::EcoString;
+use serde_json::json;
 
 use crate::model::IndexMap;
 
@@ -29,7 +30,7 @@ pub(crate) struct Definition {
     pub(crate) depends_on: Vec<String>,
     pub(crate) deletion_policy: String,
     /// The sections that are written, with what is in those that are never resolved.
-    pub(crate) outline: Value,
+    pub(crate) outline: EcoString,
     pub(crate) description: String,
     pub(crate) external_id: Node,
     pub(crate) place: Place,
@@ -187,14 +188,25 @@ impl Parser<'_> {
         }
         let written = |key: &str| self.node.get(key).filter(|node| !node.is_null());
         let is_written = |key: &str| written(key).is_some();
-        let outline = json!({
-            "properties": is_written(keys.properties),
-            "metadata": is_written(keys.metadata),
-            "update_policy": is_written(keys.update_policy),
-            "deletion_policy": is_written(keys.deletion_policy),
-            "depends_on": written(keys.depends_on).map(|_| &depends_on),
-            "condition": written(keys.condition).map(Node::to_json),
-        });
+        // A few letters, because every resource has it.
+        let mut outline = EcoString::new();
+        for (letter, key) in [
+            ('p', keys.properties),
+            ('m', keys.metadata),
+            ('u', keys.update_policy),
+            ('k', keys.deletion_policy),
+        ] {
+            if is_written(key) {
+                outline.push(letter);
+            }
+        }
+        if is_written(keys.depends_on) {
+            outline.push_str(&json!(depends_on).to_string());
+        }
+        if let Some(condition) = written(keys.condition) {
+            outline.push('?');
+            outline.push_str(&condition.to_json().to_string());
+        }
         let definition = Definition {
             outline,
             declared_type: type_node.as_text().unwrap_or_default().to_owned(),
