@@ -27,7 +27,7 @@ pub(super) struct Early<'a> {
     pub(super) properties: JsonMap,
     pub(super) problems: Vec<TemplateError>,
     /// What is wrong with values where none is held against anybody, by property.
-    pub(super) forgiven: IndexMap<String, String>,
+    forgiven: IndexMap<String, String>,
     /// The properties that depend on resources.
     unknown: Vec<String>,
 }
@@ -87,31 +87,23 @@ impl Registry {
             let path = definition.path_of(name, definition.resource_keys().deletion_policy);
             problems.push(TemplateError::validation(message).in_path(path));
         }
-        let policy = self.policy(definition, name, declaration);
-        let early = match declaration {
+        let mut policy = self.policy(definition, name, declaration);
+        let mut early = match declaration {
             Some(declaration) => self.early(definition, name, declaration),
             None => self.early_of_template(definition, name, provider),
         };
-        problems.extend(policy.problems);
-        problems.extend(early.problems);
+        problems.append(&mut policy.problems);
+        problems.append(&mut early.problems);
         let Some(budget) = budget.filter(|_| problems.is_empty()) else { return problems };
         let checked = match declaration {
-            Some(declaration) => {
-                let looked = Looked {
-                    registry: self,
-                    definition,
-                    name,
-                    properties: &filled(&early.schema, &early.properties),
-                    update_policy: &filled(&declaration.update_policy, &policy.properties),
-                    forgiven: &early.forgiven,
-                };
+            Some(declaration) => self.look(definition, name, (&early, &policy), |looked| {
                 let mut read_by_rules = declaration.rules_read.iter();
                 match read_by_rules.find_map(|name| early.forgiven.get(name)) {
                     Some(message) => Err(looked.fallen("ValueError", message.clone())),
-                    None => self.check_beyond_schema(&looked, declaration, &early.properties),
+                    None => self.check_beyond_schema(looked, declaration, &early.properties),
                 }
-                .and_then(|()| self.validate_made(&looked, budget))
-            }
+                .and_then(|()| self.validate_made(looked, budget))
+            }),
             None => {
                 let parameters = nested::parameters(&early.schema, &early.properties);
                 let template = &NestedTemplate::Provider;
@@ -120,6 +112,37 @@ impl Registry {
             }
         };
         checked.err().into_iter().collect()
+    }
+
+    /// Looks at a resource with the defaults of its properties and its update policy.
+    fn look<T>(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        (early, policy): (&Early<'_>, &Early<'_>),
+        then: impl FnOnce(&Looked<'_>) -> T,
+    ) -> T {
+        then(&Looked {
+            registry: self,
+            definition,
+            name,
+            properties: &filled(&early.schema, &early.properties),
+            update_policy: &filled(&policy.schema, &policy.properties),
+            forgiven: &early.forgiven,
+        })
+    }
+
+    /// The same, of a resource that a type of its own stands behind.
+    pub(super) fn looked<T>(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        then: impl FnOnce(&Looked<'_>) -> T,
+    ) -> Option<T> {
+        let declaration = self.schema(&definition.resources().get(name)?.type_name)?;
+        let early = self.early(definition, name, declaration);
+        let policy = self.policy(definition, name, Some(declaration));
+        Some(self.look(definition, name, (&early, &policy), then))
     }
 
     fn check_beyond_schema(
@@ -172,7 +195,7 @@ impl Registry {
     }
 
     /// Reads a resource's update policy.
-    pub(super) fn policy<'a>(
+    fn policy<'a>(
         &self,
         definition: &StackDefinition,
         name: &ResourceName,

@@ -185,7 +185,7 @@ impl Registry {
                 }
                 None => {
                     let made = self.looked(definition, name, |looked| self.made(looked, true));
-                    let Some(made) = made.transpose()? else { continue };
+                    let Some(made) = made.flatten().transpose()? else { continue };
                     budget.spend(0)?;
                     (made.template, made.parameters)
                 }

@@ -12,7 +12,6 @@ use crate::resource_types::driver::{Subject, Work};
 use crate::resource_types::early::Looked;
 use crate::resource_types::nested::Budget;
 use crate::resource_types::registry::{PluginChecks, Registry};
-use crate::resource_types::schema::filled;
 use crate::template::{NestedTemplate, Outcome, StackDefinition, TemplateError};
 
 impl Registry {
@@ -100,26 +99,6 @@ impl Registry {
         let declaration = self.schema(&definition.resources().get(&name)?.type_name)?;
         let properties = self.early(definition, &name, declaration).properties;
         Some(ResourceUsed { properties, ..ResourceUsed::default() })
-    }
-
-    /// What the nested stacks of types are told of a resource.
-    pub(in crate::resource_types) fn looked<T>(
-        &self,
-        definition: &StackDefinition,
-        name: &ResourceName,
-        then: impl FnOnce(&Looked<'_>) -> Option<T>,
-    ) -> Option<T> {
-        let declaration = self.schema(&definition.resources().get(name)?.type_name)?;
-        let early = self.early(definition, name, declaration);
-        let policy = self.policy(definition, name, Some(declaration));
-        then(&Looked {
-            registry: self,
-            definition,
-            name,
-            properties: &filled(&early.schema, &early.properties),
-            update_policy: &filled(&declaration.update_policy, &policy.properties),
-            forgiven: &early.forgiven,
-        })
     }
 
     fn check_member_type(

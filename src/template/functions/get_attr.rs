@@ -88,17 +88,19 @@ impl GetAttr {
         Ok(Some(python::text_of(&walk::resolve(attribute, scope)?)))
     }
 
-    /// Refuses an attribute that is no text, and a step of its path that is a list or a map. None
+    /// The attribute; refuses one that is no text, and a step of its path that is a list or a map. None
     /// at all is an attribute that only `get_attr` takes.
-    fn check_attribute(&self, scope: &Scope<'_>) -> Outcome<()> {
-        let (_, Some(attribute), path) = self.parts() else { return Ok(()) };
+    fn attribute_checked(&self, scope: &Scope<'_>) -> Outcome<Option<String>> {
+        let (_, Some(attribute), path) = self.parts() else { return Ok(None) };
         let steps = path.iter().filter_map(|step| walk::resolve(step, scope).ok());
         if let Some(error) = steps.filter_map(|step| unhashable(&step)).next() {
             return Err(error);
         }
         match walk::resolve(attribute, scope)? {
-            Datum::Text(_) => Ok(()),
-            Datum::Null if !attribute.is_null() || self.name() == "get_attr" => Ok(()),
+            Datum::Text(text) => Ok(Some(text.into())),
+            Datum::Null if attribute.is_null() && self.name() == "get_attr" => Ok(None),
+            // What is not known yet may be a text.
+            unknown @ Datum::Null if !attribute.is_null() => Ok(Some(python::text_of(&unknown))),
             other => {
                 let kind = python::type_name(&other);
                 let message = format!("The attribute of \"{}\" is no text: {kind}", self.name());
@@ -150,8 +152,7 @@ impl Function for GetAttr {
         let Some(type_name) = scope.resources.get(&resource) else {
             return Err(TemplateError::reference(&resource, "unknown"));
         };
-        self.check_attribute(scope)?;
-        let Some(attribute) = self.attribute(scope)? else { return Ok(()) };
+        let Some(attribute) = self.attribute_checked(scope)? else { return Ok(()) };
         // What a nested stack has is not known before it is there.
         let any = scope.types.takes_anything(type_name) || is_template(type_name);
         if any || scope.types.has_attribute(type_name, &attribute) {
@@ -176,8 +177,8 @@ impl Function for GetAttr {
 
     fn reads(&self, scope: &Scope<'_>) -> Outcome<Option<Read>> {
         let resource = self.resource(scope)?;
-        self.check_attribute(scope)?;
-        let mut attribute = self.attribute(scope)?.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
+        let mut attribute =
+            self.attribute_checked(scope)?.unwrap_or_else(|| ALL_ATTRIBUTES.to_owned());
         let type_name = scope.resources.get(&resource);
         // A path is looked at where it says what is read, and nowhere else.
         if type_name.is_some_and(|type_name| scope.types.reads_paths(type_name)) {

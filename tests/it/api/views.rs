@@ -69,6 +69,16 @@ async fn resources_are_listed_before_anything_is_done() {
 }
 
 #[actix::test]
+async fn a_stack_at_rest_with_a_resource_at_work_is_to_be_woken() {
+    let story = Story::new();
+    let (stack, ids) = story.created("web", &["net"]).await;
+    let views = views_of(&story).await;
+    assert!(views.unsettled_stacks().await.unwrap().is_empty());
+    story.start(&stack, "net", ids[0], Action::Delete).await;
+    assert_eq!(views.unsettled_stacks().await.unwrap(), [stack.id]);
+}
+
+#[actix::test]
 async fn a_replacement_takes_the_place_of_the_former_incarnation() {
     let story = Story::new();
     let (mut stack, ids) = story.created("web", &["net"]).await;
