@@ -14,12 +14,13 @@ use super::services::{EngineLimits, Services};
 use super::shell::{Ask, Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
-use super::stack_actor::{Drop, Stand};
+use super::stack_actor::{Drop, OutputsNow, Stand};
 use super::tallies::Tallies;
 use super::{definition, exposure};
 use crate::clock::Clock;
 use crate::events::Position;
 use crate::events::log::EventLog;
+use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
 use crate::model::{Caller, ProjectId, Refusal, StackId, Tally};
 use crate::openstack::{Cloud, Fetcher, Session};
@@ -123,6 +124,11 @@ impl Engine {
     /// Stops in the middle of everything, as a process that is killed.
     pub fn halt(&self) {
         self.services.directory.stop();
+    }
+
+    /// The outputs of a stack as they resolve now, sealed; none for a stack that goes or has gone.
+    pub async fn outputs_now(&self, stack: StackId) -> Result<Vec<OutputResolved>, Refusal> {
+        self.ask_of(stack, || OutputsNow).await
     }
 
     /// How a stack stands, for who may see it.

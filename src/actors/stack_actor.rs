@@ -23,7 +23,7 @@ use super::shell::{Ask, Inhabit, Shell, Woken, fold};
 use super::snapshots::drop_snapshot;
 use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect};
 use crate::events::log::{Head, LogError};
-use crate::events::stack::Row;
+use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
 use crate::resource_types::Heard;
@@ -294,6 +294,19 @@ impl Handler<MetadataNow> for Shell<Stack> {
 
     fn handle(&mut self, of: MetadataNow, _ctx: &mut Context<Self>) -> Self::Result {
         self.machine.metadata_now(&of.0, &Stack::knowledge(&self.services))
+    }
+}
+
+/// Asks what the outputs are by now; sealed, empty once nothing can be said of them.
+#[derive(Message)]
+#[rtype(result = "Vec<OutputResolved>")]
+pub struct OutputsNow;
+
+impl Handler<OutputsNow> for Shell<Stack> {
+    type Result = MessageResult<OutputsNow>;
+
+    fn handle(&mut self, _: OutputsNow, _ctx: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.machine.outputs(&Stack::knowledge(&self.services)))
     }
 }
 

@@ -20,7 +20,6 @@ mod told;
 mod views;
 
 pub use event_list::{EventQuery, EventRow, EventSort, event_id};
-pub use outputs::OutputRow;
 pub use resources::ResourceRow;
 pub use revisions::RevisionRow;
 pub use snapshots::SnapshotRow;

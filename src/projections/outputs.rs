@@ -1,4 +1,5 @@
-//! Outputs: what the newest revision declares, with the values of the last walk that ended.
+//! Outputs: what the newest revision declares, with the values of the last walk that ended. While
+//! another is under way its stack says what they are by now.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
@@ -6,16 +7,6 @@ use serde_json::Value;
 use super::columns::json;
 use super::views::ViewError;
 use crate::events::stack::{OutputDeclared, OutputResolved};
-
-/// An output as a stack shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OutputRow {
-    pub key: String,
-    pub description: String,
-    /// Null while it has none; leaves that hold a secret are sealed.
-    pub value: Value,
-    pub error: Option<String>,
-}
 
 pub(super) fn resolved(
     db: &Connection,
@@ -36,7 +27,7 @@ pub(super) fn of_stack(
     db: &Connection,
     stack: i64,
     declared: Vec<OutputDeclared>,
-) -> rusqlite::Result<Vec<OutputRow>> {
+) -> rusqlite::Result<Vec<OutputResolved>> {
     if declared.is_empty() {
         return Ok(Vec::new());
     }
@@ -51,7 +42,7 @@ pub(super) fn of_stack(
             Some(found) => (found.value, found.error),
             None => (Value::Null, None),
         };
-        OutputRow { key: output.key, description: output.description, value, error }
+        OutputResolved { key: output.key, description: output.description, value, error }
     });
     Ok(rows.collect())
 }

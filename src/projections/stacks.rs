@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::columns::{action, bytes, json, micros, status, time, time_or_none, uuid};
 use super::views::ViewError;
-use super::{OutputRow, RevisionRow, event_list, outputs, resources, revisions, snapshots};
-use crate::events::stack::StackCreated;
+use super::{RevisionRow, event_list, outputs, resources, revisions, snapshots};
+use crate::events::stack::{OutputResolved, StackCreated};
 use crate::events::{RecordedEvent, StackEvent};
 use crate::model::{Action, ProjectId, ResourceName, StackId, StackName, StackRevision, Status};
 
@@ -59,7 +59,7 @@ pub struct StackShown {
     pub stack: StackRow,
     /// None before the first is accepted.
     pub revision: Option<RevisionRow>,
-    pub outputs: Vec<OutputRow>,
+    pub outputs: Vec<OutputResolved>,
 }
 
 pub(super) const COLUMNS: &str = "id, project, name, action, status, reason, created_at, \

@@ -1,5 +1,7 @@
 //! `GET …/outputs` and `GET …/outputs/{key}`.
 
+use std::borrow::Cow;
+
 use actix_web::web;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,8 +10,9 @@ use super::{Answer, StackPath, State, answer, living_stack};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::model::StackId;
-use crate::projections::OutputRow;
+use crate::events::stack::OutputResolved;
+use crate::model::{StackId, Status};
+use crate::projections::StackShown;
 
 pub(in crate::api) async fn list(
     state: State,
@@ -47,12 +50,27 @@ pub(in crate::api) async fn show(
     answer(&json!({ "output": view(&state, stack.id, output) }))
 }
 
-async fn of(state: &ApiState, stack: StackId) -> Result<Vec<OutputRow>, Fault> {
-    Ok(state.views.stack_shown(stack).await?.map(|shown| shown.outputs).unwrap_or_default())
+async fn of(state: &ApiState, stack: StackId) -> Result<Vec<OutputResolved>, Fault> {
+    match state.views.stack_shown(stack).await? {
+        Some(shown) => Ok(now(state, &shown).await?.into_owned()),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The outputs of a stack: while an action runs, with what its resources have by now.
+pub(super) async fn now<'a>(
+    state: &ApiState,
+    shown: &'a StackShown,
+) -> Result<Cow<'a, [OutputResolved]>, Fault> {
+    if shown.stack.status != Status::InProgress || shown.outputs.is_empty() {
+        return Ok(Cow::from(&shown.outputs));
+    }
+    let now = state.engine.outputs_now(shown.stack.id).await?;
+    Ok(if now.is_empty() { Cow::from(&shown.outputs) } else { Cow::from(now) })
 }
 
 /// An output with its value: the user's own, so what is sealed in it is opened for him.
-pub(super) fn view(state: &ApiState, stack: StackId, output: &OutputRow) -> Value {
+pub(super) fn view(state: &ApiState, stack: StackId, output: &OutputResolved) -> Value {
     let scope = format!("stack-{stack}");
     let (value, error) = match state.vault.open(&scope, &output.value) {
         Ok(value) => (value, output.error.clone()),
@@ -72,6 +90,6 @@ pub(super) fn view(state: &ApiState, stack: StackId, output: &OutputRow) -> Valu
     view
 }
 
-fn description(output: &OutputRow) -> &str {
+fn description(output: &OutputResolved) -> &str {
     if output.description.is_empty() { "No description given" } else { &output.description }
 }

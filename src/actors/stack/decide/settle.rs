@@ -116,7 +116,8 @@ impl Stack {
         }
     }
 
-    pub(super) fn outputs(&self, knowledge: &Knowledge) -> Vec<OutputResolved> {
+    /// The outputs as they resolve now, sealed; none for a stack that goes or has gone.
+    pub(in crate::actors) fn outputs(&self, knowledge: &Knowledge) -> Vec<OutputResolved> {
         if self.action == Action::Delete {
             return Vec::new();
         }

@@ -35,7 +35,12 @@ async fn of(
 ) -> Result<Value, Fault> {
     let shown = state.views.stack_shown(id).await?;
     let shown = shown.ok_or_else(|| Fault::no_stack(&id.to_string()))?;
-    let outputs = (with_outputs && !shown.stack.is_deleted())
-        .then(|| shown.outputs.iter().map(|output| outputs::view(state, id, output)).collect());
+    let outputs = match with_outputs && !shown.stack.is_deleted() {
+        true => {
+            let outputs = outputs::now(state, &shown).await?;
+            Some(outputs.iter().map(|output| outputs::view(state, id, output)).collect())
+        }
+        false => None,
+    };
     Ok(view::shown(links, &shown, outputs))
 }
