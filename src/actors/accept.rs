@@ -224,6 +224,7 @@ impl Engine {
             disable_rollback,
             user_id: who.caller.user_id.clone(),
             observes: false,
+            revisits: false,
             facade: serde_json::Value::Null,
         })
     }

@@ -120,6 +120,9 @@ pub struct TraversalStarted {
     /// Resources are compared with what there is in the cloud, and not with what is on record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observes: bool,
+    /// Nested stacks that a create made are updated even where nothing changes for them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub revisits: bool,
     /// What is deleted stays in the cloud: the stack is abandoned, or was not yet adopted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retains: bool,

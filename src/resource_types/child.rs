@@ -162,12 +162,15 @@ pub struct ChildStep {
     pub memory: Value,
     /// The pause between this step and the one after it, in seconds.
     pub pause_secs: f64,
+    /// Resources that the steps before have made are updated by it, where a stack stands behind
+    /// them.
+    pub revisits: bool,
 }
 
 impl ChildStep {
     /// A step that is the last.
     pub fn last(wanted: ChildWanted) -> Self {
-        Self { wanted, memory: Value::Null, pause_secs: 0.0 }
+        Self { wanted, memory: Value::Null, pause_secs: 0.0, revisits: false }
     }
 }
 

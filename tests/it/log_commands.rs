@@ -63,6 +63,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             rows: None,
             deadline: None,
             observes: false,
+            revisits: false,
             retains: false,
         }),
     ];

@@ -9,7 +9,7 @@ use super::turn::{ChildBeat, ChildDefined, Defined, Telling, Turn, refused};
 use super::{make, remote};
 use crate::actors::project::ProjectCommand;
 use crate::actors::services::Services;
-use crate::actors::stack::Known;
+use crate::actors::stack::{Known, Revise};
 use crate::actors::{definition, exposure};
 use crate::events::Meta;
 use crate::model::Refusal;
@@ -77,12 +77,12 @@ impl Beating<'_> {
     ) -> Result<Telling, DriverError> {
         let (services, beat) = (self.services, &self.beat);
         let caller = self.asked.caller.as_deref();
-        let ChildDefined { definition, timeout_mins, step, then } = defined;
+        let ChildDefined { definition, timeout_mins, step, revisits, then } = defined;
         let known = self.check(definition).await.map_err(refused)?;
         let put = |blob: &[u8]| services.log.put_blob(blob);
         let (vault, child) = (&services.vault, beat.child());
         let revise = make::revise(vault, put, child, known, timeout_mins, self.user_id);
-        let revise = revise.map_err(refused)?;
+        let revise = Revise { revisits, ..revise.map_err(refused)? };
         if !beat.nested.stands_beside() {
             let resources = revise.known.definition.resources().len();
             let (tallies, limit) = (&services.tallies, services.limits.max_resources_per_stack);

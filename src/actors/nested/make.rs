@@ -86,6 +86,7 @@ pub fn revise(
         disable_rollback: true,
         user_id: user_id.to_owned(),
         observes: false,
+        revisits: false,
         facade,
     })
 }

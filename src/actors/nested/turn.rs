@@ -69,6 +69,8 @@ pub struct ChildDefined {
     pub timeout_mins: Option<u32>,
     /// The name of the step among those of its traversal.
     pub step: String,
+    /// Resources that the steps before have made are updated too, where a stack stands behind them.
+    pub revisits: bool,
     /// What the beat comes to once the child has taken it.
     pub then: Beat,
 }
@@ -123,7 +125,7 @@ impl<'a> ChildBeat<'a> {
             })));
         }
         let next = self.nested.next(&ask, &self.step.state["memory"])?;
-        let Some(ChildStep { wanted, memory, pause_secs }) = next else {
+        let Some(ChildStep { wanted, memory, pause_secs, revisits }) = next else {
             return Ok(Defined::Beat(Box::new(Beat::Done { learned: Learned::default() })));
         };
         let state = json!({
@@ -139,6 +141,7 @@ impl<'a> ChildBeat<'a> {
             timeout_mins: wanted.timeout_mins.or(sight.parent.revision.timeout_mins),
             step: format!("define {}", self.round()),
             definition,
+            revisits,
             then,
         })))
     }
@@ -155,6 +158,7 @@ impl<'a> ChildBeat<'a> {
             timeout_mins: sight.parent.revision.timeout_mins,
             step: "resize".to_owned(),
             definition,
+            revisits: false,
             then: Beat::Done { learned: Learned::default() },
         }))
     }

@@ -45,6 +45,8 @@ pub struct Converge {
     pub stack_action: Action,
     /// Whether to compare with what there is in the cloud.
     pub observes: bool,
+    /// Whether a nested stack that a create made is updated even where nothing changes for it.
+    pub revisits: bool,
     /// What the environment has the resource wait for.
     pub hooks: BTreeSet<Hook>,
     /// What the environment keeps the resource from: `update`, `replace`.

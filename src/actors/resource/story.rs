@@ -127,6 +127,7 @@ pub(super) fn converge(
         heard: Vec::new(),
         stack_action: Action::Create,
         observes: false,
+        revisits: false,
         hooks: Default::default(),
         restricted: Default::default(),
         replaces: Vec::new(),

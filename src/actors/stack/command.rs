@@ -27,6 +27,8 @@ pub struct Revise {
     pub user_id: String,
     /// Resources are compared with what there is in the cloud.
     pub observes: bool,
+    /// Nested stacks that a create made are updated even where nothing changes for them.
+    pub revisits: bool,
     /// What a nested stack sees of its resource, secrets sealed; null in any other.
     pub facade: Value,
 }

@@ -46,6 +46,8 @@ pub struct Traversal {
     pub deadline: Option<DateTime<Utc>>,
     /// Resources are compared with what there is in the cloud.
     pub observes: bool,
+    /// Nested stacks that a create made are updated even where nothing changes for them.
+    pub revisits: bool,
     /// What is deleted stays in the cloud.
     pub retains: bool,
     /// The incarnation that each resource of the revision has now.
@@ -276,6 +278,7 @@ impl Stack {
             revision: started.revision,
             deadline: started.deadline,
             observes: started.observes,
+            revisits: started.revisits,
             retains: started.retains,
             nodes,
             requires: started

@@ -356,6 +356,7 @@ mod tests {
             rows: None,
             deadline: None,
             observes: false,
+            revisits: false,
             retains: false,
         };
         recorded(StreamId::stack(STACK), 0, &StackEvent::from(started))

@@ -151,7 +151,7 @@ fn step(
         let mut wanted = ChildWanted { timeout_mins, ..wanted(stage) };
         // Before the last step some members are still as they were.
         wanted.keeps_files |= !memory.is_null();
-        ChildStep { wanted, memory, pause_secs }
+        ChildStep { memory, pause_secs, ..ChildStep::last(wanted) }
     }))
 }
 
@@ -421,7 +421,10 @@ impl Nested for ScalingGroup {
             check_size(self.0.size(group))?;
             let stages = self.stages(group, ask.work, way);
             let scaled = |stage| self.scaled(ask, group, self.batch(group, stage));
-            step(&stages, way, ask.timeout, scaled)
+            let step = step(&stages, way, ask.timeout, scaled)?;
+            // Heat sends all members each time; after a rolling update all of them are updated.
+            let revisits = way.at > 0 && stages.stages.len() > 1;
+            Ok(step.map(|step| ChildStep { revisits: revisits && step.memory.is_null(), ..step }))
         })
     }
 

@@ -147,6 +147,7 @@ impl Story {
             rows: None,
             deadline: None,
             observes: false,
+            revisits: false,
             retains: false,
         };
         self.stack_event(stack.id, started).await

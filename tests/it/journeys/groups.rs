@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hearth::actors::{Accepted, UpdateStack};
 use hearth::model::StackId;
+use hearth::projections::ResourceRow;
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
@@ -400,6 +401,36 @@ async fn members_that_are_as_they_were_keep_the_files_of_the_former_template() {
         let deleted = world.delete(web.stack).await.unwrap();
         assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     }
+}
+
+#[actix::test]
+async fn stacks_that_a_rolling_update_makes_are_updated_with_the_others() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let rolling = || {
+        let pace = json!({ "min_in_service": 2, "max_batch_size": 1, "pause_time": 0 });
+        Grouped::scaling(Some(2), "x").with("rolling_updates", pace)
+    };
+    let (template, files) = of_file(rolling(), "/old/member.yaml");
+    let source = StackSource { template, files, ..StackSource::default() };
+    let web = world.create_of("web", source).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let before = states(&world, web.stack).await;
+    let (template, files) = of_file(rolling(), "/new/member.yaml");
+    let ask = UpdateStack { template: Some(template), files, ..UpdateStack::default() };
+    let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let after = states(&world, web.stack).await;
+    assert_eq!(after.len(), 2);
+    assert_eq!(after.keys().filter(|name| before.contains_key(*name)).count(), 1, "{after:?}");
+    assert!(after.values().all(|state| state == "UPDATE_COMPLETE"), "{after:?}");
+}
+
+/// How each member of the group `g` stands.
+async fn states(world: &World, stack: StackId) -> BTreeMap<String, String> {
+    let rows = world.views.resources(members_of(world, stack).await).await.unwrap();
+    let state = |row: &ResourceRow| format!("{}_{}", row.action, row.status);
+    rows.iter().map(|row| (row.name.to_string(), state(row))).collect()
 }
 
 #[actix::test]

@@ -10,7 +10,7 @@ use hearth::actors::nested::{
 use hearth::actors::project::ProjectCommand;
 use hearth::actors::resource::{Answered, BeatCall, Nesting, Resize, ResourceCommand};
 use hearth::actors::shell::Aggregate;
-use hearth::actors::stack::{ChildEnd, Known, Stack, StackCommand};
+use hearth::actors::stack::{ChildEnd, Known, Revise, Stack, StackCommand};
 use hearth::clock::{Clock, SimulatedClock};
 use hearth::events::StreamId;
 use hearth::events::log::BlobId;
@@ -138,7 +138,7 @@ impl World {
             })
             .map_err(refused)?;
         }
-        let ChildDefined { definition, timeout_mins, step, then } = child;
+        let ChildDefined { definition, timeout_mins, step, revisits, then } = child;
         let known =
             definition::check(&nest.knowledge.registry, None, definition).map_err(refused)?;
         let (vault, kept) = (&nest.knowledge.vault, &mut self.kept);
@@ -147,7 +147,8 @@ impl World {
             BlobId(format!("kept-{}", kept.len() - 1))
         };
         let revise = nested::revise(vault, put, beat.child(), known, timeout_mins, "alice");
-        beat.telling(sight, (&step, then), revise.map_err(refused)?, "alice")
+        let revise = Revise { revisits, ..revise.map_err(refused)? };
+        beat.telling(sight, (&step, then), revise, "alice")
     }
 
     pub(super) fn sight(&mut self, nest: &Nest) -> Result<Sight, DriverError> {

@@ -54,6 +54,7 @@ impl World {
         let (known, source) = self.prepare(id, template)?;
         Ok(Revise {
             observes: false,
+            revisits: false,
             known,
             source,
             parameters: JsonMap::new(),

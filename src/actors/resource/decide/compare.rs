@@ -42,7 +42,7 @@ impl Resource {
                 self.update_in_place(converge, definition)
             } else if nests(&definition, knowledge)
                 && !is_through
-                && converge.observes_as(knowledge)
+                && (converge.observes_as(knowledge) || self.is_revisited(converge))
             {
                 // Whether anything in it is to be changed is for the child to see.
                 self.start(Action::Update, converge, definition)
@@ -71,6 +71,10 @@ impl Resource {
                 self.cannot_start(converge, reason)
             }
         }
+    }
+
+    fn is_revisited(&self, converge: &Converge) -> bool {
+        converge.revisits && self.action == Action::Create
     }
 
     /// Nothing changes; attributes that the template newly reads are looked up.

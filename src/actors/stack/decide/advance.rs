@@ -186,6 +186,7 @@ impl Stack {
                 heard: self.heard_by(name, knowledge),
                 stack_action: self.action,
                 observes: traversal.is_some_and(|traversal| traversal.observes),
+                revisits: traversal.is_some_and(|traversal| traversal.revisits),
                 hooks: self.hooks(name),
                 restricted: self
                     .known()

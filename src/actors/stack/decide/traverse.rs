@@ -47,6 +47,7 @@ impl Stack {
             rows: self.in_progress().then(|| self.current_rows().cloned().collect()),
             deadline: moment.now.checked_add_signed(timeout),
             observes: false,
+            revisits: false,
             retains: false,
         }
     }

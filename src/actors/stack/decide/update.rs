@@ -44,6 +44,7 @@ impl Stack {
         let accepted = Self::accepted(revision, action, &revise);
         let started = TraversalStarted {
             observes: revise.observes,
+            revisits: revise.revisits,
             ..self.traversal_of(action, &accepted, Some(&revise.known), moment, knowledge)
         };
         self.know_definition(revision, revise.known.clone());
