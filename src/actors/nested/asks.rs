@@ -142,7 +142,7 @@ impl Handler<Describe> for Shell<Resource> {
 
 /// The resource that a type uses, by what `get_resource` gives for it, if it uses one.
 async fn used(services: &Services, beat: &ChildBeat<'_>) -> Result<Option<Used>, DriverError> {
-    let Some(reference) = beat.nested.uses(&beat.filled()) else { return Ok(None) };
+    let Some(reference) = beat.uses() else { return Ok(None) };
     let missing = || {
         let message = format!("Resource ({reference}) reference can not be found.");
         DriverError::fatal("ValueError", message)

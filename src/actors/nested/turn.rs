@@ -112,6 +112,9 @@ impl<'a> ChildBeat<'a> {
 
     /// The next definition on the child's way, by what there is around it.
     pub fn defined(&self, sight: &Sight) -> Result<Defined, DriverError> {
+        if let Some(reason) = self.is_gone(sight) {
+            return Ok(Defined::Beat(Box::new(Beat::Replace { reason })));
+        }
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
         let ask = self.ask(&subject, sight, self.work, &chance);
@@ -144,6 +147,17 @@ impl<'a> ChildBeat<'a> {
             revisits,
             then,
         })))
+    }
+
+    /// A child that somebody has deleted, or is about to, is not made again: its resource is
+    /// replaced.
+    fn is_gone(&self, sight: &Sight) -> Option<String> {
+        let updates = matches!(self.work, Work::Update { .. });
+        let was_made = self.subject.physical_id.is_some();
+        let stays = |seen: &Seen| seen.child.action != Action::Delete;
+        let name = self.subject.name.clone().unwrap_or_default();
+        (updates && was_made && !sight.seen.as_ref().is_some_and(stays))
+            .then(|| format!("The Resource {name} requires replacement."))
     }
 
     /// The definition of a group that has another size.
@@ -198,6 +212,11 @@ impl<'a> ChildBeat<'a> {
             now: self.clock.now(),
             chance,
         }
+    }
+
+    /// What `get_resource` gives for the resource that the child is made with, if there is one.
+    pub fn uses(&self) -> Option<String> {
+        self.nested.uses(&self.filled())
     }
 
     /// How a definition is told to the child, once it was checked and written down.

@@ -69,14 +69,14 @@ impl Stack {
         (seen, secrets)
     }
 
-    /// Whether the newest action came to its end, no resource is sick or has failed, and none is
-    /// left that another stands in for.
+    /// Whether the newest action came to its end and well, no resource is sick or has failed, and
+    /// none is left that another stands in for.
     pub fn is_well(&self) -> bool {
         let failed = |status| status == Status::Failed;
         let nodes = self.traversal.iter().flat_map(|traversal| traversal.nodes.values());
         let nodes: HashSet<_> = nodes.collect();
         let is_well =
             |(id, report): (&ResourceId, &Report)| !failed(report.status) && nodes.contains(id);
-        !failed(self.status) && self.reports().iter().all(is_well)
+        self.status == Status::Complete && self.reports().iter().all(is_well)
     }
 }

@@ -61,19 +61,21 @@ pub(crate) fn batches(
     (!batches.is_empty()).then_some((batches, pace))
 }
 
-/// The template of one batch.
+/// The template of one batch. Members whose server is not named any more go at once; what is new
+/// counts among those that may change.
 pub(crate) fn batch(group: &Group<'_>, type_name: &str, batch: Batch) -> Value {
-    let names: Vec<String> = names(group).into_iter().take(batch.capacity).collect();
+    let all = names(group);
     let places: HashMap<&str, usize> =
-        names.iter().enumerate().map(|(place, name)| (name.as_str(), place + 1)).collect();
+        all.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
+    let place = |name: &str| places.get(name).copied();
     let mut old =
         group.stack.map_or_else(Vec::new, |stack| stack.defined(Language::Hot, stack.well()));
-    // What has no server any more goes first.
-    old.sort_by_key(|member| places.get(member.name.as_str()).copied().unwrap_or(0));
+    old.retain(|member| place(&member.name).is_some());
+    old.sort_by_key(|member| place(&member.name));
     let there: Vec<String> = old.iter().map(|member| member.name.clone()).collect();
-    let new: Vec<String> = names.into_iter().filter(|name| !there.contains(name)).collect();
+    let new: Vec<String> = all.iter().filter(|name| !there.contains(name)).cloned().collect();
     let change = Change {
-        total: batch.capacity,
+        total: batch.capacity.min(old.len() + batch.changes),
         changes: batch.changes,
         definition: &|name| definition(group, type_name, name),
     };
@@ -165,6 +167,31 @@ mod tests {
             assert_eq!((of("a"), of("b")), (json!("c2"), json!("c1")));
             assert_eq!(made["resources"].as_object().unwrap().len(), 2);
         });
+    }
+
+    #[test]
+    fn a_member_for_another_server_takes_the_place_of_one_whose_server_went() {
+        let old = json!({ "type": TYPE, "properties": { "server": "s" } });
+        let names = ["a", "b"];
+        let template = json!({ "resources": { "a": old, "b": old } });
+        let standing = names.map(|name| Standing { name: name.to_owned(), ..Standing::default() });
+        let mut stack = MemberStack::new(template, standing.into());
+        let policy = json!({ "rolling_update": { "max_batch_size": 1 } });
+        let made = |stack: &MemberStack, at: usize| {
+            given(json!({ "c": "s1", "d": "s2" }), policy.clone(), Some(stack), |group| {
+                let (batches, _) = batches(group, "rolling_update", 2).unwrap();
+                assert_eq!(batches.len(), 2);
+                batch(group, TYPE, batches[at])
+            })
+        };
+        let members = |made: &Value| -> Vec<String> {
+            made["resources"].as_object().unwrap().keys().cloned().collect()
+        };
+        let first = made(&stack, 0);
+        assert_eq!(members(&first), ["c"]);
+        let standing = Standing { name: "c".to_owned(), ..Standing::default() };
+        stack = MemberStack::new(first, vec![standing]);
+        assert_eq!(members(&made(&stack, 1)), ["c", "d"]);
     }
 
     #[test]

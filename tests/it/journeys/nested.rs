@@ -169,6 +169,30 @@ fn waiting_file(action: &str) -> Value {
 }
 
 /// Waits until the child's resource is at work.
+#[actix::test]
+async fn a_child_that_somebody_has_deleted_is_made_anew_by_the_next_update() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let nest = Nest { value: "one", file: plain_file() };
+    let web = nest.create(&world).await.unwrap();
+    world.settled(&web).await;
+    let child = children(&world).await[0].id;
+    let gone = world.delete(child).await.unwrap();
+    assert_eq!(world.settled(&gone).await, "DELETE_COMPLETE");
+
+    let updated = nest.update(&world, web.stack).await.unwrap();
+    let state = world.settled(&updated).await;
+    assert_eq!(state, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let found = children(&world).await;
+    let [anew] = &found[..] else { panic!("{found:#?}") };
+    assert_ne!(anew.id, child);
+    assert_eq!(output(&world, web.stack).await, "one");
+
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert!(children(&world).await.is_empty());
+}
+
 async fn child_at_work(world: &World) -> StackRow {
     loop {
         for child in children(world).await {

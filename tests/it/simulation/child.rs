@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hearth::actors::definition;
 use hearth::actors::nested::{
-    self, ChildBeat, ChildDefined, Defined, Parent, Seen, Sight, Telling, Turn,
+    self, ChildBeat, ChildDefined, Defined, Parent, Seen, Sight, Telling, Turn, Used,
 };
 use hearth::actors::project::ProjectCommand;
 use hearth::actors::resource::{Answered, BeatCall, Nesting, Resize, ResourceCommand};
@@ -165,8 +165,19 @@ impl World {
                 self.revived(fold, &parent.revision)
             }
         };
-        let seen = self.seen(beat.child());
-        Ok(Sight { known, parent, seen, used: None })
+        let (seen, used) = (self.seen(beat.child()), self.used(nest)?);
+        Ok(Sight { known, parent, seen, used })
+    }
+
+    /// The resource that a type uses, if it uses one.
+    fn used(&mut self, nest: &Nest) -> Result<Option<Used>, DriverError> {
+        let beat = nest.beat();
+        let Some(reference) = beat.uses() else { return Ok(None) };
+        let missing = || DriverError::fatal("ValueError", format!("{reference} is not there"));
+        let stack = self.node.stacks.get(&beat.subject.stack_id.unwrap()).ok_or_else(missing)?;
+        let (_, id) = stack.referred(&reference).ok_or_else(missing)?;
+        let resource = self.folds.resources.get(&id).ok_or_else(missing)?;
+        Used::of(resource, &self.resource_knowledge).ok_or_else(missing).map(Some)
     }
 
     /// A stack as its resource sees it.

@@ -10,7 +10,9 @@ use hearth::model::JsonMap;
 use hearth::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
 use serde_json::Value;
 
-use super::template::{CONDITION, HANDLE};
+use super::declared::{CONDITION, HANDLE};
+use super::deployments::DEPLOYMENT;
+use super::folds::Left;
 use super::waiting::{address, wait};
 
 /// What becomes of a call.
@@ -57,7 +59,10 @@ pub(super) struct Cloud {
     /// The time by the world's clock.
     pub(super) now: DateTime<Utc>,
     made: u32,
-    retained: BTreeSet<String>,
+    /// What deletions have left to itself.
+    pub(super) left: Left,
+    /// The objects of which a copy was kept before they were deleted.
+    pub(super) copies: BTreeSet<String>,
 }
 
 impl Cloud {
@@ -91,6 +96,7 @@ impl Cloud {
         match call.driver_type.as_str() {
             HANDLE => return Ok(address(call)),
             CONDITION => return wait(call, self.now),
+            DEPLOYMENT => return self.deploy(call, fate),
             _ => {}
         }
         match call.step.name.as_str() {
@@ -101,7 +107,11 @@ impl Cloud {
                 None => done(),
             }),
             "delete" => {
-                self.delete(subject.physical_id.as_deref().unwrap_or_default());
+                let id = subject.physical_id.clone().unwrap_or_default();
+                self.delete(&id);
+                if subject.kept_first {
+                    self.copies.insert(id);
+                }
                 Ok(done())
             }
             "ready" | "check" => self.look(subject),
@@ -115,45 +125,44 @@ impl Cloud {
         object.is_none_or(|object| !matches!(object.state, State::Ready(_)))
     }
 
-    /// What has one of these tokens is its stack's no more, and stays.
-    pub(super) fn retain(&mut self, tokens: BTreeSet<String>) {
-        self.retained = tokens;
-    }
-
-    /// What exists and is not retained.
+    /// What exists and was not left to itself.
     pub(super) fn held(&self) -> impl Iterator<Item = (&String, &Object)> {
-        self.objects.iter().filter(|(_, object)| !self.retained.contains(&object.token))
+        self.objects.iter().filter(|(id, object)| !self.left.has(id, &object.token))
     }
 
     /// The attributes asked for.
     pub(super) fn attributes(&self, id: Option<&str>, wanted: &[String]) -> JsonMap {
         let object = id.and_then(|id| self.objects.get(id));
         let value = |name: &String| {
-            let property = if name == "output" { "value" } else { name.as_str() };
             object
-                .and_then(|object| object.properties.get(property))
+                .and_then(|object| object.properties.get(property_of(name)))
                 .cloned()
                 .unwrap_or(Value::Null)
         };
         wanted.iter().map(|name| (name.clone(), value(name))).collect()
     }
 
-    fn find(&self, token: &str) -> Option<String> {
+    pub(super) fn find(&self, token: &str) -> Option<String> {
         let found = self.objects.iter().find(|(_, object)| object.token == token);
         found.map(|(id, _)| id.clone())
     }
 
     fn create(&mut self, subject: &Subject, attempt: Attempt, fate: Fate) -> Beat {
+        next(Some(self.make(subject, attempt, fate)), "ready", false)
+    }
+
+    /// Makes an object, and gives its id.
+    pub(super) fn make(&mut self, subject: &Subject, attempt: Attempt, fate: Fate) -> String {
         let token = &subject.physical_name;
         let found = self.find(token);
         if let (Some(id), Attempt::Unanswered) = (&found, attempt) {
-            return next(Some(id.clone()), "ready", false);
+            return id.clone();
         }
         if found.is_some() {
             self.wrongs.push(format!("{token} is made twice"));
         }
         for used in uses(&subject.properties) {
-            if !self.objects.contains_key(&used) && !self.retained.contains(token) {
+            if !self.objects.contains_key(&used) && !self.left.tokens.contains(token) {
                 self.wrongs.push(format!("{token} is made to use {used}, which is gone"));
             }
         }
@@ -169,7 +178,7 @@ impl Cloud {
             },
         };
         self.objects.insert(id.clone(), object);
-        next(Some(id), "ready", false)
+        id
     }
 
     fn update(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
@@ -187,7 +196,7 @@ impl Cloud {
         Ok(next(None, "ready", false))
     }
 
-    fn delete(&mut self, id: &str) {
+    pub(super) fn delete(&mut self, id: &str) {
         if self.objects.remove(id).is_none() {
             return;
         }
@@ -200,7 +209,7 @@ impl Cloud {
         }
     }
 
-    fn look(&mut self, subject: &Subject) -> Result<Beat, DriverError> {
+    pub(super) fn look(&mut self, subject: &Subject) -> Result<Beat, DriverError> {
         let object = self.present(subject)?;
         match &mut object.state {
             State::Ready(0) => Ok(done()),
@@ -213,11 +222,16 @@ impl Cloud {
         }
     }
 
-    fn present(&mut self, subject: &Subject) -> Result<&mut Object, DriverError> {
+    pub(super) fn present(&mut self, subject: &Subject) -> Result<&mut Object, DriverError> {
         let id = subject.physical_id.clone().unwrap_or_default();
         let missing = || DriverError::fatal("NotFound", format!("{id} could not be found."));
         self.objects.get_mut(&id).ok_or_else(missing)
     }
+}
+
+/// The property that stands behind an attribute.
+pub(super) fn property_of(attribute: &str) -> &str {
+    if attribute == "output" { "value" } else { attribute }
 }
 
 /// The ids of the objects that an object needs.
@@ -227,11 +241,11 @@ pub(super) fn uses(properties: &JsonMap) -> Vec<String> {
     ids.map(str::to_owned).collect()
 }
 
-fn next(physical_id: Option<String>, name: &str, mutates: bool) -> Beat {
+pub(super) fn next(physical_id: Option<String>, name: &str, mutates: bool) -> Beat {
     let learned = Learned { physical_id, ..Learned::default() };
     Beat::Next { learned, next: Step { name: name.to_owned(), mutates, ..Step::default() } }
 }
 
-fn done() -> Beat {
+pub(super) fn done() -> Beat {
     Beat::Done { learned: Learned::default() }
 }

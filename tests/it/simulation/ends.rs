@@ -6,30 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use hearth::actors::resource::Resource;
 use hearth::actors::stack::Stack;
 use hearth::model::{Action, JsonMap, ResourceId, ResourceName, StackId, Status};
-use serde_json::{Value, json};
 
-use super::folds::token;
-use super::inside::{Group, Inside, POLICY, SCALING, output_of};
+use super::declared::Deletion;
+use super::folds::{is_gone, token};
+use super::present::{Present, Tally};
 use super::run::ROOT;
-use super::template::{CONDITION, Declared, HANDLE, Lookup, OBJECT, Template, evaluated};
+use super::template::Template;
 use super::world::World;
-
-/// What a stack is at present, and what is said of it.
-struct Present<'a> {
-    world: &'a World,
-    stack: &'a Stack,
-    template: &'a Template,
-    parameters: JsonMap,
-}
-
-/// What a tree must have, all in all.
-#[derive(Default)]
-struct Tally {
-    objects: usize,
-    /// Objects of what was never made to its end.
-    unmade: BTreeSet<String>,
-    stacks: BTreeSet<StackId>,
-}
+use super::{group, instances};
 
 impl World {
     /// A stack as its log says it.
@@ -59,7 +43,7 @@ impl World {
         self.stack(id).incarnations().get(&ResourceName::from(name)).copied()
     }
 
-    fn resource(&self, id: StackId, name: &str) -> Option<&Resource> {
+    pub(super) fn resource(&self, id: StackId, name: &str) -> Option<&Resource> {
         self.folds.resources.get(&self.incarnation(id, name)?)
     }
 
@@ -83,8 +67,11 @@ impl World {
         if let Some(stack) = self.living().find(|stack| stack.in_progress()) {
             wrongs.push(format!("it rests while {} is in {}", stack.name, stack.action));
         }
-        wrongs.extend(self.orphans());
+        wrongs.extend(self.wrong_owners());
+        wrongs.extend(self.stacks_alone());
         wrongs.extend(self.children_apart());
+        wrongs.extend(self.copies_missing());
+        wrongs.extend(self.wrong_sizes());
         if stack.status == Status::Complete && self.reached {
             let template = match stack.action {
                 Action::Delete => Template::default(),
@@ -100,8 +87,19 @@ impl World {
     }
 
     /// The stacks that are not deleted.
-    fn living(&self) -> impl Iterator<Item = &Stack> {
+    pub(super) fn living(&self) -> impl Iterator<Item = &Stack> {
         self.folds.stacks.values().filter(|stack| stack.exists() && !stack.is_deleted())
+    }
+
+    /// Those of the tree, without what a deletion has left.
+    fn in_tree(&self) -> impl Iterator<Item = &Stack> {
+        self.living().filter(|stack| !self.cloud.left.stacks.contains(&stack.id))
+    }
+
+    /// The incarnations of the stacks of the tree, by their own word.
+    fn incarnations_in_tree(&self) -> impl Iterator<Item = &Resource> {
+        let rows = self.in_tree().flat_map(|stack| stack.rows.keys());
+        rows.filter_map(|id| self.folds.resources.get(id))
     }
 
     /// The stacks that are suspended, or were to be.
@@ -110,20 +108,53 @@ impl World {
         suspended.map(|stack| stack.id).collect()
     }
 
-    /// Objects that no incarnation of a stack answers for, and stacks that none does.
-    fn orphans(&self) -> Vec<String> {
-        let rows = self.living().flat_map(|stack| stack.rows.keys());
-        let known: BTreeMap<String, &Resource> = rows
-            .filter_map(|id| self.folds.resources.get(id))
-            .map(|resource| (token(resource), resource))
-            .collect();
-        let held = self.cloud.held().filter(|(_, object)| !known.contains_key(&object.token));
-        let objects = held.map(|(id, it)| format!("{id} ({}) belongs to nobody", it.token));
-        let nested = self.living().filter(|stack| stack.name.as_str() != ROOT);
+    /// Objects that not one incarnation answers for, but none or several.
+    fn wrong_owners(&self) -> Vec<String> {
+        let mut owners: BTreeMap<&str, Vec<&Resource>> = BTreeMap::new();
+        let mut tokens: BTreeMap<String, &Resource> = BTreeMap::new();
+        for resource in self.incarnations_in_tree() {
+            tokens.insert(token(resource), resource);
+            if let Some(id) = resource.physical_id.as_deref().filter(|_| !is_gone(resource)) {
+                owners.entry(id).or_default().push(resource);
+            }
+        }
+        let mut wrongs = Vec::new();
+        for (id, object) in self.cloud.held() {
+            let owners = owners.get(id.as_str()).map_or(0, Vec::len);
+            // The answer to the call that made it may be lost for ever.
+            if owners == 0 && !tokens.contains_key(&object.token) {
+                wrongs.push(format!("{id} ({}) belongs to nobody", object.token));
+            }
+            if owners > 1 {
+                wrongs.push(format!("{id} ({}) belongs to {owners} resources", object.token));
+            }
+        }
+        wrongs
+    }
+
+    /// Stacks that no incarnation answers for.
+    fn stacks_alone(&self) -> Vec<String> {
+        let known: BTreeSet<String> = self.incarnations_in_tree().map(token).collect();
+        let nested = self.in_tree().filter(|stack| stack.name.as_str() != ROOT);
         // A child has the name that its resource has in the cloud.
-        let alone = nested.filter(|stack| !known.contains_key(stack.name.as_str()));
-        let stacks = alone.map(|stack| format!("the stack {} belongs to nobody", stack.name));
-        objects.chain(stacks).collect()
+        let alone = nested.filter(|stack| !known.contains(stack.name.as_str()));
+        alone.map(|stack| format!("the stack {} belongs to nobody", stack.name)).collect()
+    }
+
+    /// What was deleted after a copy of it should have been kept, and was not.
+    fn copies_missing(&self) -> Vec<String> {
+        let is_kept = |resource: &&Resource| {
+            let definition = resource.definition.as_ref();
+            definition.is_some_and(|it| it.deletion_policy == Deletion::Snapshot.word())
+                && is_gone(resource)
+                && resource.deleted_from.1 == Status::Complete
+                && !resource.retains
+        };
+        let copied = |resource: &Resource| {
+            let id = resource.physical_id.as_ref()?;
+            (!self.cloud.copies.contains(id)).then(|| format!("there is no copy of {id}"))
+        };
+        self.folds.resources.values().filter(is_kept).filter_map(copied).collect()
     }
 
     /// Children that are not where their resource says that they went.
@@ -132,12 +163,14 @@ impl World {
             let acts = matches!(resource.action, Action::Suspend | Action::Resume | Action::Check);
             // Who marks a resource does not go down, and what scales changes by itself.
             let is_told = resource.reason == "state changed";
-            let scales = resource.definition.as_ref().is_some_and(|it| it.driver_type == SCALING);
+            let scaling = [group::SCALING, instances::SCALING];
+            let scales = (resource.definition.as_ref())
+                .is_some_and(|it| scaling.contains(&it.driver_type.as_str()));
             acts && is_told && !scales && resource.status == Status::Complete
         };
         let child = |resource: &Resource| {
             let child = self.folds.stacks.get(&resource.child_stack()?)?;
-            let alone = self.resumed.contains(&child.id);
+            let alone = self.asked_alone.contains(&child.id);
             let apart =
                 !alone && (child.action, child.status) != (resource.action, Status::Complete);
             let (action, is) = (resource.action, self.state(child.id));
@@ -154,13 +187,13 @@ impl World {
             let tokens: Vec<_> = held().map(|(_, object)| &object.token).collect();
             wrongs.push(format!("the cloud holds {tokens:?} for {} objects", tally.objects));
         }
-        let more = self.living().filter(|it| it.id != root && !tally.stacks.contains(&it.id));
+        let more = self.in_tree().filter(|it| it.id != root && !tally.stacks.contains(&it.id));
         wrongs.extend(more.map(|stack| format!("the stack {} is one too many", stack.name)));
         wrongs
     }
 
     /// All that there is in the stack that a resource has, where it has one.
-    fn note_within(&self, resource: &Resource, tally: &mut Tally) {
+    pub(super) fn note_within(&self, resource: &Resource, tally: &mut Tally) {
         tally.unmade.insert(token(resource));
         let Some(child) = resource.child_stack().and_then(|id| self.folds.stacks.get(&id)) else {
             return;
@@ -177,181 +210,5 @@ impl World {
         let own = resources.filter(|resource| resource.name.as_str() == name);
         let ids = own.filter_map(|resource| resource.physical_id.as_ref());
         ids.filter(|id| self.cloud.held().any(|(held, _)| held == *id)).count()
-    }
-}
-
-impl Present<'_> {
-    fn resource(&self, name: &str) -> Option<&Resource> {
-        self.world.resource(self.stack.id, name)
-    }
-
-    /// Where reality is not what the template says.
-    fn compare(&self, tally: &mut Tally, wrongs: &mut Vec<String>) {
-        let (stack, template) = (self.stack, self.template);
-        let named: BTreeSet<&str> = stack.rows.values().map(|row| row.name.as_str()).collect();
-        let wanted: BTreeSet<&str> = template.resources.keys().map(String::as_str).collect();
-        if named != wanted || stack.rows.len() != wanted.len() {
-            let rows: Vec<_> = stack.rows.values().map(|row| row.name.to_string()).collect();
-            wrongs.push(format!("{} has {rows:?}, its template {wanted:?}", stack.name));
-        }
-        for (name, declared) in &template.resources {
-            let Some(resource) = self.resource(name) else { continue };
-            // A snapshot of what was never made is complete, as in Heat.
-            if !resource.is_made {
-                self.world.note_within(resource, tally);
-                continue;
-            }
-            // Somebody may have said since that it is not well.
-            if resource.status != Status::Complete && resource.action != Action::Check {
-                wrongs.push(format!("{name} is {}_{}", resource.action, resource.status));
-            }
-            match &declared.inside {
-                Some(inside) => self.compare_child(name, declared, inside, tally, wrongs),
-                None => self.compare_object(name, declared, resource, tally, wrongs),
-            }
-        }
-    }
-
-    fn compare_object(
-        &self,
-        name: &str,
-        declared: &Declared,
-        resource: &Resource,
-        tally: &mut Tally,
-        wrongs: &mut Vec<String>,
-    ) {
-        if [HANDLE, CONDITION, POLICY].contains(&declared.type_name.as_str()) {
-            return;
-        }
-        let is_object = declared.type_name == OBJECT;
-        tally.objects += usize::from(is_object);
-        let Some(id) = &resource.physical_id else {
-            return wrongs.push(format!("{name} has no physical id"));
-        };
-        let object = self.world.cloud.objects.get(id);
-        if is_object && object.is_none() {
-            return wrongs.push(format!("{name}'s {id} is gone"));
-        }
-        for property in ["value", "late", "key", "uses"] {
-            let real = match object {
-                Some(object) => object.properties.get(property),
-                None if property == "value" => resource.data.get(property),
-                None => continue,
-            };
-            let says = declared.properties.get(property);
-            let says = says.map(|value| evaluated(value, self));
-            // What has no value is an empty text.
-            let says = says.map(|says| if says.is_null() { "".into() } else { says });
-            // The type's default.
-            let says = says.or_else(|| object.is_none().then(|| "test_string".into()));
-            // A test resource keeps the text it has where it is told to keep none.
-            let keeps =
-                object.is_none() && says.as_ref().and_then(Value::as_str).is_none_or(str::is_empty);
-            if real != says.as_ref() && !keeps {
-                let stack = &self.stack.name;
-                wrongs.push(format!("{stack}: {name}'s {property} is {real:?}, and not {says:?}"));
-            }
-        }
-    }
-
-    fn compare_child(
-        &self,
-        name: &str,
-        declared: &Declared,
-        inside: &Inside,
-        tally: &mut Tally,
-        wrongs: &mut Vec<String>,
-    ) {
-        let Some(child) = self.child(name) else {
-            return wrongs.push(format!("{name} has no stack"));
-        };
-        tally.stacks.insert(child.id);
-        let is_well = child.status == Status::Complete && !child.is_deleted();
-        // A change of the size is the group's own affair.
-        if !is_well && !declared.scales() {
-            wrongs.push(format!("{name}'s stack is {}_{}", child.action, child.status));
-        }
-        let members;
-        let template = match inside {
-            Inside::Template(template) | Inside::Beside(template) => template,
-            Inside::Group(group) => {
-                members = self.members(name, group, child, wrongs);
-                &members
-            }
-        };
-        if !is_well {
-            if let Some(resource) = self.resource(name) {
-                self.world.note_within(resource, tally);
-            }
-            return;
-        }
-        let parameters = self.given(declared);
-        let within = Present { world: self.world, stack: child, template, parameters };
-        within.compare(tally, wrongs);
-    }
-
-    /// The stack of a resource.
-    fn child(&self, name: &str) -> Option<&Stack> {
-        self.world.folds.stacks.get(&self.resource(name)?.child_stack()?)
-    }
-
-    /// The parameters of a child.
-    fn given(&self, declared: &Declared) -> JsonMap {
-        let value = |(name, value): (&String, &Value)| (name.clone(), evaluated(value, self));
-        declared.properties.iter().map(value).collect()
-    }
-
-    /// The members that a group must have.
-    fn members(
-        &self,
-        name: &str,
-        group: &Group,
-        child: &Stack,
-        wrongs: &mut Vec<String>,
-    ) -> Template {
-        if let Some((min, max)) = group.bounds {
-            let size = child.rows.len() as u64;
-            if !(min..=max).contains(&size) {
-                wrongs.push(format!("{name} has {size} members, and not {min} to {max}"));
-            }
-            return group.members(child.rows.values().map(|row| row.name.to_string()));
-        }
-        let data = self.resource(name).and_then(|resource| resource.data.get("name_blacklist"));
-        let removed = data.and_then(Value::as_str).unwrap_or_default();
-        let removed: Vec<&str> = removed.split(',').collect();
-        let numbers = (0..).map(|number: u64| number.to_string());
-        let left = numbers.filter(|number| !removed.contains(&number.as_str()));
-        group.members(left.take(group.size as usize))
-    }
-}
-
-impl Lookup for Present<'_> {
-    fn reference(&self, name: &str) -> Value {
-        // What was never made is known by its name.
-        self.world.physical_id(self.stack.id, name).unwrap_or_else(|| name.to_owned()).into()
-    }
-
-    fn attribute(&self, name: &str, attribute: &str) -> Value {
-        let declared = self.template.resources.get(name);
-        if let Some(Inside::Template(template)) = declared.and_then(|it| it.inside.as_ref()) {
-            let (Some(declared), Some(child)) = (declared, self.child(name)) else {
-                return Value::Null;
-            };
-            let Some(of) = output_of(template) else { return "".into() };
-            let parameters = self.given(declared);
-            let within = Present { world: self.world, stack: child, template, parameters };
-            return within.attribute(of, attribute);
-        }
-        let Some(id) = self.world.physical_id(self.stack.id, name) else { return Value::Null };
-        let property = if attribute == "output" { "value" } else { attribute };
-        if let Some(object) = self.world.cloud.objects.get(&id) {
-            return object.properties.get(property).cloned().unwrap_or_default();
-        }
-        self.resource(name).and_then(|it| it.data.get(property)).cloned().unwrap_or_default()
-    }
-
-    fn parameter(&self, name: &str) -> Value {
-        let given = self.parameters.get(name).filter(|value| !value.is_null());
-        given.cloned().unwrap_or_else(|| if name == "uses" { json!([]) } else { "".into() })
     }
 }

@@ -6,9 +6,11 @@ use chrono::{DateTime, Utc};
 use hearth::actors::resource::{self, Resource};
 use hearth::actors::shell::Aggregate;
 use hearth::actors::stack::Stack;
+use hearth::events::resource::Definition;
 use hearth::events::{ResourceEvent, StackEvent, StreamId};
 use hearth::model::{Action, ResourceId, StackId, Status, physical_name};
 
+use super::declared::Deletion;
 use super::log::Log;
 
 #[derive(Default)]
@@ -52,9 +54,30 @@ impl Folds {
         }
     }
 
-    /// The tokens of what deletions have left to itself.
-    pub(super) fn retained(&self) -> BTreeSet<String> {
-        self.resources.values().filter_map(retained).collect()
+    /// What deletions have left to itself, and what is somebody's all the same.
+    pub(super) fn left(&self) -> Left {
+        let mut left = Left::default();
+        for resource in self.resources.values().filter(|it| leaves(it) && is_gone(it)) {
+            self.leave(resource, &mut left);
+        }
+        let claimed = self.resources.values().filter(|it| {
+            let is_left = it.stack.as_ref().is_some_and(|stack| left.stacks.contains(&stack.id));
+            !is_gone(it) && !is_left
+        });
+        left.claimed = claimed.filter_map(|it| it.physical_id.clone()).collect();
+        left
+    }
+
+    /// What a deletion leaves of a resource: its object, or its stack with all that is in it.
+    fn leave(&self, resource: &Resource, left: &mut Left) {
+        left.tokens.insert(token(resource));
+        left.ids.extend(resource.physical_id.clone());
+        let child = resource.child_stack().and_then(|id| self.stacks.get(&id));
+        let Some(child) = child.filter(|child| !child.is_deleted()) else { return };
+        left.stacks.insert(child.id);
+        for within in child.rows.keys().filter_map(|id| self.resources.get(id)) {
+            self.leave(within, left);
+        }
     }
 
     /// The stacks that the views name after a restart: at work, or with a resource at work.
@@ -78,15 +101,36 @@ impl Folds {
     }
 }
 
-/// The token of what a deletion has left to itself.
-pub(super) fn retained(resource: &Resource) -> Option<String> {
-    let is_gone = (resource.action, resource.status) == (Action::Delete, Status::Complete);
-    (is_gone && retains(resource) && !resource.in_progress()).then(|| token(resource))
+/// What deletions have left to itself.
+#[derive(Default)]
+pub(super) struct Left {
+    pub(super) tokens: BTreeSet<String>,
+    ids: BTreeSet<String>,
+    /// The objects that a resource has all the same: those of an adopted stack.
+    claimed: BTreeSet<String>,
+    pub(super) stacks: BTreeSet<StackId>,
+}
+
+impl Left {
+    pub(super) fn has(&self, id: &str, token: &str) -> bool {
+        (self.tokens.contains(token) || self.ids.contains(id)) && !self.claimed.contains(id)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+}
+
+/// Whether a resource was deleted, and is not about to be made again.
+pub(super) fn is_gone(resource: &Resource) -> bool {
+    let is_deleted = (resource.action, resource.status) == (Action::Delete, Status::Complete);
+    is_deleted && !resource.in_progress()
 }
 
 /// Whether a deletion leaves the object there.
-pub(super) fn retains(resource: &Resource) -> bool {
-    resource.definition.as_ref().is_some_and(|it| it.deletion_policy == "Retain")
+pub(super) fn leaves(resource: &Resource) -> bool {
+    let policy = |it: &Definition| it.deletion_policy == Deletion::Retain.word();
+    resource.retains || resource.definition.as_ref().is_some_and(policy)
 }
 
 /// What the cloud keeps of an incarnation's calls.
@@ -103,6 +147,8 @@ pub(super) fn stacks_differ(live: &Stack, fold: &Stack) -> Option<String> {
         && live.rows == fold.rows
         && live.revisions == fold.revisions
         && live.deferred == fold.deferred
+        && live.snapshots == fold.snapshots
+        && live.owner == fold.owner
         && (live.created_at, live.updated_at, &live.user_id)
             == (fold.created_at, fold.updated_at, &fold.user_id);
     (!same).then(|| format!("the stack is not what its log says: {}_{}", live.action, live.status))
@@ -119,6 +165,10 @@ pub(super) fn resources_differ(live: &Resource, fold: &Resource) -> Option<Strin
         && (&live.definition, &live.target, &live.attempted)
             == (&fold.definition, &fold.target, &fold.attempted)
         && (live.repetitions, live.repeating, live.failures, live.traversal)
-            == (fold.repetitions, fold.repeating, fold.failures, fold.traversal);
+            == (fold.repetitions, fold.repeating, fold.failures, fold.traversal)
+        && (&live.signals, &live.hooks, live.hook, &live.replaces, &live.reality)
+            == (&fold.signals, &fold.hooks, fold.hook, &fold.replaces, &fold.reality)
+        && (live.is_open, live.is_made, live.marked, live.retains, live.deleted_from)
+            == (fold.is_open, fold.is_made, fold.marked, fold.retains, fold.deleted_from);
     (!same).then(|| format!("{} is not what its log says", live.name))
 }

@@ -94,6 +94,12 @@ impl Log {
         self.streams.contains_key(stream)
     }
 
+    /// The events of a stream.
+    pub(super) fn stream(&self, stream: &str) -> impl Iterator<Item = &Recorded> {
+        let places = self.streams.get(stream).into_iter().flatten();
+        places.map(|place| &self.events[*place])
+    }
+
     /// Whether a command had events in a stream.
     pub(super) fn was_caused(&self, stream: &str, command: CommandId) -> bool {
         let mut places = self.streams.get(stream).into_iter().flatten();

@@ -2,9 +2,11 @@
 
 use hearth::actors::project::ProjectCommand;
 use hearth::actors::resource::ResourceCommand;
-use hearth::actors::stack::{Create, Revise, Snapshot, StackCommand, TakeSnapshot};
+use hearth::actors::stack::{Create, Revise, Snapshot, StackCommand};
 use hearth::clock::Clock;
-use hearth::model::{Action, JsonMap, Refusal, StackId, Status, TraversalId};
+use hearth::events::StreamId;
+use hearth::model::{Action, JsonMap, Refusal, StackId, Status};
+use serde_json::Value;
 
 use super::template::Template;
 use super::world::{Dangers, World};
@@ -18,8 +20,31 @@ impl World {
         timeout_mins: Option<u32>,
     ) -> Result<StackId, Refusal> {
         let id = StackId(self.clock.fresh_id());
-        let mut revise = self.revise(id, template, disable_rollback)?;
-        revise.timeout_mins = timeout_mins;
+        let revise = self.revise(id, template, disable_rollback)?;
+        self.bring_to_be(id, Revise { timeout_mins, ..revise }, None)
+    }
+
+    /// Creates the stack `web` of what there is, by the names of its resources.
+    pub(super) fn adopt(
+        &mut self,
+        template: &Template,
+        disable_rollback: bool,
+        adopts: JsonMap,
+    ) -> Result<StackId, Refusal> {
+        let id = StackId(self.clock.fresh_id());
+        let revise = self.revise(id, template, disable_rollback)?;
+        let scope = StreamId::stack(id);
+        let vault = &self.stack_knowledge.vault;
+        let adopts = vault.seal(scope.as_str(), &Value::Object(adopts)).unwrap();
+        self.bring_to_be(id, revise, Some(adopts))
+    }
+
+    fn bring_to_be(
+        &mut self,
+        id: StackId,
+        revise: Revise,
+        adopts: Option<Value>,
+    ) -> Result<StackId, Refusal> {
         let reserve = || ProjectCommand::Reserve { name: "web".into(), stack_id: id, limit: None };
         if self.ask_project(reserve()).is_err() {
             // Its holder is deleted, or never came to be.
@@ -28,7 +53,7 @@ impl World {
             self.ask_project(reserve())?;
         }
         let create = Create {
-            adopts: None,
+            adopts,
             id,
             name: "web".into(),
             project_id: "p".into(),
@@ -109,8 +134,10 @@ impl World {
     }
 }
 
-/// In how many lives the event list is read: the views cost more than the life.
+/// In how many lives the event list is read, of one stack and of a tree: the views cost more than
+/// the life.
 const TOLD_EVERY: u64 = 10;
+const TREE_TOLD_EVERY: u64 = 3 * TREE_EVERY;
 
 /// In how many lives there is a tree of stacks: it costs more than one stack does.
 const TREE_EVERY: u64 = 8;
@@ -127,7 +154,7 @@ pub(super) fn live(seed: u64) -> World {
     };
     let disable_rollback = world.chance.one_in(2);
     let hurry = world.chance.one_in(3).then_some(1);
-    let Ok(id) = world.create(&template, disable_rollback, hurry) else { return world };
+    let Ok(mut id) = world.create(&template, disable_rollback, hurry) else { return world };
     let (commands, pause) = if is_tree { (9, 120) } else { (6, 40) };
     for _ in 0..world.chance.below(commands) {
         let steps = world.chance.below(pause);
@@ -138,14 +165,19 @@ pub(super) fn live(seed: u64) -> World {
         if is_tree {
             template.grow(&mut world.chance, 4);
         }
-        command(&mut world, id, &mut template);
+        match world.chance.below(20) {
+            0 => id = world.hand_on(id, &mut template).unwrap_or(id),
+            1..=3 if is_tree => world.meddle(),
+            _ => command(&mut world, id, &mut template),
+        }
     }
     world.run();
     if world.folds.stacks.contains_key(&id) && world.is_well() {
         world.check_end(id);
         peace(&mut world, id, &template);
     }
-    if seed.is_multiple_of(TOLD_EVERY) && world.is_well() {
+    let told_every = if is_tree { TREE_TOLD_EVERY } else { TOLD_EVERY };
+    if seed.is_multiple_of(told_every) && world.is_well() {
         world.check_told();
     }
     world
@@ -171,7 +203,7 @@ fn command(world: &mut World, id: StackId, template: &mut Template) {
         7 => world.ask_stack(id, StackCommand::CancelWithoutRollback).map(|()| "stop"),
         8 if world.chance.one_in(2) => world.ask_stack(id, StackCommand::Delete).map(|()| "delete"),
         SIGNAL => {
-            world.signal_a_policy(id);
+            world.signal_a_policy();
             Ok("signal")
         }
         9 => {
@@ -183,9 +215,8 @@ fn command(world: &mut World, id: StackId, template: &mut Template) {
             Ok("mark")
         }
         10 => {
-            let snapshot = TraversalId(world.clock.fresh_id());
-            let take = TakeSnapshot { snapshot, name: None, limit: Some(3) };
-            world.ask_stack(id, StackCommand::TakeSnapshot(take)).map(|()| "snapshot")
+            let take = world.snapshot_to_take();
+            world.ask_stack(id, take).map(|()| "snapshot")
         }
         11 => world.drop_any_snapshot(id).map(|()| "drop snapshot"),
         12 => world.restore(id, template).map(|()| "restore"),
@@ -196,6 +227,11 @@ fn command(world: &mut World, id: StackId, template: &mut Template) {
         }
     };
     world.tell(|| format!("asked in {told}: {answer:?}"));
+}
+
+/// A stack that is not deleted, though the whole tree is.
+fn left_of(world: &World, root: StackId) -> Option<StackId> {
+    world.living().find(|stack| stack.id != root).map(|stack| stack.id)
 }
 
 /// Nothing goes wrong any more: an update is carried out, and the deletion leaves nothing.
@@ -212,8 +248,7 @@ fn peace(world: &mut World, id: StackId, template: &Template) {
     // A resource whose suspension failed cannot be resumed, as in Heat: its stack is, by itself.
     if world.stack(id).action != Action::Delete {
         for child in world.suspended() {
-            world.resumed.insert(child);
-            let _ = world.ask_stack(child, StackCommand::Act { action: Action::Resume });
+            world.ask_alone(child, StackCommand::Act { action: Action::Resume });
             world.run();
         }
     }
@@ -227,6 +262,12 @@ fn peace(world: &mut World, id: StackId, template: &Template) {
         world.ask_stack(id, StackCommand::Delete).unwrap();
         world.run();
         expect(world, id, "DELETE_COMPLETE");
+    }
+    // What a deletion has left to itself can be deleted by its own id.
+    while let Some(left) = left_of(world, id).filter(|_| world.is_well()) {
+        world.ask_alone(left, StackCommand::Delete);
+        world.run();
+        expect(world, left, "DELETE_COMPLETE");
     }
 }
 

@@ -23,7 +23,8 @@ pub(super) fn stack_events(before: &Stack, events: &[StackEvent]) -> Vec<String>
             StackEvent::TraversalStarted(started) => {
                 let first = running.is_none();
                 running = Some((started.traversal, started.action, false));
-                first != (started.action == Action::Create) || started.revision.0 > newest
+                let makes = matches!(started.action, Action::Create | Action::Adopt);
+                first != makes || started.revision.0 > newest
             }
             StackEvent::ReplacementStarted(replacement) => {
                 running.is_none_or(|(id, _, settled)| id != replacement.traversal || settled)
@@ -92,6 +93,7 @@ pub(super) fn resource_events(before: &Resource, events: &[ResourceEvent]) -> Ve
             ResourceEvent::ActionStarted(started) => {
                 let fits = match started.action {
                     Action::Create => state.0 == Action::Init || again,
+                    Action::Adopt => state.0 == Action::Init,
                     Action::Delete => state != (Action::Delete, Status::Complete) || again,
                     Action::Update
                     | Action::Suspend
@@ -100,7 +102,7 @@ pub(super) fn resource_events(before: &Resource, events: &[ResourceEvent]) -> Ve
                     | Action::Snapshot => {
                         state.0 != Action::Init && state != (Action::Delete, Status::Complete)
                     }
-                    Action::Init | Action::Rollback | Action::Adopt | Action::Restore => false,
+                    Action::Init | Action::Rollback | Action::Restore => false,
                 };
                 state = (started.action, Status::InProgress);
                 fits && !at_work

@@ -10,7 +10,7 @@ use hearth::clock::{Clock, Moment};
 use hearth::events::{StackEvent, StreamId};
 use hearth::model::{Action, Refusal, ResourceId, ResourceName, StackId, Status};
 
-use super::folds::{resources_differ, retains, stacks_differ};
+use super::folds::{leaves, resources_differ, stacks_differ};
 use super::rules;
 use super::world::{Ask, Due, Line, Mail, Outside, Timer, World};
 
@@ -100,6 +100,7 @@ impl World {
                 self.wrongs.extend(stacks_differ(live, fold));
                 let wrong = rules::stack_settled(fold, &events, &self.folds.resources);
                 self.wrongs.extend(wrong);
+                self.note_left(false);
             }
             for effect in effects {
                 self.perform_stack(id, effect);
@@ -115,11 +116,20 @@ impl World {
     fn note_reached(&mut self, event: &StackEvent) {
         let is_act = rules::is_act;
         match event {
-            StackEvent::TraversalStarted(it) if !is_act(it.action) => self.reached = false,
+            StackEvent::TraversalStarted(it) if !is_act(it.action) => {
+                (self.reached, self.meddled) = (false, false);
+            }
             StackEvent::TraversalSettled(it) if !is_act(it.action) => {
-                self.reached = it.status == Status::Complete;
+                self.reached = it.status == Status::Complete && !self.meddled;
             }
             _ => {}
+        }
+    }
+
+    /// What deletions have left may be another by what was just recorded.
+    fn note_left(&mut self, leaves: bool) {
+        if leaves || !self.cloud.left.is_empty() {
+            self.cloud.left = self.folds.left();
         }
     }
 
@@ -216,10 +226,9 @@ impl World {
                 let fold = self.folds.resource(id, &read, now);
                 events.iter().for_each(|event| live.apply(event, now));
                 self.wrongs.extend(resources_differ(live, fold));
-                if retains(fold) {
-                    self.cloud.retain(self.folds.retained());
-                }
+                let leaves = leaves(fold);
                 let name = live.name.clone();
+                self.note_left(leaves);
                 for event in &events {
                     self.tell(|| format!("  {name} {id:.8} {}", rules::resource_event_told(event)));
                 }

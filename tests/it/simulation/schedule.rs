@@ -6,9 +6,11 @@ use hearth::actors::resource::{Answered, ResourceCommand};
 use hearth::actors::stack::StackCommand;
 use hearth::clock::Clock;
 use hearth::model::{JsonMap, StackId};
-use hearth::resource_types::Beat;
+use hearth::resource_types::{Beat, Subject};
 
-use super::cloud::Fate;
+use super::cloud::{Fate, property_of};
+use super::declared::{OBJECT, TEST_RESOURCE};
+use super::deployments::DEPLOYMENT;
 use super::world::{Ask, Due, Line, World};
 
 /// More steps than any life takes.
@@ -195,6 +197,7 @@ impl World {
                 let id = subject.physical_id.as_deref();
                 let mut attributes = match self.nests(&driver_type) {
                     true => self.child_attributes(&driver_type, &subject, &wanted),
+                    false if driver_type == TEST_RESOURCE => kept(&subject, &wanted),
                     false => self.cloud.attributes(id, &wanted),
                 };
                 for name in wanted {
@@ -213,7 +216,7 @@ impl World {
 
     fn fate(&mut self, call: &hearth::actors::resource::BeatCall) -> Fate {
         let danger = self.dangers.call;
-        let asks_the_cloud = call.driver_type == super::template::OBJECT;
+        let asks_the_cloud = [OBJECT, DEPLOYMENT].contains(&call.driver_type.as_str());
         if danger == 0 || !asks_the_cloud || !self.chance.one_in(danger) {
             return Fate::Fine;
         }
@@ -305,4 +308,10 @@ impl World {
         };
         self.rest(id);
     }
+}
+
+/// The attributes of a resource that is nothing in a cloud.
+fn kept(subject: &Subject, wanted: &[String]) -> JsonMap {
+    let value = |name: &String| subject.data.get(property_of(name)).cloned();
+    wanted.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect()
 }

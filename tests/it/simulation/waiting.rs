@@ -10,8 +10,8 @@ use hearth::model::{Action, CommandId, ResourceId, ResourceName, StackId, Status
 use hearth::resource_types::{Beat, DriverError, Learned};
 use serde_json::{Value, json};
 
-use super::inside::POLICY;
-use super::template::{CONDITION, HANDLE};
+use super::declared::{CONDITION, HANDLE};
+use super::policy::Policy;
 use super::world::World;
 
 /// How long a condition waits.
@@ -95,10 +95,14 @@ impl World {
         self.say(stack, id, name, ResourceCommand::Signal(signal));
     }
 
-    /// Signals the policy of a group, if there is one.
-    pub(super) fn signal_a_policy(&mut self, stack: StackId) {
-        let row = self.stack(stack).rows.values().find(|row| row.type_name == POLICY);
-        if let Some((id, name)) = row.map(|row| (row.id, row.name.clone())) {
+    /// Signals the policy of a group anywhere, if there is one.
+    pub(super) fn signal_a_policy(&mut self) {
+        let policies = self.living().flat_map(|stack| {
+            let rows = stack.rows.values().filter(|row| Policy::of(&row.type_name).is_some());
+            rows.map(|row| (stack.id, row.id, row.name.clone()))
+        });
+        let policies: Vec<_> = policies.collect();
+        if let Some((stack, id, name)) = self.chance.one_of(&policies) {
             self.wake_stack(stack);
             self.signal(stack, id, &name);
         }

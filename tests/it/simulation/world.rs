@@ -166,8 +166,10 @@ pub(super) struct World {
     /// What was done, to be read when something is wrong.
     pub(super) story: Vec<String>,
     pub(super) crashes: u32,
-    /// The child stacks that somebody has resumed by themselves.
-    pub(super) resumed: BTreeSet<StackId>,
+    /// The child stacks that somebody has asked for something by their own ids.
+    pub(super) asked_alone: BTreeSet<StackId>,
+    /// Whether that was after the newest walk began that leads to a revision.
+    pub(super) meddled: bool,
 }
 
 /// What all seeds share, because it costs much and changes nothing.
@@ -216,7 +218,8 @@ impl World {
             reached: false,
             story: Vec::new(),
             crashes: 0,
-            resumed: BTreeSet::new(),
+            asked_alone: BTreeSet::new(),
+            meddled: false,
         }
     }
 
@@ -285,7 +288,7 @@ impl World {
         self.log.cut();
         self.story.push(format!("crash; the log ends at {}", self.log.len()));
         self.folds.read_back(&self.log);
-        self.cloud.retain(self.folds.retained());
+        self.cloud.left = self.folds.left();
         self.recover();
     }
 

@@ -32,6 +32,12 @@ impl Chance {
         self.below(count) == 0
     }
 
+    /// One of some things, if there are any.
+    pub(crate) fn one_of<T: Clone>(&mut self, things: &[T]) -> Option<T> {
+        let at = (!things.is_empty()).then(|| self.below(things.len() as u64) as usize);
+        at.map(|at| things[at].clone())
+    }
+
     pub(crate) fn millis(&mut self, range: Range<u64>) -> Duration {
         // Micros, so that no two runs cut at the same beat of a timer.
         let micros = (range.end - range.start) * 1_000;
