@@ -13,12 +13,12 @@ use super::keystone::credentials::{Credentials, Domain};
 use super::keystone::token::{Login, Token};
 use super::keystone::user_domain::{self, UserDomainSettings};
 use super::keystone::validate::{Fingerprint, Validations, fingerprint};
-use super::limits::{CloudLimits, REGIONS_MAX, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS};
+use super::limits::{CloudLimits, PLACES_MAX, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS};
 use super::microversion::MicroversionRange;
 use super::request::Method;
 use super::service::Service;
 use super::session::Session;
-use super::transport::{Call, Transport};
+use super::transport::{Believed, Call, Transport, certificates};
 use crate::clock::Clock;
 use crate::model::{ProjectId, Secret};
 
@@ -75,20 +75,40 @@ pub struct Cloud {
     inner: Arc<Inner>,
 }
 
-struct Inner {
+/// Where a cloud is, and who Hearth is there.
+pub(super) struct Place {
     /// Ends in `/v3/`.
-    auth_url: String,
-    preference: Preference,
+    pub(super) auth_url: String,
+    pub(super) preference: Preference,
+    pub(super) transport: Arc<Transport>,
+    pub(super) service: Arc<Login>,
+}
+
+struct Inner {
+    place: Place,
     endpoint_overrides: BTreeMap<Service, String>,
-    transport: Arc<Transport>,
-    service: Arc<Login>,
     user_domain: Option<user_domain::Known>,
     validations: Validations,
     trusts: Mutex<Trusts>,
     versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
-    /// The same cloud with the endpoints of other regions.
-    regions: Mutex<HashMap<String, Cloud>>,
+    /// Other regions, and other clouds.
+    places: Mutex<HashMap<Fingerprint, Cloud>>,
     clock: Arc<dyn Clock>,
+}
+
+impl Inner {
+    fn at(place: Place, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            place,
+            endpoint_overrides: BTreeMap::new(),
+            user_domain: None,
+            validations: Validations::default(),
+            trusts: Mutex::default(),
+            versions: Mutex::default(),
+            places: Mutex::default(),
+            clock,
+        }
+    }
 }
 
 /// The logins of trusts, so that their tokens are got once in their lifetime.
@@ -114,59 +134,48 @@ impl Cloud {
             project_name: settings.project_name,
             project_domain: settings.project_domain,
         };
-        let transport = Arc::new(Transport::new(
-            settings.limits,
-            settings.ca_file.as_deref(),
-            settings.insecure,
-            Arc::clone(&clock),
-        )?);
-        let inner = Inner {
+        let unusable = |reason| CloudError::Unsendable(format!("ca_file: {reason}"));
+        let pem = settings.ca_file.as_deref();
+        let believed = Believed {
+            certificates: pem.map(certificates).transpose().map_err(unusable)?.unwrap_or_default(),
+            insecure: settings.insecure,
+        };
+        let transport = Transport::new(settings.limits, believed, Arc::clone(&clock))?;
+        let place = Place {
             auth_url: versioned(&settings.auth_url),
             preference: Preference { interface: settings.interface, region: settings.region },
-            endpoint_overrides: settings.endpoint_overrides,
-            transport,
+            transport: Arc::new(transport),
             service: Arc::new(Login::new(service)),
-            user_domain: settings.stack_users.map(Into::into),
-            validations: Validations::default(),
-            trusts: Mutex::default(),
-            versions: Mutex::default(),
-            regions: Mutex::default(),
-            clock,
         };
+        let mut inner = Inner::at(place, clock);
+        inner.endpoint_overrides = settings.endpoint_overrides;
+        inner.user_domain = settings.stack_users.map(Into::into);
         Ok(Cloud { inner: Arc::new(inner) })
     }
 
     /// The region that was chosen, where one was.
     pub fn region(&self) -> Option<&str> {
-        self.inner.preference.region.as_deref()
+        self.inner.place.preference.region.as_deref()
     }
 
-    /// The same cloud with the endpoints of another region.
-    pub(super) fn in_region(&self, region: &str) -> Cloud {
-        let mut regions = self.inner.regions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = regions.get(region) {
-            return known.clone();
+    /// Another place, which is kept under a key of everything that it is made of.
+    pub(super) fn at(
+        &self,
+        key: &Secret<String>,
+        place: impl FnOnce(&Place) -> Result<Place, CloudError>,
+    ) -> Result<Cloud, CloudError> {
+        let key = fingerprint(key);
+        let mut places = self.inner.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = places.get(&key) {
+            return Ok(known.clone());
         }
-        let Preference { interface, .. } = self.inner.preference.clone();
-        let inner = Inner {
-            auth_url: self.inner.auth_url.clone(),
-            preference: Preference { interface, region: Some(region.to_owned()) },
-            endpoint_overrides: BTreeMap::new(),
-            transport: Arc::clone(&self.inner.transport),
-            service: Arc::clone(&self.inner.service),
-            user_domain: None,
-            validations: Validations::default(),
-            trusts: Mutex::default(),
-            versions: Mutex::default(),
-            regions: Mutex::default(),
-            clock: Arc::clone(&self.inner.clock),
-        };
+        let inner = Inner::at(place(&self.inner.place)?, Arc::clone(&self.inner.clock));
         let cloud = Cloud { inner: Arc::new(inner) };
-        if regions.len() >= REGIONS_MAX {
-            regions.clear();
+        if places.len() >= PLACES_MAX {
+            places.clear();
         }
-        regions.insert(region.to_owned(), cloud.clone());
-        cloud
+        places.insert(key, cloud.clone());
+        Ok(cloud)
     }
 
     /// A session with credentials of any kind.
@@ -176,7 +185,7 @@ impl Cloud {
 
     /// A session of Hearth's own user.
     pub fn service_session(&self) -> Session {
-        Session::new(self.clone(), Arc::clone(&self.inner.service))
+        Session::new(self.clone(), Arc::clone(&self.inner.place.service))
     }
 
     /// A session with a token that somebody sent, while his request lasts.
@@ -251,19 +260,21 @@ impl Cloud {
     /// for tokens.
     pub(super) fn fixed_endpoint(&self, service: &Service) -> Option<&str> {
         let set = self.inner.endpoint_overrides.get(service).map(String::as_str);
-        set.or_else(|| (*service == Service::Identity).then_some(self.inner.auth_url.as_str()))
+        set.or_else(|| {
+            (*service == Service::Identity).then_some(self.inner.place.auth_url.as_str())
+        })
     }
 
     pub(super) fn auth_url(&self, path: &str) -> String {
-        format!("{}{path}", self.inner.auth_url)
+        format!("{}{path}", self.inner.place.auth_url)
     }
 
     pub(super) fn preference(&self) -> &Preference {
-        &self.inner.preference
+        &self.inner.place.preference
     }
 
     pub(super) fn transport(&self) -> &Transport {
-        &self.inner.transport
+        &self.inner.place.transport
     }
 
     pub(super) fn validations(&self) -> &Validations {
@@ -275,7 +286,7 @@ impl Cloud {
     }
 
     pub(super) fn service_login(&self) -> &Login {
-        &self.inner.service
+        &self.inner.place.service
     }
 
     pub(super) fn now(&self) -> DateTime<Utc> {
@@ -285,13 +296,13 @@ impl Cloud {
 
 impl fmt::Debug for Cloud {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Cloud({})", self.inner.auth_url)
+        write!(f, "Cloud({})", self.inner.place.auth_url)
     }
 }
 
 /// Keystone's URL with its version, and a slash at the end. Settings may name version 2.0, which
 /// Keystone no longer has.
-fn versioned(auth_url: &str) -> String {
+pub(super) fn versioned(auth_url: &str) -> String {
     let url = auth_url.trim_end_matches('/');
     let root = url.strip_suffix("/v3").or_else(|| url.strip_suffix("/v2.0")).unwrap_or(url);
     format!("{root}/v3/")

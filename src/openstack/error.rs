@@ -37,6 +37,9 @@ pub enum CloudError {
     /// The token is unknown to Keystone, expired or revoked.
     #[error("The request you have made requires authentication. (HTTP 401)")]
     InvalidToken,
+    /// A credential for another cloud cannot be had, or opens nothing there.
+    #[error("{message}")]
+    Credential { class: &'static str, message: String, is_transient: bool },
     /// The session reaches no cloud, or the request cannot be put on the wire.
     #[error("{0}")]
     Unsendable(String),
@@ -53,6 +56,7 @@ impl CloudError {
             CloudError::NoEndpoint { .. } => "EndpointNotFound",
             CloudError::NoMicroversion { .. } => "InvalidServiceVersion",
             CloudError::InvalidToken => "Unauthorized",
+            CloudError::Credential { class, .. } => class,
             CloudError::Unsendable(_) => "ClientException",
         }
     }
@@ -67,6 +71,7 @@ impl CloudError {
             | CloudError::Unreadable { .. }
             | CloudError::NoEndpoint { .. }
             | CloudError::NoMicroversion { .. }
+            | CloudError::Credential { .. }
             | CloudError::Unsendable(_) => None,
         }
     }
@@ -91,6 +96,7 @@ impl CloudError {
     pub fn is_transient(&self) -> bool {
         match self {
             CloudError::Unreachable { .. } | CloudError::Unanswered { .. } => true,
+            CloudError::Credential { is_transient, .. } => *is_transient,
             // 413 is Nova's and Cinder's old way to say that calls come too fast; there it has a
             // Retry-After, while a body or quota that is too large has none.
             CloudError::Answered { status: 413, retry_after, .. } => retry_after.is_some(),
@@ -116,6 +122,7 @@ impl CloudError {
             | CloudError::NoEndpoint { .. }
             | CloudError::NoMicroversion { .. }
             | CloudError::InvalidToken
+            | CloudError::Credential { .. }
             | CloudError::Unsendable(_) => false,
         }
     }
@@ -130,6 +137,7 @@ impl CloudError {
             | CloudError::NoEndpoint { .. }
             | CloudError::NoMicroversion { .. }
             | CloudError::InvalidToken
+            | CloudError::Credential { .. }
             | CloudError::Unsendable(_) => None,
         }
     }

@@ -7,6 +7,8 @@
 //! | network | neutronclient | `MESSAGE\nNeutron server returns request_ids: ['req-…']` |
 //! | image | glanceclient | `HTTP 404 Not Found: …` |
 //! | object-store | swiftclient | `Container PUT failed: URL 404 Not Found …` |
+//! | orchestration | heatclient | `ERROR: MESSAGE` |
+//! | key-manager | barbicanclient | `TITLE: DESCRIPTION` |
 //! | any other | keystoneauth | `MESSAGE (HTTP 404) (Request-ID: req-…)` |
 
 use std::borrow::Cow;
@@ -60,6 +62,8 @@ impl Fault<'_> {
             Service::Network => self.network(),
             Service::Image => self.image(),
             Service::ObjectStore => ("ClientException", self.object_store()),
+            Service::Other(name) if **name == *"orchestration" => self.orchestration(),
+            Service::Other(name) if **name == *"key-manager" => self.key_manager(),
             Service::Identity | Service::Other(_) => self.plain(),
         };
         CloudError::Answered {
@@ -188,6 +192,47 @@ impl Fault<'_> {
             text.push_str(&format!(" (txn: {id})"));
         }
         text
+    }
+
+    fn orchestration(&self) -> (&'static str, String) {
+        let class = match self.status {
+            300 => "HTTPMultipleChoices",
+            400 => "HTTPBadRequest",
+            401 => "HTTPUnauthorized",
+            403 => "HTTPForbidden",
+            404 => "HTTPNotFound",
+            405 => "HTTPMethodNotAllowed",
+            409 => "HTTPConflict",
+            413 => "HTTPOverLimit",
+            415 => "HTTPUnsupported",
+            500 => "HTTPInternalServerError",
+            501 => "HTTPNotImplemented",
+            502 => "HTTPBadGateway",
+            503 => "HTTPServiceUnavailable",
+            _ => "HTTPException",
+        };
+        let message = match self.json() {
+            Some(body) if body["error"].is_object() => {
+                body["error"]["message"].as_str().unwrap_or("Internal Error").to_owned()
+            }
+            _ => self.text(),
+        };
+        (class, format!("ERROR: {message}"))
+    }
+
+    fn key_manager(&self) -> (&'static str, String) {
+        let class = match self.status {
+            401 => "HTTPAuthError",
+            500.. => "HTTPServerError",
+            _ => "HTTPClientError",
+        };
+        let body = self.json().unwrap_or_default();
+        let message = match (body["title"].as_str(), body["description"].as_str()) {
+            (Some(title), Some(description)) => format!("{title}: {description}"),
+            (Some(title), None) => title.to_owned(),
+            (None, _) => format!("b'{}'", self.text()),
+        };
+        (class, message)
     }
 
     fn plain(&self) -> (&'static str, String) {
@@ -372,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn volume_image_container_and_identity_faults_read_as_their_libraries_print_them() {
+    fn other_faults_read_as_their_libraries_print_them() {
         check(
             Service::Volume,
             409,
@@ -396,6 +441,22 @@ mod tests {
             "",
             "ClientException",
             "Container DELETE failed: http://127.0.0.1:8080/v1/AUTH_6f/pictures 404 Not Found (txn: tx5)",
+        );
+        check(
+            Service::of_type("orchestration"),
+            404,
+            ("x-openstack-request-id", "req-7"),
+            r#"{"code": 404, "error": {"message": "The Stack (web) could not be found.", "type": "EntityNotFound"}}"#,
+            "HTTPNotFound",
+            "ERROR: The Stack (web) could not be found.",
+        );
+        check(
+            Service::of_type("key-manager"),
+            403,
+            ("x-openstack-request-id", "req-8"),
+            r#"{"code": 403, "title": "Forbidden", "description": "Not you."}"#,
+            "HTTPClientError",
+            "Forbidden: Not you.",
         );
         check(
             Service::Identity,

@@ -33,8 +33,8 @@ pub(super) const VALIDATION_KEPT_SECS: i64 = 300;
 pub(super) const VALIDATIONS_MAX: usize = 4096;
 /// How many sessions of trusts are kept with their tokens; the oldest go first.
 pub(super) const TRUST_SESSIONS_MAX: usize = 4096;
-/// How many regions are known by their endpoints at a time.
-pub(super) const REGIONS_MAX: usize = 64;
+/// How many other regions and clouds are known at a time.
+pub(super) const PLACES_MAX: usize = 64;
 /// How long a service's version document counts.
 pub(super) const VERSIONS_KEPT_SECS: i64 = 3600;
 /// From how many waiters on a list calls are shared among them.

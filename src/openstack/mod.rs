@@ -8,6 +8,7 @@
 
 mod catalog;
 mod cloud;
+mod elsewhere;
 pub mod error;
 mod fault;
 mod fetch;
@@ -21,9 +22,11 @@ mod session;
 mod transport;
 
 pub use cloud::{Cloud, CloudSettings};
+pub use elsewhere::Elsewhere;
 pub use error::CloudError;
 pub use fetch::Fetcher;
 pub use keystone::credentials::{Credentials, Domain};
+pub use keystone::given::Given;
 pub use keystone::user_domain::{UserDomain, UserDomainSettings};
 pub use keystone::validate::Identity;
 pub use limits::CloudLimits;

@@ -8,7 +8,6 @@ use chrono::{DateTime, Utc};
 use super::catalog::join;
 use super::cloud::Cloud;
 use super::error::CloudError;
-use super::keystone::credentials::Credentials;
 use super::keystone::token::{Login, Token};
 use super::keystone::user_domain::UserDomain;
 use super::microversion::Microversion;
@@ -21,8 +20,8 @@ use crate::model::{Caller, ProjectId, RequestId, Secret};
 /// A cloud and the credentials to call it with. Clones share their token.
 #[derive(Clone)]
 pub struct Session {
-    bound: Option<Bound>,
-    request_id: Option<RequestId>,
+    pub(super) bound: Option<Bound>,
+    pub(super) request_id: Option<RequestId>,
 }
 
 #[derive(Clone)]
@@ -97,27 +96,6 @@ impl Session {
     pub fn auth_url(&self) -> String {
         let url = self.bound.as_ref().map(|bound| bound.cloud.auth_url(""));
         url.unwrap_or_default().trim_end_matches('/').to_owned()
-    }
-
-    /// The same user and project in another region. `None`: the service is the same there as here.
-    pub async fn elsewhere(
-        &self,
-        region: &str,
-        service: &Service,
-    ) -> Result<Option<Session>, CloudError> {
-        let bound = self.bound()?;
-        if bound.cloud.region() == Some(region) {
-            return Ok(None);
-        }
-        let cloud = bound.cloud.in_region(region);
-        let there = match &bound.login.credentials {
-            Credentials::Trust { trust, project } => cloud.session_for_trust(trust, project),
-            other => cloud.session(other.clone()),
-        };
-        let there = Self { request_id: self.request_id.clone(), ..there };
-        let place = there.endpoint(service).await?;
-        let is_same = self.endpoint(service).await.is_ok_and(|here| here == place);
-        Ok((!is_same).then_some(there))
     }
 
     /// The region that was chosen, where one was.

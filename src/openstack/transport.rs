@@ -81,35 +81,58 @@ impl Call {
 /// The pooled client and its limits.
 pub(super) struct Transport {
     client: reqwest::Client,
+    believed: Believed,
     limits: CloudLimits,
     gates: Mutex<HashMap<Service, Arc<Semaphore>>>,
     clock: Arc<dyn Clock>,
 }
 
+/// Which servers are believed to be who they say they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Believed {
+    /// Authorities besides the system's.
+    pub(super) certificates: Vec<reqwest::Certificate>,
+    /// Checks no certificate.
+    pub(super) insecure: bool,
+}
+
+/// The certificates of a PEM text, one at least.
+pub(super) fn certificates(pem: &[u8]) -> Result<Vec<reqwest::Certificate>, String> {
+    match reqwest::Certificate::from_pem_bundle(pem) {
+        Ok(certificates) if certificates.is_empty() => Err("it has no certificate".to_owned()),
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(root_cause(&error)),
+    }
+}
+
 impl Transport {
-    /// `ca_file` is PEM text; `insecure` checks no certificate.
     pub(super) fn new(
         limits: CloudLimits,
-        ca_file: Option<&[u8]>,
-        insecure: bool,
+        believed: Believed,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CloudError> {
-        let unusable = |error: reqwest::Error| CloudError::Unsendable(root_cause(&error));
-        let mut builder = reqwest::Client::builder()
+        let client = reqwest::Client::builder()
             .tcp_nodelay(true)
             .connect_timeout(limits.connect_time)
             .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
             .pool_idle_timeout(IDLE_CONNECTION_KEPT)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
-            .tls_danger_accept_invalid_certs(insecure)
-            .user_agent(concat!("hearth/", env!("CARGO_PKG_VERSION")));
-        if let Some(pem) = ca_file {
-            let certificates = reqwest::Certificate::from_pem_bundle(pem).map_err(unusable)?;
-            builder = builder.tls_certs_merge(certificates);
-        }
-        let client = builder.build().map_err(unusable)?;
-        Ok(Self { client, limits, gates: Mutex::default(), clock })
+            .tls_danger_accept_invalid_certs(believed.insecure)
+            .tls_certs_merge(believed.certificates.iter().cloned())
+            .user_agent(concat!("hearth/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| CloudError::Unsendable(root_cause(&error)))?;
+        Ok(Self { client, believed, limits, gates: Mutex::default(), clock })
+    }
+
+    /// The same in all but whom it believes.
+    pub(super) fn believing(&self, believed: Believed) -> Result<Self, CloudError> {
+        Self::new(self.limits.clone(), believed, Arc::clone(&self.clock))
+    }
+
+    pub(super) fn believed(&self) -> &Believed {
+        &self.believed
     }
 
     /// Makes the call, again where it may be repeated. An answer of 400 or more is an error.

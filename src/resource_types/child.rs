@@ -15,7 +15,7 @@ use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Wor
 use super::groups::Adjustment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, ResourceName, Status};
-use crate::openstack::Session;
+use crate::openstack::{Elsewhere, Session};
 use crate::template::{NestedTemplate, StackDefinition};
 
 /// What a type says of its child stack. Pure: the same question has the same answer, and nothing
@@ -66,9 +66,9 @@ pub trait Nested: Send + Sync + 'static {
         None
     }
 
-    /// The region in which the child is to stand, where one is named.
-    fn region<'a>(&self, _subject: &'a Subject) -> Option<&'a str> {
-        None
+    /// Where the child is to stand, if not here.
+    fn elsewhere<'a>(&self, _subject: &'a Subject) -> Elsewhere<'a> {
+        Elsewhere::default()
     }
 
     /// Whether the child stands beside the resource's stack, and not within it.

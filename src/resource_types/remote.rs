@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::registry::Registry;
+use super::types::heat::stack::place;
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::openstack::{Request, Service, Session};
+use crate::openstack::{CloudError, Elsewhere, Request, Service, Session};
 use crate::template::{ChildPlace, Facade, Reading, StackDefinition, Values};
 
 /// The type of such resources.
@@ -22,42 +23,26 @@ impl Registry {
         properties: &JsonMap,
         cloud: &Session,
     ) -> Result<(), Refusal> {
-        let context = properties.get("context").unwrap_or(&Value::Null);
-        let region = context["region_name"].as_str().filter(|region| !region.is_empty());
-        let is_other_cloud =
-            context["credential_secret_id"].as_str().is_some_and(|id| !id.is_empty());
-        if is_other_cloud {
-            let place = "remote cloud";
-            return Err(refused("Cannot establish connection to Heat endpoint", place, NO_CLOUD));
-        }
-        let place = format!("region \"{}\"", region.unwrap_or("None"));
+        let place = place(properties);
         let heat = Service::of_type("orchestration");
-        let there = match region {
-            None => None,
-            Some(region) => cloud.elsewhere(region, &heat).await.map_err(|error| {
-                match error.is_transient() {
-                    true => Refusal::unavailable(error.to_string()),
-                    false => refused(
-                        "Cannot establish connection to Heat endpoint",
-                        &place,
-                        &error.to_string(),
-                    ),
-                }
-            })?,
-        };
+        let there = cloud.elsewhere(&place, &heat).await.map_err(|error| match &error {
+            // Whose credential opens nothing is refused, whatever hinders it.
+            CloudError::Credential { .. } => unreached(&place, &error),
+            error if error.is_transient() => Refusal::unavailable(error.to_string()),
+            error => unreached(&place, error),
+        })?;
         let Some(text) = properties.get("template").and_then(Value::as_str) else { return Ok(()) };
         let parameters = properties.get("parameters").and_then(Value::as_object);
         let parameters = parameters.cloned().unwrap_or_default();
         let refused = |reason: &str| {
-            refused("Failed validating stack template using Heat endpoint", &place, reason)
+            let text = "Failed validating stack template using Heat endpoint";
+            Refusal::validation(format!("{text} at {place} due to \"{reason}\""))
         };
+        // The text is read before anybody is asked.
+        StackDefinition::check_text(text).map_err(|error| refused(&error.message))?;
         let Some(there) = there else {
             let checked = self.check_template_beside(definition, name, text, &parameters);
-            return checked.map_err(|refusal| match refusal.class.as_ref() {
-                // The text is read before anybody is asked.
-                "ValueError" => refused(&refusal.message),
-                _ => refused(&format!("ERROR: {}", refusal.message)),
-            });
+            return checked.map_err(|refusal| refused(&format!("ERROR: {}", refusal.message)));
         };
         let source = definition.source();
         let body = json!({
@@ -69,7 +54,7 @@ impl Registry {
         match there.send(Request::post(heat, "/validate").json(body)).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_transient() => Err(Refusal::unavailable(error.to_string())),
-            Err(error) => Err(refused(&format!("ERROR: {error}"))),
+            Err(error) => Err(refused(&error.to_string())),
         }
     }
 
@@ -93,8 +78,7 @@ impl Registry {
     }
 }
 
-const NO_CLOUD: &str = "it is not supported";
-
-fn refused(what: &str, place: &str, reason: &str) -> Refusal {
-    Refusal::validation(format!("{what} at {place} due to \"{reason}\""))
+fn unreached(place: &Elsewhere<'_>, error: &CloudError) -> Refusal {
+    let text = "Cannot establish connection to Heat endpoint";
+    Refusal::validation(format!("{text} at {place} due to \"{error}\""))
 }

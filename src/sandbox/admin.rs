@@ -14,7 +14,8 @@ use super::server::Shared;
 use crate::model::JsonMap;
 
 /// What is of no interest to whoever compares clouds, or secret.
-const KINDS_NOT_SHOWN: [&str; 3] = ["tokens", "users", "laters"];
+const KINDS_NOT_SHOWN: [&str; 5] =
+    ["tokens", "users", "laters", "secrets", "application_credentials"];
 
 pub(super) fn answer(shared: &Shared, request: &HttpRequest, body: &Bytes) -> Answer {
     match (request.method().as_str(), request.path().trim_end_matches('/')) {

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
+use super::barbican::Barbican;
 use super::cinder::Cinder;
 use super::config::SandboxConfig;
 use super::glance::Glance;
@@ -19,7 +20,7 @@ use super::seed;
 use super::store::{Journal, Rows, Table};
 use super::swift::Swift;
 use super::zaqar::Zaqar;
-use super::{cinder, glance, keystone, neutron, nova, swift, zaqar};
+use super::{barbican, cinder, glance, keystone, neutron, nova, swift, zaqar};
 use crate::clock::Clock;
 
 /// Everything that the sandbox knows.
@@ -33,6 +34,7 @@ pub(super) struct Cloud {
     pub(super) glance: Glance,
     pub(super) swift: Swift,
     pub(super) zaqar: Zaqar,
+    pub(super) barbican: Barbican,
     pub(super) laters: Table<Later>,
     journal: Option<Journal>,
     /// When the first of `laters` is due; checked on every request, so it is not searched for.
@@ -52,6 +54,7 @@ impl Cloud {
             glance: Glance::new(),
             swift: Swift::new(),
             zaqar: Zaqar::new(),
+            barbican: Barbican::new(),
             laters: Table::new("laters"),
             journal: None,
             next_due: None,
@@ -152,6 +155,7 @@ impl Cloud {
         tables.extend(self.glance.tables());
         tables.extend(self.swift.tables());
         tables.extend(self.zaqar.tables());
+        tables.extend(self.barbican.tables());
         tables.push(&mut self.laters);
         tables
     }
@@ -215,6 +219,7 @@ fn route(cloud: &mut Cloud, ask: &Ask) -> Reply {
         ["object-store", rest @ ..] => swift::answer(cloud, ask, rest),
         // Signed addresses name Swift's own path, and some clients put nothing before it.
         ["v1", account, ..] if account.starts_with("AUTH_") => swift::answer(cloud, ask, &path),
+        ["key-manager", rest @ ..] => barbican::answer(cloud, ask, rest),
         ["messaging", rest @ ..] => zaqar::answer(cloud, ask, rest),
         ["healthcheck"] => Ok(Answer::text(200, "text/plain; charset=UTF-8", "OK")),
         _ => Err(answer::keystone(404, "The resource could not be found.")),

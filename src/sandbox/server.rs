@@ -21,6 +21,7 @@ use serde_json::Value;
 use super::admin;
 use super::answer::{self, Answer};
 use super::ask::Ask;
+use super::barbican;
 use super::cloud::Cloud;
 use super::config::SandboxConfig;
 use super::faults::{Fault, FaultRule, Faults};
@@ -311,6 +312,7 @@ fn ordered(path: &str, code: u16, retry_after: Option<u64>) -> Answer {
         Some("compute" | "volume") => answer::nova(code, text),
         Some("image") => answer::glance(code, text),
         Some("object-store") => answer::swift(code),
+        Some("key-manager") => barbican::fault(code, text),
         _ => answer::keystone(code, text),
     };
     match retry_after {

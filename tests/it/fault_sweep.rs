@@ -6,7 +6,7 @@ use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
 use crate::journeys::servers;
-use crate::support::far::{self, Far, Lost, networks};
+use crate::support::far::{self, Far, Lost, Place};
 use crate::support::world::{Ground, World, hot};
 
 fn template(cidr: &str) -> Value {
@@ -209,16 +209,18 @@ async fn a_port_goes_from_server_to_server_whatever_is_lost() {
 
 #[actix::test]
 async fn a_stack_elsewhere_is_made_changed_and_deleted_whatever_is_lost() {
-    for lost in [Lost::Request, Lost::Answer, Lost::Refused] {
+    let region = [Lost::Request, Lost::Answer, Lost::Refused].map(|lost| (Place::Region, lost));
+    let cloud = [Lost::Answer, Lost::Token];
+    for (place, lost) in region.into_iter().chain(cloud.map(|lost| (Place::Cloud, lost))) {
         let (mut calls, mut number) = (0, 0);
         while number <= calls {
-            let far = Far::new().await;
+            let far = Far::new(place).await;
             let world = far.ground.start().await;
-            let empty = networks(&far.ground);
+            let empty = far.networks();
             // The first time without a loss, to see how many calls there are.
             far.lose(if number > 0 { number - 1 } else { usize::MAX }, lost);
-            let place = format!("call {number} meets {lost:?}");
-            let web = match world.create("web", far::template("one")).await {
+            let place = format!("{place:?}: call {number} meets {lost:?}");
+            let web = match world.create("web", far.template("one")).await {
                 Ok(web) => web,
                 // Before anything is accepted the place there is only looked at.
                 Err(refusal) => {
@@ -235,19 +237,15 @@ async fn a_stack_elsewhere_is_made_changed_and_deleted_whatever_is_lost() {
                 let end = far::act(&world, web.stack, action).await;
                 assert_eq!(end, wanted, "{place}: {}", world.reason(web.stack).await);
             }
-            if let Ok(updated) = world.update(web.stack, far::template("two")).await {
+            if let Ok(updated) = world.update(web.stack, far.template("two")).await {
                 let end = world.settled(&updated).await;
                 assert_eq!(end, "UPDATE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
             }
-            assert_eq!(
-                (far.stacks().await.len(), networks(&far.ground)),
-                (1, empty + 1),
-                "{place}"
-            );
+            assert_eq!((far.stacks().await.len(), far.networks()), (1, empty + 1), "{place}");
             let deleted = world.delete(web.stack).await.unwrap();
             let end = world.settled(&deleted).await;
             assert_eq!(end, "DELETE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
-            assert_eq!((far.stacks().await.len(), networks(&far.ground)), (0, empty), "{place}");
+            assert_eq!((far.stacks().await.len(), far.networks()), (0, empty), "{place}");
             if number == 0 {
                 calls = far.seen();
                 assert!(calls > 9, "the journey makes only {calls} calls");

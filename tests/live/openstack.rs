@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use hearth::clock::SystemClock;
 use hearth::model::{RequestId, Secret};
-use hearth::openstack::{
-    Cloud, CloudError, Collection, Credentials, Microversion, Request, Service,
-};
+use hearth::openstack::{Cloud, CloudError, Collection, Given, Microversion, Request, Service};
 use serde_json::json;
 
 use crate::real_cloud::{RealCloud, alone};
@@ -122,10 +120,13 @@ async fn an_application_credential_opens_its_project() {
     }
     let made = made.unwrap().json().unwrap();
     let text = |key: &str| made["application_credential"][key].as_str().unwrap().to_owned();
-    let session = real.cloud.session(Credentials::ApplicationCredential {
-        id: text("id"),
-        secret: Secret::new(text("secret")),
-    });
+    let written = json!({"auth_type": "v3applicationcredential", "auth": {
+        "auth_url": demo.auth_url(),
+        "application_credential_id": text("id"),
+        "application_credential_secret": text("secret"),
+    }});
+    let given = Given::read(&written.to_string()).unwrap();
+    let session = real.cloud.session(given.credentials);
     let acting = session.caller().await.map(|caller| caller.project_name.clone());
     demo.send(Request::delete(Service::Identity, format!("{path}/{}", text("id")))).await.unwrap();
     assert_eq!(acting, Ok("demo".to_owned()));

@@ -1,5 +1,5 @@
-//! Stacks that a resource has in another region: the same beats, spoken to the Heat there through
-//! its API. Nothing of such a stack is in the log here but that it was made.
+//! Stacks that a resource has in another region or cloud: the same beats, spoken to the Heat there
+//! through its API. Nothing of such a stack is in the log here but that it was made.
 
 use std::sync::Arc;
 
@@ -16,29 +16,21 @@ use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
 use crate::resource_types::declared::{in_error, unknown_status};
 use crate::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
 
-/// The session there, where a resource's stack is to stand in another region than this one.
+/// The session there, where a resource's stack is to stand somewhere else than here.
 pub(super) async fn elsewhere(
     services: &Services,
     session: &Session,
     nested: &dyn Nested,
     subject: &Subject,
-) -> Result<Option<Session>, DriverError> {
-    let Some(region) = nested.region(subject).filter(|_| services.cloud.is_some()) else {
-        return Ok(None);
-    };
-    session.elsewhere(region, &heat()).await.map_err(|error| unreached(region, error))
+) -> Result<Option<Session>, CloudError> {
+    match services.cloud {
+        Some(_) => session.elsewhere(&nested.elsewhere(subject), &heat()).await,
+        None => Ok(None),
+    }
 }
 
 fn heat() -> Service {
     Service::of_type("orchestration")
-}
-
-fn unreached(region: &str, error: CloudError) -> DriverError {
-    let text = format!(
-        "Cannot establish connection to Heat endpoint at region \"{region}\" due to \"{error}\""
-    );
-    let transient = error.is_transient();
-    DriverError { transient, ..DriverError::fatal("StackValidationFailed", text) }
 }
 
 fn next(name: &str, mutates: bool, state: Value) -> Beat {
@@ -186,17 +178,19 @@ async fn show(there: &Session, subject: &Subject) -> Result<Value, CloudError> {
     Ok(shown["stack"].clone())
 }
 
-/// The stack there as its resource's attributes need it.
+/// The stack there as its resource's attributes need it. `None`: it stands here.
 pub(super) async fn seen(
     services: &Arc<Services>,
     session: &Session,
     nested: &dyn Nested,
     subject: &Subject,
-) -> Option<ChildSeen> {
-    let there = elsewhere(services, session, nested, subject).await.ok()??;
-    let stack = show(&there, subject).await.unwrap_or_default();
-    let outputs = stack["outputs"].as_array().into_iter().flatten().filter_map(|output| {
-        Some((output["output_key"].as_str()?.to_owned(), output["output_value"].clone()))
-    });
-    Some(ChildSeen { outputs: outputs.collect(), ..ChildSeen::default() })
+) -> Option<Result<ChildSeen, CloudError>> {
+    let there = elsewhere(services, session, nested, subject).await.transpose()?;
+    let shown = async { show(&there?, subject).await };
+    Some(shown.await.map(|stack| {
+        let outputs = stack["outputs"].as_array().into_iter().flatten().filter_map(|output| {
+            Some((output["output_key"].as_str()?.to_owned(), output["output_value"].clone()))
+        });
+        ChildSeen { outputs: outputs.collect(), ..ChildSeen::default() }
+    }))
 }

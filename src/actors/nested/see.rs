@@ -15,8 +15,8 @@ use crate::actors::resource::Resource;
 use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
 use crate::model::{JsonMap, ResourceName, Secret, StackId};
-use crate::openstack::Session;
-use crate::resource_types::child::ChildSeen;
+use crate::openstack::{CloudError, Session};
+use crate::resource_types::child::{ChildSeen, Nested};
 use crate::resource_types::{Driver, Subject};
 use crate::template::FAILED_ATTRIBUTES;
 
@@ -67,13 +67,7 @@ pub(in crate::actors) fn attributes<'a>(
         let properties = driver.properties(&subject.properties);
         let filled = Subject { properties, ..subject.clone() };
         if let Some(seen) = remote::seen(services, session, nested, &filled).await {
-            let names = match wanted {
-                [] => nested.attribute_names(&seen),
-                wanted => wanted.to_vec(),
-            };
-            let value = |name: String| Some((nested.attribute(&filled, &seen, &name)?, name));
-            let values = names.into_iter().filter_map(value).map(|(value, name)| (name, value));
-            return (values.collect(), Vec::new());
+            return (far_attributes(nested, &filled, seen, wanted), Vec::new());
         }
         let Some(Some(seen)) = services.ask_of(child, || See).await else {
             return Default::default();
@@ -88,6 +82,28 @@ pub(in crate::actors) fn attributes<'a>(
         (values, secrets)
     }
     .boxed()
+}
+
+/// The attributes of a resource whose child stands somewhere else. Where that cannot be asked, none
+/// of them resolves.
+fn far_attributes(
+    nested: &dyn Nested,
+    subject: &Subject,
+    seen: Result<ChildSeen, CloudError>,
+    wanted: &[String],
+) -> JsonMap {
+    let why = seen.as_ref().err().map(ToString::to_string);
+    let seen = seen.unwrap_or_default();
+    let names = match wanted {
+        [] => nested.attribute_names(&seen),
+        wanted => wanted.to_vec(),
+    };
+    if let Some(why) = why {
+        let failed: JsonMap = names.into_iter().map(|name| (name, why.as_str().into())).collect();
+        return JsonMap::from_iter([(FAILED_ATTRIBUTES.to_owned(), failed.into())]);
+    }
+    let value = |name: String| Some((nested.attribute(subject, &seen, &name)?, name));
+    names.into_iter().filter_map(value).map(|(value, name)| (name, value)).collect()
 }
 
 /// What a child itself says of the attributes of its resource.

@@ -35,8 +35,8 @@ pub enum Credentials {
     Domain { username: String, password: Secret<String>, domain: Domain },
     /// A user by his id, for work in a project.
     User { id: String, password: Secret<String>, project: ProjectId },
-    /// An application credential, whose project is its own.
-    ApplicationCredential { id: String, secret: Secret<String> },
+    /// What a user has written down for others to use: the whole body of the request for a token.
+    Given { request: Secret<Value> },
     /// A token that somebody sent; it cannot be renewed.
     Token { token: Secret<String>, project: ProjectId },
     /// A trust in Hearth's own user; the calls are made in the trustor's name.
@@ -68,9 +68,7 @@ impl Credentials {
                 let scope = json!({"OS-TRUST:trust": {"id": trust.reveal()}});
                 Some(json!({"auth": {"identity": identity, "scope": scope}}))
             }
-            Credentials::ApplicationCredential { .. } => {
-                Some(json!({"auth": {"identity": self.identity()?}}))
-            }
+            Credentials::Given { request } => Some(request.reveal().clone()),
             Credentials::Domain { domain, .. } => {
                 let scope = json!({"domain": domain.reference()});
                 Some(json!({"auth": {"identity": self.identity()?, "scope": scope}}))
@@ -113,11 +111,9 @@ impl Credentials {
                 "methods": ["password"],
                 "password": {"user": {"id": id, "password": password.reveal()}},
             })),
-            Credentials::ApplicationCredential { id, secret } => Some(json!({
-                "methods": ["application_credential"],
-                "application_credential": {"id": id, "secret": secret.reveal()},
-            })),
-            Credentials::Token { .. } | Credentials::Trust { .. } => None,
+            Credentials::Given { .. } | Credentials::Token { .. } | Credentials::Trust { .. } => {
+                None
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Keystone: how a token is got, what one says, whose a foreign one is, trusts, by which Hearth
-//! goes on working for a user when his token is gone, and the users that stacks have.
+//! Keystone: how a token is got, what one says, whose a foreign one is, credentials that users
+//! have written down, trusts, by which Hearth goes on working for a user when his token is gone,
+//! and the users that stacks have.
 
 pub(super) mod credentials;
+pub(super) mod given;
 pub(super) mod token;
 mod trust;
 pub(super) mod user_domain;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::credentials::{Credentials, Proof};
+use super::given;
 use crate::model::{Caller, ProjectId, Secret};
 use crate::openstack::catalog::{Catalog, Preference};
 use crate::openstack::cloud::Cloud;
@@ -102,7 +103,7 @@ impl Login {
             // Boxed, because looking a token up needs a token of our own.
             Credentials::Token { token, .. } => Box::pin(cloud.look_up(token)).await?,
             Credentials::Password { .. }
-            | Credentials::ApplicationCredential { .. }
+            | Credentials::Given { .. }
             | Credentials::Domain { .. }
             | Credentials::User { .. }
             | Credentials::Trust { .. } => Arc::new(authenticate(cloud, &self.credentials).await?),
@@ -121,6 +122,10 @@ impl Login {
 }
 
 async fn authenticate(cloud: &Cloud, credentials: &Credentials) -> Result<Token, CloudError> {
+    if let Credentials::Given { .. } = credentials {
+        let asked = ask(cloud, credentials, Proof::Credentials(credentials)).await;
+        return asked.map_err(|error| given::refused(&error.to_string(), error.is_transient()));
+    }
     if let Credentials::Trust { .. } = credentials {
         // Boxed, because this asks for a token on the way to a token.
         let own = Box::pin(cloud.service_login().token(cloud)).await?;

@@ -300,7 +300,7 @@ pub(in crate::sandbox) fn create_from_server(
 
 /// Makes one of the usual public images.
 pub(in crate::sandbox) fn plant(cloud: &mut Cloud, owner: &str, name: &str, distro: &str) {
-    let scope = Scope { user_id: String::new(), project_id: owner.to_owned(), is_admin: true };
+    let scope = Scope::of_service(owner);
     let mut given = JsonMap::new();
     given.set("name", name);
     given.set("disk_format", "raw");

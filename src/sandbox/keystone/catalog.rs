@@ -24,6 +24,7 @@ pub(super) fn services(cloud: &Cloud, base: &str, project: &str) -> Vec<Service>
         service("volumev3", "cinderv3", format!("{base}/volume/v3/{project}")),
         service("block-storage", "cinder", format!("{base}/volume/v3/{project}")),
         service("object-store", "swift", format!("{base}/object-store/v1/AUTH_{project}")),
+        service("key-manager", "barbican", format!("{base}/key-manager")),
         service("messaging", "zaqar", format!("{base}/messaging")),
     ];
     if let Some(url) = &cloud.config.hearth_url {

@@ -1,5 +1,6 @@
 //! Identity v3: tokens, trusts, the catalog, and the users and projects there are.
 
+mod app_credentials;
 mod catalog;
 mod directory;
 mod tokens;
@@ -13,6 +14,7 @@ use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
 use super::store::{Rows, Table};
+use crate::model::JsonMap;
 
 pub(super) use tokens::scope;
 
@@ -25,6 +27,7 @@ pub(super) struct Keystone {
     pub(super) grants: Table<Grant>,
     pub(super) trusts: Table<Trust>,
     pub(super) tokens: Table<Token>,
+    pub(super) app_credentials: Table<AppCredential>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -82,6 +85,19 @@ pub(super) struct Trust {
     pub(super) allow_redelegation: bool,
 }
 
+/// A user's leave for a program to act for him in one project.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct AppCredential {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) secret: String,
+    pub(super) user_id: String,
+    pub(super) project_id: String,
+    pub(super) role_ids: Vec<String>,
+    /// What its maker said of it.
+    pub(super) said: JsonMap,
+}
+
 /// A token that was given out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Token {
@@ -94,6 +110,8 @@ pub(super) struct Token {
     pub(super) methods: Vec<String>,
     pub(super) audit_ids: Vec<String>,
     pub(super) trust_id: Option<String>,
+    #[serde(default)]
+    pub(super) app_credential_id: Option<String>,
     pub(super) issued_at: DateTime<Utc>,
     pub(super) expires_at: DateTime<Utc>,
 }
@@ -104,9 +122,21 @@ pub(super) struct Scope {
     pub(super) user_id: String,
     pub(super) project_id: String,
     pub(super) is_admin: bool,
+    /// By an application credential that may make no further ways in.
+    pub(super) is_restricted: bool,
 }
 
 impl Scope {
+    /// A service's own, in a project.
+    pub(super) fn of_service(project_id: &str) -> Self {
+        Self {
+            user_id: String::new(),
+            project_id: project_id.to_owned(),
+            is_admin: true,
+            is_restricted: false,
+        }
+    }
+
     /// Whether something of this project may be seen.
     pub(super) fn sees(&self, project_id: &str) -> bool {
         self.is_admin || self.project_id == project_id
@@ -123,6 +153,7 @@ impl Keystone {
             grants: Table::new("grants"),
             trusts: Table::new("trusts"),
             tokens: Table::new("tokens"),
+            app_credentials: Table::new("application_credentials"),
         }
     }
 
@@ -130,7 +161,7 @@ impl Keystone {
         self.users.len() == 0
     }
 
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 7] {
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 8] {
         [
             &mut self.domains,
             &mut self.projects,
@@ -139,6 +170,7 @@ impl Keystone {
             &mut self.grants,
             &mut self.trusts,
             &mut self.tokens,
+            &mut self.app_credentials,
         ]
     }
 
@@ -182,6 +214,10 @@ fn route(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
         (_, ["OS-TRUST", "trusts", rest @ ..]) => {
             let scope = checked(cloud, ask)?;
             trusts::answer(cloud, ask, &scope, rest)
+        }
+        (_, ["users", user, "application_credentials", rest @ ..]) => {
+            let scope = checked(cloud, ask)?;
+            app_credentials::answer(cloud, ask, &scope, (user, rest))
         }
         _ => {
             let scope = checked(cloud, ask)?;

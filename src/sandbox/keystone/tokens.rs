@@ -1,4 +1,5 @@
-//! Giving out, checking and revoking tokens: by password, by token, and within a trust.
+//! Giving out, checking and revoking tokens: by password, by token, by an application credential,
+//! and within a trust.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +10,9 @@ use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
-use super::{Scope, Token, Trust, User, catalog, checked, forbidden, unauthorized};
+use super::{
+    Scope, Token, Trust, User, app_credentials, catalog, checked, forbidden, unauthorized,
+};
 use crate::model::JsonMap;
 
 /// How many outdated tokens are kept until they are swept.
@@ -74,17 +77,24 @@ pub(super) fn find_scope(cloud: &Cloud, ask: &Ask) -> Option<Scope> {
         .role_ids
         .iter()
         .any(|role| cloud.keystone.roles.get(role).is_some_and(|role| role.name == "admin"));
+    let credential = token.app_credential_id.as_ref();
+    let credential = credential.and_then(|id| cloud.keystone.app_credentials.get(id));
     Some(Scope {
         user_id: token.user_id.clone(),
         project_id: token.project_id.clone().unwrap_or_default(),
         is_admin,
+        is_restricted: credential.is_some_and(|it| !it.said.is("unrestricted")),
     })
 }
 
 fn live<'a>(cloud: &'a Cloud, id: &str, now: DateTime<Utc>) -> Option<&'a Token> {
     let token = cloud.keystone.tokens.get(id).filter(|token| token.expires_at > now)?;
-    // A trust that is deleted takes its tokens with it, and so does a user who is kept out.
+    // A trust or credential that is deleted takes its tokens with it, and so does a user who is
+    // kept out.
     let trusted = token.trust_id.as_ref().is_none_or(|id| cloud.keystone.trusts.contains(id));
+    let allowed = token.app_credential_id.as_ref();
+    let allowed = allowed.is_none_or(|id| cloud.keystone.app_credentials.contains(id));
+    let trusted = trusted && allowed;
     let user = cloud.keystone.users.get(&token.user_id);
     (trusted && user.is_some_and(|user| user.enabled)).then_some(token)
 }
@@ -105,7 +115,18 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
         .object("identity")
         .ok_or_else(|| answer::keystone(400, "'identity' is a required property"))?;
     let empty = JsonMap::new();
-    let mut methods = Vec::new();
+    let mut token = Token {
+        user_id: String::new(),
+        project_id: None,
+        domain_id: None,
+        role_ids: Vec::new(),
+        methods: Vec::new(),
+        audit_ids: vec![audit_id(cloud)],
+        trust_id: None,
+        app_credential_id: None,
+        issued_at: ask.at,
+        expires_at: ask.at + life(cloud),
+    };
     let mut former = None;
     let mut user = None;
     for method in identity.list("methods").iter().filter_map(Value::as_str) {
@@ -117,27 +138,18 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
                 former = Some(token.clone());
                 cloud.keystone.users.get(&token.user_id).cloned().ok_or_else(unauthorized)?
             }
+            "application_credential" => app_credentials::by_credential(cloud, given, &mut token)?,
             other => {
                 let text =
                     format!("Attempted to authenticate with an unsupported method: {other}.");
                 return Err(answer::keystone(401, text));
             }
         };
-        methods.push(method.to_owned());
+        token.methods.push(method.to_owned());
         user = Some(found);
     }
     let user = user.ok_or_else(unauthorized)?;
-    let mut token = Token {
-        user_id: user.id.clone(),
-        project_id: None,
-        domain_id: None,
-        role_ids: Vec::new(),
-        methods,
-        audit_ids: vec![audit_id(cloud)],
-        trust_id: None,
-        issued_at: ask.at,
-        expires_at: ask.at + life(cloud),
-    };
+    token.user_id.clone_from(&user.id);
     if let Some(former) = &former {
         // A token made from a token lives no longer, and names its whole ancestry.
         token.expires_at = former.expires_at;
@@ -150,6 +162,9 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
     }
     let unscoped = auth.get("scope").is_some_and(|scope| scope == "unscoped");
     match auth.object("scope") {
+        Some(_) if token.app_credential_id.is_some() => {
+            return Err(answer::keystone(401, "Application credentials cannot request a scope."));
+        }
         Some(scope) => {
             if let Some(trust) = scope.object("OS-TRUST:trust") {
                 within_trust(cloud, &mut token, trust.text("id"))?;
@@ -163,6 +178,7 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
                 return Err(answer::keystone(403, text));
             }
         }
+        None if token.app_credential_id.is_some() => {}
         None => {
             if let Some(project) = user.default_project_id.filter(|_| !unscoped) {
                 within_project(cloud, &mut token, project)?;
@@ -178,18 +194,19 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
 
 fn by_password(cloud: &Cloud, given: &JsonMap) -> Result<User, Answer> {
     let given = given.object("user").ok_or_else(unauthorized)?;
-    let domain = given.object("domain");
-    cloud
-        .keystone
-        .users
-        .values()
-        .find(|user| match given.get("id") {
-            Some(id) => id == user.id.as_str(),
-            None => user.name == given.text("name") && in_domain(cloud, domain, &user.domain_id),
-        })
+    find_user(cloud, given)
         .filter(|user| user.enabled && user.password == given.text("password"))
         .cloned()
         .ok_or_else(unauthorized)
+}
+
+/// The user of an id, or of a name in a domain.
+pub(super) fn find_user<'a>(cloud: &'a Cloud, asked: &JsonMap) -> Option<&'a User> {
+    let domain = asked.object("domain");
+    cloud.keystone.users.values().find(|user| match asked.get("id") {
+        Some(id) => id == user.id.as_str(),
+        None => user.name == asked.text("name") && in_domain(cloud, domain, &user.domain_id),
+    })
 }
 
 fn find_project(cloud: &Cloud, asked: &JsonMap) -> Option<String> {

@@ -10,6 +10,9 @@ use super::{Scope, Trust, forbidden, not_found};
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str]) -> Reply {
     match (ask.method.as_str(), path) {
+        ("POST" | "DELETE", _) if scope.is_restricted => {
+            Err(forbidden("Delegated tokens cannot manage trusts."))
+        }
         ("POST", []) => create(cloud, ask, scope),
         ("GET", []) => {
             let asked = |key: &str, id: &str| ask.query(key).is_none_or(|asked| asked == id);

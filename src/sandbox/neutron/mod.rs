@@ -286,7 +286,7 @@ pub(super) fn plant_interface(cloud: &mut Cloud, project_id: &str, router: &str,
 
 fn gardener(cloud: &Cloud, project_id: &str) -> (Ask, Scope) {
     let ask = Ask::internal(cloud.clock.now());
-    let scope = Scope { user_id: String::new(), project_id: project_id.to_owned(), is_admin: true };
+    let scope = Scope::of_service(project_id);
     (ask, scope)
 }
 

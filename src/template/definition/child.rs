@@ -131,6 +131,11 @@ impl StackDefinition {
         Self::put_together(parts, types, reading)
     }
 
+    /// Refuses a text that is no template at all.
+    pub(crate) fn check_text(text: &str) -> Outcome<()> {
+        document::template_text(text, document::ROOT).map(drop)
+    }
+
     /// A template that stands at a URL: one of the files, or one that was fetched.
     pub(crate) fn template_text(&self, url: &str) -> Outcome<&str> {
         self.files.template_text(url).map_err(|reason| {

@@ -1,4 +1,4 @@
-//! A stack in another region, whose resource's log is cut at every append: there is never a second
+//! A stack in another region or cloud, whose resource's log is cut at every append: there is never a second
 //! one there, and none is left behind.
 
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use hearth::model::Action;
 
 use super::{APPENDS_MAX, at_its_end, reached};
 use crate::support::cut_log::CutLog;
-use crate::support::far::{Far, networks, template};
+use crate::support::far::{Far, Place};
 use crate::support::world::World;
 
-async fn live(world: &World, log: &CutLog) -> Option<()> {
-    let web = world.create("web", template("one")).await.ok()?;
+async fn live(far: &Far, world: &World, log: &CutLog) -> Option<()> {
+    let web = world.create("web", far.template("one")).await.ok()?;
     reached(world, log, &web, "CREATE_COMPLETE").await?;
     for (action, end) in
         [(Action::Suspend, "SUSPEND_COMPLETE"), (Action::Resume, "RESUME_COMPLETE")]
@@ -19,7 +19,7 @@ async fn live(world: &World, log: &CutLog) -> Option<()> {
         let acted = world.engine.act_on_stack(&world.requester(), web.stack, action).await;
         reached(world, log, &acted.ok()?, end).await?;
     }
-    let updated = world.update(web.stack, template("two")).await.ok()?;
+    let updated = world.update(web.stack, far.template("two")).await.ok()?;
     reached(world, log, &updated, "UPDATE_COMPLETE").await?;
     let deleted = world.delete(web.stack).await.ok()?;
     reached(world, log, &deleted, "DELETE_COMPLETE").await
@@ -36,7 +36,7 @@ async fn heal(far: &Far, empty: u64, appends: i64) {
     let reason = world.reason(stack.id).await;
     assert!(end.ends_with("_COMPLETE"), "cut after {appends}: {end}: {reason}");
     let there = u64::from(end != "DELETE_COMPLETE");
-    let found = (far.stacks().await.len() as u64, networks(&far.ground) - empty);
+    let found = (far.stacks().await.len() as u64, far.networks() - empty);
     assert_eq!(found, (there, there), "cut after {appends}: {end}");
     if end != "DELETE_COMPLETE" {
         let deleted = world.delete(stack.id).await.unwrap();
@@ -44,18 +44,27 @@ async fn heal(far: &Far, empty: u64, appends: i64) {
     }
     let left = far.stacks().await;
     assert!(left.is_empty(), "cut after {appends}: {left:#?}");
-    assert_eq!(networks(&far.ground), empty, "cut after {appends}: something is left behind");
+    assert_eq!(far.networks(), empty, "cut after {appends}: something is left behind");
     world.engine.shutdown().await;
 }
 
 #[actix::test]
-async fn every_cut_of_a_life_with_a_stack_elsewhere_heals() {
+async fn every_cut_of_a_life_with_a_stack_in_another_region_heals() {
+    every_cut_heals(Place::Region).await;
+}
+
+#[actix::test]
+async fn every_cut_of_a_life_with_a_stack_in_another_cloud_heals() {
+    every_cut_heals(Place::Cloud).await;
+}
+
+async fn every_cut_heals(place: Place) {
     for (healed, appends) in (1..APPENDS_MAX).enumerate() {
-        let far = Far::new().await;
-        let empty = networks(&far.ground);
+        let far = Far::new(place).await;
+        let empty = far.networks();
         let log = Arc::new(CutLog::new(far.ground.log.clone(), appends));
         let world = far.ground.start_on(log.clone()).await;
-        let whole = live(&world, &log).await.is_some();
+        let whole = live(&far, &world, &log).await.is_some();
         log.cut();
         world.engine.shutdown().await;
         drop(world);

@@ -4,6 +4,7 @@ mod acts;
 mod adopt;
 mod create;
 mod delete;
+mod elsewhere;
 mod fetched;
 mod groups;
 mod hooks;

@@ -3,6 +3,7 @@
 mod compute;
 mod faults;
 mod identity;
+mod keys;
 mod network;
 mod persistence;
 mod storage;

@@ -5,4 +5,5 @@ pub(crate) mod chance;
 pub(crate) mod cut_log;
 pub(crate) mod far;
 pub(crate) mod shelf;
+pub(crate) mod tls;
 pub(crate) mod world;

@@ -12,7 +12,7 @@ use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::model::{Caller, CommandId, Refusal, RequestId, Secret, StackId, Status};
-use hearth::openstack::{Cloud, CloudSettings, UserDomainSettings};
+use hearth::openstack::{Cloud, CloudSettings, Session, UserDomainSettings};
 use hearth::outlets::{Notification, NotificationSettings, OutletParts, Outlets};
 use hearth::projections::{EventQuery, Views};
 use hearth::resource_types::Registry;
@@ -50,7 +50,11 @@ impl Ground {
     }
 
     pub(crate) async fn with(config: SandboxConfig) -> Ground {
-        let sandbox = Sandbox::start(config).unwrap();
+        Ground::with_clock(config, Arc::new(SystemClock)).await
+    }
+
+    pub(crate) async fn with_clock(config: SandboxConfig, clock: Arc<dyn Clock>) -> Ground {
+        let sandbox = Sandbox::start_with_clock(config, clock).unwrap();
         let requester = log_in(&sandbox.auth_url).await;
         sandbox.forget_requests();
         Ground {
@@ -113,13 +117,30 @@ impl Ground {
 
     /// The cloud as Hearth reaches it, with or without users of stacks.
     pub(crate) fn cloud(&self, has_users: bool) -> Cloud {
+        let stack_users =
+            has_users.then(|| UserDomainSettings::of_sandbox(Secret::new("secret".to_owned())));
+        self.cloud_with(stack_users, Arc::new(SystemClock))
+    }
+
+    /// The same at another time.
+    pub(crate) fn cloud_at(&self, clock: Arc<dyn Clock>) -> Cloud {
+        let stack_users = UserDomainSettings::of_sandbox(Secret::new("secret".to_owned()));
+        self.cloud_with(Some(stack_users), clock)
+    }
+
+    fn cloud_with(&self, stack_users: Option<UserDomainSettings>, clock: Arc<dyn Clock>) -> Cloud {
         let password = Secret::new("secret".to_owned());
-        let stack_users = has_users.then(|| UserDomainSettings::of_sandbox(password.clone()));
         let settings = CloudSettings {
             stack_users,
             ..CloudSettings::new(&self.sandbox.auth_url, "hearth", password, "service")
         };
-        Cloud::new(settings, Arc::new(SystemClock)).unwrap()
+        Cloud::new(settings, clock).unwrap()
+    }
+
+    /// The cloud as who asks sees it.
+    pub(crate) fn session(&self) -> Session {
+        let Requester { token, caller, .. } = &self.requester;
+        self.cloud(false).session_for_token(token, &caller.project_id)
     }
 
     /// Starts an engine on a door to the ground's log, with limits of its own.

@@ -8,7 +8,7 @@ pub(super) mod random_string;
 pub(super) mod scaling_policy;
 pub(super) mod software_config;
 pub(super) mod software_deployment;
-pub(super) mod stack;
+pub(crate) mod stack;
 pub(super) mod swift_signal;
 pub(super) mod template_resource;
 pub(super) mod test_resource;

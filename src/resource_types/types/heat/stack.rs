@@ -1,34 +1,33 @@
-//! OS::Heat::Stack: a stack of its own in the same project, here or in another region, with the
-//! environment and the files of the one that asks for it.
+//! OS::Heat::Stack: a stack of its own in the same project, here or in another region, or in
+//! another cloud, with the environment and the files of the one that asks for it.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use crate::model::JsonMap;
+use crate::openstack::Elsewhere;
 use crate::resource_types::child::{ChildAsk, ChildSeen, ChildWanted, Nested};
 use crate::resource_types::driver::{DriverError, Subject, UpdateKind};
 use crate::template::NestedTemplate;
 
 pub(crate) struct RemoteStack;
 
-/// What the stack is made with elsewhere: the region, and the credential of another cloud.
-fn elsewhere(properties: &JsonMap) -> [Option<&str>; 2] {
-    let context = properties.get("context");
-    ["region_name", "credential_secret_id"].map(|key| {
-        let value = context.and_then(|context| context.get(key)).and_then(Value::as_str);
-        value.filter(|value| !value.is_empty())
-    })
+/// Where the stack is to stand.
+pub(crate) fn place(properties: &JsonMap) -> Elsewhere<'_> {
+    let context = properties.get("context").unwrap_or(&Value::Null);
+    let text = |key: &str| context[key].as_str().filter(|text| !text.is_empty());
+    Elsewhere {
+        region: text("region_name"),
+        credential: text("credential_secret_id"),
+        ca_cert: text("ca_cert"),
+        insecure: context["insecure"].as_bool().unwrap_or_default(),
+    }
 }
 
 impl Nested for RemoteStack {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         let properties = &ask.subject.properties;
-        if let [_, Some(_)] = elsewhere(properties) {
-            let text = "Cannot establish connection to Heat endpoint at remote cloud due to \"it \
-                        is not supported\"";
-            return Err(DriverError::fatal("StackValidationFailed", text));
-        }
         let text = properties.get("template").and_then(Value::as_str).unwrap_or_default();
         let parameters = properties.get("parameters").and_then(Value::as_object);
         let timeout = properties.get("timeout").and_then(Value::as_u64);
@@ -40,23 +39,22 @@ impl Nested for RemoteStack {
         })
     }
 
-    fn region<'a>(&self, subject: &'a Subject) -> Option<&'a str> {
-        let [region, _] = elsewhere(&subject.properties);
-        region
+    fn elsewhere<'a>(&self, subject: &'a Subject) -> Elsewhere<'a> {
+        place(&subject.properties)
     }
 
     fn stands_beside(&self) -> bool {
         true
     }
 
-    /// What is somewhere else is another stack.
+    /// What is in another region is another stack; another credential opens the same one.
     fn on_change(
         &self,
         subject: &Subject,
         before: &JsonMap,
         _changed: &BTreeSet<String>,
     ) -> Option<UpdateKind> {
-        let moved = elsewhere(before) != elsewhere(&subject.properties);
+        let moved = place(before).region != place(&subject.properties).region;
         let name = subject.name.clone().unwrap_or_default();
         let reason = format!("The Resource {name} requires replacement.");
         moved.then_some(UpdateKind::Replace { reason })

@@ -1,0 +1,157 @@
+//! Other places than a session's own: another region, or another cloud, which is known by a
+//! credential that a user keeps for it in the key manager.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::catalog::Preference;
+use super::cloud::{Cloud, Place, versioned};
+use super::error::CloudError;
+use super::keystone::credentials::Credentials;
+use super::keystone::given::Given;
+use super::keystone::token::Login;
+use super::request::Request;
+use super::service::Service;
+use super::session::Session;
+use super::transport::{Believed, certificates};
+use crate::model::Secret;
+
+/// Where calls go instead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elsewhere<'a> {
+    pub region: Option<&'a str>,
+    /// The secret that has the credential for another cloud: its id or its address.
+    pub credential: Option<&'a str>,
+    /// PEM text: an authority that is believed there.
+    pub ca_cert: Option<&'a str>,
+    /// Checks no certificate there.
+    pub insecure: bool,
+}
+
+/// As Heat's errors name it.
+impl fmt::Display for Elsewhere<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.credential {
+            Some(_) => f.write_str("remote cloud"),
+            None => write!(f, "region \"{}\"", self.region.unwrap_or("None")),
+        }
+    }
+}
+
+impl Session {
+    /// A session for work there: the same user and project in another region, or whoever the
+    /// credential is for. `None`: the service is the same there as here.
+    pub async fn elsewhere(
+        &self,
+        to: &Elsewhere<'_>,
+        service: &Service,
+    ) -> Result<Option<Session>, CloudError> {
+        let bound = self.bound()?;
+        let there = match (to.credential, to.region) {
+            (Some(secret), _) => {
+                let payload = self.payload(secret).await?;
+                bound.cloud.elsewhere(to, Some(&payload))?.service_session()
+            }
+            (None, None) => return Ok(None),
+            (None, region) if bound.cloud.region() == region => return Ok(None),
+            (None, Some(_)) => {
+                let cloud = bound.cloud.elsewhere(to, None)?;
+                match &bound.login.credentials {
+                    Credentials::Trust { trust, project } => {
+                        cloud.session_for_trust(trust, project)
+                    }
+                    other => cloud.session(other.clone()),
+                }
+            }
+        };
+        let there = Session { request_id: self.request_id.clone(), ..there };
+        let place = there.endpoint(service).await?;
+        let is_same =
+            to.credential.is_none() && self.endpoint(service).await.is_ok_and(|here| here == place);
+        Ok((!is_same).then_some(there))
+    }
+
+    /// What a secret holds. It is read each time, with the rights that its reader has by then.
+    async fn payload(&self, secret: &str) -> Result<Secret<String>, CloudError> {
+        let id = secret.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let Ok(id) = Uuid::try_parse(id) else {
+            return Err(wrong("ValueError", "Secret incorrectly specified."));
+        };
+        let missing = |error: CloudError| match error.is_not_found() {
+            true => {
+                let text = format!("The Secret ({secret}) could not be found.");
+                wrong("EntityNotFound", text)
+            }
+            false => error,
+        };
+        let keys = Service::of_type("key-manager");
+        let shown = Request::get(keys.clone(), format!("/v1/secrets/{id}"));
+        let shown = self.send(shown).await.map_err(missing)?.json()?;
+        let Some(kind) = shown["content_types"]["default"].as_str() else {
+            let text = "the JSON object must be str, bytes or bytearray, not NoneType";
+            return Err(wrong("TypeError", text));
+        };
+        let payload =
+            Request::get(keys, format!("/v1/secrets/{id}/payload")).header("accept", kind);
+        let payload = self.send(payload).await.map_err(missing)?;
+        // What is no text is no JSON either.
+        Ok(Secret::new(String::from_utf8_lossy(&payload.bytes).into_owned()))
+    }
+}
+
+impl Cloud {
+    /// The cloud that a credential is for, or another region of this one.
+    fn elsewhere(
+        &self,
+        to: &Elsewhere<'_>,
+        credential: Option<&Secret<String>>,
+    ) -> Result<Cloud, CloudError> {
+        let payload = credential.map(Secret::reveal);
+        let key = json!([to.region, to.ca_cert, to.insecure, payload]).to_string();
+        self.at(&Secret::new(key), |here| place(here, to, credential))
+    }
+}
+
+fn place(
+    here: &Place,
+    to: &Elsewhere<'_>,
+    credential: Option<&Secret<String>>,
+) -> Result<Place, CloudError> {
+    let Preference { interface, region } = here.preference.clone();
+    let region = to.region.map(str::to_owned).or(region);
+    let preference = Preference { interface, region };
+    let Some(credential) = credential else {
+        let transport = match (to.ca_cert, to.insecure) {
+            (None, false) => Arc::clone(&here.transport),
+            _ => Arc::new(here.transport.believing(believed(here.transport.believed(), to)?)?),
+        };
+        let (auth_url, service) = (here.auth_url.clone(), Arc::clone(&here.service));
+        return Ok(Place { auth_url, preference, transport, service });
+    };
+    let Given { auth_url, credentials } = Given::read(credential.reveal())?;
+    // Whom an operator believes at home says nothing of another cloud.
+    let believed = believed(&Believed::default(), to)?;
+    Ok(Place {
+        auth_url: versioned(&auth_url),
+        preference,
+        transport: Arc::new(here.transport.believing(believed)?),
+        service: Arc::new(Login::new(credentials)),
+    })
+}
+
+fn believed(here: &Believed, to: &Elsewhere<'_>) -> Result<Believed, CloudError> {
+    let mut believed = here.clone();
+    believed.insecure |= to.insecure;
+    if let Some(pem) = to.ca_cert.filter(|_| !to.insecure) {
+        let unusable = |reason| wrong("ValueError", format!("ca_cert cannot be read: {reason}"));
+        believed.certificates.extend(certificates(pem.as_bytes()).map_err(unusable)?);
+    }
+    Ok(believed)
+}
+
+fn wrong(class: &'static str, message: impl Into<String>) -> CloudError {
+    CloudError::Credential { class, message: message.into(), is_transient: false }
+}

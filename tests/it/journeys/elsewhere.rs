@@ -1,0 +1,226 @@
+//! Stacks that a resource has in another cloud, by a credential that its user keeps in the key
+//! manager.
+
+use hearth::model::{Action, StackId};
+use hearth::openstack::{Request, Service};
+use serde_json::{Value, json};
+
+use crate::support::far::{Far, Lost, Place, act, credential, store, template_in};
+use crate::support::tls::AUTHORITY;
+use crate::support::world::World;
+
+const UNREACHED: &str = "Cannot establish connection to Heat endpoint at remote cloud due to \"";
+
+async fn output(world: &World, stack: StackId) -> Value {
+    world.views.stack_shown(stack).await.unwrap().unwrap().outputs[0].value.clone()
+}
+
+fn with(context: &Value, more: &Value) -> Value {
+    let mut context = context.clone();
+    for (key, value) in more.as_object().into_iter().flatten() {
+        context[key] = value.clone();
+    }
+    context
+}
+
+#[actix::test]
+async fn a_stack_lives_in_another_cloud_with_its_resource() {
+    let far = Far::new(Place::Cloud).await;
+    let world = far.ground.start().await;
+    let (here, there) = (far.ground.counts(), far.networks());
+    let web = world.create("web", far.template("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!((output(&world, web.stack).await, far.networks()), (json!("one"), there + 1));
+    let made = world.physical_id(web.stack, "far").await.unwrap();
+    let [stack] = &far.stacks().await[..] else { panic!("there is one stack") };
+    assert!(stack.id.to_string() == made && stack.name.0.starts_with("web-far-"), "{}", stack.name);
+    assert_eq!(far.ground.counts()["networks"], here["networks"], "it is not made here");
+    for (action, state) in [
+        (Action::Suspend, "SUSPEND_COMPLETE"),
+        (Action::Resume, "RESUME_COMPLETE"),
+        (Action::Check, "CHECK_COMPLETE"),
+    ] {
+        assert_eq!(act(&world, web.stack, action).await, state);
+        let stack = far.stacks().await.remove(0);
+        assert_eq!(format!("{}_{}", stack.action, stack.status), state);
+    }
+    let updated = world.update(web.stack, far.template("two")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(output(&world, web.stack).await, "two");
+    assert_eq!(world.physical_id(web.stack, "far").await.as_deref(), Some(made.as_str()));
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert_eq!((far.stacks().await.len(), far.networks()), (0, there));
+    far.stop().await;
+}
+
+#[actix::test]
+async fn another_credential_opens_the_same_stack_and_another_region_has_another() {
+    let far = Far::new(Place::Cloud).await;
+    let world = far.ground.start().await;
+    let web = world.create("web", far.template("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let made = async || world.physical_id(web.stack, "far").await.unwrap();
+    let first = made().await;
+    let auth_url = &far.there().sandbox.auth_url;
+    let password = json!({ "auth_type": "v3password", "auth": {
+        "auth_url": auth_url, "username": "demo", "password": "secret",
+        "user_domain_name": "Default", "project_name": "demo", "project_domain_name": "Default",
+    } });
+    let secret = store(&far.ground, &password).await;
+    let change = async |more: Value| {
+        let template = template_in(with(&far.context(), &more), "one");
+        let updated = world.update(web.stack, template).await.unwrap();
+        assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+        made().await
+    };
+    assert_eq!(change(json!({ "credential_secret_id": secret })).await, first);
+    let address = format!("http://keys/v1/secrets/{secret}");
+    assert_eq!(change(json!({ "credential_secret_id": address, "insecure": true })).await, first);
+    assert_ne!(change(json!({ "region_name": "RegionOne" })).await, first);
+    assert_eq!(far.stacks().await.len(), 1);
+    far.stop().await;
+}
+
+#[actix::test]
+async fn a_credential_that_opens_nothing_refuses_the_stack() {
+    let far = Far::new(Place::Cloud).await;
+    let world = far.ground.start().await;
+    let auth_url = &far.there().sandbox.auth_url;
+    let good = credential(far.there(), auth_url).await;
+    let cases = include_str!("../../data/elsewhere/credentials.yaml");
+    let cases: Vec<Value> = serde_yaml::from_str(cases).unwrap();
+    for case in cases {
+        let mut payload = good.clone();
+        for (option, value) in case["change"].as_object().into_iter().flatten() {
+            match value {
+                Value::Null => drop(payload["auth"].as_object_mut().unwrap().remove(option)),
+                value => payload["auth"][option] = value.clone(),
+            }
+        }
+        let secret = match (case["secret"].as_str(), case.get("payload")) {
+            (Some(secret), _) => secret.to_owned(),
+            (None, _) if case["holds"] == "nothing" => empty_secret(&far).await,
+            (None, payload_given) => store(&far.ground, payload_given.unwrap_or(&payload)).await,
+        };
+        let context = with(&json!({ "credential_secret_id": secret }), &case["context"]);
+        let refusal = world.create("web", template_in(context, "one")).await.unwrap_err();
+        let says = match case["refuses"].as_str() {
+            None => format!("{UNREACHED}{}", case["says"].as_str().unwrap()),
+            Some(why) => format!(
+                "{UNREACHED}Authorization failed. Failed to validate auth_plugin with error {why}"
+            ),
+        };
+        let Some(rest) = refusal.message.strip_prefix(&says) else {
+            panic!("{case}: {}", refusal.message)
+        };
+        match case["refuses"].as_str() {
+            None => assert_eq!(rest, "\""),
+            Some(_) => assert!(rest.ends_with(
+                ". Please make sure the credential you provide is correct. Also make sure the it \
+                 is a valid Keystone auth plugin type and contain in your environment.\""
+            )),
+        }
+        assert_eq!(refusal.class, "StackValidationFailed");
+    }
+    for (text, says) in [
+        (
+            "{\"heat_template_version\": \"2018-08-31\", \"resource\": {}}",
+            "ERROR: The template section is invalid: resource\"",
+        ),
+        ("{", "Error parsing template [root stack] while parsing a flow node\n"),
+    ] {
+        let mut template = far.template("one");
+        template["resources"]["far"]["properties"]["template"] = text.into();
+        let refusal = world.create("web", template).await.unwrap_err();
+        let start =
+            "Failed validating stack template using Heat endpoint at remote cloud due to \"";
+        assert!(refusal.message.starts_with(&format!("{start}{says}")), "{}", refusal.message);
+    }
+    assert!(far.stacks().await.is_empty());
+    far.stop().await;
+}
+
+async fn empty_secret(far: &Far) -> String {
+    let stored = Request::post(Service::of_type("key-manager"), "/v1/secrets").json(json!({}));
+    let stored = far.ground.session().send(stored).await.unwrap().json().unwrap();
+    stored["secret_ref"].as_str().unwrap().to_owned()
+}
+
+#[actix::test]
+async fn without_its_secret_a_stack_is_out_of_reach() {
+    let far = Far::new(Place::Cloud).await;
+    let world = far.ground.start().await;
+    let web = world.create("web", far.template("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let context = far.context();
+    let secret = context["credential_secret_id"].as_str().unwrap();
+    let gone = Request::delete(Service::of_type("key-manager"), format!("/v1/secrets/{secret}"));
+    far.ground.session().send(gone).await.unwrap();
+    let why = format!("EntityNotFound: resources.far: The Secret ({secret}) could not be found.");
+    assert_eq!(act(&world, web.stack, Action::Suspend).await, "SUSPEND_FAILED");
+    assert_eq!(world.reason(web.stack).await, format!("Resource SUSPEND failed: {why}"));
+    assert_eq!(act(&world, web.stack, Action::Check).await, "CHECK_FAILED");
+    let reason = format!("Resource CHECK failed: far: Resource CHECK failed: {why}");
+    assert_eq!(world.reason(web.stack).await, reason);
+    let refusal = world.update(web.stack, far.template("two")).await.unwrap_err();
+    let says = format!("{UNREACHED}The Secret ({secret}) could not be found.\"");
+    assert_eq!(refusal.message, says);
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_FAILED");
+    assert_eq!(world.reason(web.stack).await, format!("Resource DELETE failed: {why}"));
+    assert_eq!(far.stacks().await.len(), 1);
+    far.stop().await;
+}
+
+#[actix::test]
+async fn a_credential_that_is_taken_back_does_not_look_like_a_stack_that_is_gone() {
+    let far = Far::new(Place::Cloud).await;
+    let world = far.ground.start().await;
+    let web = world.create("web", far.template("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let session = far.there().session();
+    let user = session.caller().await.unwrap().user_id.clone();
+    let path = format!("/v3/users/{user}/application_credentials");
+    let listed = session.send(Request::get(Service::Identity, &path)).await.unwrap();
+    let listed = listed.json().unwrap()["application_credentials"].clone();
+    for credential in listed.as_array().unwrap() {
+        let path = format!("{path}/{}", credential["id"].as_str().unwrap());
+        session.send(Request::delete(Service::Identity, path)).await.unwrap();
+    }
+    // The token too holds no longer, once the Heat there asks for it again.
+    far.lose(0, Lost::Token);
+    let deleted = world.delete(web.stack).await.unwrap();
+    let (state, reason) = (world.settled(&deleted).await, world.reason(web.stack).await);
+    let start = "Resource DELETE failed: AuthorizationFailure: resources.far: Authorization \
+                 failed. Failed to validate auth_plugin with error Could not find Application \
+                 Credential: ";
+    assert!(state == "DELETE_FAILED" && reason.starts_with(start), "{state}: {reason}");
+    assert_eq!(far.stacks().await.len(), 1);
+    far.stop().await;
+}
+
+#[actix::test]
+async fn a_server_elsewhere_is_believed_by_its_authority_or_unseen() {
+    for place in [Place::Region, Place::Cloud] {
+        let far = Far::behind(place, true).await;
+        let world = far.ground.start().await;
+        let template = |more: Value| template_in(with(&far.context(), &more), "one");
+        let refusal = world.create("unknown", template(json!({}))).await.unwrap_err();
+        assert!(refusal.message.contains("Unable to establish connection to https://127.0.0.1:"));
+        let beside = json!({ "ca_cert": "-----BEGIN CERTIFICATE-----\nAAAA\n" });
+        let refusal = world.create("unread", template(beside)).await.unwrap_err();
+        assert!(refusal.message.contains("due to \"ca_cert cannot be read: "), "{refusal:?}");
+        for (name, more) in [
+            ("known", json!({ "ca_cert": AUTHORITY })),
+            ("unseen", json!({ "insecure": true, "ca_cert": "not looked at" })),
+        ] {
+            let web = world.create(name, template(more)).await.unwrap();
+            let state = world.settled(&web).await;
+            assert_eq!(state, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+            let deleted = world.delete(web.stack).await.unwrap();
+            assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+        }
+        far.stop().await;
+    }
+}
