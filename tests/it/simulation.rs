@@ -50,7 +50,7 @@ use world::World;
 const SEEDS: u64 = 5_000;
 
 /// Later seeds that once failed.
-const FOUND: [u64; 0] = [];
+const FOUND: [u64; 3] = [6_632, 6_904, 7_232];
 
 /// How many seeds that fail are named.
 const SHOWN_MAX: usize = 20;

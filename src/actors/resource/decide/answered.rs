@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use serde_json::Value;
 
 use super::proceed::settling;
-use crate::actors::resource::command::{Answered, ResourceCommand, ResourceEffect};
+use crate::actors::resource::command::{Answered, ResourceEffect};
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
@@ -93,8 +93,10 @@ impl Resource {
             Ok(Beat::Next { learned, next }) if self.parting(&next, knowledge).is_some() => {
                 let learned = self.seal_learned(learned, knowledge);
                 let (physical_id, data) = (learned.physical_id, learned.data);
-                return Decision::record(CallAnswered { physical_id, data, next })
-                    .and_then(ResourceCommand::Cancel { reason });
+                // What the stack wants next has come since the action was given up, and stays.
+                self.working.cancel = Some(reason);
+                let answered = CallAnswered { physical_id, data, next };
+                return Self::and_proceed(Decision::record(answered));
             }
             Ok(Beat::Next { learned, .. } | Beat::Done { learned }) => (learned, false),
             Ok(Beat::Wait { .. } | Beat::Replace { .. }) => (Learned::default(), false),
@@ -344,6 +346,26 @@ mod tests {
         let story = answer(story, Ok(Beat::Next { learned, next }));
         assert_eq!(story.told(), ["CallAnswered", "CallIntended"]);
         assert_eq!(story.resource.physical_id.as_deref(), Some("n1"));
+    }
+
+    #[test]
+    fn what_is_asked_for_while_a_given_up_call_is_out_follows_the_drivers_last_step() {
+        let next = |name: &str, mutates| {
+            let next = Step { name: name.to_owned(), mutates, ..Step::default() };
+            Ok(Beat::Next { learned: Learned::default(), next })
+        };
+        let deployment = converge(1, "OS::Heat::SoftwareDeployment", json!({}));
+        let story = answer(given_nothing().when(deployment), next("deploy", true));
+        let cancel = ResourceCommand::Cancel { reason: "user triggered cancel".to_owned() };
+        let clean_up = crate::actors::resource::story::clean_up(2);
+        let story = answer(story.when(cancel).when(clean_up), next("wait", false));
+        assert_eq!(step(&story).as_deref(), Some("give_up"));
+        let story = answer(story, Ok(Beat::Done { learned: Learned::default() }));
+        assert_eq!(story.told(), ["ActionSettled", "ActionStarted", "ActionSettled"]);
+        assert_eq!(
+            (story.resource.action, story.resource.status),
+            (Action::Delete, Status::Complete)
+        );
     }
 
     #[test]

@@ -24,16 +24,14 @@ impl Resource {
         if self.is_pausing() {
             return self.give_up_pause(format!("CREATE aborted ({reason})"));
         }
+        self.working.cancel = Some(reason.clone());
         if self.working.changing {
-            self.working.cancel = Some(reason);
             return Decision::nothing();
         }
-        if let Call::Due(step) = &self.call
-            && let Some((last, work)) = self.parting(step, knowledge)
-        {
-            self.working.cancel = Some(reason);
-            return self.beat_again(last, Attempt::First, work, knowledge);
+        if let Some(last) = self.part(knowledge) {
+            return last;
         }
+        self.working.cancel = None;
         let reason = self.aborted(&reason);
         let unanswered = matches!(self.call, Call::Intended(_)) || self.is_open;
         let halted = self.halt_child(None, knowledge);
@@ -46,6 +44,14 @@ impl Resource {
     /// The words for an action that was given up.
     pub(super) fn aborted(&self, reason: &str) -> String {
         format!("{} aborted ({reason})", self.action)
+    }
+
+    /// Takes back what others were told, where the action is given up and its type does that.
+    pub(super) fn part(&mut self, knowledge: &Knowledge) -> Option<Decision<Self>> {
+        self.working.cancel.as_ref()?;
+        let Call::Due(step) = &self.call else { return None };
+        let (last, work) = self.parting(step, knowledge)?;
+        Some(self.beat_again(last, Attempt::First, work, knowledge))
     }
 
     /// The driver's last step where the action is given up at a step.

@@ -24,6 +24,9 @@ impl Resource {
         if self.is_pausing() {
             return self.create_again();
         }
+        if let Some(last) = self.part(knowledge) {
+            return last;
+        }
         let Some(definition) = self.working_definition() else {
             return self.settle(Status::Complete, "state changed".to_owned(), Learned::default());
         };
