@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::model::IndexMap;
 use serde_json::Value;
 
+use super::source::Sourced;
 use super::stack::Known;
 use crate::events::stack::RevisionAccepted;
 use crate::events::{Cause, Meta, Position};
@@ -83,8 +84,7 @@ pub struct Standing {
     pub status: Status,
     pub deleted: bool,
     pub revision: RevisionAccepted,
-    /// The revision whose create failed and was rolled back, where the newest has nothing.
-    pub emptied: Option<RevisionAccepted>,
+    pub sourced: Option<Sourced>,
     pub known: Option<Arc<Known>>,
     pub incarnations: IndexMap<ResourceName, ResourceId>,
 }

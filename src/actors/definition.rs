@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::resource::StackIdentity;
 use super::services::Services;
-use super::source::{self, Opened};
+use super::source::{self, Opened, Sourced};
 use super::stack::Known;
 use super::tallies::too_many_resources;
 use crate::events::StreamId;
@@ -18,7 +18,7 @@ use crate::graph::steps::{Declared, Implied, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
 use crate::resource_types::Registry;
-use crate::template::{PseudoParameters, StackDefinition, StackSource};
+use crate::template::{self, PseudoParameters, StackDefinition, StackSource};
 
 /// Reads a source, and checks all that can be checked without a cloud. Also the URLs of templates
 /// that are still to be fetched. `may` refuses what its types must not be. A stack that will never
@@ -116,15 +116,23 @@ fn read_nested(
 
 /// The source of a revision, its secrets open.
 pub(super) async fn open(
-    services: &Arc<Services>,
+    services: &Services,
     stack: StackId,
-    revision: &RevisionAccepted,
-) -> Result<Result<StackSource, String>, LogError> {
-    let blob = blob(services, revision).await?;
+    sourced: Option<&Sourced>,
+) -> Result<StackSource, Refusal> {
+    let Some(Sourced { revision, emptied }) = sourced else { return Ok(StackSource::default()) };
+    let blob = blob(services, revision).await;
+    let blob = blob.map_err(|error| Refusal::unavailable(error.to_string()))?;
     let scope = StreamId::stack(stack);
     let (vault, scope) = (services.vault.as_ref(), scope.as_str());
     let opened = source::decode(blob.as_deref(), &revision.parameters, vault, scope);
-    Ok(opened.map(|opened| opened.source))
+    let source = opened.map_err(Refusal::unavailable)?.source;
+    Ok(match emptied {
+        true => {
+            StackSource { template: template::emptied(&source.template), ..StackSource::default() }
+        }
+        false => source,
+    })
 }
 
 async fn blob(

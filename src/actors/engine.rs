@@ -25,7 +25,7 @@ use crate::events::vault::Vault;
 use crate::model::{Caller, ProjectId, Refusal, StackId, Tally};
 use crate::openstack::{Cloud, Fetcher, Session};
 use crate::resource_types::Registry;
-use crate::template::{self, StackSource};
+use crate::template::StackSource;
 
 /// What the engine is made of.
 pub struct EngineParts {
@@ -191,17 +191,7 @@ impl Engine {
     }
 
     pub(super) async fn source(&self, standing: &Standing) -> Result<StackSource, Refusal> {
-        let emptied = standing.emptied.as_ref();
-        let mut source =
-            definition::open(&self.services, standing.id, emptied.unwrap_or(&standing.revision))
-                .await
-                .map_err(|error| Refusal::unavailable(error.to_string()))?
-                .map_err(Refusal::unavailable)?;
-        if emptied.is_some() {
-            let template = template::emptied(&source.template);
-            source = StackSource { template, ..StackSource::default() };
-        }
-        Ok(source)
+        definition::open(&self.services, standing.id, standing.sourced.as_ref()).await
     }
 }
 

@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 
 use super::asks::{Accepted, Requester, Standing};
 use super::engine::Engine;
+use super::source::Sourced;
 use super::stack::StackCommand;
 use crate::events::stack::{ResourceKept, RevisionAccepted};
 use crate::events::vault::Vault;
 use crate::model::{Action, JsonMap, ProjectId, Refusal, StackId, StackName, Status};
+use crate::template::emptied;
 
 /// What a document says of the stack itself.
 pub struct Exported<'a> {
@@ -20,8 +22,9 @@ pub struct Exported<'a> {
     pub action: Action,
     pub status: Status,
     pub revision: &'a RevisionAccepted,
-    /// The blob of the revision's source.
-    pub source: Option<&'a [u8]>,
+    pub sourced: Option<&'a Sourced>,
+    /// The blob of that source.
+    pub blob: Option<&'a [u8]>,
     /// By their names: see [`resource`].
     pub resources: JsonMap,
 }
@@ -29,7 +32,15 @@ pub struct Exported<'a> {
 /// The document, in Heat's layout.
 pub fn document(exported: Exported<'_>) -> Value {
     let source: JsonMap =
-        exported.source.and_then(|blob| serde_json::from_slice(blob).ok()).unwrap_or_default();
+        exported.blob.and_then(|blob| serde_json::from_slice(blob).ok()).unwrap_or_default();
+    let source = match exported.sourced.is_some_and(|it| it.emptied) {
+        true => source
+            .into_iter()
+            .filter(|(part, _)| part == "template")
+            .map(|(part, template)| (part, emptied(&template)))
+            .collect(),
+        false => source,
+    };
     let part = |name: &str| source.get(name).cloned().unwrap_or_else(|| json!({}));
     let mut environment = part("environment");
     if let Value::Object(sections) = &mut environment {
@@ -145,7 +156,8 @@ impl Engine {
                 }
                 resources.insert(name.to_string(), view);
             }
-            let source = match &standing.revision.source {
+            let sourced = standing.sourced.as_ref();
+            let blob = match sourced.and_then(|it| it.revision.source.as_ref()) {
                 Some(id) => self.services.log.blob(id).await.map_err(unavailable)?,
                 None => None,
             };
@@ -156,7 +168,8 @@ impl Engine {
                 action: standing.action,
                 status: standing.status,
                 revision: &standing.revision,
-                source: source.as_deref(),
+                sourced,
+                blob: blob.as_deref(),
                 resources,
             }))
         }

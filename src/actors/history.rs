@@ -7,6 +7,7 @@ use super::definition;
 use super::engine::Engine;
 use super::preview::Preview;
 use super::shell::Shell;
+use super::source::Sourced;
 use super::stack::Stack;
 use crate::events::stack::RevisionAccepted;
 use crate::model::{Refusal, StackId, StackRevision};
@@ -55,10 +56,8 @@ impl Engine {
     ) -> Result<UpdateStack, Refusal> {
         let standing = self.standing(who, stack).await?;
         let revision = self.revision(&standing, to).await?;
-        let source = definition::open(&self.services, stack, &revision)
-            .await
-            .map_err(|error| Refusal::unavailable(error.to_string()))?
-            .map_err(Refusal::unavailable)?;
+        let sourced = Sourced { revision, emptied: false };
+        let source = definition::open(&self.services, stack, Some(&sourced)).await?;
         Ok(UpdateStack {
             existing: false,
             template: Some(source.template),

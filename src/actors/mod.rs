@@ -26,7 +26,7 @@ pub mod services;
 pub mod shell;
 mod snapshots;
 pub mod software;
-mod source;
+pub mod source;
 pub mod stack;
 pub mod stack_actor;
 mod tallies;

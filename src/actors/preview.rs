@@ -12,12 +12,12 @@ use super::engine::Engine;
 use super::resource::Resource;
 use super::services::Services;
 use super::shell::Inhabit;
-use super::stack::{Known, refuse_resting};
+use super::stack::Known;
 use super::{nested, source};
 use crate::model::{Refusal, ResourceName, StackId};
 use crate::resource_types::child::{ChildAsk, ChildSeen};
 use crate::resource_types::{Subject, UpdateKind, Work};
-use crate::template::{Reading, ResourceResolved, ResourceValues, Values};
+use crate::template::{OutputValue, Reading, ResourceResolved, ResourceValues, Values};
 
 /// A plan: the resources by what becomes of them, in the template's order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Preview {
     /// The parameters as shown, hidden ones masked.
     pub parameters: crate::model::JsonMap,
     pub description: String,
+    /// What a create would put out, as far as it is known beforehand.
+    pub outputs: Vec<OutputValue>,
     /// The plans of the stacks within it, where they were asked for.
     pub within: Vec<PreviewWithin>,
 }
@@ -92,7 +94,6 @@ impl Engine {
         nested: bool,
     ) -> Result<Preview, Refusal> {
         let standing = self.standing(who, stack).await?;
-        refuse_resting(standing.action)?;
         let former = self.source(&standing).await?;
         let mut source = source::updated(ask, &former);
         let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
@@ -102,7 +103,8 @@ impl Engine {
 
 /// What a create would make.
 pub(super) fn of_create(services: &Services, known: &Known) -> Preview {
-    Preview { added: all_added(services, known), ..blank(known) }
+    let outputs = known.definition.resolve_outputs(&Unresolved);
+    Preview { added: all_added(services, known), outputs, ..blank(known) }
 }
 
 fn all_added(services: &Services, known: &Known) -> Vec<PreviewedResource> {

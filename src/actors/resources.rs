@@ -25,6 +25,12 @@ impl Engine {
         reason: &str,
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
+        if !standing.incarnations.contains_key(name) {
+            // What is left of another definition is not the template's any more.
+            let text =
+                format!("The Resource ({name}) could not be found in Stack {}.", standing.name);
+            return Err(Refusal::new("ResourceNotFound", text));
+        }
         let command = || ResourceCommand::Mark { healthy, reason: reason.to_owned() };
         let receipt = self.ask_resource(stack, who, name, command).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })

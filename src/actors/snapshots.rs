@@ -13,9 +13,10 @@ use super::definition;
 use super::engine::Engine;
 use super::services::Services;
 use super::shell::Shell;
+use super::source::Sourced;
 use super::stack::{Snapshot, Stack, StackCommand, TakeSnapshot, snapshot_not_found};
 use crate::events::StreamId;
-use crate::events::stack::{ResourceKept, RevisionAccepted};
+use crate::events::stack::ResourceKept;
 use crate::model::{Action, ProjectId, Refusal, StackId, Status, TraversalId};
 use crate::resource_types::DriverError;
 use crate::template::StackSource;
@@ -28,16 +29,15 @@ const DROP_ATTEMPTS_MAX: u32 = 10;
 
 /// Asks a stack for one of its snapshots and the revision that it keeps.
 #[derive(Message)]
-#[rtype(result = "Option<(Snapshot, RevisionAccepted)>")]
+#[rtype(result = "Option<(Snapshot, Option<Sourced>)>")]
 struct SnapshotNumbered(TraversalId);
 
 impl Handler<SnapshotNumbered> for Shell<Stack> {
-    type Result = Option<(Snapshot, RevisionAccepted)>;
+    type Result = Option<(Snapshot, Option<Sourced>)>;
 
     fn handle(&mut self, numbered: SnapshotNumbered, _ctx: &mut Context<Self>) -> Self::Result {
         let snapshot = self.machine.snapshots.get(&numbered.0)?;
-        let revision = self.machine.revision_numbered(snapshot.revision)?;
-        Some((snapshot.clone(), revision.clone()))
+        Some((snapshot.clone(), self.machine.sourced(snapshot.revision)))
     }
 }
 
@@ -86,15 +86,12 @@ impl Engine {
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
         let found = self.ask_of(stack, || SnapshotNumbered(id)).await?;
-        let (snapshot, revision) = found.ok_or_else(|| snapshot_not_found(id))?;
+        let (snapshot, sourced) = found.ok_or_else(|| snapshot_not_found(id))?;
         if (snapshot.action, snapshot.status) != (Action::Create, Status::Complete) {
             let text = "Restoring incomplete snapshot is not supported.";
             return Err(Refusal::new("NotSupported", text));
         }
-        let mut source = definition::open(&self.services, stack, &revision)
-            .await
-            .map_err(|error| Refusal::unavailable(error.to_string()))?
-            .map_err(Refusal::unavailable)?;
+        let mut source = definition::open(&self.services, stack, sourced.as_ref()).await?;
         for kept in &snapshot.resources {
             restore(&self.services, stack, &mut source, kept);
         }

@@ -7,9 +7,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::asks::UpdateStack;
+use crate::events::stack::RevisionAccepted;
 use crate::events::vault::{Vault, VaultError};
 use crate::model::{JsonMap, Secret};
 use crate::template::{StackDefinition, StackSource};
+
+/// A revision that has a source, and whether no more than its version counts: a create that is
+/// rolled back leaves a template of that version with nothing in it.
+#[derive(Clone, Debug)]
+pub struct Sourced {
+    pub revision: RevisionAccepted,
+    pub emptied: bool,
+}
 
 /// The body of a source blob.
 #[derive(Serialize, Deserialize)]

@@ -181,10 +181,22 @@ impl Inhabit for Stack {
         if let Some(former) = shell.links.rest.take() {
             ctx.cancel_future(former);
         }
-        if shell.machine.at_rest() && shell.links.awaiting.is_empty() {
-            shell.links.rest = Some(ctx.run_later(REST_AFTER, leave));
+        if is_idle(shell) {
+            // What is canceled may still be polled once by actix, and come due: work that was
+            // taken on meanwhile must not be left behind.
+            let leave_idle = |shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>| {
+                if is_idle(shell) {
+                    leave(shell, ctx);
+                }
+            };
+            shell.links.rest = Some(ctx.run_later(REST_AFTER, leave_idle));
         }
     }
+}
+
+/// Whether nothing is at work and nobody waits.
+fn is_idle(shell: &Shell<Stack>) -> bool {
+    shell.machine.at_rest() && shell.links.awaiting.is_empty()
 }
 
 /// Counts the resources that the stack is led to.
@@ -366,7 +378,7 @@ impl Handler<Stand> for Shell<Stack> {
             action: stack.action,
             status: stack.status,
             deleted: stack.is_deleted(),
-            emptied: stack.emptied().cloned(),
+            sourced: stack.sourced(revision.revision),
             revision,
             known: stack.known().cloned(),
             incarnations: stack.incarnations(),

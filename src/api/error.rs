@@ -109,8 +109,7 @@ impl Fault {
 
     /// A URL that is known, by a verb that it does not take.
     pub(super) fn method_not_allowed() -> Self {
-        let text = "The method specified is not allowed for this resource.";
-        Self::new("HTTPMethodNotAllowed", text)
+        Self::new("HTTPMethodNotAllowed", MALFORMED)
     }
 
     /// No such stack, or not of this project: the same answer, so that its existence stays
@@ -192,16 +191,15 @@ impl ResponseError for Fault {
     }
 }
 
-fn explanation(status: StatusCode) -> Option<&'static str> {
-    Some(match status.as_u16() {
-        400 => MALFORMED,
+fn explanation(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        400 | 405 => MALFORMED,
         403 => "Access was denied to this resource.",
         404 => "The resource could not be found.",
         409 => "There was a conflict when trying to complete your request.",
-        405 => return None,
         503 => "The server is currently unavailable. Please try again at a later time.",
         _ => "The server has either erred or is incapable of performing the requested operation.",
-    })
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,14 @@ impl Body {
     pub(super) fn required(self) -> Result<JsonMap, Fault> {
         self.0.ok_or_else(Fault::malformed)
     }
+
+    /// Nothing, where none is taken.
+    pub(super) fn refused(self) -> Result<(), Fault> {
+        match self.0 {
+            Some(_) => Err(Fault::malformed()),
+            None => Ok(()),
+        }
+    }
 }
 
 impl FromRequest for Body {

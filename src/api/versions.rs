@@ -42,6 +42,8 @@ pub(super) fn plain(request: &HttpRequest, status: StatusCode, message: &str) ->
     let code = format!("{} {title}", status.as_u16());
     let accepted = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
     if accepted.is_some_and(|accept| accept.contains("application/json")) {
+        // The HTTP library's own page, as far as JSON has a place for it.
+        let message = format!("{message}<br /><br />\n\n\n");
         let body = json!({ "message": message, "code": code, "title": title });
         return HttpResponse::build(status).json(body);
     }

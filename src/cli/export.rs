@@ -69,7 +69,8 @@ fn exported(log: &dyn EventLog, name_or_id: String) -> BoxFuture<'_, Result<Valu
             }
             resources.insert(name.to_string(), view);
         }
-        let source = match &revision.source {
+        let sourced = stack.sourced(revision.revision);
+        let blob = match sourced.as_ref().and_then(|it| it.revision.source.as_ref()) {
             Some(id) => log.blob(id).await.map_err(|error| error.to_string())?,
             None => None,
         };
@@ -80,7 +81,8 @@ fn exported(log: &dyn EventLog, name_or_id: String) -> BoxFuture<'_, Result<Valu
             action: stack.action,
             status: stack.status,
             revision,
-            source: source.as_deref(),
+            sourced: sourced.as_ref(),
+            blob: blob.as_deref(),
             resources,
         }))
     }

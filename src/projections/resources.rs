@@ -91,9 +91,6 @@ pub(super) fn apply(
             };
             of_known(db, event, &known, state, &body.reason, physical_id)?;
             set_state(db, id, state, &body.reason, physical_id)?;
-            if state == (Action::Delete, Status::Complete) && !body.again {
-                set_role(db, id, GONE)?;
-            }
             Ok(())
         }
         ResourceEvent::SignalTaken(body) => {

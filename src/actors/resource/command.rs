@@ -68,6 +68,9 @@ pub struct Adopted {
 #[derive(Clone, Debug)]
 pub struct CleanUp {
     pub traversal: TraversalId,
+    pub stack: StackIdentity,
+    /// What the template calls its type.
+    pub type_name: String,
     pub deadline: Option<DateTime<Utc>>,
     pub user_id: String,
     /// What the stack does: a DELETE alone waits at hooks.
@@ -83,6 +86,9 @@ pub struct Act {
     pub traversal: TraversalId,
     pub action: Action,
     pub stack: StackIdentity,
+    /// What the template calls its type, and the type that it is: for what was never begun.
+    pub type_name: String,
+    pub driver_type: String,
     pub deadline: Option<DateTime<Utc>>,
     pub user_id: String,
 }

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::command::{Outcome, ResourceCommand, ResourceEffect, StackIdentity};
+use super::decide::act::told_reason;
 use super::decide::hook::HookAt;
 use super::state::{Call, Knowledge, Resource};
 use crate::actors::shell::{Aggregate, Decision};
@@ -158,7 +159,9 @@ impl Aggregate for Resource {
                 let outcome = match (complete, settled.action) {
                     (true, Action::Delete) => Outcome::CleanedUp,
                     (true, _) => Outcome::Converged,
-                    (false, action) => Outcome::Failed { action, reason: settled.reason.clone() },
+                    (false, action) => {
+                        Outcome::Failed { action, reason: told_reason(&self.name, &settled.reason) }
+                    }
                 };
                 self.outcome = (!settled.again).then_some((settled.traversal, outcome));
                 self.call = Call::None;

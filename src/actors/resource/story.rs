@@ -139,6 +139,8 @@ pub(super) fn converge(
 pub(super) fn clean_up(number: u128) -> ResourceCommand {
     let clean_up = CleanUp {
         traversal: traversal(number),
+        stack: identity(),
+        type_name: "OS::Heat::TestResource".to_owned(),
         deadline: None,
         user_id: "alice".to_owned(),
         stack_action: Action::Update,
@@ -171,6 +173,8 @@ pub(super) fn act(number: u128, action: Action) -> ResourceCommand {
         traversal: traversal(number),
         action,
         stack: StackIdentity { name: "web".into(), ..identity() },
+        type_name: "OS::Heat::TestResource".to_owned(),
+        driver_type: "OS::Heat::TestResource".to_owned(),
         deadline: None,
         user_id: "alice".to_owned(),
     }))

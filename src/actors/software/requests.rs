@@ -74,7 +74,7 @@ impl SoftwareKeeper {
         let limit = self.limit(Counted::Deployment).filter(|_| !who.caller.is_admin());
         let mut state = self.change(who, project, ask.change).await?;
         if state.config_id.is_none() {
-            return Err(invalid("Config with id None not found"));
+            return Err(Config::missing("None"));
         }
         // Python's text of a reason that was never given.
         state.status_reason.get_or_insert_with(|| "None".to_owned());
@@ -118,11 +118,7 @@ impl SoftwareKeeper {
     ) -> Result<DeploymentChange, Refusal> {
         let config_id = match ask.config_id {
             None => None,
-            Some(id) => {
-                let missing = |_| invalid(&format!("Config with id {id} not found"));
-                let found = self.read_config(project, Some(&who.caller), &id).await;
-                Some(found.map_err(missing)?.0.id)
-            }
+            Some(id) => Some(self.read_config(project, Some(&who.caller), &id).await?.0.id),
         };
         let seal = |value: Option<Value>| value.map(|it| self.seal(project, &it)).transpose();
         Ok(DeploymentChange {

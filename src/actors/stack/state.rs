@@ -16,6 +16,7 @@ use super::decide::act::is_act;
 use super::known::Known;
 use crate::actors::resource::{Report, StackIdentity};
 use crate::actors::shell::{Aggregate, Decision};
+use crate::actors::source::Sourced;
 use crate::clock::Moment;
 use crate::events::StackEvent;
 use crate::events::stack::{Owner, ResourceKept, RevisionAccepted, Row, TraversalStarted};
@@ -110,8 +111,9 @@ pub(super) struct Working {
     pub(super) told: HashMap<ResourceId, (ResourceName, TraversalId)>,
     /// `rows`, as the tasks of the traversal under way have changed them.
     pub(super) rows: IndexMap<ResourceId, Row>,
-    /// The resources whose check failed in the traversal under way, and why.
-    pub(super) failures: BTreeMap<ResourceName, String>,
+    /// The resources whose check failed in the traversal under way, and why; and those that are
+    /// not looked at because of them.
+    pub(super) failures: BTreeMap<ResourceName, Option<String>>,
     pub(super) walk: Option<Walk>,
     /// The traversal that `walk` and `rows` belong to.
     pub(super) walking: Option<TraversalId>,
@@ -166,20 +168,16 @@ impl Stack {
         StackIdentity { id: self.id, name: self.name.clone(), project_id: self.project_id.clone() }
     }
 
-    /// The last revision with a source, where the newest has none.
-    pub fn emptied(&self) -> Option<&RevisionAccepted> {
-        self.revision().filter(|newest| newest.source.is_none())?;
-        self.revisions.iter().rev().find(|revision| revision.source.is_some())
+    /// Where a revision has its source.
+    pub fn sourced(&self, number: StackRevision) -> Option<Sourced> {
+        let upto = self.revisions.iter().rev().filter(|revision| revision.revision <= number);
+        let revision = upto.clone().find(|revision| revision.source.is_some())?.clone();
+        Some(Sourced { emptied: revision.revision != number, revision })
     }
 
     /// The revision of an origin; `None` for the empty one.
     pub fn revision_of(&self, origin: StackRevision) -> Option<&RevisionAccepted> {
         self.revisions.iter().find(|revision| revision.revision == origin)
-    }
-
-    /// The revision of a number.
-    pub fn revision_numbered(&self, number: StackRevision) -> Option<&RevisionAccepted> {
-        self.revisions.iter().find(|revision| revision.revision == number)
     }
 
     /// The origins of the revisions whose definitions a wakened stack needs: the newest, and the

@@ -24,7 +24,7 @@ pub(in crate::api) async fn list(
     let outputs = of(&state, stack.id).await?;
     let outputs: Vec<Value> = outputs
         .iter()
-        .map(|output| json!({ "output_key": output.key, "description": description(output) }))
+        .map(|output| json!({ "output_key": output.key, "description": description(&output.description) }))
         .collect();
     answer(&json!({ "outputs": outputs }))
 }
@@ -81,7 +81,7 @@ pub(super) fn view(state: &ApiState, stack: StackId, output: &OutputResolved) ->
     };
     let mut view = json!({
         "output_key": output.key,
-        "description": description(output),
+        "description": description(&output.description),
         "output_value": value,
     });
     if let Some(error) = error {
@@ -90,6 +90,7 @@ pub(super) fn view(state: &ApiState, stack: StackId, output: &OutputResolved) ->
     view
 }
 
-fn description(output: &OutputResolved) -> &str {
-    if output.description.is_empty() { "No description given" } else { &output.description }
+/// An output's description as Heat shows it.
+pub(super) fn description(given: &str) -> &str {
+    if given.is_empty() { "No description given" } else { given }
 }

@@ -93,7 +93,9 @@ pub(in crate::api) async fn restore(
     request: HttpRequest,
     path: web::Path<StackPath>,
     wanted: web::Path<SnapshotPath>,
+    body: Body,
 ) -> Answer {
+    body.refused()?;
     context.require("stacks:restore_snapshot")?;
     let stack = living_stack(&state, &context, &path).await?;
     let snapshot = find(&state, &stack, &wanted.snapshot).await?;

@@ -64,7 +64,11 @@ pub(in crate::api) async fn create(state: State, context: Context, body: Body) -
     let ask = CreateDeployment {
         server_id: text(&asked, "server_id").unwrap_or_default(),
         stack_user_project_id: text(&asked, "stack_user_project_id"),
-        change: ChangeDeployment { output_values: None, ..change(&asked) },
+        change: ChangeDeployment {
+            input_values: object(&asked, "input_values").or_else(|| Some(json!({}))),
+            output_values: None,
+            ..change(&asked)
+        },
     };
     let who = requester(&state, &context);
     let (id, position) = state.engine.software().create_deployment(&who, ask).await?;

@@ -82,9 +82,8 @@ async fn a_deployment_brings_a_configuration_to_a_server() {
     assert_eq!(refused.status, 409, "{}", refused.text);
     let unknown = json!({ "config_id": "11111111-2222-3333-4444-555555555555" });
     let unknown = send(&app, "POST", "/software_deployments", unknown).await;
-    assert_eq!(unknown.status, 400);
-    let text = "Data supplied was not valid: Config with id \
-                11111111-2222-3333-4444-555555555555 not found";
+    assert_eq!(unknown.status, 404);
+    let text = "Software config with id 11111111-2222-3333-4444-555555555555 not found";
     assert_eq!(unknown.json()["error"]["message"], text);
     assert_eq!(app.ask("DELETE", &path, None).await.status, 204);
     let gone = app.get(&path).await;

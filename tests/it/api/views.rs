@@ -125,7 +125,7 @@ async fn going_back_takes_the_old_incarnation_back() {
 }
 
 #[actix::test]
-async fn a_resource_left_out_is_listed_until_it_is_gone() {
+async fn a_resource_left_out_is_listed_until_the_walk_ends() {
     let story = Story::new();
     let (mut stack, ids) = story.created("web", &["net", "port"]).await;
     story.walk(&mut stack, Action::Update, &[("net", ids[0])]).await;
@@ -134,6 +134,10 @@ async fn a_resource_left_out_is_listed_until_it_is_gone() {
     let both = ["net: CREATE_COMPLETE", "port: DELETE_IN_PROGRESS"];
     assert_eq!(listed(&views, &stack).await, both);
     let last = story.settle(&stack, ids[1], Action::Delete, Status::Complete).await;
+    views.after(last.position).await.unwrap();
+    let both = ["net: CREATE_COMPLETE", "port: DELETE_COMPLETE"];
+    assert_eq!(listed(&views, &stack).await, both);
+    let last = story.walked(&stack, Action::Update, Status::Complete).await;
     views.after(last.position).await.unwrap();
     assert_eq!(listed(&views, &stack).await, ["net: CREATE_COMPLETE"]);
 }

@@ -98,7 +98,7 @@ async fn a_failed_stack_can_be_kept_and_what_failed_counts_as_kept() {
     let web = world.create("web", template).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_FAILED");
     let id = take(&world, &web).await;
-    assert_eq!(world.resources(web.stack).await, ["a SNAPSHOT_COMPLETE", "b INIT_COMPLETE"]);
+    assert_eq!(world.resources(web.stack).await, ["a SNAPSHOT_COMPLETE", "b SNAPSHOT_COMPLETE"]);
     assert_eq!(restore(&world, &web, id).await, "RESTORE_COMPLETE");
     assert_eq!(world.resources(web.stack).await, ["a SNAPSHOT_COMPLETE", "b CREATE_COMPLETE"]);
     assert_eq!(world.physical_id(web.stack, "a").await, None);

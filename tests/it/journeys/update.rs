@@ -1,7 +1,11 @@
 //! Updating stacks: in place, by replacement, by removal.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::json;
 
+use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, hot, test_resource};
 
 #[actix::test]
@@ -100,4 +104,26 @@ async fn a_failed_stack_is_mended_by_updating_it() {
     let mended = world.update(web.stack, with(false)).await.unwrap();
     assert_eq!(world.settled(&mended).await, "UPDATE_COMPLETE");
     assert_eq!(world.resources(web.stack).await, ["a CREATE_COMPLETE"]);
+}
+
+#[actix::test]
+async fn an_update_that_comes_as_its_stack_goes_to_rest_is_carried_out() {
+    /// More than a stack stays awake with nothing to do.
+    const LONG: Duration = Duration::from_millis(2300);
+    let ground = Ground::new().await;
+    let template = |value: &str| hot(json!({ "a": test_resource(json!({ "value": value })) }));
+    let world = ground.start().await;
+    let web = world.create("web", template("one")).await.unwrap();
+    world.settled(&web).await;
+    world.engine.shutdown().await;
+
+    let log = Arc::new(CutLog::new(ground.log.clone(), i64::MAX));
+    let world = ground.start_on(log.clone()).await;
+    let held = log.hold().await;
+    let let_go = async {
+        tokio::time::sleep(LONG).await;
+        drop(held);
+    };
+    let (updated, ()) = futures::join!(world.update(web.stack, template("two")), let_go);
+    assert_eq!(world.settled(&updated.unwrap()).await, "UPDATE_COMPLETE");
 }

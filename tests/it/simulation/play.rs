@@ -114,7 +114,8 @@ impl World {
             |it: &&Snapshot| (it.action, it.status) == (Action::Create, Status::Complete);
         let stack = self.stack(id);
         let kept = stack.snapshots.values().find(is_whole).map(|snapshot| snapshot.revision);
-        let source = kept.and_then(|of| stack.revision_numbered(of)?.source.clone());
+        let sourced = kept.and_then(|of| stack.sourced(of)).filter(|it| !it.emptied);
+        let source = sourced.and_then(|it| it.revision.source);
         let Some(source) = source else { return Ok(()) };
         let kept = self.source(&source).clone();
         let revise = self.revise(id, &kept, true)?;

@@ -95,12 +95,12 @@ pub(super) fn resource_events(before: &Resource, events: &[ResourceEvent]) -> Ve
                     Action::Create => state.0 == Action::Init || again,
                     Action::Adopt => state.0 == Action::Init,
                     Action::Delete => state != (Action::Delete, Status::Complete) || again,
-                    Action::Update
-                    | Action::Suspend
-                    | Action::Resume
-                    | Action::Check
-                    | Action::Snapshot => {
+                    Action::Update | Action::Resume | Action::Check => {
                         state.0 != Action::Init && state != (Action::Delete, Status::Complete)
+                    }
+                    // What was never begun as well, as in Heat.
+                    Action::Suspend | Action::Snapshot => {
+                        state != (Action::Delete, Status::Complete)
                     }
                     Action::Init | Action::Rollback | Action::Restore => false,
                 };

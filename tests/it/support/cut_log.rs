@@ -9,21 +9,29 @@ use hearth::events::log::{
     Appended, BlobId, EventLog, Filter, Head, LogError, MemoryLog, StreamSlice,
 };
 use hearth::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+use tokio::sync::{Mutex, MutexGuard};
 
 pub(crate) struct CutLog {
     inner: Arc<MemoryLog>,
     /// Appends that still pass.
     left: AtomicI64,
+    /// Taken while what stacks append has to wait.
+    held: Mutex<()>,
 }
 
 impl CutLog {
     pub(crate) fn new(inner: Arc<MemoryLog>, appends: i64) -> Self {
-        Self { inner, left: AtomicI64::new(appends) }
+        Self { inner, left: AtomicI64::new(appends), held: Mutex::default() }
     }
 
     /// Whether the log has broken off.
     pub(crate) fn is_cut(&self) -> bool {
         self.left.load(Ordering::SeqCst) < 0
+    }
+
+    /// Lets stacks append nothing until the guard is dropped.
+    pub(crate) async fn hold(&self) -> MutexGuard<'_, ()> {
+        self.held.lock().await
     }
 
     /// Breaks off now.
@@ -40,6 +48,9 @@ impl EventLog for CutLog {
         expected: Head,
         events: Vec<NewEvent>,
     ) -> Result<Appended, LogError> {
+        if stream.as_str().starts_with("stack-") {
+            drop(self.held.lock().await);
+        }
         if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
             self.left.store(-1, Ordering::SeqCst);
             return Err(LogError::Unavailable("cut".to_owned()));

@@ -5,7 +5,7 @@ use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEf
 use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, HealthMarked};
-use crate::model::{Action, Refusal, Status, TraversalId};
+use crate::model::{Action, Refusal, ResourceName, Status, TraversalId};
 
 impl Resource {
     pub(in crate::actors::resource) fn act(
@@ -25,8 +25,7 @@ impl Resource {
         if is_through && self.action != Action::Adopt {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
-        let gone = (self.action, self.status) == (Action::Delete, Status::Complete);
-        if gone || self.action == Action::Init {
+        if (self.action, self.status) == (Action::Delete, Status::Complete) {
             // There is nothing that could be suspended or looked at.
             return self.without_event(act.traversal, Outcome::Converged);
         }
@@ -39,21 +38,51 @@ impl Resource {
             let failed = Outcome::Failed { action: act.action, reason };
             return self.without_event(act.traversal, failed);
         }
-        let handles = self.definition.as_ref().is_some_and(|definition| {
-            let driver = knowledge.registry.driver(&definition.driver_type);
-            driver.is_some_and(|driver| driver.acts(act.action))
-        });
+        let known = self.definition.as_ref().map(|definition| &definition.driver_type);
+        let driver = knowledge.registry.driver(known.unwrap_or(&act.driver_type));
+        let handles = driver.as_ref().is_some_and(|driver| driver.acts(act.action));
         if act.action == Action::Check && !handles {
             return self.unchecked(&act, knowledge);
         }
-        Decision::record(ActionStarted {
+        if act.action == Action::Check && self.action == Action::Init {
+            let reason = unmade(&self.name);
+            return Decision::record(settled(&act, Status::Failed, reason))
+                .and_do(ResourceEffect::Report);
+        }
+        let nests = driver.is_some_and(|driver| driver.nests().is_some());
+        let started = Decision::record(self.act_started(&act));
+        match self.cannot(act.action, nests) {
+            Some(reason) => started
+                .and_record(settled(&act, Status::Failed, reason))
+                .and_do(ResourceEffect::Report),
+            None => started.and_then(ResourceCommand::Proceed),
+        }
+    }
+
+    /// Why an action fails that wants something to be there, where no create has begun.
+    fn cannot(&self, action: Action, nests: bool) -> Option<String> {
+        if !self.is_unbegun() || action == Action::Snapshot {
+            return None;
+        }
+        let (word, name) = (action.as_str().to_lowercase(), &self.name);
+        if nests {
+            return Some(format!(
+                "Error: resources.{name}: Cannot {word} {name}, stack not created"
+            ));
+        }
+        (action == Action::Check)
+            .then(|| format!("Exception: resources.{name}: Resource not created"))
+    }
+
+    fn act_started(&self, act: &Act) -> ActionStarted {
+        ActionStarted {
             action: act.action,
             traversal: act.traversal,
             stack_id: act.stack.id,
             stack_name: act.stack.name.clone(),
             project_id: act.stack.project_id.clone(),
             name: self.name.clone(),
-            type_name: self.type_name.clone(),
+            type_name: self.type_name_or(&act.type_name),
             definition: None,
             deadline: act.deadline,
             user_id: act.user_id.clone(),
@@ -61,8 +90,20 @@ impl Resource {
             observes: false,
             replaces: Vec::new(),
             retains: false,
-        })
-        .and_then(ResourceCommand::Proceed)
+        }
+    }
+
+    /// What the template calls the type; what was never begun has it from who knows.
+    pub(super) fn type_name_or(&self, told: &str) -> String {
+        match self.type_name.is_empty() {
+            true => told.to_owned(),
+            false => self.type_name.clone(),
+        }
+    }
+
+    /// Whether no create has begun, whatever else was done since.
+    pub(super) fn is_unbegun(&self) -> bool {
+        self.definition.is_none() && self.target.is_none()
     }
 
     /// Whether the action may follow on the resource's state.
@@ -79,7 +120,7 @@ impl Resource {
 
     /// A check of a type that has none: said once.
     fn unchecked(&mut self, act: &Act, knowledge: &Knowledge) -> Decision<Self> {
-        let reason = format!("CHECK not supported for {}", self.type_name);
+        let reason = format!("CHECK not supported for {}", self.type_name_or(&act.type_name));
         let is_said = (self.action, self.status) == (Action::Check, Status::Complete)
             && self.reason == reason;
         if is_said {
@@ -91,16 +132,9 @@ impl Resource {
             None => None,
         };
         Decision::record(ActionSettled {
-            action: Action::Check,
-            traversal: act.traversal,
-            status: Status::Complete,
-            reason,
             physical_id: self.physical_id.clone(),
-            data: Default::default(),
             attributes: self.attributes.clone(),
-            metadata: Default::default(),
-            unanswered: false,
-            again: false,
+            ..settled(act, Status::Complete, reason)
         })
         .and_do(look.unwrap_or(ResourceEffect::Report))
     }
@@ -135,6 +169,36 @@ impl Resource {
     }
 }
 
+/// The end of an act that asked for nothing.
+fn settled(act: &Act, status: Status, reason: String) -> ActionSettled {
+    ActionSettled {
+        action: act.action,
+        traversal: act.traversal,
+        status,
+        reason,
+        physical_id: None,
+        data: Default::default(),
+        attributes: Default::default(),
+        metadata: Default::default(),
+        unanswered: false,
+        again: false,
+    }
+}
+
+/// What the event list says where what is to be checked was never made.
+fn unmade(name: &ResourceName) -> String {
+    format!("Can not check {name}, resource not created yet.")
+}
+
+/// Why an action failed, as the stack hears it: as Heat has it, the event list has other words for
+/// the check of what was never made.
+pub(in crate::actors::resource) fn told_reason(name: &ResourceName, reason: &str) -> String {
+    match reason == unmade(name) {
+        true => format!("Exception: resources.{name}: Resource {name} not created yet."),
+        false => reason.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -160,6 +224,28 @@ mod tests {
         assert!(story.resource.definition.is_some());
         let story = act(story, 3, Action::Resume);
         assert_eq!(state(&story), (Action::Resume, Status::Complete));
+    }
+
+    #[test]
+    fn what_was_never_begun_is_suspended_and_resumed_and_then_replaced() {
+        let story = act(given_nothing(), 1, Action::Suspend);
+        assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
+        assert_eq!(story.resource.type_name, "OS::Heat::TestResource");
+        let story = act(story, 2, Action::Resume).when(test_resource(3, "x"));
+        assert_eq!(story.resource.outcome, Some((traversal(3), Outcome::Replace)));
+    }
+
+    #[test]
+    fn what_was_never_begun_fails_its_check_and_is_replaced() {
+        let story = act(given_nothing(), 1, Action::Check);
+        assert_eq!(story.told(), ["ActionSettled"]);
+        assert_eq!(story.resource.reason, "Can not check a, resource not created yet.");
+        let reason = "Exception: resources.a: Resource a not created yet.".to_owned();
+        let failed = Outcome::Failed { action: Action::Check, reason };
+        assert_eq!(story.resource.outcome, Some((traversal(1), failed)));
+        let story = story.when(test_resource(2, "x"));
+        assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Replace)));
+        assert_eq!(story.when(story::clean_up(2)).told(), ["ActionStarted", "ActionSettled"]);
     }
 
     #[test]

@@ -28,11 +28,11 @@ impl Resource {
         }
         let gone =
             (self.action, self.status) == (Action::Delete, Status::Complete) && !self.is_pausing();
-        let (Some(stack), false) = (&self.stack, gone || self.action == Action::Init) else {
+        if gone || self.action == Action::Init {
             self.outcome = Some((clean_up.traversal, Outcome::CleanedUp));
             return Decision::nothing().and_do(ResourceEffect::Report);
-        };
-        let (traversal, stack) = (clean_up.traversal, stack.clone());
+        }
+        let (traversal, stack) = (clean_up.traversal, clean_up.stack.clone());
         if clean_up.stack_action == Action::Delete {
             let held = || ResourceCommand::CleanUp(clean_up.clone());
             let waits = self.waits_before(Hook::PreDelete, traversal, &clean_up.hooks, held);
@@ -47,7 +47,7 @@ impl Resource {
             stack_name: stack.name,
             project_id: stack.project_id,
             name: self.name.clone(),
-            type_name: self.type_name.clone(),
+            type_name: self.type_name_or(&clean_up.type_name),
             definition: None,
             deadline: clean_up.deadline,
             user_id: clean_up.user_id,

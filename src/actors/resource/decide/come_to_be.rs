@@ -77,6 +77,8 @@ pub(super) fn check(converge: &Converge) -> Act {
         traversal: converge.traversal,
         action: Action::Check,
         stack: converge.stack.clone(),
+        type_name: converge.type_name.clone(),
+        driver_type: String::new(),
         deadline: converge.deadline,
         user_id: converge.user_id.clone(),
     }

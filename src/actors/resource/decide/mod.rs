@@ -1,6 +1,6 @@
 //! A resource's decisions, one file per command.
 
-mod act;
+pub(in crate::actors::resource) mod act;
 mod adjust;
 mod answered;
 mod cancel;

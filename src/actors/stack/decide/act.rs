@@ -113,12 +113,27 @@ impl Stack {
     }
 
     /// What is told to an incarnation in its turn.
-    pub(super) fn act_task(&mut self, name: &ResourceName, id: ResourceId) -> Option<StackEffect> {
+    pub(super) fn act_task(
+        &mut self,
+        name: &ResourceName,
+        id: ResourceId,
+        knowledge: &Knowledge,
+    ) -> Option<StackEffect> {
         let traversal = self.traversal.as_ref()?;
+        let failures = &mut self.working.failures;
+        if traversal.requires.get(name)?.iter().any(|used| failures.contains_key(used)) {
+            // As in Heat, what uses a resource that failed its check is not looked at.
+            failures.insert(name.clone(), None);
+            return None;
+        }
+        let definition = self.known().map(|known| &known.definition);
+        let driver_type = definition.and_then(|it| knowledge.registry.driver_type(it, name));
         let act = Act {
             traversal: traversal.id,
             action: traversal.action,
             stack: self.identity(),
+            type_name: self.rows.get(&id).map(|row| row.type_name.clone()).unwrap_or_default(),
+            driver_type: driver_type.map(str::to_owned).unwrap_or_default(),
             deadline: traversal.deadline,
             user_id: self.user_id.clone(),
         };
@@ -140,19 +155,26 @@ impl Stack {
     /// Why a check failed: each resource that did, in the order of their names.
     pub(super) fn failed_checks(&self) -> Option<String> {
         let failures = &self.working.failures;
-        let told: Vec<_> =
-            failures.iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
+        let told: Vec<_> = failures
+            .iter()
+            .filter_map(|(name, reason)| Some(format!("{name}: {}", reason.as_ref()?)))
+            .collect();
         (!told.is_empty()).then(|| format!("Resource CHECK failed: {}", told.join("; ")))
     }
 }
 
-/// The order of an act: along the dependencies, against them to suspend.
-pub(super) fn order(traversal: &Traversal) -> Dependencies {
+/// The order of an act: along the dependencies, against them to suspend. What was never begun uses
+/// nothing yet that would have to wait for it.
+pub(super) fn order(
+    traversal: &Traversal,
+    is_unbegun: impl Fn(&ResourceName) -> bool,
+) -> Dependencies {
     let requires: &IndexMap<ResourceName, Vec<ResourceName>> = &traversal.requires;
     let mut order = Dependencies::of(requires.keys().cloned());
     for (name, required) in requires {
         for other in required {
             match traversal.action == Action::Suspend {
+                true if is_unbegun(name) => {}
                 true => order.add(other, name),
                 false => order.add(name, other),
             }

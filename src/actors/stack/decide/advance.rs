@@ -65,8 +65,16 @@ impl Stack {
             Some(known) if traversal.action != Action::Delete => &known.dependencies,
             _ => &none,
         };
+        let is_unbegun = |name: &ResourceName| {
+            traversal.nodes.get(name).is_some_and(|id| {
+                let report = self.working.reports.get(id);
+                let is_init = report.is_none_or(|report| report.action == Action::Init);
+                // What is at its first action has not said so yet.
+                is_init && !self.is_told(*id)
+            })
+        };
         let walk = match traversal.is_act() {
-            true => Walk::new(&order(traversal), &[]),
+            true => Walk::new(&order(traversal, is_unbegun), &[]),
             false => Walk::new(dependencies, &traversal.existing),
         };
         let told = |id: &ResourceId| {
@@ -97,7 +105,7 @@ impl Stack {
                 let traversal = self.traversal.as_ref()?;
                 let id = *traversal.nodes.get(name)?;
                 if traversal.is_act() {
-                    return self.act_task(name, id);
+                    return self.act_task(name, id, knowledge);
                 }
                 Some(self.converge_task(name, id, knowledge))
             }
@@ -119,6 +127,8 @@ impl Stack {
                     name: row.name.clone(),
                     command: ResourceCommand::CleanUp(CleanUp {
                         traversal: traversal.id,
+                        stack: self.identity(),
+                        type_name: row.type_name.clone(),
                         deadline: traversal.deadline,
                         user_id: self.user_id.clone(),
                         stack_action: traversal.action,

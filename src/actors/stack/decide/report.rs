@@ -88,7 +88,7 @@ impl Stack {
             Some(Outcome::Failed { reason, .. }) if is_current && self.action == Action::Check => {
                 // Every resource is looked at, whatever was found before.
                 let reason = format!("Resource CHECK failed: {reason}");
-                self.working.failures.insert(name.clone(), reason);
+                self.working.failures.insert(name.clone(), Some(reason));
                 self.finish(&Task::Converge(name));
                 self.advance(moment, knowledge)
             }

@@ -51,7 +51,7 @@ impl Stack {
             origin: StackRevision(0),
             source: None,
             parameters: JsonMap::new(),
-            shown_parameters: JsonMap::new(),
+            shown_parameters: pseudo(&newest.shown_parameters),
             description: String::new(),
             outputs: Vec::new(),
             adopts: None,
@@ -74,6 +74,12 @@ impl Stack {
             },
         })
     }
+}
+
+/// The parameters that every stack has.
+fn pseudo(shown: &JsonMap) -> JsonMap {
+    let own = shown.iter().filter(|(name, _)| name.starts_with("OS::"));
+    own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Where the environment has the stack's events sent.

@@ -81,7 +81,12 @@ impl Stack {
             if report.is_some_and(|report| report.status == Status::Failed) {
                 marks -= 30;
             }
-            if report.is_some_and(|report| report.action == Action::Delete) {
+            let is_current = self
+                .traversal
+                .as_ref()
+                .is_some_and(|walk| walk.nodes.get(&row.name) == Some(&row.id));
+            let cleans_up = self.is_told(row.id) && !is_current;
+            if cleans_up || report.is_some_and(|report| report.action == Action::Delete) {
                 marks -= 50;
             }
             if row.replaced_by.is_some() {

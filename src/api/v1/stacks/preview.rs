@@ -12,7 +12,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::url::{Links, link};
-use crate::api::v1::time;
+use crate::api::v1::{outputs, time};
 use crate::model::JsonMap;
 use crate::projections::{ResourceRow, StackRow};
 
@@ -63,6 +63,14 @@ pub(super) fn of_create(
     view.insert("stack_owner".into(), context.caller.user_name.as_str().into());
     view.insert("parent".into(), Value::Null);
     view.insert("stack_user_project_id".into(), Value::Null);
+    let outputs = plan.outputs.iter().map(|output| {
+        json!({
+            "output_key": output.key,
+            "description": outputs::description(&output.description),
+            "output_value": output.value,
+        })
+    });
+    view.insert("outputs".into(), outputs.collect());
     view.insert("resources".into(), all_planned(&identity, &plan.added, None));
     Value::Object(view)
 }

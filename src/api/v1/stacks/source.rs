@@ -103,7 +103,7 @@ fn parameters(body: &JsonMap) -> Result<JsonMap, Fault> {
         None => Ok(JsonMap::new()),
         Some(Value::Object(parameters)) => Ok(parameters.clone()),
         Some(Value::Array(none)) if none.is_empty() => Ok(JsonMap::new()),
-        Some(Value::Null) => Err(Fault::malformed()),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_)) => Err(Fault::malformed()),
         Some(_) => Err(Fault::new("ValueError", "parameters is not a map")),
     }
 }
@@ -119,7 +119,14 @@ fn environment(body: &JsonMap) -> Result<Value, Fault> {
 fn files(body: &JsonMap) -> Result<BTreeMap<String, String>, Fault> {
     let Some(value) = given(body, "files") else { return Ok(BTreeMap::new()) };
     let Value::Object(files) = value else {
-        return Err(Fault::new("AttributeError", "files is not a map"));
+        // What can be walked over is taken for pairs in Python, and fails at the first.
+        let is_walked = match value {
+            Value::String(text) => !text.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+        };
+        let class = if is_walked { "ValueError" } else { "AttributeError" };
+        return Err(Fault::new(class, "files is not a map"));
     };
     files
         .iter()
@@ -174,6 +181,7 @@ async fn template(state: &ApiState, body: &JsonMap) -> Result<Option<Value>, Fau
 pub(super) struct Handling {
     pub(super) timeout_mins: Option<u32>,
     pub(super) disable_rollback: Option<bool>,
+    pub(super) converge: Option<bool>,
     pub(super) tags: Option<Vec<String>>,
 }
 
@@ -181,7 +189,8 @@ impl Handling {
     pub(super) fn read(body: &JsonMap) -> Result<Self, Fault> {
         Ok(Self {
             timeout_mins: timeout(body)?,
-            disable_rollback: disable_rollback(body)?,
+            disable_rollback: truth(body, "disable_rollback")?,
+            converge: truth(body, "converge")?,
             tags: match given(body, "tags") {
                 None => None,
                 Some(Value::String(text)) => Some(tags(text)?),
@@ -215,13 +224,12 @@ fn timeout(body: &JsonMap) -> Result<Option<u32>, Fault> {
     Ok((minutes > 0).then_some(minutes))
 }
 
-fn disable_rollback(body: &JsonMap) -> Result<Option<bool>, Fault> {
-    match body.get("disable_rollback") {
+fn truth(body: &JsonMap, key: &str) -> Result<Option<bool>, Fault> {
+    let neither = || Fault::new("ValueError", format!("{key} is neither true nor false"));
+    match body.get(key) {
         None => Ok(None),
         Some(Value::Bool(value)) => Ok(Some(*value)),
-        Some(Value::String(text)) => boolean("disable_rollback", text)
-            .map(Some)
-            .map_err(|_| Fault::new("ValueError", "disable_rollback is neither true nor false")),
-        Some(_) => Err(Fault::new("ValueError", "disable_rollback is neither true nor false")),
+        Some(Value::String(text)) => boolean(key, text).map(Some).map_err(|_| neither()),
+        Some(_) => Err(neither()),
     }
 }

@@ -132,32 +132,26 @@ async fn read(
         environment: merged.environment,
         files: sent.files,
         parameters: merged.parameters,
-        clear_parameters: cleared(body)?,
-        observes: body.get("converge").is_some_and(is_true),
+        clear_parameters: match existing {
+            Existing::Kept => cleared(body)?,
+            Existing::Forgotten => Vec::new(),
+        },
+        observes: handling.converge.unwrap_or(false),
         timeout_mins: handling.timeout_mins,
         disable_rollback: handling.disable_rollback,
         tags: handling.tags,
     })
 }
 
-/// As Python has it.
-fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(value) => *value,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-    }
-}
-
+/// The names of parameters to forget: of whatever Python can walk over, as in Heat.
 fn cleared(body: &JsonMap) -> Result<Vec<String>, Fault> {
     match body.get("clear_parameters") {
-        None | Some(Value::Null) => Ok(Vec::new()),
+        None => Ok(Vec::new()),
         Some(Value::Array(names)) => {
             Ok(names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
         }
-        Some(_) => Err(Fault::bad_request("clear_parameters must be a list of names")),
+        Some(Value::Object(names)) => Ok(names.keys().cloned().collect()),
+        Some(Value::String(text)) => Ok(text.chars().map(String::from).collect()),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_)) => Err(Fault::malformed()),
     }
 }
