@@ -206,7 +206,13 @@ impl Template {
     pub(super) fn grow(&mut self, chance: &mut Chance, seldom: u64) {
         for (name, more) in [("n", 1), ("g", 2)] {
             if !self.resources.contains_key(name) && chance.one_in(seldom * more) {
-                let declared = any_nested(self, chance, 0);
+                let declared = match name == "g" && chance.one_in(2) {
+                    true => {
+                        let group = Inside::Group(Group::any(chance, 1, true));
+                        Declared::nested(group, JsonMap::new())
+                    }
+                    false => any_nested(self, chance, 0),
+                };
                 self.resources.insert(name.to_owned(), declared);
             }
         }

@@ -190,7 +190,7 @@ const SIGNAL: u64 = 15;
 /// Something that a user asks for.
 fn command(world: &mut World, id: StackId, template: &mut Template) {
     let told = world.state(id);
-    let kind = match template.scales() && world.chance.one_in(4) {
+    let kind = match template.scales() && world.chance.one_in(3) {
         true => SIGNAL,
         false => world.chance.below(15),
     };
@@ -204,8 +204,16 @@ fn command(world: &mut World, id: StackId, template: &mut Template) {
         7 => world.ask_stack(id, StackCommand::CancelWithoutRollback).map(|()| "stop"),
         8 if world.chance.one_in(2) => world.ask_stack(id, StackCommand::Delete).map(|()| "delete"),
         SIGNAL => {
-            world.signal_a_policy();
-            Ok("signal")
+            // A group that is at work declines.
+            if world.chance.one_in(2) {
+                world.run();
+            }
+            for _ in 0..=world.chance.below(2) {
+                world.signal_a_policy();
+                let steps = world.chance.below(40);
+                world.run_steps(steps);
+            }
+            Ok("signals")
         }
         9 => {
             let names: Vec<String> = template.resources.keys().cloned().collect();

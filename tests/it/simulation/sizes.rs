@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use hearth::actors::resource::{Resize, Resource};
+use hearth::actors::stack::Stack;
 use hearth::events::{Event, ResourceEvent, StreamId};
 use hearth::model::{Action, CommandId, ResourceId, Status};
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ impl World {
         });
         if let (Some(child), Some(size)) = (child, told.size)
             && child.rows.len() as i64 != size
-            && !child.rows.keys().any(|id| self.ever_failed(*id))
+            && !self.ever_sick(child)
         {
             let name = &group.name;
             told.wrongs.push(format!("{name} has {} members, and not {size}", child.rows.len()));
@@ -55,9 +56,11 @@ impl World {
         told.wrongs
     }
 
-    /// Whether a member was ever sick: those do not count.
-    fn ever_failed(&self, id: ResourceId) -> bool {
-        self.events_of(id).iter().any(|event| match event {
+    /// Whether a member was ever sick, be it gone by now: those do not count.
+    fn ever_sick(&self, members: &Stack) -> bool {
+        let of_stack = |it: &&Resource| it.stack.as_ref().is_some_and(|of| of.id == members.id);
+        let ids = self.folds.resources.values().filter(of_stack).map(|it| it.id);
+        ids.flat_map(|id| self.events_of(id)).any(|event| match event {
             ResourceEvent::ActionSettled(settled) => settled.status == Status::Failed,
             ResourceEvent::HealthMarked(_) => true,
             _ => false,
