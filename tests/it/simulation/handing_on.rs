@@ -14,11 +14,15 @@ impl World {
         if self.chance.one_in(2) {
             self.run();
         }
+        if !self.folds.stacks.contains_key(&id) {
+            return None;
+        }
         let is_whole = self.reached && self.stack(id).status == Status::Complete;
         let (document, objects) = (self.document(id), self.objects_within(id));
         let answer = self.ask_stack(id, StackCommand::Abandon);
         self.tell(|| format!("it is abandoned: {answer:?}"));
-        if answer.is_err() || !self.run() || !self.stack(id).is_deleted() {
+        let ends = answer.is_ok() && self.run();
+        if !ends || !self.folds.stacks.get(&id).is_some_and(|stack| stack.is_deleted()) {
             return None;
         }
         self.check_end(id);

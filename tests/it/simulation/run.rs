@@ -265,6 +265,8 @@ impl World {
                 call.subject.taken =
                     others.map(|(_, taken)| taken.clone()).collect::<BTreeSet<_>>();
                 let at = if call.step.mutates { at } else { 0 };
+                // On record a call is made when it is due, however late its turn comes.
+                let asked = if call.step.mutates { resource.called_at.min(asked) } else { asked };
                 self.node.outside.push(Outside { resource: id, at, asked, what: Ask::Call(call) });
             }
             ResourceEffect::SeeFailed { epoch, driver_type, subject, .. } => {
