@@ -201,6 +201,7 @@ pub(in crate::actors::resource) fn told_reason(name: &ResourceName, reason: &str
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, Utc};
     use serde_json::json;
 
     use super::*;
@@ -301,5 +302,23 @@ mod tests {
         assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Converged)));
         let story = marked(story, false).when(test_resource(3, "x"));
         assert_eq!(story.resource.outcome, Some((traversal(3), Outcome::Replace)));
+    }
+
+    #[test]
+    fn what_is_marked_while_a_walk_is_on_its_way_is_replaced_where_it_would_be_changed() {
+        let begun_before = |number, value| match test_resource(number, value) {
+            ResourceCommand::Converge(mut converge) => {
+                converge.since = DateTime::<Utc>::MIN_UTC;
+                ResourceCommand::Converge(converge)
+            }
+            other => other,
+        };
+        let sick = || ResourceCommand::Mark { healthy: false, reason: "seen".to_owned() };
+        let marked = || given_nothing().when(test_resource(1, "x")).when(sick());
+        let story = marked().when(begun_before(2, "x"));
+        assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Converged)));
+        assert_eq!(state(&story), (Action::Check, Status::Failed));
+        let story = marked().when(begun_before(2, "y"));
+        assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Replace)));
     }
 }

@@ -45,7 +45,7 @@ impl Resource {
                 && (converge.observes_as(knowledge) || self.is_revisited(converge))
             {
                 // Whether anything in it is to be changed is for the child to see.
-                self.start(Action::Update, converge, definition)
+                self.update(converge, definition)
             } else if nests(&definition, knowledge) {
                 self.see_child(converge, &definition, knowledge)
             } else {
@@ -96,6 +96,15 @@ impl Resource {
         }
         match converge.restricted.contains("update") {
             true => self.refuse(converge, "update"),
+            false => self.update(converge, definition),
+        }
+    }
+
+    /// An update in place. What was said to be sick meanwhile is replaced: with the update that
+    /// would be forgotten.
+    pub(super) fn update(&mut self, converge: &Converge, definition: Definition) -> Decision<Self> {
+        match self.marked {
+            true => self.ask_replacement(converge),
             false => self.start(Action::Update, converge, definition),
         }
     }

@@ -86,8 +86,8 @@ impl Resource {
                 self.start(Action::Create, &converge, definition)
             }
             (Action::Delete, _) => self.ask_replacement(&converge),
-            // What was said since the walk began is for the next: a walk that starts over after a
-            // restart comes to what it came to before.
+            // What was said since the walk began is for the next, unless there is something to be
+            // changed: a walk that starts over after a restart comes to what it came to before.
             (Action::Check, Status::Failed) if self.marked && self.changed_at > converge.since => {
                 self.compare(&converge, definition, moment, knowledge)
             }

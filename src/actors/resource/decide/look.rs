@@ -74,7 +74,7 @@ impl Resource {
         }
         let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
         match &converge.definition {
-            Ok(definition) if differs => self.start(Action::Update, &converge, definition.clone()),
+            Ok(definition) if differs => self.update(&converge, definition.clone()),
             Ok(definition) => self.leave(&converge, definition, knowledge),
             Err(_) => Decision::nothing(),
         }
