@@ -306,12 +306,12 @@ mod tests {
 
     #[test]
     fn what_is_marked_while_a_walk_is_on_its_way_is_replaced_where_it_would_be_changed() {
-        let begun_before = |number, value| match test_resource(number, value) {
-            ResourceCommand::Converge(mut converge) => {
+        let begun_before = |number, value| {
+            let mut command = test_resource(number, value);
+            if let ResourceCommand::Converge(converge) = &mut command {
                 converge.since = DateTime::<Utc>::MIN_UTC;
-                ResourceCommand::Converge(converge)
             }
-            other => other,
+            command
         };
         let sick = || ResourceCommand::Mark { healthy: false, reason: "seen".to_owned() };
         let marked = || given_nothing().when(test_resource(1, "x")).when(sick());

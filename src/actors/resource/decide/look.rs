@@ -5,7 +5,7 @@ use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{AttributesObserved, Definition};
-use crate::model::{Action, JsonMap, Secret, Status};
+use crate::model::{JsonMap, Secret, Status};
 
 impl Resource {
     /// Asks the driver whether what failed can go on.
