@@ -11,7 +11,7 @@ use hearth::projections::StackQuery;
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
-use super::{Nest, children, file, output, plain_file};
+use super::{Nest, children, output, plain_file};
 use crate::support::world::{Ground, hot, test_resource};
 
 #[actix::test]
