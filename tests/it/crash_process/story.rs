@@ -177,7 +177,8 @@ impl Story {
         let resources = resources["resources"].as_array().unwrap();
         for resource in resources {
             let id = resource["physical_resource_id"].as_str().unwrap_or_default();
-            if !id.is_empty() {
+            // What an update that failed has deleted is listed until the next one.
+            if !id.is_empty() && resource["resource_status"] != "DELETE_COMPLETE" {
                 ids.add(resource["resource_type"].as_str().unwrap(), id);
             }
         }
