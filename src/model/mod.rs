@@ -6,6 +6,7 @@ pub mod fault;
 pub mod hook;
 pub mod id;
 pub mod physical_name;
+pub mod python;
 pub mod secret;
 pub mod tally;
 

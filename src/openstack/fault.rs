@@ -146,21 +146,6 @@ impl Fault<'_> {
     }
 
     fn image(&self) -> (&'static str, String) {
-        let class = match self.status {
-            300 => "HTTPMultipleChoices",
-            400 => "HTTPBadRequest",
-            401 => "HTTPUnauthorized",
-            403 => "HTTPForbidden",
-            404 => "HTTPNotFound",
-            405 => "HTTPMethodNotAllowed",
-            409 => "HTTPConflict",
-            413 => "HTTPOverLimit",
-            500 => "HTTPInternalServerError",
-            501 => "HTTPNotImplemented",
-            502 => "HTTPBadGateway",
-            503 => "HTTPServiceUnavailable",
-            _ => "HTTPException",
-        };
         let details = match self.json() {
             Some(Value::Object(map)) => map
                 .values()
@@ -172,7 +157,7 @@ impl Fault<'_> {
             }
             _ => self.text(),
         };
-        (class, format!("HTTP {details}"))
+        (self.http_class(), format!("HTTP {details}"))
     }
 
     fn object_store(&self) -> String {
@@ -195,7 +180,19 @@ impl Fault<'_> {
     }
 
     fn orchestration(&self) -> (&'static str, String) {
-        let class = match self.status {
+        let message = match self.json() {
+            Some(body) if body["error"].is_object() => {
+                body["error"]["message"].as_str().unwrap_or("Internal Error").to_owned()
+            }
+            _ => self.text(),
+        };
+        let class = if self.status == 415 { "HTTPUnsupported" } else { self.http_class() };
+        (class, format!("ERROR: {message}"))
+    }
+
+    /// What glanceclient and heatclient call a status.
+    fn http_class(&self) -> &'static str {
+        match self.status {
             300 => "HTTPMultipleChoices",
             400 => "HTTPBadRequest",
             401 => "HTTPUnauthorized",
@@ -204,20 +201,12 @@ impl Fault<'_> {
             405 => "HTTPMethodNotAllowed",
             409 => "HTTPConflict",
             413 => "HTTPOverLimit",
-            415 => "HTTPUnsupported",
             500 => "HTTPInternalServerError",
             501 => "HTTPNotImplemented",
             502 => "HTTPBadGateway",
             503 => "HTTPServiceUnavailable",
             _ => "HTTPException",
-        };
-        let message = match self.json() {
-            Some(body) if body["error"].is_object() => {
-                body["error"]["message"].as_str().unwrap_or("Internal Error").to_owned()
-            }
-            _ => self.text(),
-        };
-        (class, format!("ERROR: {message}"))
+        }
     }
 
     fn key_manager(&self) -> (&'static str, String) {

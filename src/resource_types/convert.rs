@@ -42,18 +42,6 @@ pub(super) fn whole(kind: Kind, given: &Value) -> Result<Value, String> {
     }
 }
 
-/// Python's truth: null, empty and zero are false.
-pub(super) fn is_truthy(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(truth) => *truth,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(list) => !list.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-    }
-}
-
 fn string(value: &Value) -> Result<Value, String> {
     match value {
         Value::Null => Ok("".into()),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+pub(crate) use crate::model::python::type_name;
 use crate::template::{Datum, python};
 
 /// `str(value)`.
@@ -17,11 +18,6 @@ pub(crate) fn repr(value: &Value) -> String {
 /// `json.dumps(value)`.
 pub(crate) fn json(value: &Value) -> String {
     python::json_text(&Datum::from(value), false)
-}
-
-/// The name of the value's Python type.
-pub(crate) fn type_name(value: &Value) -> &'static str {
-    python::type_name(&Datum::from(value))
 }
 
 /// A path as Heat writes it: `resources.a.properties.list[0].key`.

@@ -11,6 +11,7 @@ use super::convert;
 use super::declared::Translation;
 use super::schema::{Kind, Properties, PropertySchema};
 use crate::model::JsonMap;
+use crate::model::python::is_truthy;
 use crate::template::constraints::{Rule, ValueType};
 use crate::template::{AllGiven, Given};
 
@@ -330,7 +331,7 @@ impl Reader<'_> {
     }
 
     fn is_set(&self, name: &str) -> bool {
-        matches!(self.given.get(name), Some(Given::Value { value, .. }) if convert::is_truthy(value))
+        matches!(self.given.get(name), Some(Given::Value { value, .. }) if is_truthy(value))
     }
 
     /// The value that a property has after older names have given theirs to it.
@@ -345,7 +346,6 @@ impl Reader<'_> {
             match rule {
                 Translation::Replace { replace, with } if replace == path => {
                     let other = self.other(level, with, value.is_none() && is_checked)?;
-                    let is_truthy = |value: &Value| convert::is_truthy(value);
                     if other.as_deref().is_some_and(is_truthy) && value.is_some_and(is_truthy) {
                         return Err(Raised::problem(format!(
                             "Cannot define the following properties at the same time: {path}, {}",

@@ -1,9 +1,10 @@
 //! A stateful look-alike of OpenStack's services over real HTTP, for first steps, tests and load.
 //!
 //! Keystone, Nova, Neutron, Glance, Cinder, Swift, Barbican and Zaqar share one listen address and
-//! differ by path prefix. Every service is a plain function of the cloud's state and one request (`Ask` in,
-//! `Answer` out), so nothing here waits: what takes time is a `Later` that the next request
-//! carries out when its moment has passed. A change is in the journal before its answer leaves.
+//! differ by path prefix. Every service is a plain function of the cloud's state and one request
+//! (`Ask` in, `Answer` out), so nothing here waits: what takes time is a `Later` that the next
+//! request carries out when its moment has passed. A change is in the journal before its answer
+//! leaves.
 
 mod admin;
 mod answer;

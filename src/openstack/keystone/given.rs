@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::credentials::Credentials;
+use crate::model::python::{is_truthy, type_name};
 use crate::model::{JsonMap, Secret};
 use crate::openstack::error::CloudError;
 
@@ -133,7 +134,7 @@ fn plugin(name: &Value) -> Result<&'static Plugin, CloudError> {
 impl Plugin {
     /// What the library refuses before it asks for a token.
     fn check(&self, options: &JsonMap) -> Result<(), CloudError> {
-        let has = |key: &str| options.get(key).is_some_and(counts);
+        let has = |key: &str| options.get(key).is_some_and(is_truthy);
         let is_v3 = self.module == "v3";
         if is_v3 && has("username") && !has("user_domain_name") && !has("user_domain_id") {
             let text = "You have provided a username. In the V3 identity API a username is only \
@@ -186,13 +187,17 @@ struct Options<'a> {
 }
 
 impl Options<'_> {
+    fn value(&self, key: &str) -> Value {
+        self.given.get(key).cloned().unwrap_or_default()
+    }
+
     /// The first of these options that is set.
     fn first(&self, keys: &[&str]) -> Option<&Value> {
-        keys.iter().find_map(|key| self.given.get(*key).filter(|value| counts(value)))
+        keys.iter().find_map(|key| self.given.get(*key).filter(|value| is_truthy(value)))
     }
 
     fn auth_url(&self) -> Result<String, CloudError> {
-        let url = self.given["auth_url"].as_str().unwrap_or_default();
+        let url = self.given.get("auth_url").and_then(Value::as_str).unwrap_or_default();
         let has_host = url.split_once("://").is_some_and(|(_, rest)| !rest.is_empty());
         let nowhere = || refused("Could not find requested endpoint in Service Catalog.", false);
         has_host.then(|| url.to_owned()).ok_or_else(nowhere)
@@ -210,7 +215,7 @@ impl Options<'_> {
                 return Err(refused("password is a required attribute", false));
             }
             let mut user = self.user();
-            user.insert("password".to_owned(), self.given["password"].clone());
+            user.insert("password".to_owned(), self.value("password"));
             json!({ "methods": ["password"], "password": { "user": user } })
         };
         let mut auth = JsonMap::new();
@@ -227,12 +232,12 @@ impl Options<'_> {
 
     fn application_credential(&self) -> JsonMap {
         let mut credential = JsonMap::new();
-        let secret = self.given["application_credential_secret"].clone();
+        let secret = self.value("application_credential_secret");
         credential.insert("secret".to_owned(), secret);
         match self.first(&["application_credential_id"]) {
             Some(id) => credential.insert("id".to_owned(), id.clone()),
             None => {
-                let name = self.given["application_credential_name"].clone();
+                let name = self.value("application_credential_name");
                 credential.insert("name".to_owned(), name);
                 credential.insert("user".to_owned(), self.user().into())
             }
@@ -314,31 +319,6 @@ pub(super) fn refused(why: &str, is_transient: bool) -> CloudError {
 
 fn wrong(class: &'static str, message: impl Into<String>) -> CloudError {
     CloudError::Credential { class, message: message.into(), is_transient: false }
-}
-
-/// Whether Python takes a value for true.
-fn counts(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(flag) => *flag,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(list) => !list.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-    }
-}
-
-/// Python's name of a value's type.
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "NoneType",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float",
-        Value::Number(_) => "int",
-        Value::String(_) => "str",
-        Value::Array(_) => "list",
-        Value::Object(_) => "dict",
-    }
 }
 
 #[cfg(test)]

@@ -88,8 +88,8 @@ impl GetAttr {
         Ok(Some(python::text_of(&walk::resolve(attribute, scope)?)))
     }
 
-    /// The attribute; refuses one that is no text, and a step of its path that is a list or a map. None
-    /// at all is an attribute that only `get_attr` takes.
+    /// The attribute; refuses one that is no text, and a step of its path that is a list or a map.
+    /// None at all is an attribute that only `get_attr` takes.
     fn attribute_checked(&self, scope: &Scope<'_>) -> Outcome<Option<String>> {
         let (_, Some(attribute), path) = self.parts() else { return Ok(None) };
         let steps = path.iter().filter_map(|step| walk::resolve(step, scope).ok());
