@@ -145,9 +145,11 @@ impl From<ViewError> for Fault {
             ViewError::Stopped => {
                 Self::from(Refusal::unavailable("The event log is not followed at present."))
             }
-            ViewError::Sql(_) | ViewError::Event(_) | ViewError::Json(_) | ViewError::Thread(_) => {
-                Self::new("Error", "An internal error occurred.")
-            }
+            ViewError::Sql(_)
+            | ViewError::Event(_)
+            | ViewError::Json(_)
+            | ViewError::File(_)
+            | ViewError::Thread(_) => Self::new("Error", "An internal error occurred."),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The data directory: what is kept in it, and how the subcommands that read the log find it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Flags, Settings};
 use crate::events::log::SqliteLog;
+use crate::private_files;
 
 /// The names of the files in a data directory.
 #[derive(Clone, Debug)]
@@ -33,6 +35,26 @@ impl DataDir {
     /// What a client needs to find the service.
     pub fn clouds_yaml(&self) -> PathBuf {
         self.0.join("clouds.yaml")
+    }
+
+    /// Makes the directory where there is none, and closes it to others, with all that an earlier
+    /// version may have left open in it.
+    pub fn prepare(&self) -> io::Result<()> {
+        private_files::make_dir(&self.0)?;
+        let mut kept = vec![self.0.clone(), self.master_key(), self.clouds_yaml()];
+        for database in [self.log(), self.views()] {
+            for beside in ["", "-wal", "-shm", ".lock"] {
+                let mut path = database.clone().into_os_string();
+                path.push(beside);
+                kept.push(path.into());
+            }
+        }
+        for path in kept {
+            if private_files::tighten(&path)? {
+                tracing::info!(path = %path.display(), "others could use it and no longer can");
+            }
+        }
+        Ok(())
     }
 }
 

@@ -16,11 +16,13 @@ use std::path::PathBuf;
 
 use url::Url;
 
+use crate::model::Secret;
+
 pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials, StackUsers};
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
 pub use notifications::Notifications;
-pub use sandbox::SandboxDelays;
+pub use sandbox::{SandboxDelays, sandbox_password};
 pub use terminal::colors_refused;
 
 /// Heat's port of the Orchestration API.
@@ -52,6 +54,8 @@ pub struct Settings {
     /// Where the embedded sandbox listens.
     pub sandbox_listen: SocketAddr,
     pub sandbox_delays: SandboxDelays,
+    /// `password` of `[sandbox]`: of every user of the sandbox, where one was chosen.
+    pub sandbox_password: Option<Secret<String>>,
     pub cloud: CloudChoice,
     /// The service user and its Keystone, where the cloud is a real one.
     pub service: Option<ServiceCredentials>,
@@ -127,6 +131,7 @@ impl Settings {
                 .parsed("hearth", "sandbox_listen", "an address and a port")?
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,
+            sandbox_password: sandbox::password(layers),
             service: ServiceCredentials::from_layers(layers, &cloud)?,
             limits: Limits::from_layers(layers, &cloud)?,
             cloud,

@@ -31,6 +31,8 @@ pub enum ViewError {
     Event(#[from] DecodeError),
     #[error("a view could not be written as JSON")]
     Json(#[from] serde_json::Error),
+    #[error("the views' file could not be made")]
+    File(#[from] std::io::Error),
     #[error("the views' thread could not be started")]
     Thread(#[source] std::io::Error),
     /// The runner is gone: what is there stays, and nothing new comes.

@@ -22,6 +22,7 @@ mod parameter_cases;
 mod plugins;
 mod resolve_answers;
 mod sandbox;
+mod serve;
 mod simulation;
 mod support;
 mod template_cases;

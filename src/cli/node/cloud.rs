@@ -3,10 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{SANDBOX_PASSWORD, SANDBOX_REGION, StartError};
+use super::{SANDBOX_REGION, StartError, sandbox_password};
 use crate::clock::Clock;
 use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
-use crate::model::Secret;
 use crate::openstack::{self, Cloud, CloudSettings, UserDomainSettings};
 use crate::sandbox::{Latencies, RunningSandbox, Sandbox, SandboxConfig};
 
@@ -28,7 +27,7 @@ pub(super) fn start_sandbox(
         data: Some(state),
         hearth_url: Some(format!("http://{api}")),
         latencies: latencies(settings),
-        password: SANDBOX_PASSWORD.to_owned(),
+        password: sandbox_password(settings),
         region: SANDBOX_REGION.to_owned(),
         ..SandboxConfig::default()
     };
@@ -57,8 +56,8 @@ pub(super) fn connect(
 ) -> Result<(Arc<Cloud>, String), StartError> {
     let mut cloud = match (&settings.cloud, &settings.service, sandbox) {
         (CloudChoice::OpenStack, Some(service), _) => of_service(service),
-        (CloudChoice::SandboxAt(url), ..) => of_sandbox(url.as_str()),
-        (_, _, Some(sandbox)) => of_sandbox(&sandbox.auth_url),
+        (CloudChoice::SandboxAt(url), ..) => of_sandbox(url.as_str(), settings),
+        (_, _, Some(sandbox)) => of_sandbox(&sandbox.auth_url, settings),
         (CloudChoice::OpenStack | CloudChoice::Sandbox, ..) => {
             return Err(StartError::NoCredentials);
         }
@@ -88,8 +87,8 @@ pub(super) fn connect(
     Ok((Arc::new(Cloud::new(cloud, clock)?), auth_url))
 }
 
-fn of_sandbox(auth_url: &str) -> CloudSettings {
-    let password = Secret::new(SANDBOX_PASSWORD.to_owned());
+fn of_sandbox(auth_url: &str, settings: &Settings) -> CloudSettings {
+    let password = sandbox_password(settings);
     let stack_users = UserDomainSettings::of_sandbox(password.clone());
     let cloud =
         CloudSettings::new(auth_url, SANDBOX_SERVICE_USER, password, SANDBOX_SERVICE_PROJECT);

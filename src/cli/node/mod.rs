@@ -15,15 +15,14 @@ use crate::config::{CloudChoice, Settings};
 use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
 use crate::events::vault::{MasterKey, Vault, VaultError};
+use crate::model::Secret;
 use crate::openstack::CloudError;
 use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
 use crate::policy;
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
-use crate::sandbox::{RunningSandbox, SandboxError};
+use crate::sandbox::{self, RunningSandbox, SandboxError};
 
-/// The password of every user of the sandbox.
-pub(super) const SANDBOX_PASSWORD: &str = "secret";
 const SANDBOX_REGION: &str = "RegionOne";
 
 /// Why Hearth could not start.
@@ -78,8 +77,7 @@ impl Node {
     pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
         let data = DataDir(settings.data.clone());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        std::fs::create_dir_all(&data.0)
-            .map_err(|source| StartError::File { path: data.0.clone(), source })?;
+        data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
         let log = Arc::new(SqliteLog::open(&data.log())?);
         let listener = listen(settings.listen)?;
@@ -203,6 +201,11 @@ fn api_settings(settings: &Settings, auth_url: &str) -> ApiSettings {
     }
 }
 
+/// The password of every user of the sandbox.
+pub(super) fn sandbox_password(settings: &Settings) -> Secret<String> {
+    settings.sandbox_password.clone().unwrap_or_else(sandbox::usual_password)
+}
+
 fn write_clouds_yaml(
     settings: &Settings,
     data: &DataDir,
@@ -212,7 +215,7 @@ fn write_clouds_yaml(
         return Ok(None);
     }
     let path = data.clouds_yaml();
-    clouds_yaml::write(&path, auth_url)
+    clouds_yaml::write(&path, auth_url, &sandbox_password(settings))
         .map_err(|source| StartError::File { path: path.clone(), source })?;
     Ok(Some(path))
 }

@@ -5,7 +5,7 @@ mod reader;
 mod schema;
 mod writer;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -15,6 +15,7 @@ use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey};
 use super::{BlobId, Filter, LogError};
 use crate::events::{Position, RecordedEvent, StreamId};
+use crate::private_files;
 use reader::Readers;
 use writer::{SizeLimit, Writer};
 
@@ -100,12 +101,11 @@ impl SqliteLog {
 fn lock(path: &Path) -> Result<File, OpenError> {
     let failed = |source| OpenError::File { path: path.to_owned(), source };
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        private_files::make_dir(folder).map_err(failed)?;
     }
     let mut beside = path.as_os_str().to_owned();
     beside.push(".lock");
-    let file =
-        OpenOptions::new().create(true).truncate(false).write(true).open(beside).map_err(failed)?;
+    let file = private_files::append(Path::new(&beside)).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_owned() }),

@@ -3,13 +3,12 @@
 //! Names that recur (streams, event types, metas) are stored once and referred to by number.
 //! An event's body is its last column, so that a scan that does not want it need not read it.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::OpenError;
+use crate::private_files;
 
 /// "HRTH", by which SQLite files are told apart.
 const APPLICATION_ID: i64 = 0x4852_5448;
@@ -56,13 +55,8 @@ const TABLES: &str = "
 
 /// Opens the file for the writer; makes it where there is none.
 pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
-    // Made here so that only its owner may read it; SQLite gives its side files the same mode.
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(path)
+    // SQLite gives its side files the same mode.
+    private_files::make_file(path)
         .map_err(|source| OpenError::File { path: path.to_owned(), source })?;
     let connection = Connection::open_with_flags(
         path,

@@ -1,0 +1,5 @@
+//! `hearth serve` as a process: what it makes, what it refuses to start with, what it hears.
+
+mod files;
+mod process;
+mod sandbox;
