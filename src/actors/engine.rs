@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use super::asks::{Requester, Standing};
 use super::credentials::Credentials;
 use super::directory::Directory;
-use super::services::{EngineLimits, Services};
+use super::services::{EngineLimits, MayUse, Services};
 use super::shell::{Ask, Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
@@ -22,7 +22,7 @@ use crate::events::Position;
 use crate::events::log::EventLog;
 use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
-use crate::model::{Caller, ProjectId, Refusal, StackId, Tally};
+use crate::model::{ProjectId, Refusal, StackId, Tally};
 use crate::openstack::{Cloud, Fetcher, Session};
 use crate::resource_types::Registry;
 use crate::template::StackSource;
@@ -37,7 +37,7 @@ pub struct EngineParts {
     pub clock: Arc<dyn Clock>,
     pub limits: EngineLimits,
     /// Whether a caller may make resources of a type.
-    pub may_use: fn(&Caller, &str) -> bool,
+    pub may_use: MayUse,
 }
 
 /// The handle.

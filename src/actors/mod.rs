@@ -34,4 +34,4 @@ mod tallies;
 pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
 pub use engine::{Engine, EngineParts};
 pub use preview::Preview;
-pub use services::{EngineLimits, Services};
+pub use services::{EngineLimits, MayUse, Services};

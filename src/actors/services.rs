@@ -74,6 +74,9 @@ impl Default for EngineLimits {
 /// How often a command is sent to an actor that keeps going to rest.
 pub(super) const SENDS_MAX: usize = 5;
 
+/// Whether a caller may make resources of a type.
+pub type MayUse = Arc<dyn Fn(&Caller, &str) -> bool + Send + Sync>;
+
 /// What actors work with.
 pub struct Services {
     pub log: Arc<dyn EventLog>,
@@ -85,7 +88,7 @@ pub struct Services {
     pub directory: Arc<Directory>,
     pub credentials: Credentials,
     /// Whether a caller may make resources of a type.
-    pub(super) may_use: fn(&Caller, &str) -> bool,
+    pub(super) may_use: MayUse,
     /// How much there is of what is limited.
     pub(super) tallies: Tallies,
     /// How far others were told of what happened; `None` where nobody is told.

@@ -11,6 +11,7 @@ mod in_order;
 mod logging;
 mod login;
 mod node;
+mod policy;
 mod rebuild;
 mod replay;
 mod resolve;
@@ -51,6 +52,7 @@ enum Command {
     Export(export::Arguments),
     Replay(replay::Arguments),
     Verify(verify::Arguments),
+    Policy(policy::Arguments),
     Rebuild(rebuild::RebuildArgs),
     Bench(bench::BenchArgs),
 }
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
             Command::Export(arguments) => export::run(arguments).await,
             Command::Replay(arguments) => replay::run(arguments).await,
             Command::Verify(arguments) => verify::run(arguments).await,
+            Command::Policy(arguments) => policy::run(arguments).await,
             Command::Rebuild(args) => rebuild::run(args).await,
             Command::Bench(args) => bench::run(args).await,
         }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::ini::{self, IniError, Key};
@@ -48,6 +48,8 @@ impl fmt::Display for Origin {
 pub struct Layers {
     values: BTreeMap<Key, (Origin, String)>,
     read: RefCell<BTreeSet<Key>>,
+    /// Where the last file lies.
+    directory: Option<PathBuf>,
 }
 
 impl Layers {
@@ -60,7 +62,13 @@ impl Layers {
         for (key, value) in options {
             self.values.insert(key, (Origin::File(path.clone()), value));
         }
+        self.directory = path.parent().map(PathBuf::from);
         Ok(())
+    }
+
+    /// The directory of the file, which relative paths in it are meant from.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
     }
 
     /// Puts environment variables on top: `HEARTH_LISTEN` is `listen` in `[hearth]`,

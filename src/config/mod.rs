@@ -8,6 +8,7 @@ mod ini;
 mod layers;
 mod limits;
 mod notifications;
+mod policy;
 mod sandbox;
 mod terminal;
 
@@ -22,6 +23,7 @@ pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials, StackUs
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
 pub use notifications::Notifications;
+pub use policy::PolicyOptions;
 pub use sandbox::{SandboxDelays, sandbox_password};
 pub use terminal::colors_refused;
 
@@ -63,6 +65,8 @@ pub struct Settings {
     /// Where stacks have users of their own; the sandbox has a place for them.
     pub stack_users: Option<StackUsers>,
     pub limits: Limits,
+    /// Who may do what.
+    pub policy: PolicyOptions,
     /// Directories with declared resource types of the operator's own.
     pub plugin_dirs: Vec<PathBuf>,
     /// The directory with environments for everybody.
@@ -134,6 +138,7 @@ impl Settings {
             sandbox_password: sandbox::password(layers),
             service: ServiceCredentials::from_layers(layers, &cloud)?,
             limits: Limits::from_layers(layers, &cloud)?,
+            policy: PolicyOptions::from_layers(layers)?,
             cloud,
             clients: ClientSettings::from_layers(layers)?,
             stack_users: StackUsers::from_layers(layers)?,

@@ -11,7 +11,7 @@ pub mod secret;
 pub mod tally;
 
 pub use action::{Action, Status};
-pub use caller::Caller;
+pub use caller::{Caller, Scope};
 pub use fault::Refusal;
 pub use hook::Hook;
 pub use id::*;

@@ -48,11 +48,11 @@ pub(super) async fn follow(
     context: Context,
     request: HttpRequest,
 ) -> Result<HttpResponse, Fault> {
-    context.require("feed:follow")?;
+    context.require("feed:follow").await?;
     let params = Params::of(&request);
     let everywhere = params.boolean("all_projects")?.unwrap_or(false);
     if everywhere {
-        context.require("feed:all_projects")?;
+        context.require("feed:all_projects").await?;
     }
     let after = starting_point(&state, &request, &params)?;
     let project = (!everywhere).then(|| context.caller.project_id.clone());

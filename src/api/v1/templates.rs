@@ -28,7 +28,7 @@ pub(in crate::api) async fn validate(
     request: HttpRequest,
     body: Body,
 ) -> Answer {
-    context.require("stacks:validate_template")?;
+    context.require("stacks:validate_template").await?;
     let params = Params::of(&request);
     let with_nested = params.boolean("show_nested")?.unwrap_or(false);
     let codes = params.one("ignore_errors").into_iter().flat_map(|codes| codes.split(','));
@@ -72,7 +72,7 @@ pub(in crate::api) async fn validate(
 }
 
 pub(in crate::api) async fn versions(context: Context) -> Answer {
-    context.require("stacks:list_template_versions")?;
+    context.require("stacks:list_template_versions").await?;
     let versions = template_versions().into_iter().map(|listed| {
         json!({ "version": listed.version, "type": listed.kind, "aliases": listed.aliases })
     });
@@ -90,7 +90,7 @@ pub(in crate::api) async fn functions(
     request: HttpRequest,
     wanted: web::Path<VersionPath>,
 ) -> Answer {
-    context.require("stacks:list_template_functions")?;
+    context.require("stacks:list_template_functions").await?;
     let with_conditions = Params::of(&request).boolean("with_condition_func")?.unwrap_or(false);
     let functions = template_functions(&wanted.version, with_conditions).ok_or_else(|| {
         let message = format!("Template with version {} not found", wanted.version);

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::data::DataDir;
+use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, RunningApi};
 use crate::clock::{Clock, SystemClock};
@@ -18,7 +19,7 @@ use crate::events::vault::{MasterKey, Vault, VaultError};
 use crate::model::Secret;
 use crate::openstack::CloudError;
 use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
-use crate::policy;
+use crate::policy::{Policy, PolicyError};
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
@@ -50,6 +51,8 @@ pub(super) enum StartError {
     Log(#[from] OpenError),
     #[error("the keys could not be opened")]
     Vault(#[from] VaultError),
+    #[error("there are no rules to start with: correct the policy")]
+    Policy(#[from] PolicyError),
     #[error("the resource types could not be read")]
     Registry(#[from] RegistryError),
     #[error("the views could not be opened")]
@@ -77,6 +80,7 @@ impl Node {
     pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
         let data = DataDir(settings.data.clone());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let policy = Arc::new(Policy::load(settings_of(&settings.policy), Arc::clone(&clock))?);
         data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
         let log = Arc::new(SqliteLog::open(&data.log())?);
@@ -99,7 +103,10 @@ impl Node {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits: engine_limits(settings),
-            may_use: policy::may_use,
+            may_use: {
+                let policy = Arc::clone(&policy);
+                Arc::new(move |caller, type_name| policy.may_use(caller, type_name))
+            },
         });
         // Before anybody works: what happens from now on is told with the trusts it needs.
         let outlets = Outlets::start(&OutletParts {
@@ -120,6 +127,7 @@ impl Node {
             cloud: Some(cloud),
             vault,
             registry,
+            policy,
             clock,
             log: shared_log,
             settings: api_settings(settings, &auth_url),

@@ -10,6 +10,7 @@ use hearth::events::log::{EventLog, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::model::Secret;
 use hearth::openstack::{Cloud, CloudSettings, UserDomainSettings};
+use hearth::policy::Policy;
 use hearth::projections::Views;
 use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
@@ -23,7 +24,7 @@ pub(crate) struct App {
     pub(crate) project: String,
     pub(crate) token: String,
     pub(crate) client: reqwest::Client,
-    keystone: String,
+    pub(crate) keystone: String,
     engine: Engine,
     running: RunningApi,
     _sandbox: RunningSandbox,
@@ -53,15 +54,20 @@ impl App {
 
     /// The same over a log that has events already.
     pub(crate) async fn over(log: Arc<dyn EventLog>) -> Self {
-        Self::with(log, EngineLimits::default()).await
+        Self::with(log, EngineLimits::default(), Policy::defaults().unwrap()).await
     }
 
     /// The same with limits of its own.
     pub(crate) async fn within(limits: EngineLimits) -> Self {
-        Self::with(Arc::new(MemoryLog::new()), limits).await
+        Self::with(Arc::new(MemoryLog::new()), limits, Policy::defaults().unwrap()).await
     }
 
-    async fn with(log: Arc<dyn EventLog>, limits: EngineLimits) -> Self {
+    /// The same with a policy of its own.
+    pub(crate) async fn under(policy: Policy) -> Self {
+        Self::with(Arc::new(MemoryLog::new()), EngineLimits::default(), policy).await
+    }
+
+    async fn with(log: Arc<dyn EventLog>, limits: EngineLimits, policy: Policy) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = SandboxConfig {
@@ -84,6 +90,7 @@ impl App {
         let registry = Arc::new(Registry::built_in().unwrap());
         let views = Views::in_memory(Arc::clone(&log)).await.unwrap();
         views.after(log.durable_position()).await.unwrap();
+        let policy = Arc::new(policy);
         let engine = Engine::start(EngineParts {
             log: Arc::clone(&log),
             vault: Arc::clone(&vault),
@@ -91,7 +98,10 @@ impl App {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits,
-            may_use: hearth::policy::may_use,
+            may_use: {
+                let policy = Arc::clone(&policy);
+                Arc::new(move |caller, type_name| policy.may_use(caller, type_name))
+            },
         });
         let parts = ApiParts {
             engine: engine.clone(),
@@ -99,6 +109,7 @@ impl App {
             cloud: Some(cloud),
             vault,
             registry,
+            policy,
             clock,
             log: Arc::clone(&log),
             settings: ApiSettings {

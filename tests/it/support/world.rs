@@ -11,7 +11,7 @@ use hearth::clock::{Clock, SystemClock};
 use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
-use hearth::model::{Caller, CommandId, Refusal, RequestId, Secret, StackId, Status};
+use hearth::model::{Caller, CommandId, Refusal, RequestId, Scope, Secret, StackId, Status};
 use hearth::openstack::{Cloud, CloudSettings, Session, UserDomainSettings};
 use hearth::outlets::{Notification, NotificationSettings, OutletParts, Outlets};
 use hearth::projections::{EventQuery, Views};
@@ -163,7 +163,7 @@ impl Ground {
             cloud: Some(Arc::new(cloud)),
             clock,
             limits,
-            may_use: |_, _| true,
+            may_use: Arc::new(|_, _| true),
         });
         views.after(log.durable_position()).await.unwrap();
         engine.count(views.tally().await.unwrap());
@@ -422,6 +422,8 @@ async fn log_in(auth_url: &str) -> Requester {
         project_id: text(&told["project"]["id"]).into(),
         project_name: text(&told["project"]["name"]),
         roles: told["roles"].as_array().unwrap().iter().map(|role| text(&role["name"])).collect(),
+        scope: Scope::default(),
+        admin: false,
     };
     Requester {
         caller: Arc::new(caller),

@@ -23,7 +23,7 @@ pub(in crate::api) async fn create(
     request: HttpRequest,
     body: Body,
 ) -> Answer {
-    context.require("stacks:create")?;
+    context.require("stacks:create").await?;
     let body = body.required()?;
     let who = requester(&state, &context);
     let accepted = match keep::adopted(&body)? {
@@ -45,7 +45,7 @@ pub(super) async fn preview(
     request: &HttpRequest,
     body: Body,
 ) -> Answer {
-    context.require("stacks:preview")?;
+    context.require("stacks:preview").await?;
     let ask = read(state, &body.required()?).await?;
     let plan = state.engine.preview_create(&requester(state, context), &ask).await?;
     let links = Links::of(request);

@@ -26,7 +26,7 @@ pub(in crate::api) async fn replace(
     path: web::Path<StackPath>,
     body: Body,
 ) -> Answer {
-    context.require("stacks:update")?;
+    context.require("stacks:update").await?;
     update(&state, &context, &request, &path, &body.required()?, Existing::Forgotten).await
 }
 
@@ -40,11 +40,8 @@ pub(in crate::api) async fn patch(
     let body = body.required()?;
     let has_arguments = ARGUMENTS.iter().any(|name| body.contains_key(*name));
     let changes_nothing = Sent::is_silent(&body)? && !has_arguments;
-    context.require(if changes_nothing {
-        "stacks:update_no_change"
-    } else {
-        "stacks:update_patch"
-    })?;
+    let rule = if changes_nothing { "stacks:update_no_change" } else { "stacks:update_patch" };
+    context.require(rule).await?;
     update(&state, &context, &request, &path, &body, Existing::Kept).await
 }
 
@@ -55,7 +52,7 @@ pub(in crate::api) async fn preview_replace(
     path: web::Path<StackPath>,
     body: Body,
 ) -> Answer {
-    context.require("stacks:preview_update")?;
+    context.require("stacks:preview_update").await?;
     preview(&state, &context, &request, &path, &body.required()?, Existing::Forgotten).await
 }
 
@@ -66,7 +63,7 @@ pub(in crate::api) async fn preview_patch(
     path: web::Path<StackPath>,
     body: Body,
 ) -> Answer {
-    context.require("stacks:preview_update_patch")?;
+    context.require("stacks:preview_update_patch").await?;
     preview(&state, &context, &request, &path, &body.required()?, Existing::Kept).await
 }
 
