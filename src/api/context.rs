@@ -7,6 +7,7 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 
 use super::error::Fault;
 use crate::model::{Caller, ProjectId, RequestId, Secret};
+use crate::openstack::FetchBudget;
 use crate::policy;
 
 /// What the token check found, kept with the request.
@@ -22,6 +23,8 @@ pub(super) struct Context {
     pub(super) caller: Arc<Caller>,
     pub(super) token: Secret<String>,
     pub(super) request_id: RequestId,
+    /// What the request may still fetch.
+    pub(super) fetches: FetchBudget,
 }
 
 impl Context {
@@ -62,5 +65,6 @@ fn of(request: &HttpRequest) -> Result<Context, Fault> {
         caller: Arc::clone(&found.caller),
         token: found.token.clone(),
         request_id: request_id.clone(),
+        fetches: FetchBudget::default(),
     })
 }
