@@ -189,7 +189,7 @@ impl Engine {
         };
         let prepare =
             |source: &StackSource| definition::prepare(services, source, id, name, project, &may);
-        let known = self.with_templates(source, prepare).await?;
+        let known = self.with_templates(&who.fetches, source, prepare).await?;
         if let Some(cloud) = &services.cloud {
             let session = cloud.session_for_token(&who.token, &who.caller.project_id);
             services.registry.check_custom_constraints(&known.definition, &session).await?;

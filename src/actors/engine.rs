@@ -50,8 +50,9 @@ impl Engine {
     /// Starts the engine. Needs a running actix system, whose arbiters carry the actors.
     pub fn start(parts: EngineParts) -> Engine {
         let directory = Arc::new(Directory::new());
-        let EngineLimits { max_template_size, template_fetch_timeout, .. } = parts.limits;
-        let fetcher = Fetcher::new(max_template_size, template_fetch_timeout);
+        let EngineLimits { max_template_size, template_fetch_timeout, fetch_allow, .. } =
+            &parts.limits;
+        let fetcher = Fetcher::new(*max_template_size, *template_fetch_timeout, fetch_allow);
         let services = Arc::new(Services {
             log: parts.log,
             vault: parts.vault,

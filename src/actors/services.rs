@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::events::log::{EventLog, LogError};
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
-use crate::model::{Caller, Refusal, ResourceId, StackId};
+use crate::model::{AllowedTarget, Caller, Refusal, ResourceId, StackId};
 use crate::openstack::{Cloud, Fetcher};
 use crate::resource_types::Registry;
 
@@ -47,8 +47,10 @@ pub struct EngineLimits {
     pub lost_call_rest: Duration,
     /// Of a template that is fetched, in bytes.
     pub max_template_size: usize,
-    /// How long it may take to fetch one.
+    /// How long it may take to fetch all that one request asks for.
     pub template_fetch_timeout: Duration,
+    /// Where they may be fetched from beside the internet.
+    pub fetch_allow: Vec<AllowedTarget>,
 }
 
 impl Default for EngineLimits {
@@ -67,6 +69,7 @@ impl Default for EngineLimits {
             lost_call_rest: Duration::from_secs(10),
             max_template_size: 524_288,
             template_fetch_timeout: Duration::from_secs(60),
+            fetch_allow: Vec::new(),
         }
     }
 }

@@ -139,6 +139,20 @@ impl Layers {
         Some(parts.map(str::to_owned).collect())
     }
 
+    /// A list of what has a textual form, parted by commas; `wanted` completes "must be …".
+    pub fn parsed_list<T: FromStr>(
+        &self,
+        group: &str,
+        name: &str,
+        wanted: &'static str,
+    ) -> Result<Vec<T>, ConfigError> {
+        let Some((origin, value)) = self.find(group, name) else { return Ok(Vec::new()) };
+        let parts = value.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty());
+        parts
+            .map(|part| part.parse().map_err(|_| self.refused(group, name, origin, wanted, value)))
+            .collect()
+    }
+
     /// The options that nobody has asked for.
     pub fn unread(&self) -> Vec<Key> {
         let read = self.read.borrow();

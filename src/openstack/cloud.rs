@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::catalog::{Preference, version_document};
+use super::egress::Egress;
 use super::error::CloudError;
 use super::keystone::credentials::{Credentials, Domain};
 use super::keystone::token::{Login, Token};
@@ -20,7 +21,7 @@ use super::service::Service;
 use super::session::Session;
 use super::transport::{Believed, Call, Transport, certificates};
 use crate::clock::Clock;
-use crate::model::{ProjectId, Secret};
+use crate::model::{AllowedTarget, ProjectId, Secret};
 
 /// What an operator says of the cloud.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ pub struct CloudSettings {
     /// Where stacks have users of their own.
     pub stack_users: Option<UserDomainSettings>,
     pub limits: CloudLimits,
+    /// Where other clouds may be beside the internet.
+    pub fetch_allow: Vec<AllowedTarget>,
 }
 
 impl CloudSettings {
@@ -65,6 +68,7 @@ impl CloudSettings {
             insecure: false,
             stack_users: None,
             limits: CloudLimits::default(),
+            fetch_allow: Vec::new(),
         }
     }
 }
@@ -140,7 +144,8 @@ impl Cloud {
             certificates: pem.map(certificates).transpose().map_err(unusable)?.unwrap_or_default(),
             insecure: settings.insecure,
         };
-        let transport = Transport::new(settings.limits, believed, Arc::clone(&clock))?;
+        let egress = Egress::new(&settings.fetch_allow);
+        let transport = Transport::new(settings.limits, believed, egress, Arc::clone(&clock))?;
         let place = Place {
             auth_url: versioned(&settings.auth_url),
             preference: Preference { interface: settings.interface, region: settings.region },

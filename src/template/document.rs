@@ -64,6 +64,11 @@ pub(super) fn template_map(text: &str, name: &str) -> Outcome<Node> {
     Ok(node)
 }
 
+/// Whether a text is a template, whatever is wrong with it as one.
+pub fn is_template_text(text: &str) -> bool {
+    template_text(text, ROOT).is_ok()
+}
+
 /// A template of the same version without anything in it, as a rolled-back create leaves it.
 pub fn emptied(template: &Value) -> Value {
     let sections = template.as_object().into_iter().flatten();

@@ -48,8 +48,8 @@ pub use definition::{
 pub(crate) use definition::{Behind, Reading, Values};
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{
-    FileNamed, TEMPLATE_SIZE_MAX_BYTES, emptied, files_named, map_text, template_map_text,
-    yaml_text,
+    FileNamed, TEMPLATE_SIZE_MAX_BYTES, emptied, files_named, is_template_text, map_text,
+    template_map_text, yaml_text,
 };
 pub use environment::mappings::{Mappings, MappingsError};
 pub use environment::sent::{EnvironmentMerged, EnvironmentSent};

@@ -68,6 +68,7 @@ fn requester(state: &ApiState, context: &Context) -> Requester {
         token: context.token.clone(),
         request_id: context.request_id.clone(),
         command_id: CommandId(state.clock.fresh_id()),
+        fetches: context.fetches.clone(),
     }
 }
 

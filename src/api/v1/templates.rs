@@ -38,7 +38,7 @@ pub(in crate::api) async fn validate(
         let unknown = unknown.join(", ");
         return Err(Fault::bad_request(format!("Invalid codes in ignore_errors : [{unknown}]")));
     }
-    let sent = Sent::read(&state, &body.required()?).await?;
+    let sent = Sent::read(&state, &context.fetches, &body.required()?).await?;
     if sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
@@ -68,7 +68,7 @@ pub(in crate::api) async fn validate(
         let nested = types.validate_template(&definition).and_then(|()| nested());
         (nested.map(|nested| definition.validation_body(nested)), definition.files().missed())
     };
-    answer(&state.engine.with_templates(&mut source, validate).await?)
+    answer(&state.engine.with_templates(&context.fetches, &mut source, validate).await?)
 }
 
 pub(in crate::api) async fn versions(context: Context) -> Answer {

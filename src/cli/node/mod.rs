@@ -188,6 +188,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         lost_call_rest: settings.limits.lost_call_rest,
         max_template_size: settings.limits.template_size,
         template_fetch_timeout: settings.limits.template_fetch,
+        fetch_allow: settings.limits.fetch_allow.clone(),
     }
 }
 

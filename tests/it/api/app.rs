@@ -16,6 +16,8 @@ use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 
+use crate::support::world::loopback;
+
 /// The whole, and a client that follows no redirects.
 pub(crate) struct App {
     pub(crate) log: Arc<dyn EventLog>,
@@ -54,7 +56,8 @@ impl App {
 
     /// The same over a log that has events already.
     pub(crate) async fn over(log: Arc<dyn EventLog>) -> Self {
-        Self::with(log, EngineLimits::default(), Policy::defaults().unwrap()).await
+        let limits = EngineLimits { fetch_allow: loopback(), ..EngineLimits::default() };
+        Self::with(log, limits, Policy::defaults().unwrap()).await
     }
 
     /// The same with limits of its own.

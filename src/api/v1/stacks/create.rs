@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::source::{Handling, Sent, refuse_update_options};
 use super::{keep, preview};
-use crate::actors::CreateStack;
+use crate::actors::{CreateStack, Requester};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -27,9 +27,9 @@ pub(in crate::api) async fn create(
     let body = body.required()?;
     let who = requester(&state, &context);
     let accepted = match keep::adopted(&body)? {
-        None => state.engine.create_stack(&who, read(&state, &body).await?).await?,
+        None => state.engine.create_stack(&who, read(&state, &who, &body).await?).await?,
         Some((body, resources)) => {
-            state.engine.adopt_stack(&who, read(&state, &body).await?, resources).await?
+            state.engine.adopt_stack(&who, read(&state, &who, &body).await?, resources).await?
         }
     };
     seen(&state, &accepted).await?;
@@ -46,14 +46,15 @@ pub(super) async fn preview(
     body: Body,
 ) -> Answer {
     context.require("stacks:preview").await?;
-    let ask = read(state, &body.required()?).await?;
-    let plan = state.engine.preview_create(&requester(state, context), &ask).await?;
+    let who = requester(state, context);
+    let ask = read(state, &who, &body.required()?).await?;
+    let plan = state.engine.preview_create(&who, &ask).await?;
     let links = Links::of(request);
     let now = state.clock.now();
     answer(&json!({ "stack": preview::of_create(&links, context, &ask, &plan, now) }))
 }
 
-async fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
+async fn read(state: &ApiState, who: &Requester, body: &JsonMap) -> Result<CreateStack, Fault> {
     refuse_update_options(body)?;
     let handling = Handling::read(body)?;
     let name = match body.get("stack_name") {
@@ -64,7 +65,7 @@ async fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
         }
         None => return Err(Fault::bad_request("No stack name specified")),
     };
-    let sent = Sent::read(state, body).await?;
+    let sent = Sent::read(state, &who.fetches, body).await?;
     if sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }

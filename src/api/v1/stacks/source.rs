@@ -8,6 +8,7 @@ use crate::api::ApiState;
 use crate::api::error::Fault;
 use crate::api::request::{boolean, number, tags};
 use crate::model::JsonMap;
+use crate::openstack::FetchBudget;
 use crate::template::{EnvironmentMerged, EnvironmentSent};
 
 /// What is read and not passed on: other keys are tolerated, as in Heat.
@@ -25,11 +26,15 @@ pub(in crate::api::v1) struct Sent {
 
 impl Sent {
     /// Reads the parts of a body that define a stack.
-    pub(in crate::api::v1) async fn read(state: &ApiState, body: &JsonMap) -> Result<Self, Fault> {
+    pub(in crate::api::v1) async fn read(
+        state: &ApiState,
+        fetches: &FetchBudget,
+        body: &JsonMap,
+    ) -> Result<Self, Fault> {
         if body.contains_key("adopt_stack_data") {
             return Err(Fault::new("NotSupported", "Stack Adopt is not supported."));
         }
-        Ok(Self { template: template(state, body).await?, ..Self::beside_template(body)? })
+        Ok(Self { template: template(state, fetches, body).await?, ..Self::beside_template(body)? })
     }
 
     /// Whether a body says nothing at all of a definition.
@@ -147,11 +152,15 @@ fn names(body: &JsonMap, key: &str) -> Result<Vec<String>, Fault> {
     names.flatten().ok_or_else(|| Fault::bad_request(format!("{key} must be a list of names")))
 }
 
-async fn template(state: &ApiState, body: &JsonMap) -> Result<Option<Value>, Fault> {
+async fn template(
+    state: &ApiState,
+    fetches: &FetchBudget,
+    body: &JsonMap,
+) -> Result<Option<Value>, Fault> {
     // As in Heat, a template that is null hides the URL.
     if let (None, Some(url)) = (body.get("template"), given(body, "template_url")) {
         let url = url.as_str().map_or_else(|| url.to_string(), str::to_owned);
-        let fetched = state.engine.fetch(&url).await.map(|text| Some(text.into()));
+        let fetched = state.engine.fetch(fetches, &url).await.map(|text| Some(text.into()));
         return fetched.map_err(|reason| {
             Fault::bad_request(format!("Could not retrieve template: {reason}"))
         });

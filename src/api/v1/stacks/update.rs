@@ -114,7 +114,7 @@ async fn read(
     existing: Existing,
 ) -> Result<UpdateStack, Fault> {
     let handling = Handling::read(body)?;
-    let sent = Sent::read(state, body).await?;
+    let sent = Sent::read(state, &who.fetches, body).await?;
     if existing == Existing::Forgotten && sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
