@@ -3,12 +3,13 @@
 //! anything is made of it, and is never fetched again for that revision.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream;
 
 use super::engine::Engine;
-use crate::model::Refusal;
+use crate::model::{ProjectId, Refusal};
 use crate::template::StackSource;
 
 /// How many templates are fetched for one request.
@@ -23,14 +24,20 @@ impl Engine {
         self.services.fetcher.get(url).await
     }
 
-    /// Reads a source until it misses nothing more. `read` also says which URLs it misses.
-    pub async fn with_templates<T>(
+    /// Reads a source until it misses nothing more. `read` also says which URLs it misses; it runs
+    /// where templates are worked on.
+    pub async fn with_templates<T: Send + 'static>(
         &self,
+        project: &ProjectId,
         source: &mut StackSource,
-        read: impl Fn(&StackSource) -> (Result<T, Refusal>, BTreeSet<String>),
+        read: impl Fn(&StackSource) -> (Result<T, Refusal>, BTreeSet<String>) + Send + Sync + 'static,
     ) -> Result<T, Refusal> {
+        let read = Arc::new(read);
         loop {
-            let (outcome, missed) = read(source);
+            let (read, taken) = (Arc::clone(&read), std::mem::take(source));
+            let job = move || (read(&taken), taken);
+            let ((outcome, missed), given_back) = self.work(project, job).await?;
+            *source = given_back;
             if missed.is_empty() {
                 return outcome;
             }

@@ -21,6 +21,7 @@ use crate::policy;
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{RunningSandbox, SandboxError};
+use crate::template::NESTED_DEPTH_MAX;
 
 /// The password of every user of the sandbox.
 pub(super) const SANDBOX_PASSWORD: &str = "secret";
@@ -171,6 +172,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
     EngineLimits {
         stack_action_timeout: settings.limits.action_timeout,
         max_resources_per_stack: settings.limits.resources_per_stack,
+        max_nested_stack_depth: NESTED_DEPTH_MAX,
         max_stacks_per_tenant: settings.limits.stacks_per_project,
         max_software_configs_per_tenant: settings.limits.configs_per_project,
         max_software_deployments_per_tenant: settings.limits.deployments_per_project,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::api::ApiState;
 use crate::api::error::Fault;
 use crate::api::request::{boolean, number, tags};
-use crate::model::JsonMap;
+use crate::model::{JsonMap, ProjectId};
 use crate::template::{EnvironmentMerged, EnvironmentSent};
 
 /// What is read and not passed on: other keys are tolerated, as in Heat.
@@ -69,18 +69,24 @@ impl Sent {
 
     /// The environments as one. Parameters are merged by the types that a template gives them:
     /// the one that was sent, or else the stored one.
-    pub(in crate::api::v1) fn merged(
-        &self,
-        stored: Option<&Value>,
-    ) -> Result<EnvironmentMerged, Fault> {
-        let sent = EnvironmentSent {
-            template: self.template.as_ref().or(stored).unwrap_or(&Value::Null),
-            environment: &self.environment,
-            environment_files: &self.environment_files,
-            files: &self.files,
-            parameters: &self.parameters,
+    pub(in crate::api::v1) async fn merged(
+        self,
+        state: &ApiState,
+        project: &ProjectId,
+        stored: Option<Value>,
+    ) -> Result<(Self, EnvironmentMerged), Fault> {
+        let merge = move || {
+            let sent = EnvironmentSent {
+                template: self.template.as_ref().or(stored.as_ref()).unwrap_or(&Value::Null),
+                environment: &self.environment,
+                environment_files: &self.environment_files,
+                files: &self.files,
+                parameters: &self.parameters,
+            };
+            let merged = sent.merge();
+            merged.map(|merged| (self, merged))
         };
-        Ok(sent.merge()?)
+        Ok(state.engine.work(project, merge).await??)
     }
 }
 
