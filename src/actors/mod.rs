@@ -16,6 +16,7 @@ mod exposure;
 mod fetch;
 mod history;
 pub mod nested;
+mod pool;
 pub mod preview;
 pub mod project;
 mod project_actor;

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::credentials::Credentials;
 use super::directory::Directory;
+use super::pool::Pool;
 use super::resource::Resource;
 use super::shell::{Shell, fold};
 use super::stack::Stack;
@@ -18,7 +19,8 @@ use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
 use crate::model::{AllowedTarget, Caller, Refusal, ResourceId, StackId};
 use crate::openstack::{Cloud, Fetcher};
-use crate::resource_types::Registry;
+use crate::resource_types::{Registry, TreeBounds};
+use crate::template::NESTED_DEPTH_MAX;
 
 /// Limits that an operator sets, under Heat's names.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct EngineLimits {
     pub stack_action_timeout: Duration,
     /// Of a stack with all that are nested in it. `None` is no limit.
     pub max_resources_per_stack: Option<usize>,
+    /// How many stacks one may stand within.
+    pub max_nested_stack_depth: u32,
     /// `None` is no limit; administrators have none.
     pub max_stacks_per_tenant: Option<usize>,
     /// `None` is no limit; administrators have none.
@@ -53,11 +57,19 @@ pub struct EngineLimits {
     pub fetch_allow: Vec<AllowedTarget>,
 }
 
+impl EngineLimits {
+    /// What a tree of stacks is bounded by.
+    pub(super) fn tree(&self) -> TreeBounds {
+        TreeBounds { resources: self.max_resources_per_stack, depth: self.max_nested_stack_depth }
+    }
+}
+
 impl Default for EngineLimits {
     fn default() -> Self {
         Self {
             stack_action_timeout: Duration::from_secs(3600),
             max_resources_per_stack: Some(1000),
+            max_nested_stack_depth: NESTED_DEPTH_MAX,
             max_stacks_per_tenant: Some(512),
             max_software_configs_per_tenant: Some(4096),
             max_software_deployments_per_tenant: Some(4096),
@@ -97,6 +109,8 @@ pub struct Services {
     /// How far others were told of what happened; `None` where nobody is told.
     pub(super) told: watch::Sender<Option<Position>>,
     pub fetcher: Fetcher,
+    /// Where templates are worked on for requests.
+    pub(super) pool: Pool,
 }
 
 impl Services {

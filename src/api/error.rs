@@ -25,6 +25,7 @@ const STATUS_OF_CLASS: &[(&str, u16)] = &[
     ("HTTPMethodNotAllowed", 405),
     ("HTTPNotFound", 404),
     ("HTTPServiceUnavailable", 503),
+    ("HTTPTooManyRequests", 429),
     ("ImmutableParameterModified", 400),
     ("IncompatibleObjectVersion", 400),
     ("Invalid", 400),
@@ -186,7 +187,7 @@ impl ResponseError for Fault {
             "error": error,
         });
         let mut response = HttpResponse::build(status);
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.insert_header((RETRY_AFTER, RETRY_AFTER_SECS));
         }
         response.insert_header((CONTENT_TYPE, "application/json")).body(body.to_string())
@@ -199,6 +200,7 @@ fn explanation(status: StatusCode) -> &'static str {
         403 => "Access was denied to this resource.",
         404 => "The resource could not be found.",
         409 => "There was a conflict when trying to complete your request.",
+        429 => "The project asks for more than it may at a time.",
         503 => "The server is currently unavailable. Please try again at a later time.",
         _ => "The server has either erred or is incapable of performing the requested operation.",
     }

@@ -1,13 +1,17 @@
-//! A request's id, on its log lines and on its answer.
+//! A request's id, on its log lines and on its answer. A request that panics is answered too.
+
+use std::panic::AssertUnwindSafe;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
+use futures::FutureExt;
 use tracing::Instrument;
 
 use super::ApiState;
+use super::error::Fault;
 use crate::model::RequestId;
 
 /// Where a client finds the id of its request.
@@ -29,10 +33,45 @@ pub(super) async fn with_request_id(
         method = %request.method(),
         path = request.path()
     );
-    let mut response = next.call(request).instrument(span.clone()).await?;
+    // Whatever the handler left half done is its own: what requests share is in actors, which are
+    // read back from the log.
+    let handled = AssertUnwindSafe(next.call(request).instrument(span.clone())).catch_unwind();
+    let Ok(response) = handled.await else {
+        tracing::error!(parent: &span, "a request panicked");
+        return Err(Fault::new("Error", "An internal error occurred.").into());
+    };
+    let mut response = response?;
     tracing::debug!(parent: &span, status = response.status().as_u16(), "answered");
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::middleware::from_fn;
+    use actix_web::test::{TestRequest, init_service, try_call_service};
+    use actix_web::{App, HttpResponse};
+
+    use super::*;
+
+    async fn poisoned() -> HttpResponse {
+        panic!("as a poisoned template would")
+    }
+
+    #[actix_web::test]
+    async fn a_request_that_panics_is_a_500_for_itself_alone() {
+        let app = App::new()
+            .wrap(from_fn(with_request_id))
+            .route("/poisoned", web::get().to(poisoned))
+            .route("/plain", web::get().to(HttpResponse::Ok));
+        let app = init_service(app).await;
+        let ask = |path| TestRequest::get().uri(path).to_request();
+        for _ in 0..3 {
+            let error = try_call_service(&app, ask("/poisoned")).await.map(drop).unwrap_err();
+            assert_eq!(error.error_response().status(), 500);
+        }
+        assert_eq!(try_call_service(&app, ask("/plain")).await.unwrap().status(), 200);
+    }
 }
