@@ -7,14 +7,16 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::data::DataDir;
+use super::admin::{AdminSocket, Administrator};
+use super::data::{DataDir, Files};
 use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, RunningApi};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
 use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
-use crate::events::vault::{MasterKey, Vault, VaultError};
+use crate::events::signing::SigningKeyError;
+use crate::events::vault::{Vault, VaultError};
 use crate::openstack::CloudError;
 use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
 use crate::policy;
@@ -51,6 +53,8 @@ pub(super) enum StartError {
     Log(#[from] OpenError),
     #[error("the keys could not be opened")]
     Vault(#[from] VaultError),
+    #[error("the log could not be signed")]
+    Signing(#[from] SigningKeyError),
     #[error("the resource types could not be read")]
     Registry(#[from] RegistryError),
     #[error("the views could not be opened")]
@@ -71,17 +75,21 @@ pub(super) struct Node {
     outlets: Outlets,
     api: RunningApi,
     sandbox: Option<RunningSandbox>,
+    /// `None` where it could not be opened.
+    admin: Option<AdminSocket>,
 }
 
 impl Node {
     /// Starts everything and takes up the work that a former process left.
     pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
-        let data = DataDir(settings.data.clone());
+        let files = Files::of(settings);
+        let data = files.data.clone();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         std::fs::create_dir_all(&data.0)
             .map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
-        let log = Arc::new(SqliteLog::open(&data.log())?);
+        let signing = files.signing(clock.as_ref())?;
+        let log = Arc::new(SqliteLog::open_signed(&data.log(), signing)?);
         let listener = listen(settings.listen)?;
         let address = listener
             .local_addr()
@@ -90,8 +98,8 @@ impl Node {
         let (cloud, auth_url) = cloud::connect(settings, sandbox.as_ref(), Arc::clone(&clock))?;
 
         let shared_log: Arc<dyn EventLog> = log.clone();
-        let master = MasterKey::load_or_create(&data.master_key(), clock.as_ref())?;
-        let vault = Arc::new(Vault::new(Arc::clone(&shared_log), master, Arc::clone(&clock)));
+        let vault = Vault::open_with(Arc::clone(&shared_log), &files.master_key, clock.clone());
+        let vault = Arc::new(vault.await?);
         let registry = Arc::new(registry(settings)?);
         let views = Views::open(&data.views(), Arc::clone(&shared_log)).await?;
         let engine = Engine::start(EngineParts {
@@ -116,6 +124,7 @@ impl Node {
         engine.count(views.tally().await?);
         engine.recover(views.unsettled_stacks().await?).await;
 
+        let admin = open_admin(&files, &log, &vault, &clock);
         let parts = ApiParts {
             engine: engine.clone(),
             views: views.clone(),
@@ -129,7 +138,18 @@ impl Node {
         let api =
             api::serve(parts, listener).map_err(|source| StartError::Listen { address, source })?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
-        Ok(Node { log, address, auth_url, clouds_yaml, engine, views, outlets, api, sandbox })
+        Ok(Node {
+            log,
+            address,
+            auth_url,
+            clouds_yaml,
+            engine,
+            views,
+            outlets,
+            api,
+            sandbox,
+            admin,
+        })
     }
 
     /// Returns when the API shows what the log has up to the position.
@@ -139,6 +159,7 @@ impl Node {
 
     /// Lets requests finish, makes everything durable and stops.
     pub(super) async fn stop(self) {
+        drop(self.admin);
         self.api.stop().await;
         self.outlets.stop().await;
         self.engine.shutdown().await;
@@ -147,6 +168,25 @@ impl Node {
             sandbox.stop().await;
         }
     }
+}
+
+/// The service goes before the operator's commands: without the socket it still serves.
+fn open_admin(
+    files: &Files,
+    log: &Arc<SqliteLog>,
+    vault: &Arc<Vault>,
+    clock: &Arc<dyn Clock>,
+) -> Option<AdminSocket> {
+    let administrator = Administrator {
+        log: Arc::clone(log),
+        vault: Arc::clone(vault),
+        clock: Arc::clone(clock),
+        master_key: files.master_key.clone(),
+    };
+    let path = files.data.admin_socket();
+    AdminSocket::open(path, administrator)
+        .inspect_err(|error| tracing::warn!(%error, "operator's commands are not heard"))
+        .ok()
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
