@@ -40,6 +40,8 @@ const ENVIRONMENT_DIR: &str = "/etc/heat/environment.d";
 pub struct Flags {
     pub config_file: Option<PathBuf>,
     pub data: Option<PathBuf>,
+    pub master_key: Option<PathBuf>,
+    pub signing_key: Option<PathBuf>,
     pub listen: Option<SocketAddr>,
     pub sandbox_listen: Option<SocketAddr>,
     pub sandbox: Option<Url>,
@@ -51,6 +53,10 @@ pub struct Flags {
 pub struct Settings {
     /// Where the log, the views, the keys and the sandbox's state are kept.
     pub data: PathBuf,
+    /// The file with the master key, where it does not lie in the data directory.
+    pub master_key_file: Option<PathBuf>,
+    /// The file with the key that signs the log, where it does not lie in the data directory.
+    pub signing_key_file: Option<PathBuf>,
     /// Where the Orchestration API listens.
     pub listen: SocketAddr,
     /// Where the embedded sandbox listens.
@@ -110,6 +116,8 @@ impl Settings {
         layers.add_environment(environment.into_iter());
         let as_flags = [
             ("data", flags.data.as_ref().map(|path| path.display().to_string())),
+            ("master_key_file", flags.master_key.as_ref().map(|path| path.display().to_string())),
+            ("signing_key_file", flags.signing_key.as_ref().map(|path| path.display().to_string())),
             ("listen", flags.listen.map(|address| address.to_string())),
             ("sandbox_listen", flags.sandbox_listen.map(|address| address.to_string())),
             ("sandbox", flags.sandbox.as_ref().map(Url::to_string)),
@@ -130,6 +138,8 @@ impl Settings {
         let (notifications, driver_unused) = Notifications::from_layers(layers, &host)?;
         let mut settings = Settings {
             data: layers.text("hearth", "data").unwrap_or_else(|| "hearth-data".to_owned()).into(),
+            master_key_file: layers.text("hearth", "master_key_file").map(PathBuf::from),
+            signing_key_file: layers.text("hearth", "signing_key_file").map(PathBuf::from),
             listen: api_address(layers)?,
             sandbox_listen: layers
                 .parsed("hearth", "sandbox_listen", "an address and a port")?

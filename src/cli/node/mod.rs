@@ -7,7 +7,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::data::DataDir;
+use super::admin::{AdminSocket, Administrator};
+use super::data::{DataDir, Files};
 use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, RunningApi};
@@ -15,7 +16,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
 use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
-use crate::events::vault::{MasterKey, Vault, VaultError};
+use crate::events::signing::SigningKeyError;
+use crate::events::vault::{Vault, VaultError};
 use crate::model::Secret;
 use crate::openstack::CloudError;
 use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
@@ -54,6 +56,8 @@ pub(super) enum StartError {
     Vault(#[from] VaultError),
     #[error("there are no rules to start with: correct the policy")]
     Policy(#[from] PolicyError),
+    #[error("the log could not be signed")]
+    Signing(#[from] SigningKeyError),
     #[error("the resource types could not be read")]
     Registry(#[from] RegistryError),
     #[error("the views could not be opened")]
@@ -74,17 +78,21 @@ pub(super) struct Node {
     outlets: Outlets,
     api: RunningApi,
     sandbox: Option<RunningSandbox>,
+    /// `None` where it could not be opened.
+    admin: Option<AdminSocket>,
 }
 
 impl Node {
     /// Starts everything and takes up the work that a former process left.
     pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
-        let data = DataDir(settings.data.clone());
+        let files = Files::of(settings);
+        let data = files.data.clone();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let policy = Arc::new(Policy::load(settings_of(&settings.policy), Arc::clone(&clock))?);
         data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
-        let log = Arc::new(SqliteLog::open(&data.log())?);
+        let signing = files.signing(clock.as_ref())?;
+        let log = Arc::new(SqliteLog::open_signed(&data.log(), signing)?);
         let listener = listen(settings.listen)?;
         let address = listener
             .local_addr()
@@ -93,8 +101,8 @@ impl Node {
         let (cloud, auth_url) = cloud::connect(settings, sandbox.as_ref(), Arc::clone(&clock))?;
 
         let shared_log: Arc<dyn EventLog> = log.clone();
-        let master = MasterKey::load_or_create(&data.master_key(), clock.as_ref())?;
-        let vault = Arc::new(Vault::new(Arc::clone(&shared_log), master, Arc::clone(&clock)));
+        let vault = Vault::open_with(Arc::clone(&shared_log), &files.master_key, clock.clone());
+        let vault = Arc::new(vault.await?);
         let registry = Arc::new(registry(settings)?);
         let views = Views::open(&data.views(), Arc::clone(&shared_log)).await?;
         let engine = Engine::start(EngineParts {
@@ -122,6 +130,7 @@ impl Node {
         engine.count(views.tally().await?);
         engine.recover(views.unsettled_stacks().await?).await;
 
+        let admin = open_admin(&files, &log, &vault, &clock);
         let parts = ApiParts {
             engine: engine.clone(),
             views: views.clone(),
@@ -136,7 +145,18 @@ impl Node {
         let api =
             api::serve(parts, listener).map_err(|source| StartError::Listen { address, source })?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
-        Ok(Node { log, address, auth_url, clouds_yaml, engine, views, outlets, api, sandbox })
+        Ok(Node {
+            log,
+            address,
+            auth_url,
+            clouds_yaml,
+            engine,
+            views,
+            outlets,
+            api,
+            sandbox,
+            admin,
+        })
     }
 
     /// Returns when the API shows what the log has up to the position.
@@ -146,6 +166,7 @@ impl Node {
 
     /// Lets requests finish, makes everything durable and stops.
     pub(super) async fn stop(self) {
+        drop(self.admin);
         self.api.stop().await;
         self.outlets.stop().await;
         self.engine.shutdown().await;
@@ -154,6 +175,25 @@ impl Node {
             sandbox.stop().await;
         }
     }
+}
+
+/// The service goes before the operator's commands: without the socket it still serves.
+fn open_admin(
+    files: &Files,
+    log: &Arc<SqliteLog>,
+    vault: &Arc<Vault>,
+    clock: &Arc<dyn Clock>,
+) -> Option<AdminSocket> {
+    let administrator = Administrator {
+        log: Arc::clone(log),
+        vault: Arc::clone(vault),
+        clock: Arc::clone(clock),
+        master_key: files.master_key.clone(),
+    };
+    let path = files.data.admin_socket();
+    AdminSocket::open(path, administrator)
+        .inspect_err(|error| tracing::warn!(%error, "operator's commands are not heard"))
+        .ok()
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
