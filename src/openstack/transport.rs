@@ -81,7 +81,6 @@ impl Call {
 /// The pooled client and its limits.
 pub(super) struct Transport {
     client: reqwest::Client,
-    believed: Believed,
     limits: CloudLimits,
     gates: Mutex<HashMap<Service, Arc<Semaphore>>>,
     clock: Arc<dyn Clock>,
@@ -123,16 +122,12 @@ impl Transport {
             .user_agent(concat!("hearth/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| CloudError::Unsendable(root_cause(&error)))?;
-        Ok(Self { client, believed, limits, gates: Mutex::default(), clock })
+        Ok(Self { client, limits, gates: Mutex::default(), clock })
     }
 
     /// The same in all but whom it believes.
     pub(super) fn believing(&self, believed: Believed) -> Result<Self, CloudError> {
         Self::new(self.limits.clone(), believed, Arc::clone(&self.clock))
-    }
-
-    pub(super) fn believed(&self) -> &Believed {
-        &self.believed
     }
 
     /// Makes the call, again where it may be repeated. An answer of 400 or more is an error.
