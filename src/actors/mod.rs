@@ -30,6 +30,7 @@ pub mod software;
 pub mod source;
 pub mod stack;
 pub mod stack_actor;
+pub mod stack_users;
 mod tallies;
 
 pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};

@@ -58,6 +58,8 @@ pub struct PreviewedResource {
     pub type_name: String,
     pub description: String,
     pub physical_id: Option<String>,
+    /// The stack that stands for it by now, where there is one.
+    pub child: Option<StackId>,
     pub properties: crate::model::JsonMap,
     pub metadata: crate::model::JsonMap,
     /// The names of the attributes that it will have.
@@ -230,6 +232,7 @@ pub(super) fn of_update(
             continue;
         };
         entry.physical_id = resource.physical_id.clone();
+        entry.child = resource.child_stack();
         let made = resource.definition.as_ref().or(resource.target.as_ref());
         let Some(former) = made.cloned() else {
             entry.why = "it was never made".to_owned();
@@ -296,6 +299,7 @@ pub(super) fn of_update(
                 name: name.to_string(),
                 type_name: resource.type_name.clone(),
                 physical_id: resource.physical_id.clone(),
+                child: resource.child_stack(),
                 why: "the template does not have it".to_owned(),
                 ..PreviewedResource::default()
             });
@@ -326,6 +330,7 @@ fn previewed(
         type_name: known.declared_type(name),
         description: declared.map(|declared| declared.description.clone()).unwrap_or_default(),
         physical_id: None,
+        child: None,
         properties: resolved.properties,
         metadata: resolved.metadata,
         attributes: attributes(services, known, name),

@@ -26,7 +26,7 @@ use crate::events::log::{Head, LogError};
 use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
-use crate::resource_types::Heard;
+use crate::resource_types::{Heard, stack_user};
 
 /// How long a stack with nothing to do stays awake.
 const REST_AFTER: Duration = Duration::from_secs(2);
@@ -147,18 +147,20 @@ impl Inhabit for Stack {
             }
             StackEffect::DropUserProject { project_id } => {
                 let services = shell.services.clone();
+                let machine = &shell.machine;
+                let name = stack_user::project_name_of(&machine.project_id, machine.id);
                 let deletion = async move {
                     services.log.durable(at).await.ok()?;
                     let domain = services.cloud.as_ref().and_then(|cloud| cloud.user_domain());
                     // Where there is no such domain any more there is nothing to be reached.
                     let Some(domain) = domain else { return Some(Ok(())) };
                     for pause in DELETION_PAUSES {
-                        match domain.delete_project(project_id.as_str()).await {
+                        match domain.delete_project(project_id.as_str(), &name).await {
                             Err(error) if error.is_transient() => tokio::time::sleep(pause).await,
                             outcome => return Some(outcome),
                         }
                     }
-                    Some(domain.delete_project(project_id.as_str()).await)
+                    Some(domain.delete_project(project_id.as_str(), &name).await)
                 };
                 ctx.spawn(deletion.into_actor(shell).map(move |result, shell, ctx| {
                     if let Some(result) = result {

@@ -84,7 +84,6 @@ impl Call {
 /// The pooled client and its limits.
 pub(super) struct Transport {
     wire: Wire,
-    believed: Believed,
     egress: Egress,
     limits: CloudLimits,
     gates: Mutex<HashMap<Service, Arc<Semaphore>>>,
@@ -130,7 +129,7 @@ impl Transport {
             .build()
             .map_err(|error| CloudError::Unsendable(root_cause(&error)))?;
         let gates = Mutex::default();
-        Ok(Self { wire: Wire::Own(client), believed, egress, limits, gates, clock })
+        Ok(Self { wire: Wire::Own(client), egress, limits, gates, clock })
     }
 
     /// The same in all but whom it believes.
@@ -142,14 +141,10 @@ impl Transport {
     /// The same to a cloud that a user named.
     pub(super) fn foreign(&self, believed: Believed) -> Self {
         let (limits, egress) = (self.limits.clone(), self.egress.clone());
-        let settings = (limits.clone(), believed.clone());
+        let settings = (limits.clone(), believed);
         let guarded = Guarded::new(egress.clone(), move || client(&settings.0, &settings.1));
         let (wire, clock) = (Wire::Foreign(guarded), Arc::clone(&self.clock));
-        Self { wire, believed, egress, limits, gates: Mutex::default(), clock }
-    }
-
-    pub(super) fn believed(&self) -> &Believed {
-        &self.believed
+        Self { wire, egress, limits, gates: Mutex::default(), clock }
     }
 
     /// Makes the call, again where it may be repeated. An answer of 400 or more is an error.

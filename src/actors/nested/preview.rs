@@ -8,11 +8,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::asks::See;
+use super::own_child;
 use crate::actors::preview::{self, Preview, PreviewWithin, PreviewedResource};
 use crate::actors::provisioner::is_lost;
 use crate::actors::services::Services;
 use crate::actors::stack::Known;
-use crate::model::{ProjectId, Refusal, ResourceId, ResourceName, StackId};
+use crate::model::{ProjectId, Refusal, ResourceId, ResourceName};
 use crate::resource_types::Budget;
 use crate::template::TemplateError;
 
@@ -104,7 +105,7 @@ async fn within(
         within.push(PreviewWithin { resource, name, stack: None, plan });
     }
     for updated in &plan.updated {
-        let Some(id) = child_id(updated) else { continue };
+        let Some(id) = updated.child else { continue };
         let Some(Some(seen)) = tree.services.ask_of(id, || See).await else { continue };
         let (of, name) = (Arc::clone(known), ResourceName::from(updated.name.as_str()));
         let present = seen.child;
@@ -126,10 +127,12 @@ fn deleted<'a>(
     gone: &'a PreviewedResource,
 ) -> BoxFuture<'a, Option<PreviewWithin>> {
     async move {
-        let id = child_id(gone)?;
+        let id = gone.child?;
         let seen = services.ask_of(id, || See).await??;
         let name = seen.known.as_ref()?.definition.stack_name().to_owned();
         let members = seen.child.members.into_iter().map(|member| PreviewedResource {
+            child: (seen.ids.get(&member.name))
+                .and_then(|id| own_child(*id, member.physical_id.as_deref())),
             name: member.name.to_string(),
             physical_id: member.physical_id,
             why: "what it stands in goes".to_owned(),
@@ -142,8 +145,4 @@ fn deleted<'a>(
         Some(PreviewWithin { resource: gone.name.clone(), name, stack: Some(id), plan })
     }
     .boxed()
-}
-
-fn child_id(resource: &PreviewedResource) -> Option<StackId> {
-    resource.physical_id.as_ref()?.parse().ok()
 }

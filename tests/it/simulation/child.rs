@@ -356,8 +356,7 @@ impl World {
     }
 
     /// Nothing further of a child is to start.
-    pub(super) fn halt_child(&mut self, child: &str) {
-        let Ok(child) = child.parse() else { return };
+    pub(super) fn halt_child(&mut self, child: StackId) {
         let id = CommandId(self.clock.fresh_id());
         let _ = self.command_child(child, id, StackCommand::CancelWithoutRollback);
     }

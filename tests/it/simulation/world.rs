@@ -91,7 +91,7 @@ pub(super) enum Ask {
         subject: Box<Subject>,
         nesting: Nesting,
     },
-    HaltChild(String),
+    HaltChild(StackId),
     CarryOutSignal {
         signal: Signal,
         driver_type: String,
