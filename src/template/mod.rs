@@ -59,6 +59,7 @@ pub use listing::{FunctionListed, VersionListed, template_functions, template_ve
 pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
 pub use request::Request;
 pub(crate) use value::Datum;
+pub use yaql::{Limits as YaqlLimits, limit as limit_yaql};
 
 /// The names of the parameters that a template declares; none where it cannot be read.
 pub fn parameter_names(template: &Value) -> BTreeSet<String> {
