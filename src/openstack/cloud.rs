@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -89,6 +90,7 @@ struct Inner {
     endpoint_overrides: BTreeMap<Service, String>,
     user_domain: Option<user_domain::Known>,
     validations: Validations,
+    token_cache_time: Duration,
     trusts: Mutex<Trusts>,
     versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
     /// Other regions, and other clouds.
@@ -103,6 +105,7 @@ impl Inner {
             endpoint_overrides: BTreeMap::new(),
             user_domain: None,
             validations: Validations::default(),
+            token_cache_time: CloudLimits::default().token_cache_time,
             trusts: Mutex::default(),
             versions: Mutex::default(),
             places: Mutex::default(),
@@ -140,6 +143,7 @@ impl Cloud {
             certificates: pem.map(certificates).transpose().map_err(unusable)?.unwrap_or_default(),
             insecure: settings.insecure,
         };
+        let token_cache_time = settings.limits.token_cache_time;
         let transport = Transport::new(settings.limits, believed, Arc::clone(&clock))?;
         let place = Place {
             auth_url: versioned(&settings.auth_url),
@@ -149,6 +153,7 @@ impl Cloud {
         };
         let mut inner = Inner::at(place, clock);
         inner.endpoint_overrides = settings.endpoint_overrides;
+        inner.token_cache_time = token_cache_time;
         inner.user_domain = settings.stack_users.map(Into::into);
         Ok(Cloud { inner: Arc::new(inner) })
     }
@@ -275,6 +280,11 @@ impl Cloud {
 
     pub(super) fn transport(&self) -> &Transport {
         &self.inner.place.transport
+    }
+
+    /// How long Keystone's word on a token counts.
+    pub fn token_cache_time(&self) -> Duration {
+        self.inner.token_cache_time
     }
 
     pub(super) fn validations(&self) -> &Validations {

@@ -2,14 +2,15 @@
 
 mod cloud;
 mod clouds_yaml;
+mod front;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::data::DataDir;
+use super::data::{DataDir, with_causes};
 use crate::actors::{Engine, EngineLimits, EngineParts};
-use crate::api::{self, ApiParts, ApiSettings, RunningApi};
+use crate::api::{self, ApiParts, ApiSettings, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
 use crate::events::Position;
@@ -22,6 +23,7 @@ use crate::policy;
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
+use crate::template::{self, YaqlLimits};
 
 const SANDBOX_REGION: &str = "RegionOne";
 
@@ -46,6 +48,10 @@ pub(super) enum StartError {
     NoCredentials,
     #[error("the cloud's client could not be made")]
     Cloud(#[from] CloudError),
+    #[error("{name:?} of secure_proxy_ssl_header is no name of a header")]
+    NoHeader { name: String },
+    #[error(transparent)]
+    Api(#[from] ServeError),
     #[error(transparent)]
     Log(#[from] OpenError),
     #[error("the keys could not be opened")]
@@ -75,6 +81,10 @@ pub(super) struct Node {
 impl Node {
     /// Starts everything and takes up the work that a former process left.
     pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
+        template::limit_yaql(YaqlLimits {
+            iterators: settings.limits.yaql_iterators,
+            memory: settings.limits.yaql_memory,
+        });
         let data = DataDir(settings.data.clone());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
@@ -122,10 +132,9 @@ impl Node {
             registry,
             clock,
             log: shared_log,
-            settings: api_settings(settings, &auth_url),
+            settings: api_settings(settings, &auth_url)?,
         };
-        let api =
-            api::serve(parts, listener).map_err(|source| StartError::Listen { address, source })?;
+        let api = api::serve(parts, listener)?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
         Ok(Node { log, address, auth_url, clouds_yaml, engine, views, outlets, api, sandbox })
     }
@@ -133,6 +142,18 @@ impl Node {
     /// Returns when the API shows what the log has up to the position.
     pub(super) async fn seen(&self, position: Position) -> Result<(), ViewError> {
         self.views.after(position).await
+    }
+
+    /// Reads the certificate of the API anew; says what came of it.
+    pub(super) fn reload(&self) {
+        match self.api.reload_certificate() {
+            Ok(true) => tracing::info!("the certificate was read anew"),
+            Ok(false) => {}
+            Err(error) => {
+                let error = with_causes(&error);
+                tracing::error!(error, "the certificate cannot be used; the old one stays");
+            }
+        }
     }
 
     /// Lets requests finish, makes everything durable and stops.
@@ -145,6 +166,11 @@ impl Node {
             sandbox.stop().await;
         }
     }
+}
+
+/// How the API is spoken to.
+pub(super) fn scheme(settings: &Settings) -> &'static str {
+    if settings.front.tls.is_some() { "https" } else { "http" }
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -189,16 +215,17 @@ fn notification_settings(settings: &Settings) -> Option<NotificationSettings> {
     Some(NotificationSettings { level: told.level, publisher_id: told.publisher_id, send })
 }
 
-fn api_settings(settings: &Settings, auth_url: &str) -> ApiSettings {
-    ApiSettings {
+fn api_settings(settings: &Settings, auth_url: &str) -> Result<ApiSettings, StartError> {
+    Ok(ApiSettings {
         json_body_size_max: settings.limits.json_body_size,
         template_size_max: settings.limits.template_size,
         auth_url: settings.clients.authenticate_url.clone().unwrap_or_else(|| auth_url.to_owned()),
         build_revision: settings.build_revision.clone(),
         host: settings.host.clone(),
         hidden_stack_tags: settings.hidden_stack_tags.clone(),
+        front: front::settings(settings)?,
         workers: None,
-    }
+    })
 }
 
 /// The password of every user of the sandbox.
