@@ -24,6 +24,10 @@ const STATUS_OF_CLASS: &[(&str, u16)] = &[
     ("HTTPForbidden", 403),
     ("HTTPMethodNotAllowed", 405),
     ("HTTPNotFound", 404),
+    ("HTTPRequestEntityTooLarge", 413),
+    ("HTTPRequestHeaderFieldsTooLarge", 431),
+    ("HTTPRequestTimeout", 408),
+    ("HTTPRequestURITooLong", 414),
     ("HTTPServiceUnavailable", 503),
     ("HTTPTooManyRequests", 429),
     ("ImmutableParameterModified", 400),
@@ -106,6 +110,14 @@ impl Fault {
     /// The caller's roles do not suffice.
     pub(super) fn forbidden(verb: &str) -> Self {
         Self::new("Forbidden", format!("You are not authorized to use {verb}."))
+    }
+
+    /// The caller, or his project, has as many at work as it may.
+    pub(super) fn too_many(what: &str) -> Self {
+        Self::new(
+            "HTTPTooManyRequests",
+            format!("There are too many {what} of this user or project at work."),
+        )
     }
 
     /// A URL that is known, by a verb that it does not take.
@@ -199,8 +211,12 @@ fn explanation(status: StatusCode) -> &'static str {
         400 | 405 => MALFORMED,
         403 => "Access was denied to this resource.",
         404 => "The resource could not be found.",
+        408 => "The server has waited too long for the request to be sent by the client.",
         409 => "There was a conflict when trying to complete your request.",
-        429 => "The project asks for more than it may at a time.",
+        413 => "The body of your request was too large for this server.",
+        414 => "The request URI was too long for this server.",
+        429 => "The client has sent too many requests to the server.",
+        431 => "The request's header fields were too large.",
         503 => "The server is currently unavailable. Please try again at a later time.",
         _ => "The server has either erred or is incapable of performing the requested operation.",
     }

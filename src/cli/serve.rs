@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use url::Url;
 
 use super::data::with_causes;
-use super::node::Node;
+use super::node::{self, Node};
 use super::{logging, signal};
 use crate::config::{CloudChoice, Flags, Settings, Unused};
 
@@ -74,7 +74,7 @@ pub(super) async fn run(args: ServeArgs) -> ExitCode {
         Err(error) => return failed(&error),
     };
     tell_where(&node, &settings);
-    signal::until_told().await;
+    signal::until_told(|| node.reload()).await;
     say("stopping");
     node.stop().await;
     ExitCode::SUCCESS
@@ -91,9 +91,10 @@ fn tell_where(node: &Node, settings: &Settings) {
         CloudChoice::SandboxAt(_) => "sandbox elsewhere",
         CloudChoice::OpenStack => "cloud",
     };
+    let scheme = node::scheme(settings);
     let mut lines = vec![
-        ("orchestration API", format!("http://{}/v1", node.address)),
-        ("event feed", format!("http://{}/v1/{{project}}/feed", node.address)),
+        ("orchestration API", format!("{scheme}://{}/v1", node.address)),
+        ("event feed", format!("{scheme}://{}/v1/{{project}}/feed", node.address)),
         (cloud, node.auth_url.clone()),
         ("data", settings.data.display().to_string()),
     ];

@@ -39,6 +39,9 @@ pub struct Limits {
     pub lost_call_rest: Duration,
     /// `fetch_allow` of `[hearth]`: where templates and other clouds may be beside the internet.
     pub fetch_allow: Vec<AllowedTarget>,
+    /// `limit_iterators` and `memory_quota` of `[yaql]`.
+    pub yaql_iterators: Option<usize>,
+    pub yaql_memory: Option<usize>,
     /// `client_retry_limit`: how often a call that may be repeated is made again, where it is said.
     pub client_retries: Option<u32>,
 }
@@ -73,6 +76,8 @@ impl Limits {
             stack_abandon: flag("enable_stack_abandon")?,
             stack_adopt: flag("enable_stack_adopt")?,
             action_timeout: Duration::from_secs(number("stack_action_timeout", 3600)?.into()),
+            yaql_iterators: layers.limit("yaql", "limit_iterators", 200)?,
+            yaql_memory: layers.limit("yaql", "memory_quota", 10_000)?,
             observe_on_update: flag("observe_on_update")?,
             action_retries: number("action_retry_limit", 5)?,
             fetch_allow: layers.parsed_list(

@@ -3,6 +3,7 @@
 //! in the group `[hearth]`.
 
 mod cloud;
+mod front;
 mod heat_options;
 mod ini;
 mod layers;
@@ -20,6 +21,7 @@ use url::Url;
 use crate::model::Secret;
 
 pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials, StackUsers};
+pub use front::{CorsOptions, Front, OpenOptions, TlsFiles};
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
 pub use notifications::Notifications;
@@ -73,6 +75,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Who may do what.
     pub policy: PolicyOptions,
+    /// What stands between the network and the API.
+    pub front: Front,
     /// Directories with declared resource types of the operator's own.
     pub plugin_dirs: Vec<PathBuf>,
     /// The directory with environments for everybody.
@@ -151,6 +155,7 @@ impl Settings {
             policy: PolicyOptions::from_layers(layers)?,
             cloud,
             clients: ClientSettings::from_layers(layers)?,
+            front: Front::from_layers(layers)?,
             stack_users: StackUsers::from_layers(layers)?,
             plugin_dirs: layers
                 .list("DEFAULT", "plugin_dirs")
@@ -175,6 +180,7 @@ impl Settings {
             },
         };
         for key in layers.unread() {
+            layers.refuse_missed_hardening(&key)?;
             let shown = format!("[{}] {}", key.0, key.1);
             match heat_options::is_known_to_heat(&key) {
                 true => settings.unused.known_to_heat.push(shown),

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -93,6 +94,7 @@ struct Inner {
     endpoint_overrides: BTreeMap<Service, String>,
     user_domain: Option<user_domain::Known>,
     validations: Validations,
+    token_cache_time: Duration,
     trusts: Mutex<Trusts>,
     versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
     /// Other regions, and other clouds.
@@ -107,6 +109,7 @@ impl Inner {
             endpoint_overrides: BTreeMap::new(),
             user_domain: None,
             validations: Validations::default(),
+            token_cache_time: CloudLimits::default().token_cache_time,
             trusts: Mutex::default(),
             versions: Mutex::default(),
             places: Mutex::default(),
@@ -144,6 +147,7 @@ impl Cloud {
             certificates: pem.map(certificates).transpose().map_err(unusable)?.unwrap_or_default(),
             insecure: settings.insecure,
         };
+        let token_cache_time = settings.limits.token_cache_time;
         let egress = Egress::new(&settings.fetch_allow);
         let transport = Transport::new(settings.limits, believed, egress, Arc::clone(&clock))?;
         let place = Place {
@@ -154,6 +158,7 @@ impl Cloud {
         };
         let mut inner = Inner::at(place, clock);
         inner.endpoint_overrides = settings.endpoint_overrides;
+        inner.token_cache_time = token_cache_time;
         inner.user_domain = settings.stack_users.map(Into::into);
         Ok(Cloud { inner: Arc::new(inner) })
     }
@@ -280,6 +285,11 @@ impl Cloud {
 
     pub(super) fn transport(&self) -> &Transport {
         &self.inner.place.transport
+    }
+
+    /// How long Keystone's word on a token counts.
+    pub fn token_cache_time(&self) -> Duration {
+        self.inner.token_cache_time
     }
 
     pub(super) fn validations(&self) -> &Validations {

@@ -25,7 +25,7 @@ pub(super) fn start_sandbox(
     let config = SandboxConfig {
         listen: settings.sandbox_listen,
         data: Some(state),
-        hearth_url: Some(format!("http://{api}")),
+        hearth_url: Some(format!("{}://{api}", super::scheme(settings))),
         latencies: latencies(settings),
         password: sandbox_password(settings),
         region: SANDBOX_REGION.to_owned(),
@@ -83,6 +83,9 @@ pub(super) fn connect(
     }
     if let Some(repeats) = settings.limits.client_retries {
         cloud.limits.call_attempts = repeats.saturating_add(1);
+    }
+    if let Some(kept) = settings.clients.token_cache_time {
+        cloud.limits.token_cache_time = kept;
     }
     let auth_url = cloud.auth_url.clone();
     Ok((Arc::new(Cloud::new(cloud, clock)?), auth_url))

@@ -2,16 +2,17 @@
 
 mod cloud;
 mod clouds_yaml;
+mod front;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::admin::{AdminSocket, Administrator};
-use super::data::{DataDir, Files};
+use super::data::{DataDir, Files, with_causes};
 use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
-use crate::api::{self, ApiParts, ApiSettings, RunningApi};
+use crate::api::{self, ApiParts, ApiSettings, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
 use crate::events::Position;
@@ -25,7 +26,7 @@ use crate::policy::{Policy, PolicyError};
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
-use crate::template::NESTED_DEPTH_MAX;
+use crate::template::{self, NESTED_DEPTH_MAX, YaqlLimits};
 
 const SANDBOX_REGION: &str = "RegionOne";
 
@@ -50,6 +51,10 @@ pub(super) enum StartError {
     NoCredentials,
     #[error("the cloud's client could not be made")]
     Cloud(#[from] CloudError),
+    #[error("{name:?} of secure_proxy_ssl_header is no name of a header")]
+    NoHeader { name: String },
+    #[error(transparent)]
+    Api(#[from] ServeError),
     #[error(transparent)]
     Log(#[from] OpenError),
     #[error("the keys could not be opened")]
@@ -85,6 +90,10 @@ pub(super) struct Node {
 impl Node {
     /// Starts everything and takes up the work that a former process left.
     pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
+        template::limit_yaql(YaqlLimits {
+            iterators: settings.limits.yaql_iterators,
+            memory: settings.limits.yaql_memory,
+        });
         let files = Files::of(settings);
         let data = files.data.clone();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -140,10 +149,9 @@ impl Node {
             policy,
             clock,
             log: shared_log,
-            settings: api_settings(settings, &auth_url),
+            settings: api_settings(settings, &auth_url)?,
         };
-        let api =
-            api::serve(parts, listener).map_err(|source| StartError::Listen { address, source })?;
+        let api = api::serve(parts, listener)?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
         Ok(Node {
             log,
@@ -162,6 +170,18 @@ impl Node {
     /// Returns when the API shows what the log has up to the position.
     pub(super) async fn seen(&self, position: Position) -> Result<(), ViewError> {
         self.views.after(position).await
+    }
+
+    /// Reads the certificate of the API anew; says what came of it.
+    pub(super) fn reload(&self) {
+        match self.api.reload_certificate() {
+            Ok(true) => tracing::info!("the certificate was read anew"),
+            Ok(false) => {}
+            Err(error) => {
+                let error = with_causes(&error);
+                tracing::error!(error, "the certificate cannot be used; the old one stays");
+            }
+        }
     }
 
     /// Lets requests finish, makes everything durable and stops.
@@ -194,6 +214,11 @@ fn open_admin(
     AdminSocket::open(path, administrator)
         .inspect_err(|error| tracing::warn!(%error, "operator's commands are not heard"))
         .ok()
+}
+
+/// How the API is spoken to.
+pub(super) fn scheme(settings: &Settings) -> &'static str {
+    if settings.front.tls.is_some() { "https" } else { "http" }
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -240,16 +265,17 @@ fn notification_settings(settings: &Settings) -> Option<NotificationSettings> {
     Some(NotificationSettings { level: told.level, publisher_id: told.publisher_id, send })
 }
 
-fn api_settings(settings: &Settings, auth_url: &str) -> ApiSettings {
-    ApiSettings {
+fn api_settings(settings: &Settings, auth_url: &str) -> Result<ApiSettings, StartError> {
+    Ok(ApiSettings {
         json_body_size_max: settings.limits.json_body_size,
         template_size_max: settings.limits.template_size,
         auth_url: settings.clients.authenticate_url.clone().unwrap_or_else(|| auth_url.to_owned()),
         build_revision: settings.build_revision.clone(),
         host: settings.host.clone(),
         hidden_stack_tags: settings.hidden_stack_tags.clone(),
+        front: front::settings(settings)?,
         workers: None,
-    }
+    })
 }
 
 /// The password of every user of the sandbox.

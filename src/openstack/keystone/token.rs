@@ -115,7 +115,10 @@ impl Login {
         }
         let token = match &self.credentials {
             // Boxed, because looking a token up needs a token of our own.
-            Credentials::Token { token, .. } => Box::pin(cloud.look_up(token)).await?,
+            Credentials::Token { token, .. } => {
+                let age_max = cloud.token_cache_time();
+                Box::pin(cloud.look_up(token, age_max)).await?
+            }
             Credentials::Password { .. }
             | Credentials::Given { .. }
             | Credentials::Domain { .. }

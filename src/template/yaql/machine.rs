@@ -8,6 +8,7 @@ use super::context::Context;
 use super::expression::{Expression, Operation};
 use super::failure;
 use super::library::ordering::Ordering;
+use super::limits;
 use super::signature::{Arg, constant, is_iterable};
 use super::size;
 use super::stream::{Cursor, Producer, Stream, limited};
@@ -132,7 +133,7 @@ impl Machine {
     /// Refuses a size over the memory quota.
     pub(super) fn limit_bytes(&mut self, bytes: usize) -> Outcome<()> {
         self.step(bytes / BYTES_PER_STEP)?;
-        if bytes > MEMORY_QUOTA { Err(failure::memory()) } else { Ok(()) }
+        if bytes > limits::memory_quota() { Err(failure::memory()) } else { Ok(()) }
     }
 
     /// Evaluates an expression.
@@ -243,7 +244,7 @@ impl Machine {
             return Ok(value);
         }
         if is_iterable(&receiver) {
-            let collection = limited(self, receiver, LIMIT_ITERATORS)?;
+            let collection = limited(self, receiver, limits::iterators())?;
             let mut cursor = Cursor::over(self, &collection)?;
             let (name, context) = (name.to_owned(), Rc::clone(context));
             return Ok(self.stream(move |machine| match cursor.next(machine)? {

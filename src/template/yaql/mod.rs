@@ -8,6 +8,7 @@ mod expression;
 mod failure;
 mod lexer;
 mod library;
+mod limits;
 mod machine;
 mod output;
 mod parser;
@@ -19,6 +20,8 @@ mod value;
 
 use std::rc::Rc;
 use std::sync::Arc;
+
+pub use self::limits::{Limits, limit};
 
 use self::context::Context;
 use self::expression::Expression;

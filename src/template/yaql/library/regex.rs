@@ -10,7 +10,8 @@ use crate::template::python;
 use crate::template::yaql::call::Call;
 use crate::template::yaql::context::Context;
 use crate::template::yaql::failure;
-use crate::template::yaql::machine::{MEMORY_QUOTA, Machine};
+use crate::template::yaql::limits;
+use crate::template::yaql::machine::Machine;
 use crate::template::yaql::value::{Entries, Value};
 
 pub(super) const FUNCTIONS: &[Entry] = &[
@@ -277,7 +278,7 @@ fn replace(call: &mut Call<'_>, pattern: usize, string: usize) -> Outcome<Value>
         }
         end = place.end;
         // Far over the quota: the rest is not even built.
-        if out.len() > 100 * MEMORY_QUOTA {
+        if out.len() > 100 * limits::memory_quota() {
             return Err(failure::memory());
         }
     }
