@@ -2,6 +2,7 @@
 
 mod cloud;
 mod clouds_yaml;
+mod upkeep;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use crate::policy;
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{RunningSandbox, SandboxError};
+use upkeep::{Upkeep, UpkeepParts};
 
 /// The password of every user of the sandbox.
 pub(super) const SANDBOX_PASSWORD: &str = "secret";
@@ -77,6 +79,7 @@ pub(super) struct Node {
     sandbox: Option<RunningSandbox>,
     /// `None` where it could not be opened.
     admin: Option<AdminSocket>,
+    upkeep: Upkeep,
 }
 
 impl Node {
@@ -125,6 +128,13 @@ impl Node {
         engine.recover(views.unsettled_stacks().await?).await;
 
         let admin = open_admin(&files, &log, &vault, &clock);
+        let upkeep = Upkeep::start(UpkeepParts {
+            log: Arc::clone(&log),
+            vault: Arc::clone(&vault),
+            engine: engine.clone(),
+            views: views.clone(),
+            clock: Arc::clone(&clock),
+        });
         let parts = ApiParts {
             engine: engine.clone(),
             views: views.clone(),
@@ -149,6 +159,7 @@ impl Node {
             api,
             sandbox,
             admin,
+            upkeep,
         })
     }
 
@@ -160,6 +171,7 @@ impl Node {
     /// Lets requests finish, makes everything durable and stops.
     pub(super) async fn stop(self) {
         drop(self.admin);
+        drop(self.upkeep);
         self.api.stop().await;
         self.outlets.stop().await;
         self.engine.shutdown().await;
