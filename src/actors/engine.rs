@@ -95,6 +95,11 @@ impl Engine {
         self.services.told.send_replace(Some(at));
     }
 
+    /// Returns when others were told of everything up to a position.
+    pub async fn everybody_told(&self, at: Position) {
+        self.services.everybody_told(at).await;
+    }
+
     /// A session of a user's trust in a project.
     pub async fn session_of(&self, project: &ProjectId, user_id: &str) -> Result<Session, Refusal> {
         let session = self.services.credentials.session(&self.services, project, user_id).await;

@@ -102,8 +102,12 @@ impl Inhabit for Stack {
         .boxed()
     }
 
-    fn broken(shell: &mut Shell<Self>, _error: &LogError, ctx: &mut Context<Shell<Self>>) {
+    fn broken(shell: &mut Shell<Self>, error: &LogError, ctx: &mut Context<Shell<Self>>) {
         leave(shell, ctx);
+        if matches!(error, LogError::Damaged(_)) {
+            // It would be read back in vain for ever; whoever asks for it wakes it.
+            return;
+        }
         shell.services.directory.rewake(shell.machine.id);
     }
 

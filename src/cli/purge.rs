@@ -12,12 +12,34 @@ use crate::model::ProjectId;
 pub(super) struct Arguments {
     #[command(flatten)]
     files: FileArguments,
-    /// How long ago it was deleted at least: 30d, 12h, 5m, 90s; a number alone is days
-    #[arg(long, value_name = "AGE", default_value = "90d")]
+    /// How long ago it was deleted at least: 30d, 12h, 5m, 90s, or a number alone
+    #[arg(long, value_name = "AGE", default_value = "90")]
     older_than: Age,
+    /// What a number alone counts
+    #[arg(short, long, default_value = "days")]
+    granularity: Granularity,
     /// Only what belonged to this project
-    #[arg(long, value_name = "ID")]
+    #[arg(short, long, value_name = "ID")]
     project_id: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Granularity {
+    Days,
+    Hours,
+    Minutes,
+    Seconds,
+}
+
+impl Granularity {
+    fn seconds(self) -> u64 {
+        match self {
+            Self::Days => 86_400,
+            Self::Hours => 3_600,
+            Self::Minutes => 60,
+            Self::Seconds => 1,
+        }
+    }
 }
 
 /// Has it done and says how much it was.
@@ -40,7 +62,7 @@ pub(super) async fn run(arguments: &Arguments) -> ExitCode {
 
 async fn purge(arguments: &Arguments) -> Result<Forgotten, String> {
     let older = Older {
-        seconds: arguments.older_than.seconds,
+        seconds: arguments.older_than.seconds(arguments.granularity.seconds()),
         project: arguments.project_id.clone().map(ProjectId),
     };
     match admin::order(&arguments.files.files()?, Order::Purge(older)).await? {

@@ -53,12 +53,14 @@ fn prove(arguments: &Arguments) -> Result<Audit, String> {
     let mut held = Vec::new();
     // A log that was only ever written without a key has none beside it either.
     if let Some(text) = beside(&files)? {
-        held.push(Held { name: "the checkpoint beside the log".to_owned(), text });
+        let name = "the checkpoint beside the log".to_owned();
+        held.push(Held { name, text, was_away: false });
     }
     for path in &arguments.against {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("could not read {}: {error}", path.display()))?;
-        held.push(Held { name: format!("the checkpoint {}", path.display()), text });
+        let name = format!("the checkpoint {}", path.display());
+        held.push(Held { name, text, was_away: true });
     }
     audit(&files.data.log(), key, &held).map_err(|error| with_causes(&error))
 }

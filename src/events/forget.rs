@@ -13,12 +13,13 @@ use serde::{Deserialize, Serialize};
 use super::log::chain::hex;
 use super::log::{BlobId, EventLog, LogError};
 use super::purge::{PurgedStream, StreamsPurged};
+use super::vault::{Vault, VaultError};
 use super::{
     ConfigEvent, DeploymentEvent, Meta, NewEvent, PurgeEvent, RecordedEvent, StackEvent, StreamId,
     StreamRevision,
 };
 use crate::clock::Clock;
-use crate::model::{Action, ProjectId, Status};
+use crate::model::{Action, ProjectId, StackId, Status};
 
 /// How many streams are listed at a time.
 const PAGE_STREAMS: usize = 256;
@@ -41,10 +42,19 @@ impl Older {
     }
 }
 
-/// An age as an operator writes it: `30d`, `12h`, `5m`, `90s`; a number alone is days.
+/// An age as an operator writes it: `30d`, `12h`, `5m`, `90s`, or a number alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Age {
-    pub seconds: u64,
+    number: u64,
+    /// Seconds.
+    unit: Option<u64>,
+}
+
+impl Age {
+    /// The age in seconds; a number alone is of the unit given, in seconds.
+    pub fn seconds(&self, unit: u64) -> u64 {
+        self.number.saturating_mul(self.unit.unwrap_or(unit))
+    }
 }
 
 impl FromStr for Age {
@@ -54,16 +64,16 @@ impl FromStr for Age {
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (number, unit) = text.split_at(digits);
-        let unit: u64 = match unit {
-            "" | "d" => 86_400,
-            "h" => 3_600,
-            "m" => 60,
-            "s" => 1,
-            _ => return Err("an age is a number of days, or one with d, h, m or s behind it"),
+        let unit = match unit {
+            "" => None,
+            "d" => Some(86_400),
+            "h" => Some(3_600),
+            "m" => Some(60),
+            "s" => Some(1),
+            _ => return Err("an age is a whole number, or one with d, h, m or s behind it"),
         };
-        let number: Option<u64> = number.parse().ok();
-        let seconds = number.and_then(|number| number.checked_mul(unit));
-        Ok(Self { seconds: seconds.ok_or("an age is a whole number that is not negative")? })
+        let number = number.parse().map_err(|_| "an age is a whole number that is not negative")?;
+        Ok(Self { number, unit })
     }
 }
 
@@ -81,6 +91,8 @@ pub struct Forgotten {
 struct Ended {
     at: DateTime<Utc>,
     project: ProjectId,
+    /// The outermost stack, of a nested one.
+    root: Option<StackId>,
     /// Its own stream, and those of its resources.
     streams: Vec<StreamId>,
 }
@@ -128,12 +140,24 @@ pub async fn purge_deleted_software(
     Ok(forgotten)
 }
 
-/// Whether the stack is deleted for good, and when.
-pub fn stack_ended(events: &[Arc<RecordedEvent>]) -> Result<Option<DateTime<Utc>>, LogError> {
-    Ok(read_stack(events)?.ended.map(|ended| ended.at))
+/// Destroys the key of a stack that is deleted for good, and of a nested one whose outermost stack
+/// is, too: nothing can need it any more. Whether it did.
+pub async fn destroy_if_ended(
+    log: &dyn EventLog,
+    vault: &Vault,
+    scope: &str,
+) -> Result<bool, VaultError> {
+    let slice = log.read(&StreamId(scope.into()), StreamRevision(0)).await?;
+    match read_stack(&slice.events)?.ended {
+        Some(ended) if root_ended(log, ended.root).await? => {
+            vault.destroy(scope).await?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
 }
 
-/// The bodies that the stacks which stay refer to.
+/// Purges stacks, and gives the bodies that those which stay refer to.
 async fn purge_stacks(
     log: &dyn EventLog,
     clock: &dyn Clock,
@@ -147,12 +171,13 @@ async fn purge_stacks(
         after = last.as_str().to_owned();
         for stream in page {
             let events = log.read(&stream, StreamRevision(0)).await;
-            let stack = match events.and_then(|slice| read_stack(&slice.events)) {
-                Ok(stack) => stack,
-                // What it refers to is unknown: then no body may go.
-                Err(error) => return Err(error),
+            // What a damaged one refers to is unknown: then no body may go.
+            let stack = events.and_then(|slice| read_stack(&slice.events))?;
+            let goes = match stack.ended.as_ref().filter(|ended| goes(ended)) {
+                Some(ended) => root_ended(log, ended.root).await?,
+                None => false,
             };
-            match stack.ended.filter(|ended| goes(ended)) {
+            match stack.ended.filter(|_| goes) {
                 Some(ended) => {
                     log.destroy_key(stream.as_str()).await?;
                     forgotten.stacks += 1;
@@ -165,6 +190,13 @@ async fn purge_stacks(
             }
         }
     }
+}
+
+/// Whether the outermost stack is gone, too: until then it may make a nested one again.
+async fn root_ended(log: &dyn EventLog, root: Option<StackId>) -> Result<bool, LogError> {
+    let Some(root) = root else { return Ok(true) };
+    let slice = log.read(&StreamId::stack(root), StreamRevision(0)).await?;
+    Ok(slice.events.is_empty() || read_stack(&slice.events)?.ended.is_some())
 }
 
 async fn purge_software(
@@ -247,11 +279,14 @@ struct StackRead {
 
 fn read_stack(events: &[Arc<RecordedEvent>]) -> Result<StackRead, LogError> {
     let mut read = StackRead::default();
-    let (mut project, mut at) = (None, None);
+    let (mut project, mut root, mut at) = (None, None, None);
     let mut resources = BTreeSet::new();
     for event in events {
         match decoded::<StackEvent>(event)? {
-            StackEvent::StackCreated(body) => project = Some(body.project_id),
+            StackEvent::StackCreated(body) => {
+                root = body.owner.map(|owner| owner.root);
+                project = Some(body.project_id);
+            }
             StackEvent::RevisionAccepted(body) => read.sources.extend(body.source),
             StackEvent::TraversalStarted(body) => {
                 resources.extend(body.nodes.into_iter().map(|node| node.id));
@@ -279,7 +314,7 @@ fn read_stack(events: &[Arc<RecordedEvent>]) -> Result<StackRead, LogError> {
     if let (Some(first), Some(project), Some(at)) = (events.first(), project, at) {
         let own = std::iter::once(first.stream.clone());
         let streams = own.chain(resources.into_iter().map(StreamId::resource)).collect();
-        read.ended = Some(Ended { at, project, streams });
+        read.ended = Some(Ended { at, project, root, streams });
     }
     Ok(read)
 }
@@ -301,7 +336,8 @@ fn read_software(
             _ => return Ok(None),
         },
     };
-    Ok(Some(Ended { at: last.at, project, streams: vec![stream.clone()] }))
+    let streams = vec![stream.clone()];
+    Ok(Some(Ended { at: last.at, project, root: None, streams }))
 }
 
 fn decoded<E: super::Event>(event: &RecordedEvent) -> Result<E, LogError> {
@@ -316,11 +352,11 @@ mod tests {
 
     #[test]
     fn ages_are_read_as_operators_write_them() {
-        let read = |text: &str| text.parse::<Age>().map(|age| age.seconds);
+        let read = |text: &str| text.parse::<Age>().map(|age| age.seconds(86_400));
         assert_eq!(read("30d"), Ok(30 * 86_400));
         assert_eq!((read("90"), read("12h")), (Ok(90 * 86_400), Ok(43_200)));
         assert_eq!((read("5m"), read("0s")), (Ok(300), Ok(0)));
-        for wrong in ["", "d", "-1d", "1w", "1.5d", "99999999999999999999", "9999999999999999d"] {
+        for wrong in ["", "d", "-1d", "1w", "1.5d", "99999999999999999999"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

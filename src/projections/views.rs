@@ -169,6 +169,11 @@ impl Views {
         self.read(move |db| stacks::children(db, &stack))
     }
 
+    /// Every stack of a tree, deleted ones too, by the outermost.
+    pub async fn tree(&self, root: StackId) -> Result<Vec<StackId>, ViewError> {
+        self.read(move |db| stacks::of_root(db, root))
+    }
+
     /// The resources that a stack lists.
     pub async fn resources(&self, stack: StackId) -> Result<Vec<ResourceRow>, ViewError> {
         self.read(move |db| resources::of_stack(db, stack))

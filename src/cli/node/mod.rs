@@ -3,6 +3,7 @@
 mod cloud;
 mod clouds_yaml;
 mod front;
+mod upkeep;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
 use crate::template::{self, NESTED_DEPTH_MAX, YaqlLimits};
+use upkeep::{Upkeep, UpkeepParts};
 
 const SANDBOX_REGION: &str = "RegionOne";
 
@@ -85,6 +87,7 @@ pub(super) struct Node {
     sandbox: Option<RunningSandbox>,
     /// `None` where it could not be opened.
     admin: Option<AdminSocket>,
+    upkeep: Upkeep,
 }
 
 impl Node {
@@ -140,6 +143,13 @@ impl Node {
         engine.recover(views.unsettled_stacks().await?).await;
 
         let admin = open_admin(&files, &log, &vault, &clock);
+        let upkeep = Upkeep::start(UpkeepParts {
+            log: Arc::clone(&log),
+            vault: Arc::clone(&vault),
+            engine: engine.clone(),
+            views: views.clone(),
+            clock: Arc::clone(&clock),
+        });
         let parts = ApiParts {
             engine: engine.clone(),
             views: views.clone(),
@@ -164,6 +174,7 @@ impl Node {
             api,
             sandbox,
             admin,
+            upkeep,
         })
     }
 
@@ -187,6 +198,7 @@ impl Node {
     /// Lets requests finish, makes everything durable and stops.
     pub(super) async fn stop(self) {
         drop(self.admin);
+        drop(self.upkeep);
         self.api.stop().await;
         self.outlets.stop().await;
         self.engine.shutdown().await;

@@ -250,18 +250,17 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 
     async fn compact(&self, may_rewrite: bool) -> Result<(), LogError> {
-        let mut spare = self.store.spare()?;
-        while spare > 0 {
+        let mut spare = u64::MAX;
+        loop {
             let heard = self.ledger.compact(may_rewrite)?;
             self.store.queued(&self.ledger);
             hear(heard).await?;
             let left = self.store.spare()?;
-            if left >= spare {
-                break;
+            if left == 0 || left >= spare {
+                return Ok(());
             }
             spare = left;
         }
-        Ok(())
     }
 }
 

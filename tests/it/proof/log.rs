@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use hearth::clock::{Clock, SimulatedClock};
@@ -24,9 +25,11 @@ pub(super) struct Disk {
 
 impl Disk {
     pub(super) fn fresh() -> Self {
+        // Each has keys and ids of its own.
+        static SEED: AtomicU64 = AtomicU64::new(11);
         Self {
             folder: tempfile::tempdir().unwrap(),
-            clock: Arc::new(SimulatedClock::new(11)),
+            clock: Arc::new(SimulatedClock::new(SEED.fetch_add(1, Ordering::SeqCst))),
             stacks: Vec::new(),
             blobs: Vec::new(),
         }
@@ -161,10 +164,14 @@ impl Disk {
     pub(super) fn audit_against(&self, taken_away: &[String]) -> Audit {
         let mut held: Vec<Held> = taken_away
             .iter()
-            .map(|text| Held { name: "the one taken away".to_owned(), text: text.clone() })
+            .map(|text| Held {
+                name: "the one taken away".to_owned(),
+                text: text.clone(),
+                was_away: true,
+            })
             .collect();
         if let Ok(text) = std::fs::read_to_string(self.path("checkpoint")) {
-            held.push(Held { name: "the one beside".to_owned(), text });
+            held.push(Held { name: "the one beside".to_owned(), text, was_away: false });
         }
         audit(&self.path("log.db"), Some(self.key().public()), &held).unwrap()
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hearth::clock::SimulatedClock;
+use hearth::clock::{SimulatedClock, SystemClock};
 use hearth::events::log::{EventLog, MemoryLog};
 use hearth::events::master_key::{KeyRing, MasterKey, sealed_under};
 use hearth::events::vault::Vault;
@@ -17,8 +17,9 @@ use crate::support::cut_log::CutLog;
 const KEYS: usize = 800;
 
 async fn open(log: &Arc<dyn EventLog>, path: &Path) -> Result<Vault, String> {
-    let clock = Arc::new(SimulatedClock::new(3));
-    Vault::open_with(log.clone(), path, clock).await.map_err(|error| error.to_string())
+    Vault::open_with(log.clone(), path, Arc::new(SystemClock))
+        .await
+        .map_err(|error| error.to_string())
 }
 
 fn seal(vault: &Vault, number: usize) -> (String, Value) {

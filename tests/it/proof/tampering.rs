@@ -161,7 +161,7 @@ async fn two_swapped_events_are_named() {
 async fn a_blob_replaced_under_its_id_is_named_and_never_served() {
     let disk = Disk::with_stacks().await;
     let id = &disk.blobs[0];
-    disk.tamper(&format!("UPDATE blobs SET content = 'forged' WHERE id = '{}'", id.0));
+    disk.tamper(&format!("UPDATE blobs SET content = x'666f72676564' WHERE id = '{}'", id.0));
     let said = disk.named();
     assert!(said.contains(&format!("blob {id:?} is not what was kept under its id")), "{said}");
     let log = disk.open();

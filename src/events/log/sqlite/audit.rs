@@ -46,6 +46,8 @@ impl Audit {
 pub struct Held {
     pub name: String,
     pub text: String,
+    /// Kept by somebody who knows what the log said of itself until then.
+    pub was_away: bool,
 }
 
 /// Proves the log. `key` is the one that signs, if it is known; `held` are checkpoints that were
@@ -199,6 +201,7 @@ impl<'a> Auditor<'a> {
         let signed_by = self.expect(held.name.clone(), &held.text, false);
         if let Some(due) = self.due.get(before)
             && signed_by.is_some()
+            && held.was_away
         {
             self.known_notes = self.known_notes.max(due.checkpoint.notes);
         }

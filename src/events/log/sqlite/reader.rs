@@ -137,7 +137,8 @@ impl Reader {
             statement.query(params![stream.as_str(), from as i64]).map_err(unreadable)?;
         let mut events = Vec::new();
         while let Some(row) = rows.next().map_err(unreadable)? {
-            events.push(Arc::new(names.event(connection, row, stream.clone())?));
+            let event = names.event(connection, row, stream.clone());
+            events.push(Arc::new(event.map_err(|error| of(stream, &error))?));
         }
         Ok(events)
     }
@@ -178,7 +179,8 @@ impl Reader {
         let mut rows = statement.query([&id.0]).map_err(unreadable)?;
         let mut content: Option<Vec<u8>> = None;
         while let Some(row) = rows.next().map_err(unreadable)? {
-            let part = row.get_ref(0).and_then(|part| Ok(part.as_blob()?)).map_err(unreadable)?;
+            let part = row.get_ref(0).and_then(|part| Ok(part.as_blob()?));
+            let part = part.map_err(|error| of(format_args!("blob {id:?}"), &unreadable(error)))?;
             content.get_or_insert_default().extend_from_slice(part);
         }
         Ok(content.map(Arc::from))
@@ -345,6 +347,11 @@ fn remembered<K: Eq + Hash + Copy, V: Clone>(
     }
     memory.insert(key, value.clone());
     Ok(value)
+}
+
+/// What cannot be read, and of what it is.
+fn of(what: impl std::fmt::Display, error: &LogError) -> LogError {
+    LogError::Damaged(format!("{what}: {error}"))
 }
 
 fn unreadable(error: rusqlite::Error) -> LogError {

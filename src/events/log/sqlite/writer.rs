@@ -114,6 +114,15 @@ impl Writer {
                 }
             }
         }
+        // So that the file is whole without what SQLite keeps beside it.
+        if let Err(error) = self.fold() {
+            tracing::warn!(%error, "the write-ahead log stays beside the log");
+        }
+    }
+
+    /// Brings the write-ahead log into the file, as far as readers let it.
+    fn fold(&self) -> rusqlite::Result<()> {
+        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
 
     /// Tries now and then whether the file takes pages; false when the log was closed.
@@ -227,9 +236,7 @@ impl Writer {
             self.connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
             self.connection.execute_batch("VACUUM")?;
         }
-        // Readers may be in the way; then the next one takes it.
-        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-        Ok(())
+        Ok(self.fold()?)
     }
 
     /// SQLite would go on writing into a file that has been unlinked, and all of it would be lost.

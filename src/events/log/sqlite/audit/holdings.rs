@@ -72,7 +72,7 @@ impl Auditor<'_> {
         let sql = "SELECT id, part, content FROM blobs ORDER BY id, part";
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
-        let mut at: Option<(String, Sha256)> = None;
+        let mut at: Option<(String, i64, Sha256)> = None;
         loop {
             let row = rows.next()?;
             let id = match row {
@@ -81,14 +81,18 @@ impl Auditor<'_> {
                 }
                 None => None,
             };
-            let ends = at.as_ref().is_some_and(|(current, _)| Some(current) != id.as_ref());
-            if ends && let Some((id, hasher)) = at.take() {
+            let ends = at.as_ref().is_some_and(|(current, ..)| Some(current) != id.as_ref());
+            if ends && let Some((id, _, hasher)) = at.take() {
                 self.blob(&id, hasher, &mut missing);
             }
             let (Some(row), Some(id)) = (row, id) else { break };
-            // A part that is out of its place cannot make the same hash.
-            let (_, hasher) = at.get_or_insert_with(|| (id, Sha256::new()));
+            let (id, next, hasher) = at.get_or_insert_with(|| (id, 0, Sha256::new()));
             hasher.update(row.get_ref(2)?.as_bytes()?);
+            if row.get_ref(1)? != ValueRef::Integer(*next) {
+                let text = format!("part {next} of blob {id} is not in its place");
+                self.problem(text);
+            }
+            *next += 1;
         }
         for (id, by) in missing {
             self.problem(format!("blob {id}, to which {by} refers, is gone"));
