@@ -49,6 +49,8 @@ pub struct EngineLimits {
     pub max_template_size: usize,
     /// How long it may take to fetch one.
     pub template_fetch_timeout: Duration,
+    /// The only roles that a trust lends, of those that a token has; empty is all.
+    pub trusts_delegated_roles: Vec<String>,
 }
 
 impl Default for EngineLimits {
@@ -67,6 +69,7 @@ impl Default for EngineLimits {
             lost_call_rest: Duration::from_secs(10),
             max_template_size: 524_288,
             template_fetch_timeout: Duration::from_secs(60),
+            trusts_delegated_roles: Vec::new(),
         }
     }
 }

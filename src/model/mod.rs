@@ -9,6 +9,7 @@ pub mod physical_name;
 pub mod python;
 pub mod secret;
 pub mod tally;
+pub mod trustor;
 
 pub use action::{Action, Status};
 pub use caller::Caller;
@@ -18,6 +19,7 @@ pub use id::*;
 pub use physical_name::{PHYSICAL_NAME_MAX_CHARS, physical_name};
 pub use secret::Secret;
 pub use tally::Tally;
+pub use trustor::Trustor;
 
 /// A JSON object, in the order in which it was written.
 pub type JsonMap = serde_json::Map<String, serde_json::Value>;

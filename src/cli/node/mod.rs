@@ -182,6 +182,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         lost_call_rest: settings.limits.lost_call_rest,
         max_template_size: settings.limits.template_size,
         template_fetch_timeout: settings.limits.template_fetch,
+        trusts_delegated_roles: settings.limits.delegated_roles.clone(),
     }
 }
 
