@@ -13,7 +13,7 @@ use super::project_actor::HolderOf;
 use super::stack::{Create, Known, Revise, StackCommand, refuse_resting};
 use super::{definition, exposure, source};
 use crate::events::StreamId;
-use crate::model::{Action, JsonMap, Refusal, StackId, StackName};
+use crate::model::{Action, JsonMap, Refusal, StackId, StackName, Trustor};
 use crate::template::{StackDefinition, StackSource};
 
 impl Engine {
@@ -70,12 +70,15 @@ impl Engine {
         // First the name: while a project has one, its trusts are not given back.
         self.take_name(who, &ask.name, id).await?;
         let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
-        if let Err(refusal) = services.credentials.ensure(services, who).await {
-            let _ = services.ask_project(project, release(), who.meta()).await;
-            return Err(refusal);
-        }
+        let trustor = match services.credentials.ensure(services, who).await {
+            Ok(trustor) => trustor,
+            Err(refusal) => {
+                let _ = services.ask_project(project, release(), who.meta()).await;
+                return Err(refusal);
+            }
+        };
         let revise = self.revise(
-            who,
+            trustor,
             id,
             &ask.source,
             known,
@@ -115,14 +118,14 @@ impl Engine {
         if let Some(before) = &standing.known {
             known.definition.check_immutable(&before.definition)?;
         }
-        self.services.credentials.ensure(&self.services, who).await?;
+        let trustor = self.services.credentials.ensure(&self.services, who).await?;
         let kept_tags = if ask.existing { standing.revision.tags.clone() } else { Vec::new() };
         let settings = (
             ask.tags.unwrap_or(kept_tags),
             ask.timeout_mins.or(standing.revision.timeout_mins),
             ask.disable_rollback.unwrap_or(standing.revision.disable_rollback),
         );
-        let revise = self.revise(who, stack, &source, known, settings)?;
+        let revise = self.revise(trustor, stack, &source, known, settings)?;
         let revise = Revise { observes: ask.observes, ..revise };
         let receipt =
             self.ask_stack(stack, who, || StackCommand::Update(Box::new(revise.clone()))).await?;
@@ -133,11 +136,18 @@ impl Engine {
     pub async fn delete_stack(&self, who: &Requester, stack: StackId) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
         self.allow(who, &standing)?;
-        // A trust that no longer works must not keep a stack from being deleted.
-        if let Err(refusal) = self.services.credentials.ensure(&self.services, who).await {
-            warn!(stack.id = %stack, %refusal, "a stack is deleted without a new trust");
-        }
-        let receipt = self.ask_stack(stack, who, || StackCommand::Delete).await?;
+        let trustor = match self.services.credentials.ensure(&self.services, who).await {
+            Ok(trustor) => trustor,
+            // What keeps a new trust from being made must not keep a stack from being deleted
+            // with the one that it has, where that lends no more than the caller holds.
+            Err(refusal) if standing.trustor.is_within(&who.caller) => {
+                warn!(stack.id = %stack, %refusal, "a stack is deleted without a new trust");
+                standing.trustor.clone()
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let delete = || StackCommand::Delete { trustor: Some(trustor.clone()) };
+        let receipt = self.ask_stack(stack, who, delete).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
     }
 
@@ -168,8 +178,9 @@ impl Engine {
         if action != Action::Check {
             self.allow(who, &standing)?;
         }
-        self.services.credentials.ensure(&self.services, who).await?;
-        let receipt = self.ask_stack(stack, who, || StackCommand::Act { action }).await?;
+        let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
+        let act = || StackCommand::Act { action, trustor: trustor.clone() };
+        let receipt = self.ask_stack(stack, who, act).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
     }
 
@@ -211,7 +222,7 @@ impl Engine {
 
     pub(super) fn revise(
         &self,
-        who: &Requester,
+        trustor: Trustor,
         id: StackId,
         source: &StackSource,
         known: Known,
@@ -234,7 +245,7 @@ impl Engine {
             tags,
             timeout_mins,
             disable_rollback,
-            user_id: who.caller.user_id.clone(),
+            trustor,
             observes: false,
             revisits: false,
             facade: serde_json::Value::Null,

@@ -12,7 +12,7 @@ use crate::events::stack::RevisionAccepted;
 use crate::events::{Cause, Meta, Position};
 use crate::model::{
     Action, Caller, CommandId, JsonMap, ProjectId, RequestId, ResourceId, ResourceName, Secret,
-    StackId, StackName, Status,
+    StackId, StackName, Status, Trustor,
 };
 use crate::openstack::FetchBudget;
 use crate::template::StackSource;
@@ -83,6 +83,8 @@ pub struct Standing {
     pub project_id: ProjectId,
     /// The project of the users that its resources have.
     pub user_project: Option<ProjectId>,
+    /// In whose name work is done that nobody asks for by himself.
+    pub trustor: Trustor,
     pub action: Action,
     pub status: Status,
     pub deleted: bool,

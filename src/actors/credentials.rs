@@ -1,5 +1,5 @@
-//! On whose behalf resources call the cloud: a trust per user and project, made with the user's
-//! own token and kept, sealed, in the project's stream.
+//! On whose behalf resources call the cloud: a trust per user, project and set of roles, made with
+//! the user's own token and kept, sealed, in the project's stream.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -13,14 +13,14 @@ use super::project::{Project, ProjectCommand};
 use super::services::Services;
 use super::shell::{Ask, Shell};
 use crate::events::{Meta, StreamId};
-use crate::model::{ProjectId, Refusal, Secret};
+use crate::model::{Caller, ProjectId, Refusal, Secret, Trustor};
 use crate::openstack::{CloudError, Session};
 use crate::resource_types::DriverError;
 
-/// A user in a project.
-type Key = (ProjectId, String);
+/// A user, with roles, in a project.
+type Key = (ProjectId, Trustor);
 
-/// Sessions by project and user.
+/// Sessions by project and whose they are.
 #[derive(Default)]
 pub struct Credentials {
     sessions: Mutex<HashMap<Key, Known>>,
@@ -37,7 +37,7 @@ struct Known {
 /// Asks a project for a user's trust, sealed.
 #[derive(Message)]
 #[rtype(result = "Option<Value>")]
-pub struct TrustOf(pub String);
+pub struct TrustOf(pub Trustor);
 
 impl Handler<TrustOf> for Shell<Project> {
     type Result = Option<Value>;
@@ -48,31 +48,43 @@ impl Handler<TrustOf> for Shell<Project> {
 }
 
 impl Credentials {
-    /// Sees to it that Hearth may go on for the user once his token is gone. Asks Keystone only
-    /// where there is no trust yet, or the one there is no longer works.
-    pub async fn ensure(&self, services: &Arc<Services>, who: &Requester) -> Result<(), Refusal> {
-        let Some(cloud) = &services.cloud else { return Ok(()) };
+    /// Sees to it that Hearth may go on for the user once his token is gone, with the roles that the
+    /// token has and no other. Asks Keystone only where there is no such trust yet, or the one there
+    /// is no longer works.
+    pub async fn ensure(
+        &self,
+        services: &Arc<Services>,
+        who: &Requester,
+    ) -> Result<Trustor, Refusal> {
         let caller = &who.caller;
-        let key = (caller.project_id.clone(), caller.user_id.clone());
+        let trustor = lent(services, caller);
+        let Some(cloud) = &services.cloud else { return Ok(trustor) };
+        let roles = trustor.roles.as_deref().unwrap_or_default();
+        if roles.is_empty() {
+            let named = services.limits.trusts_delegated_roles.join(", ");
+            let text = format!("Missing required credential: roles {named}");
+            return Err(Refusal::new("MissingCredentialError", text));
+        }
+        let key = (caller.project_id.clone(), trustor.clone());
         // One after the other: of two trusts made at once the older one is given back, and what
         // already works with it would be turned away.
         let making = self.making(&key);
         let _alone = making.lock().await;
         // The project has the last word: a trust of its former stacks may be on its way back.
-        let current = trust_of(services, &caller.project_id, &caller.user_id).await;
+        let current = trust_of(services, &caller.project_id, &trustor).await;
         let is_current =
             self.sessions().get(&key).is_some_and(|known| Some(&known.trust) == current.as_ref());
         if is_current {
-            return Ok(());
+            return Ok(trustor);
         }
         self.sessions().remove(&key);
-        if let Ok(session) = self.session(services, &caller.project_id, &caller.user_id).await
+        if let Ok(session) = self.session(services, &caller.project_id, &trustor).await
             && session.token().await.is_ok()
         {
-            return Ok(());
+            return Ok(trustor);
         }
         let trust =
-            cloud.create_trust(&who.token, caller).await.map_err(|error| refused(&error))?;
+            cloud.create_trust(&who.token, caller, roles).await.map_err(|error| refused(&error))?;
         let scope = StreamId::project(&caller.project_id);
         let sealed = services
             .vault
@@ -81,12 +93,12 @@ impl Credentials {
         let command = ProjectCommand::Trust {
             user_id: caller.user_id.clone(),
             trust_id: sealed.clone(),
-            roles: caller.roles.clone(),
+            roles: roles.to_vec(),
         };
         services.ask_project(&caller.project_id, command, who.meta()).await?;
         let session = cloud.session_for_trust(&trust, &caller.project_id);
         self.sessions().insert(key, Known { trust: sealed, session });
-        Ok(())
+        Ok(trustor)
     }
 
     /// A session of the user's trust.
@@ -94,16 +106,17 @@ impl Credentials {
         &self,
         services: &Arc<Services>,
         project: &ProjectId,
-        user_id: &str,
+        trustor: &Trustor,
     ) -> Result<Session, DriverError> {
         let Some(cloud) = &services.cloud else { return Ok(Session::detached()) };
-        let key = (project.clone(), user_id.to_owned());
+        let key = (project.clone(), trustor.clone());
         if let Some(known) = self.sessions().get(&key) {
             return Ok(known.session.clone());
         }
         let scope = StreamId::project(project);
-        let sealed = trust_of(services, project, user_id).await.unwrap_or_default();
+        let sealed = trust_of(services, project, trustor).await.unwrap_or_default();
         let Ok(Value::String(trust)) = services.vault.open(scope.as_str(), &sealed) else {
+            let user_id = &trustor.user_id;
             let text = format!("Hearth has no trust of user {user_id} in project {project}");
             return Err(DriverError::fatal("AuthorizationFailure", text));
         };
@@ -136,8 +149,8 @@ impl Credentials {
 
     /// Forgets the session of a trust that Keystone no longer honors: the user's next command
     /// makes a new one.
-    pub fn forget(&self, project: &ProjectId, user_id: &str) {
-        self.sessions().remove(&(project.clone(), user_id.to_owned()));
+    pub fn forget(&self, project: &ProjectId, trustor: &Trustor) {
+        self.sessions().remove(&(project.clone(), trustor.clone()));
     }
 
     fn making(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
@@ -156,18 +169,37 @@ impl Credentials {
     }
 }
 
-async fn trust_of(services: &Arc<Services>, project: &ProjectId, user_id: &str) -> Option<Value> {
+/// The caller with the roles that he lends: his token's, or those of them that the operator names.
+fn lent(services: &Services, caller: &Caller) -> Trustor {
+    let named = &services.limits.trusts_delegated_roles;
+    let is_lent = |role: &&String| {
+        named.is_empty() || named.iter().any(|named| named.eq_ignore_ascii_case(role))
+    };
+    Trustor::of(&caller.user_id, caller.roles.iter().filter(is_lent).cloned().collect())
+}
+
+async fn trust_of(
+    services: &Arc<Services>,
+    project: &ProjectId,
+    trustor: &Trustor,
+) -> Option<Value> {
     let address = services.directory.project(project)?;
-    address.send(TrustOf(user_id.to_owned())).await.ok().flatten()
+    address.send(TrustOf(trustor.clone())).await.ok().flatten()
 }
 
 fn refused(error: &CloudError) -> Refusal {
-    if error.is_transient() {
-        Refusal::unavailable(error.to_string())
-    } else {
-        Refusal::new("AuthorizationFailure", error.to_string())
+    match error.status() {
+        _ if error.is_transient() => Refusal::unavailable(error.to_string()),
+        Some(403) => Refusal::new("Forbidden", format!("{DELEGATED} ({error})")),
+        Some(_) | None => Refusal::new("AuthorizationFailure", error.to_string()),
     }
 }
+
+/// Why Keystone lets a token make no trust.
+const DELEGATED: &str = "This token may not lend its roles for work that goes on after the \
+    request, because it was itself lent, by a trust or a restricted application credential. Use a \
+    token of the user's own, or an unrestricted application credential with the roles that the \
+    stack needs.";
 
 impl Services {
     /// Sends a command to a project's actor, waking it if need be.

@@ -23,7 +23,7 @@ use crate::events::Position;
 use crate::events::log::EventLog;
 use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
-use crate::model::{ProjectId, Refusal, StackId, Tally};
+use crate::model::{ProjectId, Refusal, StackId, Tally, Trustor};
 use crate::openstack::{Cloud, Fetcher, Session};
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::StackSource;
@@ -100,9 +100,13 @@ impl Engine {
         self.services.everybody_told(at).await;
     }
 
-    /// A session of a user's trust in a project.
-    pub async fn session_of(&self, project: &ProjectId, user_id: &str) -> Result<Session, Refusal> {
-        let session = self.services.credentials.session(&self.services, project, user_id).await;
+    /// A session in a user's name in a project.
+    pub async fn session_of(
+        &self,
+        project: &ProjectId,
+        trustor: &Trustor,
+    ) -> Result<Session, Refusal> {
+        let session = self.services.credentials.session(&self.services, project, trustor).await;
         session.map_err(|error| Refusal::new(error.class, error.message))
     }
 

@@ -22,7 +22,7 @@ use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::resource::Step;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, CommandId, JsonMap, ProjectId, ResourceId, Secret, Status};
+use crate::model::{Action, CommandId, JsonMap, ProjectId, ResourceId, Secret, Status, Trustor};
 use crate::resource_types::software::SoftwareDoor;
 use crate::resource_types::{Beat, Driver, DriverError, Reality, Subject, Work};
 use crate::template::ALL_ATTRIBUTES;
@@ -141,7 +141,7 @@ impl Inhabit for Resource {
                     step,
                     attempt,
                     observe,
-                    user_id,
+                    trustor,
                     nesting,
                 } = *call;
                 let meta = shell.meta().clone();
@@ -151,7 +151,7 @@ impl Inhabit for Resource {
                         // The intent was lost with its group; this actor is about to be dropped.
                         return None;
                     }
-                    let reached = reach(&services, &driver_type, &project, &user_id).await;
+                    let reached = reach(&services, &driver_type, &project, &trustor).await;
                     let (driver, session) = match reached {
                         Ok(reached) => reached,
                         Err(error) => {
@@ -180,7 +180,6 @@ impl Inhabit for Resource {
                                     nesting,
                                 },
                                 asked: &meta,
-                                user_id: &user_id,
                                 attempt,
                             };
                             nested::beat(&beating).await
@@ -188,7 +187,7 @@ impl Inhabit for Resource {
                         _ => driver.beat(&session, &work, &subject, &step, attempt).await,
                     };
                     if matches!(&result, Err(error) if error.class == "Unauthorized") {
-                        services.credentials.forget(&project, &user_id);
+                        services.credentials.forget(&project, &trustor);
                     }
                     let (attributes, secrets) = match &result {
                         Ok(Beat::Done { learned }) if !observe.is_empty() => {
@@ -206,9 +205,9 @@ impl Inhabit for Resource {
                     }
                 }));
             }
-            ResourceEffect::SeeFailed { epoch, driver_type, subject, user_id } => {
+            ResourceEffect::SeeFailed { epoch, driver_type, subject, trustor } => {
                 let look = async move {
-                    match reach(&services, &driver_type, &project, &user_id).await {
+                    match reach(&services, &driver_type, &project, &trustor).await {
                         Ok((driver, session)) => driver.replace_failed(&session, &subject).await,
                         Err(_) => true,
                     }
@@ -217,9 +216,9 @@ impl Inhabit for Resource {
                     come_back(shell, ResourceCommand::FailedSeen { epoch, replace }, ctx);
                 }));
             }
-            ResourceEffect::SeeReality { epoch, driver_type, subject, user_id } => {
+            ResourceEffect::SeeReality { epoch, driver_type, subject, trustor } => {
                 let look = async move {
-                    let reality = reality(&services, &driver_type, &project, &user_id, &subject);
+                    let reality = reality(&services, &driver_type, &project, &trustor, &subject);
                     ResourceCommand::RealitySeen { epoch, reality: reality.await }
                 };
                 ctx.spawn(look.into_actor(shell).map(come_back_with));
@@ -240,14 +239,14 @@ impl Inhabit for Resource {
                 driver_type,
                 subject,
                 attempt,
-                user_id,
+                trustor,
             } => {
                 let id = signal.id;
                 let meta = shell.meta().clone();
                 let work = async move {
                     // The signal was lost with its group; this actor is about to be dropped.
                     services.log.durable(at).await.ok()?;
-                    let reached = reach(&services, &driver_type, &project, &user_id).await;
+                    let reached = reach(&services, &driver_type, &project, &trustor).await;
                     let (driver, session) = match reached {
                         Ok(reached) => reached,
                         Err(error) => return Some(Err(error)),
@@ -279,7 +278,6 @@ impl Inhabit for Resource {
                             nesting: &nesting,
                         },
                         asked: &meta,
-                        user_id: &user_id,
                         attempt,
                     };
                     Some(beating.resize(details).await)
@@ -320,11 +318,11 @@ impl Inhabit for Resource {
                 let halt = async move { nested::halt(&services, child, &meta).await };
                 ctx.spawn(halt.into_actor(shell));
             }
-            ResourceEffect::Observe { epoch, driver_type, subject, wanted, user_id } => {
+            ResourceEffect::Observe { epoch, driver_type, subject, wanted, trustor } => {
                 let look = async move {
                     let (mut attributes, mut secrets) = Default::default();
                     if let Ok((driver, session)) =
-                        reach(&services, &driver_type, &project, &user_id).await
+                        reach(&services, &driver_type, &project, &trustor).await
                     {
                         let driver = driver.as_ref();
                         (attributes, secrets) =
@@ -369,7 +367,7 @@ pub(super) async fn is_lost(services: &Arc<Services>, resource: &Resource) -> bo
         return true;
     }
     let subject = resource.subject(definition, &Resource::knowledge(services));
-    let (driver_type, user) = (&definition.driver_type, &resource.user_id);
+    let (driver_type, user) = (&definition.driver_type, &resource.signals_for);
     match reach(services, driver_type, &stack.project_id, user).await {
         Ok((driver, session)) => driver.replace_failed(&session, &subject).await,
         Err(_) => true,
@@ -380,13 +378,13 @@ async fn reach(
     services: &Arc<Services>,
     driver_type: &str,
     project: &ProjectId,
-    user_id: &str,
+    trustor: &Trustor,
 ) -> Result<(Arc<dyn Driver>, crate::openstack::Session), DriverError> {
     let driver = services.registry.driver(driver_type).ok_or_else(|| {
         let text = format!("The Resource Type ({driver_type}) could not be found.");
         DriverError::fatal("EntityNotFound", text)
     })?;
-    let session = services.credentials.session(services, project, user_id).await?;
+    let session = services.credentials.session(services, project, trustor).await?;
     Ok((driver, session))
 }
 
@@ -402,11 +400,11 @@ async fn reality(
     services: &Arc<Services>,
     driver_type: &str,
     project: &ProjectId,
-    user_id: &str,
+    trustor: &Trustor,
     subject: &Subject,
 ) -> Reality {
     let look = async {
-        let (driver, session) = reach(services, driver_type, project, user_id).await?;
+        let (driver, session) = reach(services, driver_type, project, trustor).await?;
         driver.reality(&session, subject).await
     };
     let error = match tokio::time::timeout(OBSERVE_MAX, look).await {

@@ -55,6 +55,8 @@ pub struct EngineLimits {
     pub template_fetch_timeout: Duration,
     /// Where they may be fetched from beside the internet.
     pub fetch_allow: Vec<AllowedTarget>,
+    /// The only roles that a trust lends, of those that a token has; empty is all.
+    pub trusts_delegated_roles: Vec<String>,
 }
 
 impl EngineLimits {
@@ -82,6 +84,7 @@ impl Default for EngineLimits {
             max_template_size: 524_288,
             template_fetch_timeout: Duration::from_secs(60),
             fetch_allow: Vec::new(),
+            trusts_delegated_roles: Vec::new(),
         }
     }
 }

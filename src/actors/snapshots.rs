@@ -17,7 +17,7 @@ use super::source::Sourced;
 use super::stack::{Snapshot, Stack, StackCommand, TakeSnapshot, snapshot_not_found};
 use crate::events::StreamId;
 use crate::events::stack::ResourceKept;
-use crate::model::{Action, ProjectId, Refusal, StackId, Status, TraversalId};
+use crate::model::{Action, ProjectId, Refusal, StackId, Status, TraversalId, Trustor};
 use crate::resource_types::DriverError;
 use crate::template::StackSource;
 
@@ -50,12 +50,13 @@ impl Engine {
         name: Option<String>,
     ) -> Result<(Accepted, TraversalId), Refusal> {
         let standing = self.standing(who, stack).await?;
-        self.services.credentials.ensure(&self.services, who).await?;
+        let trustor = self.services.credentials.ensure(&self.services, who).await?;
         let limit = self.services.limits.max_snapshots_per_stack;
         let take = TakeSnapshot {
             snapshot: TraversalId(self.services.clock.fresh_id()),
             name,
             limit: limit.filter(|_| !who.caller.is_admin()),
+            trustor: Some(trustor),
         };
         let receipt =
             self.ask_stack(stack, who, || StackCommand::TakeSnapshot(take.clone())).await?;
@@ -71,8 +72,8 @@ impl Engine {
         snapshot: TraversalId,
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
-        self.services.credentials.ensure(&self.services, who).await?;
-        let command = || StackCommand::DeleteSnapshot { snapshot };
+        let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
+        let command = || StackCommand::DeleteSnapshot { snapshot, trustor: trustor.clone() };
         let receipt = self.ask_stack(stack, who, command).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
     }
@@ -96,10 +97,10 @@ impl Engine {
             restore(&self.services, stack, &mut source, kept);
         }
         let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
-        self.services.credentials.ensure(&self.services, who).await?;
+        let trustor = self.services.credentials.ensure(&self.services, who).await?;
         let now = &standing.revision;
         let settings = (now.tags.clone(), now.timeout_mins, now.disable_rollback);
-        let revise = self.revise(who, stack, &source, known, settings)?;
+        let revise = self.revise(trustor, stack, &source, known, settings)?;
         let command = || StackCommand::Restore(Box::new(revise.clone()));
         let receipt = self.ask_stack(stack, who, command).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
@@ -150,7 +151,7 @@ pub(super) async fn drop_snapshot(
     services: &Arc<Services>,
     stack: StackId,
     project: &ProjectId,
-    user_id: &str,
+    trustor: &Trustor,
     resources: Vec<ResourceKept>,
 ) -> Result<(), String> {
     for kept in resources {
@@ -162,7 +163,7 @@ pub(super) async fn drop_snapshot(
         let (mut attempts, mut pause) = (0, PAUSE_MIN);
         loop {
             let dropped = async {
-                let session = services.credentials.session(services, project, user_id).await?;
+                let session = services.credentials.session(services, project, trustor).await?;
                 driver.delete_snapshot(&session, &data).await
             };
             match dropped.await {

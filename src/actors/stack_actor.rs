@@ -134,12 +134,12 @@ impl Inhabit for Stack {
                     ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
                 }));
             }
-            StackEffect::DropSnapshot { snapshot, project_id, user_id, resources } => {
+            StackEffect::DropSnapshot { snapshot, project_id, trustor, resources } => {
                 let (services, stack) = (shell.services.clone(), shell.machine.id);
                 let deletion = async move {
                     // Nothing is deleted before it is on record.
                     services.log.durable(at).await.ok()?;
-                    let dropped = drop_snapshot(&services, stack, &project_id, &user_id, resources);
+                    let dropped = drop_snapshot(&services, stack, &project_id, &trustor, resources);
                     Some(dropped.await)
                 };
                 ctx.spawn(deletion.into_actor(shell).map(move |result, shell, ctx| {
@@ -382,6 +382,7 @@ impl Handler<Stand> for Shell<Stack> {
             name: stack.name.clone(),
             project_id: stack.project_id.clone(),
             user_project: stack.user_project.clone(),
+            trustor: stack.trustor.clone(),
             action: stack.action,
             status: stack.status,
             deleted: stack.is_deleted(),

@@ -1,5 +1,6 @@
 //! What an operator may bound, under Heat's names and with Heat's defaults.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use super::{CloudChoice, ConfigError, Layers};
@@ -42,6 +43,8 @@ pub struct Limits {
     /// `limit_iterators` and `memory_quota` of `[yaql]`.
     pub yaql_iterators: Option<usize>,
     pub yaql_memory: Option<usize>,
+    /// `trusts_delegated_roles`: the only roles that trusts lend; empty is all of a token's.
+    pub delegated_roles: Vec<String>,
     /// `client_retry_limit`: how often a call that may be repeated is made again, where it is said.
     pub client_retries: Option<u32>,
 }
@@ -61,6 +64,11 @@ impl Limits {
         let flag = |name: &str| layers.flag("DEFAULT", name).map(|given| given == Some(true));
         let per_project = |name: &str| layers.limit("DEFAULT", name, 4096);
         let rest: Option<u32> = layers.parsed("hearth", "lost_call_rest", "a whole number")?;
+        layers.parsed::<Reauthentication>(
+            "DEFAULT",
+            "reauthentication_auth_method",
+            "empty or \"trusts\"",
+        )?;
         // The sandbox answers at once; a real API takes seconds under load.
         let default_rest = if *cloud == CloudChoice::OpenStack { 10 } else { 1 };
         Ok(Limits {
@@ -85,7 +93,41 @@ impl Limits {
                 "fetch_allow",
                 "networks and hosts, such as 10.0.0.0/8 and templates.example.org:8080",
             )?,
+            delegated_roles: layers.list("DEFAULT", "trusts_delegated_roles").unwrap_or_default(),
             client_retries: layers.parsed("DEFAULT", "client_retry_limit", "a whole number")?,
         })
+    }
+}
+
+/// `reauthentication_auth_method`: how work goes on when a token expires. It always does so with a
+/// trust, whichever of Heat's two values is given.
+struct Reauthentication;
+
+impl FromStr for Reauthentication {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if text.is_empty() || text == "trusts" { Ok(Self) } else { Err(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ways_to_delegate_are_heats() {
+        let given = |name: &str, value: &str| {
+            let mut layers = Layers::default();
+            let variable = format!("HEARTH_DEFAULT__{name}");
+            layers.add_environment([(variable, value.to_owned())].into_iter());
+            Limits::from_layers(&layers, &CloudChoice::Sandbox)
+        };
+        let lent = given("TRUSTS_DELEGATED_ROLES", "member, creator").unwrap().delegated_roles;
+        assert_eq!(lent, ["member", "creator"]);
+        assert!(given("REAUTHENTICATION_AUTH_METHOD", "trusts").is_ok());
+        assert!(given("REAUTHENTICATION_AUTH_METHOD", "").is_ok());
+        let refused = given("REAUTHENTICATION_AUTH_METHOD", "password").unwrap_err().to_string();
+        assert!(refused.ends_with("must be empty or \"trusts\", not \"password\""), "{refused}");
     }
 }

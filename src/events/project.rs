@@ -28,8 +28,8 @@ pub struct NameReleased {
     pub stack_id: StackId,
 }
 
-/// A user's trust in Hearth's service user for this project, used when the user's token is gone.
-/// A newer one of the same user takes its place.
+/// A user's trust in Hearth's service user for this project, with just these roles, used when the
+/// user's token is gone. A newer one of the same user with the same roles takes its place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrustGranted {
     pub user_id: String,
@@ -38,8 +38,8 @@ pub struct TrustGranted {
     pub roles: Vec<String>,
 }
 
-/// A trust was given back to Keystone: the project's last stack is gone, or a newer trust of the
-/// same user has taken its place.
+/// A trust was given back to Keystone: the project's last stack is gone, or a newer trust has taken
+/// its place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrustReturned {
     pub user_id: String,

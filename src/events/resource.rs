@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ProjectId, ResourceName, StackId, StackName, StackRevision,
-    Status, TraversalId,
+    Status, TraversalId, Trustor,
 };
 
 events! {
@@ -57,6 +57,9 @@ pub struct ActionStarted {
     pub deadline: Option<DateTime<Utc>>,
     /// Whose trust the calls use.
     pub user_id: String,
+    /// The roles of that trust; none: from before they were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roles: Option<Vec<String>>,
     /// The hook behind the action, where the environment sets it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
@@ -69,6 +72,13 @@ pub struct ActionStarted {
     /// Of a DELETE: what there is in the cloud stays, whatever the deletion policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retains: bool,
+}
+
+impl ActionStarted {
+    /// In whose name the calls are made.
+    pub fn trustor(&self) -> Trustor {
+        Trustor { user_id: self.user_id.clone(), roles: self.roles.clone() }
+    }
 }
 
 /// A resource's definition with every reference resolved. Leaves that hold a secret are sealed.

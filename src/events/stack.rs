@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::log::BlobId;
 use crate::model::{
     Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, StackRevision,
-    Status, TraversalId,
+    Status, TraversalId, Trustor,
 };
 
 events! {
@@ -86,6 +86,9 @@ pub struct RevisionAccepted {
     /// The user whose trust the work uses, where it is not the stack's creator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
+    /// The roles of that trust; none: from before they were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roles: Option<Vec<String>>,
     /// What the templates of a nested stack see of its resource: metadata, deletion_policy,
     /// update_policy. Leaves that hold a secret are sealed.
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -93,6 +96,13 @@ pub struct RevisionAccepted {
     /// Where the environment has the stack's events sent, as it says it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub event_sinks: Vec<Value>,
+}
+
+impl RevisionAccepted {
+    /// In whose name the work is done, where the revision says so.
+    pub fn trustor(&self) -> Option<Trustor> {
+        Some(Trustor { user_id: self.user_id.clone()?, roles: self.roles.clone() })
+    }
 }
 
 /// An output that a revision declares, before it has a value.
@@ -126,6 +136,9 @@ pub struct TraversalStarted {
     /// What is deleted stays in the cloud: the stack is abandoned, or was not yet adopted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retains: bool,
+    /// In whose name, where it is not that of the newest revision: who asked for this action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trustor: Option<Trustor>,
 }
 
 /// A resource of the revision and the incarnation that is brought to it.
@@ -176,6 +189,9 @@ pub struct ReplacementStarted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActionDeferred {
     pub action: Action,
+    /// Who asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trustor: Option<Trustor>,
 }
 
 /// A traversal is over. DELETE COMPLETE ends the stack.
@@ -272,6 +288,16 @@ pub struct SnapshotDeletionStarted {
     pub snapshot: TraversalId,
     /// Whose trust the calls use.
     pub user_id: String,
+    /// The roles of that trust; none: from before they were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roles: Option<Vec<String>>,
+}
+
+impl SnapshotDeletionStarted {
+    /// In whose name the calls are made.
+    pub fn trustor(&self) -> Trustor {
+        Trustor { user_id: self.user_id.clone(), roles: self.roles.clone() }
+    }
 }
 
 /// A snapshot is gone (COMPLETE), or something of it cannot be deleted (FAILED).

@@ -39,6 +39,11 @@ pub enum Status {
 }
 
 impl Action {
+    /// Whether it changes what there is, and is no look or pause.
+    pub fn changes(self) -> bool {
+        !matches!(self, Action::Suspend | Action::Resume | Action::Check | Action::Snapshot)
+    }
+
     /// The word in the API: `CREATE`.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -10,6 +10,7 @@ pub mod physical_name;
 pub mod python;
 pub mod secret;
 pub mod tally;
+pub mod trustor;
 
 pub use action::{Action, Status};
 pub use caller::{Caller, Scope};
@@ -20,6 +21,7 @@ pub use network::{AllowedTarget, Network};
 pub use physical_name::{PHYSICAL_NAME_MAX_CHARS, physical_name};
 pub use secret::Secret;
 pub use tally::Tally;
+pub use trustor::Trustor;
 
 /// A JSON object, in the order in which it was written.
 pub type JsonMap = serde_json::Map<String, serde_json::Value>;

@@ -52,7 +52,7 @@ pub(super) async fn follow(parts: &OutletParts, place: &mut Place) -> Result<(),
 
 fn goes_the_same_way(one: &EventDue, other: &EventDue) -> bool {
     one.project_id == other.project_id
-        && one.user_id == other.user_id
+        && one.trustor == other.trustor
         && one.event.stack == other.event.stack
         && one.sinks == other.sinks
 }
@@ -94,7 +94,7 @@ async fn deliver(parts: &OutletParts, sink: &Value, events: &[EventDue]) -> Resu
         .json(json!({ "messages": messages }));
     let newest = events.iter().map(|due| due.event.at).max().unwrap_or(due.event.at);
     let until = newest + TimeDelta::seconds(queue.ttl_secs.clamp(0, TRIED_MAX_SECS));
-    let error = match parts.engine.session_of(&due.project_id, &due.user_id).await {
+    let error = match parts.engine.session_of(&due.project_id, &due.trustor).await {
         Ok(session) => match send(parts, &session, &request, until).await {
             Ok(()) => return Ok(()),
             Err(error) => error.to_string(),

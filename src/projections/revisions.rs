@@ -40,8 +40,10 @@ pub(super) fn accepted(
     db.prepare_cached(
         "INSERT OR REPLACE INTO revisions (stack, revision, origin, position, at, action, user, \
          request_id, description, parameters, outputs, timeout_mins, disable_rollback, tags, \
-         event_sinks, user_id) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+         event_sinks, trustor) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+         coalesce(?16, (SELECT trustor FROM revisions WHERE stack = ?1 \
+         ORDER BY revision DESC LIMIT 1)))",
     )?
     .execute(params![
         stack,
@@ -59,7 +61,7 @@ pub(super) fn accepted(
         body.disable_rollback,
         tags,
         serde_json::to_string(&body.event_sinks)?,
-        body.user_id,
+        body.trustor().map(|trustor| serde_json::to_string(&trustor)).transpose()?,
     ])?;
     db.prepare_cached(
         "UPDATE stacks SET revision = ?2, timeout_mins = ?3, disable_rollback = ?4, tags = ?5 \

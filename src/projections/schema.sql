@@ -52,7 +52,7 @@ CREATE TABLE revisions (
     disable_rollback INTEGER NOT NULL,
     tags             TEXT NOT NULL,
     event_sinks      TEXT NOT NULL,       -- JSON array: where the stack's events are sent
-    user_id          TEXT,                -- whose trust the work uses, where it is not the owner's
+    trustor          TEXT,                -- JSON: in whose name work is done from then on
     PRIMARY KEY (stack, revision)
 ) WITHOUT ROWID;
 CREATE INDEX revisions_with_sinks ON revisions (stack) WHERE event_sinks != '[]';

@@ -2,21 +2,22 @@
 //! something happened to them.
 
 use chrono::{DateTime, Utc};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use super::columns::{action, bytes, json, status, stored, time, time_or_none, uuid};
 use super::event_list::{self, EventRow, STACK_TYPE};
 use crate::events::Position;
-use crate::model::{Action, ProjectId, StackId, Status};
+use crate::model::{Action, ProjectId, StackId, Status, Trustor};
 
 /// A line of the event list, and where its stack's environment has it sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventDue {
     pub event: EventRow,
     pub project_id: ProjectId,
-    /// Whose trust sends it.
-    pub user_id: String,
+    /// In whose name it is sent.
+    pub trustor: Trustor,
     /// As the environment says them.
     pub sinks: Vec<Value>,
 }
@@ -45,8 +46,8 @@ pub(super) fn due(
     limit: usize,
 ) -> rusqlite::Result<Vec<EventDue>> {
     let sql = "SELECT e.position, e.name, e.type, e.physical_id, e.action, e.status, e.reason, \
-         e.at, e.definition, s.id, s.name, s.project, coalesce(r.user_id, s.owner_id), \
-         r.event_sinks FROM event_list e JOIN stacks s ON s.number = e.stack \
+         e.at, e.definition, s.id, s.name, s.project, r.trustor, \
+         r.event_sinks, s.owner_id FROM event_list e JOIN stacks s ON s.number = e.stack \
          JOIN revisions r ON r.stack = e.stack AND r.revision = (SELECT max(revision) \
          FROM revisions WHERE stack = e.stack AND position <= e.position) \
          WHERE e.position > ?1 AND e.stack IN (SELECT stack FROM revisions \
@@ -54,10 +55,14 @@ pub(super) fn due(
     db.prepare_cached(sql)?
         .query_map(params![stored(after), i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
             let stack = StackId(uuid(row, 9)?);
+            let trustor = match row.get_ref(12)? {
+                ValueRef::Null => Trustor { user_id: row.get(14)?, roles: None },
+                _ => json(row, 12)?,
+            };
             Ok(EventDue {
                 event: event_list::of_row(row, stack, row.get(10)?)?,
                 project_id: ProjectId(row.get(11)?),
-                user_id: row.get(12)?,
+                trustor,
                 sinks: json(row, 13)?,
             })
         })?

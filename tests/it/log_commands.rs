@@ -46,6 +46,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             timeout_mins: None,
             disable_rollback: true,
             user_id: None,
+            roles: None,
             facade: serde_json::Value::Null,
             event_sinks: Vec::new(),
         }),
@@ -65,6 +66,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             observes: false,
             revisits: false,
             retains: false,
+            trustor: None,
         }),
     ];
     let net = [
@@ -84,6 +86,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             }),
             deadline: None,
             user_id: "u1".to_owned(),
+            roles: None,
             hooks: Vec::new(),
             observes: false,
             replaces: Vec::new(),

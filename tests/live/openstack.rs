@@ -57,7 +57,8 @@ async fn a_trust_works_when_the_token_is_gone_and_can_be_given_back() {
     let _alone = alone().await;
     let token = real.demo().token().await.unwrap();
     let identity = real.cloud.validate_token(&token).await.unwrap();
-    let trust = real.cloud.create_trust(&token, &identity.caller).await.unwrap();
+    let trust =
+        real.cloud.create_trust(&token, &identity.caller, &identity.caller.roles).await.unwrap();
     let revoke = Request::delete(Service::Identity, "/v3/auth/tokens")
         .header("x-subject-token", token.reveal());
     real.demo().send(revoke).await.unwrap();

@@ -26,7 +26,6 @@ pub(in crate::actors) struct Beating<'a> {
     pub(in crate::actors) session: &'a Session,
     pub(in crate::actors) beat: ChildBeat<'a>,
     pub(in crate::actors) asked: &'a Meta,
-    pub(in crate::actors) user_id: &'a str,
     pub(in crate::actors) attempt: Attempt,
 }
 
@@ -81,7 +80,7 @@ impl Beating<'_> {
         let known = self.check(definition).await.map_err(refused)?;
         let put = |blob: &[u8]| services.log.put_blob(blob);
         let (vault, child) = (&services.vault, beat.child());
-        let revise = make::revise(vault, put, child, known, timeout_mins, self.user_id);
+        let revise = make::revise(vault, put, child, known, timeout_mins, &beat.nesting.trustor);
         let revise = Revise { revisits, ..revise.map_err(refused)? };
         if !beat.nested.stands_beside() {
             let resources = revise.known.definition.resources().len();

@@ -13,7 +13,7 @@ use crate::actors::stack::{Known, Revise};
 use crate::events::StreamId;
 use crate::events::log::BlobId;
 use crate::events::vault::{Vault, VaultError};
-use crate::model::{Refusal, StackId};
+use crate::model::{Refusal, StackId, Trustor};
 use crate::resource_types::child::ChildWanted;
 use crate::resource_types::{DriverError, Registry, Subject, TreeBounds};
 use crate::template::{ChildPlace, Facade, NestedTemplate, Reading, StackDefinition, Values};
@@ -63,7 +63,7 @@ pub fn revise(
     child: StackId,
     known: Known,
     timeout_mins: Option<u32>,
-    user_id: &str,
+    trustor: &Trustor,
 ) -> Result<Revise, Refusal> {
     let scope = StreamId::stack(child);
     let (definition, scope) = (&known.definition, scope.as_str());
@@ -84,7 +84,7 @@ pub fn revise(
         timeout_mins,
         // What fails is rolled back by the parent.
         disable_rollback: true,
-        user_id: user_id.to_owned(),
+        trustor: trustor.clone(),
         observes: false,
         revisits: false,
         facade,

@@ -91,14 +91,17 @@ impl<'a> ChildBeat<'a> {
     }
 
     pub fn turn(&self) -> Turn {
+        let trustor = Some(self.nesting.trustor.clone());
         match (self.step.name.as_str(), self.work) {
             ("define", _) => Turn::Define,
             ("delete", _) if self.subject.abandons => self.tells("delete", StackCommand::Abandon),
-            ("delete", _) => self.tells("delete", StackCommand::Delete),
+            ("delete", _) => self.tells("delete", StackCommand::Delete { trustor }),
             ("act", Work::Act(action)) if self.subject.physical_id.is_none() => {
                 Turn::Answer(Err(not_created(*action, self.subject)))
             }
-            ("act", Work::Act(action)) => self.tells("act", StackCommand::Act { action: *action }),
+            ("act", Work::Act(action)) => {
+                self.tells("act", StackCommand::Act { action: *action, trustor })
+            }
             ("pause", _) => Turn::Answer(Ok(self.pause())),
             _ => Turn::Await,
         }

@@ -13,7 +13,7 @@ use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::ProjectEvent;
 use crate::events::project::{NameReleased, NameReserved, TrustGranted, TrustReturned};
-use crate::model::{Refusal, StackId, StackName};
+use crate::model::{IndexMap, Refusal, StackId, StackName, Trustor};
 
 /// A command to a project.
 pub enum ProjectCommand {
@@ -40,7 +40,8 @@ pub enum ProjectEffect {
 #[derive(Default)]
 pub struct Project {
     names: HashMap<StackName, StackId>,
-    trusts: HashMap<String, Value>,
+    /// In the order in which they were granted.
+    trusts: IndexMap<Trustor, Value>,
     /// Trusts to be given back, with their users.
     owed: Vec<(String, Value)>,
 }
@@ -51,9 +52,14 @@ impl Project {
         self.names.get(name).copied()
     }
 
-    /// A user's trust id, sealed.
-    pub fn trust_of(&self, user_id: &str) -> Option<&Value> {
-        self.trusts.get(user_id)
+    /// The id of the trust with just these roles, sealed. Work that is on record without its roles
+    /// goes on with the user's oldest trust, which it began with: newer ones may have more.
+    pub fn trust_of(&self, trustor: &Trustor) -> Option<&Value> {
+        if trustor.roles.is_some() {
+            return self.trusts.get(trustor);
+        }
+        let mut trusts = self.trusts.iter();
+        trusts.find(|(of, _)| of.user_id == trustor.user_id).map(|(_, trust)| trust)
     }
 }
 
@@ -71,16 +77,20 @@ impl Aggregate for Project {
             ProjectEvent::NameReleased(released) => {
                 self.names.remove(&released.name);
                 if self.names.is_empty() {
-                    self.owed.extend(self.trusts.drain());
+                    let all = self.trusts.drain(..);
+                    self.owed.extend(all.map(|(of, trust_id)| (of.user_id, trust_id)));
                 }
             }
             ProjectEvent::TrustGranted(granted) => {
                 let user_id = granted.user_id.clone();
-                let former = self.trusts.insert(user_id.clone(), granted.trust_id.clone());
+                let trustor = Trustor::of(&user_id, granted.roles.clone());
+                let former = self.trusts.insert(trustor, granted.trust_id.clone());
                 self.owed.extend(former.map(|trust_id| (user_id, trust_id)));
             }
             ProjectEvent::TrustReturned(returned) => {
                 self.owed.retain(|(_, trust_id)| *trust_id != returned.trust_id);
+                // On record since a user had one trust, whatever its roles.
+                self.trusts.retain(|_, trust_id| *trust_id != returned.trust_id);
             }
         }
     }
@@ -163,8 +173,17 @@ mod tests {
     }
 
     fn granted(trust: &str) -> ProjectEvent {
+        granted_with(trust, &["member"])
+    }
+
+    fn granted_with(trust: &str, roles: &[&str]) -> ProjectEvent {
         let (user_id, trust_id) = ("alice".to_owned(), json!({ "sealed": trust }));
-        TrustGranted { user_id, trust_id, roles: Vec::new() }.into()
+        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+        TrustGranted { user_id, trust_id, roles }.into()
+    }
+
+    fn alice(roles: &[&str]) -> Trustor {
+        Trustor::of("alice", roles.iter().map(|role| (*role).to_owned()).collect())
     }
 
     fn given(events: &[ProjectEvent]) -> Project {
@@ -190,11 +209,11 @@ mod tests {
         let before = [reserved("a", 1), granted("t"), reserved("b", 2), released("a", 1)];
         let mut project = given(&before);
         assert!(owed(&mut project).is_empty());
-        assert!(project.trust_of("alice").is_some());
+        assert!(project.trust_of(&alice(&["member"])).is_some());
         project.apply(&released("b", 2), DateTime::default());
         assert_eq!(owed(&mut project), ["t"]);
         // A stack that comes now gets a trust of its own.
-        assert!(project.trust_of("alice").is_none());
+        assert!(project.trust_of(&alice(&["member"])).is_none());
     }
 
     #[test]
@@ -204,6 +223,28 @@ mod tests {
         let gone = TrustReturned { user_id: "alice".into(), trust_id: json!({"sealed": "old"}) };
         project.apply(&gone.into(), DateTime::default());
         assert!(owed(&mut project).is_empty());
-        assert_eq!(project.trust_of("alice"), Some(&json!({"sealed": "new"})));
+        assert_eq!(project.trust_of(&alice(&["member"])), Some(&json!({"sealed": "new"})));
+    }
+
+    #[test]
+    fn a_trust_with_more_roles_is_not_had_for_fewer() {
+        let (plain, full) = (&["member", "reader"], &["reader", "member", "admin"]);
+        let project = given(&[granted_with("full", full), granted_with("plain", plain)]);
+        assert_eq!(project.trust_of(&alice(plain)), Some(&json!({ "sealed": "plain" })));
+        assert_eq!(project.trust_of(&alice(full)), Some(&json!({ "sealed": "full" })));
+        assert_eq!(project.trust_of(&alice(&["reader"])), None);
+        assert_eq!(project.trust_of(&Trustor::of("bob", Vec::new())), None);
+    }
+
+    #[test]
+    fn work_from_before_roles_were_kept_goes_on_with_the_trust_it_began_with() {
+        let unknown = Trustor { user_id: "alice".into(), roles: None };
+        let mut project = given(&[granted_with("first", &["member"])]);
+        project.apply(&granted_with("more", &["admin"]), DateTime::default());
+        assert_eq!(project.trust_of(&unknown), Some(&json!({ "sealed": "first" })));
+        // Where a log of that time has two, the older one was given back.
+        let gone = TrustReturned { user_id: "alice".into(), trust_id: json!({"sealed": "first"}) };
+        project.apply(&gone.into(), DateTime::default());
+        assert_eq!(project.trust_of(&unknown), Some(&json!({ "sealed": "more" })));
     }
 }

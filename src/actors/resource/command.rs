@@ -11,7 +11,7 @@ use crate::events::resource::{Definition, Step};
 use crate::events::stack::ResourceKept;
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ProjectId, ResourceId, ResourceName, Secret, StackId,
-    StackName, StackRevision, Status, TraversalId,
+    StackName, StackRevision, Status, TraversalId, Trustor,
 };
 use crate::resource_types::{
     Adjustment, Attempt, Beat, DriverError, Heard, Reality, SignalOutcome, Signals, Subject, Work,
@@ -38,7 +38,7 @@ pub struct Converge {
     /// Secrets in it are sealed; an error is why it cannot be resolved (`CLASS: path: text`).
     pub definition: Result<Definition, String>,
     pub deadline: Option<DateTime<Utc>>,
-    pub user_id: String,
+    pub trustor: Trustor,
     /// What the resource hears of others, where its type waits for their signals; still sealed.
     pub heard: Vec<Heard>,
     /// What the stack does: CREATE, UPDATE, ROLLBACK, …
@@ -72,7 +72,7 @@ pub struct CleanUp {
     /// What the template calls its type.
     pub type_name: String,
     pub deadline: Option<DateTime<Utc>>,
-    pub user_id: String,
+    pub trustor: Trustor,
     /// What the stack does: a DELETE alone waits at hooks.
     pub stack_action: Action,
     pub hooks: BTreeSet<Hook>,
@@ -90,7 +90,7 @@ pub struct Act {
     pub type_name: String,
     pub driver_type: String,
     pub deadline: Option<DateTime<Utc>>,
-    pub user_id: String,
+    pub trustor: Trustor,
 }
 
 /// Word from outside, as the type understands it.
@@ -318,7 +318,7 @@ pub struct BeatCall {
     pub attempt: Attempt,
     /// The attributes to look up when the beat ends the action.
     pub observe: Vec<String>,
-    pub user_id: String,
+    pub trustor: Trustor,
     /// Where the work is a child stack: what it is made with.
     pub nesting: Option<Nesting>,
 }
@@ -335,6 +335,8 @@ pub struct Nesting {
     pub observes: bool,
     /// The secrets in the definition.
     pub secrets: Vec<Secret<String>>,
+    /// In whose name the child works.
+    pub trustor: Trustor,
 }
 
 /// Something that a resource does outside its own state.
@@ -345,9 +347,9 @@ pub enum ResourceEffect {
     /// Beat again after a pause.
     Later { epoch: u64, after: Duration },
     /// Ask the driver whether a FAILED resource is to be replaced.
-    SeeFailed { epoch: u64, driver_type: String, subject: Box<Subject>, user_id: String },
+    SeeFailed { epoch: u64, driver_type: String, subject: Box<Subject>, trustor: Trustor },
     /// See what there is of the resource in the cloud; the subject is as it is on record.
-    SeeReality { epoch: u64, driver_type: String, subject: Box<Subject>, user_id: String },
+    SeeReality { epoch: u64, driver_type: String, subject: Box<Subject>, trustor: Trustor },
     /// See whether the child stack is as the definition wants it.
     SeeChild { epoch: u64, driver_type: String, subject: Box<Subject>, nesting: Nesting },
     /// Nothing further of the child stack is to start.
@@ -358,7 +360,7 @@ pub enum ResourceEffect {
         driver_type: String,
         subject: Box<Subject>,
         wanted: Vec<String>,
-        user_id: String,
+        trustor: Trustor,
     },
     /// Make the calls that a signal asks for; what they come to comes back as `SignalCarriedOut`.
     CarryOutSignal {
@@ -367,7 +369,7 @@ pub enum ResourceEffect {
         driver_type: String,
         subject: Box<Subject>,
         attempt: Attempt,
-        user_id: String,
+        trustor: Trustor,
     },
     /// Look up the size that an adjustment leads to; it comes back as `Sized`.
     Size { adjust: Box<Adjust>, driver_type: String, subject: Box<Subject> },

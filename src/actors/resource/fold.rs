@@ -35,7 +35,10 @@ impl Aggregate for Resource {
                 }
                 self.name = started.name.clone();
                 self.type_name = started.type_name.clone();
-                self.user_id = started.user_id.clone();
+                self.trustor = started.trustor();
+                if started.action.changes() {
+                    self.signals_for = self.trustor.clone();
+                }
                 if self.status == Status::Failed && started.action != Action::Delete {
                     self.attempted = self.target.take().or(self.attempted.take());
                 }

@@ -15,7 +15,7 @@ use super::decide::hook::HookAt;
 use crate::events::resource::{Definition, RealityObserved, SignalTaken, Step};
 use crate::events::vault::Vault;
 use crate::model::{
-    Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId,
+    Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId, Trustor,
 };
 use crate::resource_types::software::SoftwareDoor;
 use crate::resource_types::{Heard, Registry};
@@ -56,7 +56,11 @@ pub struct Resource {
     pub stack: Option<StackIdentity>,
     pub name: ResourceName,
     pub type_name: String,
-    pub user_id: String,
+    /// In whose name the action under way is done.
+    pub trustor: Trustor,
+    /// In whose name signals are carried out and attributes looked up: whoever last made or
+    /// changed the resource. Who only checked or suspended it lends it nothing for later.
+    pub signals_for: Trustor,
     pub action: Action,
     pub status: Status,
     pub reason: String,

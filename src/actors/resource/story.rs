@@ -14,7 +14,7 @@ use crate::events::log::MemoryLog;
 use crate::events::resource::Definition;
 use crate::events::vault::{MasterKey, Vault};
 use crate::events::{Event, ResourceEvent};
-use crate::model::{Action, Hook, JsonMap, ResourceId, TraversalId};
+use crate::model::{Action, Hook, JsonMap, ResourceId, TraversalId, Trustor};
 use crate::resource_types::Registry;
 
 /// A resource under test, and what its last command led to.
@@ -123,7 +123,7 @@ pub(super) fn converge(
             ..Definition::default()
         }),
         deadline: None,
-        user_id: "alice".to_owned(),
+        trustor: Trustor::of("alice", Vec::new()),
         heard: Vec::new(),
         stack_action: Action::Create,
         observes: false,
@@ -142,7 +142,7 @@ pub(super) fn clean_up(number: u128) -> ResourceCommand {
         stack: identity(),
         type_name: "OS::Heat::TestResource".to_owned(),
         deadline: None,
-        user_id: "alice".to_owned(),
+        trustor: Trustor::of("alice", Vec::new()),
         stack_action: Action::Update,
         hooks: Default::default(),
         retains: false,
@@ -176,6 +176,6 @@ pub(super) fn act(number: u128, action: Action) -> ResourceCommand {
         type_name: "OS::Heat::TestResource".to_owned(),
         driver_type: "OS::Heat::TestResource".to_owned(),
         deadline: None,
-        user_id: "alice".to_owned(),
+        trustor: Trustor::of("alice", Vec::new()),
     }))
 }

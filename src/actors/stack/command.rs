@@ -10,7 +10,7 @@ use crate::actors::resource::{Report, ResourceCommand};
 use crate::events::log::BlobId;
 use crate::events::stack::{Owner, ResourceKept};
 use crate::model::{
-    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId,
+    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId, Trustor,
 };
 
 /// A new definition for the stack, read and checked.
@@ -24,7 +24,8 @@ pub struct Revise {
     pub tags: Vec<String>,
     pub timeout_mins: Option<u32>,
     pub disable_rollback: bool,
-    pub user_id: String,
+    /// In whose name the work is done.
+    pub trustor: Trustor,
     /// Resources are compared with what there is in the cloud.
     pub observes: bool,
     /// Nested stacks that a create made are updated even where nothing changes for them.
@@ -54,14 +55,18 @@ pub struct TakeSnapshot {
     pub name: Option<String>,
     /// How many the stack may have.
     pub limit: Option<usize>,
+    pub trustor: Option<Trustor>,
 }
 
-/// A command to a stack.
+/// A command to a stack. Where it says who asks (`trustor`), the work is done in that name; else in
+/// that of whoever last made or changed the stack.
 #[derive(Clone)]
 pub enum StackCommand {
     Create(Box<Create>),
     Update(Box<Revise>),
-    Delete,
+    Delete {
+        trustor: Option<Trustor>,
+    },
     /// Delete the stack, and leave in the cloud what it has there.
     Abandon,
     /// Stop the update under way and go back to the revision before.
@@ -71,11 +76,13 @@ pub enum StackCommand {
     /// Suspend, resume or check what is there.
     Act {
         action: Action,
+        trustor: Option<Trustor>,
     },
     /// Keep how the stack is now.
     TakeSnapshot(TakeSnapshot),
     DeleteSnapshot {
         snapshot: TraversalId,
+        trustor: Option<Trustor>,
     },
     /// What a snapshot kept in the cloud is gone, or cannot be deleted.
     SnapshotDropped {
@@ -110,7 +117,7 @@ pub enum StackEffect {
     DropSnapshot {
         snapshot: TraversalId,
         project_id: ProjectId,
-        user_id: String,
+        trustor: Trustor,
         resources: Vec<ResourceKept>,
     },
     /// Delete the project of the stack's users; comes back as `UserProjectDropped`.

@@ -19,13 +19,15 @@ use crate::actors::shell::{Aggregate, Decision};
 use crate::actors::source::Sourced;
 use crate::clock::Moment;
 use crate::events::StackEvent;
-use crate::events::stack::{Owner, ResourceKept, RevisionAccepted, Row, TraversalStarted};
+use crate::events::stack::{
+    ActionDeferred, Owner, ResourceKept, RevisionAccepted, Row, TraversalStarted,
+};
 use crate::events::vault::Vault;
 use crate::graph::Walk;
 use crate::graph::walk::Existing;
 use crate::model::{
     Action, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, StackRevision,
-    Status, TraversalId,
+    Status, TraversalId, Trustor,
 };
 use crate::resource_types::{Registry, TreeBounds};
 
@@ -58,6 +60,8 @@ pub struct Traversal {
     pub requires: IndexMap<ResourceName, Vec<ResourceName>>,
     /// The incarnations that existed when it started.
     pub existing: Vec<Existing>,
+    /// In whose name.
+    pub trustor: Trustor,
     pub started_at: DateTime<Utc>,
     pub settled: bool,
 }
@@ -81,9 +85,10 @@ pub struct Stack {
     pub created_at: DateTime<Utc>,
     pub updated_at: Option<DateTime<Utc>>,
     /// Actions that were asked for during the traversal, in their order.
-    pub deferred: Vec<Action>,
-    /// Who works on the stack: the user of the newest command.
-    pub user_id: String,
+    pub deferred: Vec<ActionDeferred>,
+    /// In whose name work is done that nobody asks for by himself: whoever last made or changed
+    /// the stack.
+    pub trustor: Trustor,
     /// The project of the users that its resources have.
     pub user_project: Option<ProjectId>,
     /// The snapshots that the stack has, oldest first.
@@ -100,6 +105,8 @@ pub struct Snapshot {
     pub action: Action,
     pub status: Status,
     pub resources: Vec<ResourceKept>,
+    /// In whose name it is deleted.
+    pub deleter: Option<Trustor>,
 }
 
 /// What is not in the log, because `recover` builds it again.
@@ -287,12 +294,15 @@ impl Stack {
                 .map(|node| (node.name.clone(), node.requires.clone()))
                 .collect(),
             existing,
+            trustor: started.trustor.clone().unwrap_or_else(|| self.trustor.clone()),
             started_at: at,
             settled: false,
         });
         if started.action == Action::Delete {
             self.deferred.clear();
-        } else if self.deferred.first() == Some(&started.action) && is_act(started.action) {
+        } else if self.deferred.first().is_some_and(|it| it.action == started.action)
+            && is_act(started.action)
+        {
             self.deferred.remove(0);
         }
         self.action = started.action;
@@ -340,7 +350,7 @@ impl Aggregate for Stack {
         match command {
             StackCommand::Create(_)
             | StackCommand::Update(_)
-            | StackCommand::Delete
+            | StackCommand::Delete { .. }
             | StackCommand::Abandon
             | StackCommand::Act { .. }
             | StackCommand::TakeSnapshot(_)
@@ -364,12 +374,12 @@ impl Aggregate for Stack {
                 self.project_id = created.project_id.clone();
                 self.owner_user_id = created.owner_user_id.clone();
                 self.owner = created.owner.clone();
-                self.user_id = created.owner_user_id.clone();
+                self.trustor = Trustor { user_id: created.owner_user_id.clone(), roles: None };
                 self.created_at = at;
             }
             StackEvent::RevisionAccepted(accepted) => {
-                if let Some(user) = &accepted.user_id {
-                    self.user_id = user.clone();
+                if let Some(trustor) = accepted.trustor() {
+                    self.trustor = trustor;
                 }
                 self.revisions.push(accepted.clone());
             }
@@ -392,13 +402,14 @@ impl Aggregate for Stack {
                     traversal.nodes.insert(replacement.name.clone(), replacement.new);
                 }
             }
-            StackEvent::ActionDeferred(deferred) => self.deferred.push(deferred.action),
+            StackEvent::ActionDeferred(deferred) => self.deferred.push(deferred.clone()),
             StackEvent::SnapshotStarted(started) => {
                 let snapshot = Snapshot {
                     revision: started.revision,
                     action: Action::Create,
                     status: Status::InProgress,
                     resources: Vec::new(),
+                    deleter: None,
                 };
                 self.snapshots.insert(started.snapshot, snapshot);
             }
@@ -409,8 +420,8 @@ impl Aggregate for Stack {
                 }
             }
             StackEvent::SnapshotDeletionStarted(started) => {
-                self.user_id = started.user_id.clone();
                 if let Some(snapshot) = self.snapshots.get_mut(&started.snapshot) {
+                    snapshot.deleter = Some(started.trustor());
                     snapshot.action = Action::Delete;
                     snapshot.status = Status::InProgress;
                 }
@@ -450,11 +461,15 @@ impl Aggregate for Stack {
         match command {
             StackCommand::Create(create) => self.create(*create, moment, knowledge),
             StackCommand::Update(revise) => self.update(*revise, moment, knowledge),
-            StackCommand::Delete => self.delete(false, moment, knowledge),
-            StackCommand::Abandon => self.delete(true, moment, knowledge),
-            StackCommand::Act { action } => self.act(action, moment, knowledge),
+            StackCommand::Delete { trustor } => self.delete(false, trustor, moment, knowledge),
+            StackCommand::Abandon => self.delete(true, None, moment, knowledge),
+            StackCommand::Act { action, trustor } => {
+                self.act(ActionDeferred { action, trustor }, moment, knowledge)
+            }
             StackCommand::TakeSnapshot(take) => self.take_snapshot(take, moment, knowledge),
-            StackCommand::DeleteSnapshot { snapshot } => self.delete_snapshot(snapshot),
+            StackCommand::DeleteSnapshot { snapshot, trustor } => {
+                self.delete_snapshot(snapshot, trustor)
+            }
             StackCommand::SnapshotDropped { snapshot, result } => {
                 Ok(self.snapshot_dropped(snapshot, result, moment, knowledge))
             }

@@ -268,6 +268,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         max_template_size: settings.limits.template_size,
         template_fetch_timeout: settings.limits.template_fetch,
         fetch_allow: settings.limits.fetch_allow.clone(),
+        trusts_delegated_roles: settings.limits.delegated_roles.clone(),
     }
 }
 

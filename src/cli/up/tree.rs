@@ -358,6 +358,7 @@ mod tests {
             observes: false,
             revisits: false,
             retains: false,
+            trustor: None,
         };
         recorded(StreamId::stack(STACK), 0, &StackEvent::from(started))
     }
@@ -374,6 +375,7 @@ mod tests {
             definition: Some(Definition::default()),
             deadline: None,
             user_id: "u".to_owned(),
+            roles: None,
             hooks: Vec::new(),
             observes: false,
             replaces: Vec::new(),

@@ -9,15 +9,17 @@ use crate::openstack::request::{Request, path_segment};
 use crate::openstack::service::Service;
 
 impl Cloud {
-    /// Has the token's owner trust Hearth's user with the roles that the token has. The id of the
-    /// trust is a secret: with Hearth's password it opens the user's project.
+    /// Has the token's owner trust Hearth's user with roles that the token has. The id of the trust
+    /// is a secret: with Hearth's password it opens the user's project. Keystone refuses (403) a
+    /// token that was itself delegated.
     pub async fn create_trust(
         &self,
         token: &Secret<String>,
         caller: &Caller,
+        roles: &[String],
     ) -> Result<Secret<String>, CloudError> {
         let trustee = self.service_session().caller().await?;
-        let roles: Vec<_> = caller.roles.iter().map(|role| json!({"name": role})).collect();
+        let roles: Vec<_> = roles.iter().map(|role| json!({"name": role})).collect();
         let trust = json!({"trust": {
             "trustor_user_id": caller.user_id,
             "trustee_user_id": trustee.user_id,

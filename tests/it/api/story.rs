@@ -116,6 +116,7 @@ impl Story {
             timeout_mins: Some(30),
             disable_rollback: true,
             user_id: None,
+            roles: None,
             facade: serde_json::Value::Null,
             event_sinks: Vec::new(),
         };
@@ -151,6 +152,7 @@ impl Story {
             observes: false,
             revisits: false,
             retains: false,
+            trustor: None,
         };
         self.stack_event(stack.id, started).await
     }
@@ -191,6 +193,7 @@ impl Story {
             definition: (action != Action::Delete).then_some(definition),
             deadline: None,
             user_id: "u1".into(),
+            roles: None,
             hooks: Vec::new(),
             observes: false,
             replaces: Vec::new(),

@@ -21,4 +21,5 @@ mod signals;
 mod snapshots;
 mod software;
 mod stack_users;
+mod trusts;
 mod update;

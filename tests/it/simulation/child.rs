@@ -16,7 +16,7 @@ use hearth::events::StreamId;
 use hearth::events::log::BlobId;
 use hearth::events::resource::Step;
 use hearth::events::stack::RevisionAccepted;
-use hearth::model::{Action, CommandId, JsonMap, Refusal, ResourceId, StackId};
+use hearth::model::{Action, CommandId, JsonMap, Refusal, ResourceId, StackId, Trustor};
 use hearth::resource_types::{Attempt, Beat, Driver, DriverError, Subject, TreeBounds, Work};
 
 use super::world::{Ask, Outside, World};
@@ -60,7 +60,7 @@ pub(super) fn look(driver_type: String, subject: Box<Subject>, nesting: Nesting)
         step: Step::default(),
         attempt: Attempt::First,
         observe: Vec::new(),
-        user_id: String::new(),
+        trustor: Trustor::default(),
         nesting: Some(nesting),
     })
 }
@@ -146,7 +146,8 @@ impl World {
             kept.push(blob.to_vec());
             BlobId(format!("kept-{}", kept.len() - 1))
         };
-        let revise = nested::revise(vault, put, beat.child(), known, timeout_mins, "alice");
+        let revise =
+            nested::revise(vault, put, beat.child(), known, timeout_mins, &beat.nesting.trustor);
         let revise = Revise { revisits, ..revise.map_err(refused)? };
         beat.telling(sight, (&step, then), revise, "alice")
     }

@@ -149,8 +149,8 @@ pub(super) fn stacks_differ(live: &Stack, fold: &Stack) -> Option<String> {
         && live.deferred == fold.deferred
         && live.snapshots == fold.snapshots
         && live.owner == fold.owner
-        && (live.created_at, live.updated_at, &live.user_id)
-            == (fold.created_at, fold.updated_at, &fold.user_id);
+        && (live.created_at, live.updated_at, &live.trustor)
+            == (fold.created_at, fold.updated_at, &fold.trustor);
     (!same).then(|| format!("the stack is not what its log says: {}_{}", live.action, live.status))
 }
 

@@ -43,7 +43,7 @@ fn a_child_is_not_well_while_a_former_incarnation_is_left_in_it_and_the_next_upd
         world.let_through = None;
         world.run();
         assert_eq!(world.state(child), "UPDATE_FAILED");
-        world.ask_stack(root, StackCommand::Act { action: Action::Check }).unwrap();
+        world.ask_stack(root, StackCommand::Act { action: Action::Check, trustor: None }).unwrap();
         world.run();
         assert_eq!(world.state(child), "CHECK_COMPLETE");
         let stack = world.stack(child);

@@ -14,12 +14,12 @@ impl World {
         let within: Vec<StackId> = within.map(|stack| stack.id).collect();
         let Some(id) = self.chance.one_of(&within) else { return };
         let command = match self.chance.below(8) {
-            0 => StackCommand::Act { action: Action::Suspend },
-            1 => StackCommand::Act { action: Action::Resume },
-            2 => StackCommand::Act { action: Action::Check },
+            0 => StackCommand::Act { action: Action::Suspend, trustor: None },
+            1 => StackCommand::Act { action: Action::Resume, trustor: None },
+            2 => StackCommand::Act { action: Action::Check, trustor: None },
             3 => StackCommand::CancelUpdate,
             4 => StackCommand::CancelWithoutRollback,
-            5 => StackCommand::Delete,
+            5 => StackCommand::Delete { trustor: None },
             6 => self.snapshot_to_take(),
             _ => return self.mark_one_of(id),
         };
@@ -37,7 +37,12 @@ impl World {
 
     pub(super) fn snapshot_to_take(&mut self) -> StackCommand {
         let snapshot = TraversalId(self.clock.fresh_id());
-        StackCommand::TakeSnapshot(TakeSnapshot { snapshot, name: None, limit: Some(3) })
+        StackCommand::TakeSnapshot(TakeSnapshot {
+            snapshot,
+            name: None,
+            limit: Some(3),
+            trustor: None,
+        })
     }
 
     /// Says of any resource of a stack that it is not well, or is.

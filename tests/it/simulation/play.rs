@@ -5,7 +5,7 @@ use hearth::actors::resource::ResourceCommand;
 use hearth::actors::stack::{Create, Revise, Snapshot, StackCommand};
 use hearth::clock::Clock;
 use hearth::events::StreamId;
-use hearth::model::{Action, JsonMap, Refusal, StackId, Status};
+use hearth::model::{Action, JsonMap, Refusal, StackId, Status, Trustor};
 use serde_json::Value;
 
 use super::template::Template;
@@ -86,7 +86,7 @@ impl World {
             tags: Vec::new(),
             timeout_mins: None,
             disable_rollback,
-            user_id: "alice".to_owned(),
+            trustor: Trustor::of("alice", Vec::new()),
             facade: serde_json::Value::Null,
         })
     }
@@ -105,7 +105,7 @@ impl World {
         let Some(snapshot) = self.stack(id).snapshots.keys().next().copied() else {
             return Ok(());
         };
-        self.ask_stack(id, StackCommand::DeleteSnapshot { snapshot })
+        self.ask_stack(id, StackCommand::DeleteSnapshot { snapshot, trustor: None })
     }
 
     /// Goes back to the oldest snapshot that was taken to its end, and to its template.
@@ -202,7 +202,9 @@ fn command(world: &mut World, id: StackId, template: &mut Template) {
         }
         6 => world.ask_stack(id, StackCommand::CancelUpdate).map(|()| "cancel"),
         7 => world.ask_stack(id, StackCommand::CancelWithoutRollback).map(|()| "stop"),
-        8 if world.chance.one_in(2) => world.ask_stack(id, StackCommand::Delete).map(|()| "delete"),
+        8 if world.chance.one_in(2) => {
+            world.ask_stack(id, StackCommand::Delete { trustor: None }).map(|()| "delete")
+        }
         SIGNAL => {
             // A group that is at work declines.
             if world.chance.one_in(2) {
@@ -232,7 +234,9 @@ fn command(world: &mut World, id: StackId, template: &mut Template) {
         _ => {
             let actions = [Action::Suspend, Action::Resume, Action::Check];
             let action = actions[world.chance.below(3) as usize];
-            world.ask_stack(id, StackCommand::Act { action }).map(|()| action.as_str())
+            world
+                .ask_stack(id, StackCommand::Act { action, trustor: None })
+                .map(|()| action.as_str())
         }
     };
     world.tell(|| format!("asked in {told}: {answer:?}"));
@@ -248,7 +252,7 @@ fn peace(world: &mut World, id: StackId, template: &Template) {
     world.dangers = Dangers::default();
     world.tell(|| "peace".to_owned());
     if world.stack(id).action == Action::Suspend {
-        let _ = world.ask_stack(id, StackCommand::Act { action: Action::Resume });
+        let _ = world.ask_stack(id, StackCommand::Act { action: Action::Resume, trustor: None });
         world.run();
         if world.stack(id).action == Action::Suspend {
             return world.wrongs.push("it cannot be resumed".to_owned());
@@ -257,7 +261,7 @@ fn peace(world: &mut World, id: StackId, template: &Template) {
     // A resource whose suspension failed cannot be resumed, as in Heat: its stack is, by itself.
     if world.stack(id).action != Action::Delete {
         for child in world.suspended() {
-            world.ask_alone(child, StackCommand::Act { action: Action::Resume });
+            world.ask_alone(child, StackCommand::Act { action: Action::Resume, trustor: None });
             world.run();
         }
     }
@@ -268,13 +272,13 @@ fn peace(world: &mut World, id: StackId, template: &Template) {
         expect(world, id, "UPDATE_COMPLETE");
     }
     if !world.stack(id).is_deleted() && world.is_well() {
-        world.ask_stack(id, StackCommand::Delete).unwrap();
+        world.ask_stack(id, StackCommand::Delete { trustor: None }).unwrap();
         world.run();
         expect(world, id, "DELETE_COMPLETE");
     }
     // What a deletion has left to itself can be deleted by its own id.
     while let Some(left) = left_of(world, id).filter(|_| world.is_well()) {
-        world.ask_alone(left, StackCommand::Delete);
+        world.ask_alone(left, StackCommand::Delete { trustor: None });
         world.run();
         expect(world, left, "DELETE_COMPLETE");
     }

@@ -88,7 +88,7 @@ fn play(name: &str, scenario: &Scenario, seed: u64) {
                 true
             }
             Step::Delete => {
-                world.ask_stack(stack, StackCommand::Delete).unwrap();
+                world.ask_stack(stack, StackCommand::Delete { trustor: None }).unwrap();
                 true
             }
             Step::Finish(names) => {

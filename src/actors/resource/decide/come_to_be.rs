@@ -82,6 +82,6 @@ pub(super) fn check(converge: &Converge) -> Act {
         type_name: converge.type_name.clone(),
         driver_type: String::new(),
         deadline: converge.deadline,
-        user_id: converge.user_id.clone(),
+        trustor: converge.trustor.clone(),
     }
 }

@@ -36,7 +36,7 @@ impl Resource {
             subject: Box::new(self.subject(&definition, knowledge)),
             driver_type: definition.driver_type,
             wanted: definition.attributes,
-            user_id: self.user_id.clone(),
+            trustor: self.signals_for.clone(),
         })
     }
 }

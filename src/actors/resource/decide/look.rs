@@ -20,7 +20,7 @@ impl Resource {
             epoch: self.working.epoch,
             subject: Box::new(self.subject(&definition, knowledge)),
             driver_type: definition.driver_type,
-            user_id: converge.user_id.clone(),
+            trustor: converge.trustor.clone(),
         };
         self.working.looking = Some(converge);
         Decision::nothing().and_do(see)
@@ -98,7 +98,7 @@ impl Resource {
             driver_type: definition.driver_type.clone(),
             subject: Box::new(self.subject(definition, knowledge)),
             wanted,
-            user_id: self.user_id.clone(),
+            trustor: self.trustor.clone(),
         })
     }
 

@@ -30,7 +30,7 @@ impl Resource {
             epoch: self.working.epoch,
             subject: Box::new(self.subject(&definition, knowledge)),
             driver_type: definition.driver_type,
-            user_id: converge.user_id.clone(),
+            trustor: converge.trustor.clone(),
         }))
     }
 

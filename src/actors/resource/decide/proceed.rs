@@ -220,7 +220,7 @@ impl Resource {
             work,
             step,
             attempt,
-            user_id: self.user_id.clone(),
+            trustor: self.trustor.clone(),
             nesting,
         })))
     }
@@ -285,6 +285,7 @@ impl Resource {
             repetition: self.repetitions,
             observes: self.observes,
             secrets: self.secrets(definition, knowledge),
+            trustor: self.trustor.clone(),
         }
     }
 

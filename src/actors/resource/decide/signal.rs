@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::actors::resource::command::{ResourceEffect, Signal};
+use crate::actors::resource::command::{Nesting, ResourceEffect, Signal};
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
@@ -144,14 +144,17 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> ResourceEffect {
         let details = self.open(&taken.details, knowledge);
-        let nesting = self.nesting(&definition, TraversalId(taken.signal.0), knowledge);
+        let nesting = Nesting {
+            trustor: self.signals_for.clone(),
+            ..self.nesting(&definition, TraversalId(taken.signal.0), knowledge)
+        };
         ResourceEffect::CarryOutSignal {
             signal: Signal { id: taken.signal, details },
             nesting: Box::new(nesting),
             subject: Box::new(self.subject(&definition, knowledge)),
             driver_type: definition.driver_type,
             attempt,
-            user_id: self.user_id.clone(),
+            trustor: self.signals_for.clone(),
         }
     }
 

@@ -30,10 +30,11 @@ pub(in crate::actors::stack) fn is_act(action: Action) -> bool {
 impl Stack {
     pub(in crate::actors::stack) fn act(
         &mut self,
-        action: Action,
+        asked: ActionDeferred,
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
+        let action = asked.action;
         self.alive()?;
         if self.in_progress() {
             if self.action == Action::Delete {
@@ -43,17 +44,17 @@ impl Stack {
                 ));
             }
             let waits =
-                (self.deferred.last()).map_or(self.action == action, |last| *last == action);
+                (self.deferred.last()).map_or(self.action == action, |last| last.action == action);
             if waits {
                 return Ok(Decision::nothing());
             }
-            return Ok(Decision::record(ActionDeferred { action }));
+            return Ok(Decision::record(asked));
         }
         let is_so = (self.action, self.status) == (action, Status::Complete);
         if is_so && action != Action::Check {
             return Ok(Decision::nothing());
         }
-        Ok(self.start_act(Decision::nothing(), action, moment, knowledge))
+        Ok(self.start_act(Decision::nothing(), &asked, moment, knowledge))
     }
 
     /// The action that was asked for during the one that ends here.
@@ -64,7 +65,7 @@ impl Stack {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         match self.deferred.first() {
-            Some(action) => self.start_act(decision, *action, moment, knowledge),
+            Some(asked) => self.start_act(decision, asked, moment, knowledge),
             None => decision,
         }
     }
@@ -72,12 +73,14 @@ impl Stack {
     fn start_act(
         &self,
         decision: Decision<Self>,
-        action: Action,
+        asked: &ActionDeferred,
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let Some(newest) = self.revision() else { return decision };
-        let started = self.act_traversal(action, newest, moment, knowledge);
+        let trustor = asked.trustor.clone();
+        let walk = self.act_traversal(asked.action, newest, moment, knowledge);
+        let started = TraversalStarted { trustor, ..walk };
         let deadline = Self::deadline_of(&started);
         decision.and_record(started).and_do(deadline).and_then(StackCommand::Advance)
     }
@@ -135,7 +138,7 @@ impl Stack {
             type_name: self.rows.get(&id).map(|row| row.type_name.clone()).unwrap_or_default(),
             driver_type: driver_type.map(str::to_owned).unwrap_or_default(),
             deadline: traversal.deadline,
-            user_id: self.user_id.clone(),
+            trustor: traversal.trustor.clone(),
         };
         self.working.told.insert(id, (name.clone(), act.traversal));
         let command = ResourceCommand::Act(Box::new(act));

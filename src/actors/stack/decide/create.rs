@@ -32,7 +32,7 @@ impl Stack {
             stack_id: create.id,
             name: create.name,
             project_id: create.project_id,
-            owner_user_id: revise.user_id,
+            owner_user_id: revise.trustor.user_id,
             owner_user_name: create.owner_user_name,
             owner: create.owner,
         })

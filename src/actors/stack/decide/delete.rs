@@ -8,12 +8,13 @@ use crate::actors::stack::command::{StackCommand, StackEffect};
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
 use crate::events::stack::TraversalStarted;
-use crate::model::{Action, Refusal, Status};
+use crate::model::{Action, Refusal, Status, Trustor};
 
 impl Stack {
     pub(in crate::actors::stack) fn delete(
         &mut self,
         retains: bool,
+        trustor: Option<Trustor>,
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
@@ -22,6 +23,7 @@ impl Stack {
         let mut decision = Decision::nothing();
         let started = TraversalStarted {
             retains,
+            trustor: trustor.clone(),
             ..self.traversal_of(Action::Delete, &newest, None, moment, knowledge)
         };
         if self.in_progress() {
@@ -32,7 +34,7 @@ impl Stack {
             reason: "user triggered cancel".to_owned(),
         });
         let deadline = Self::deadline_of(&started);
-        let decision = self.delete_snapshots(decision.and_record(started));
+        let decision = self.delete_snapshots(decision.and_record(started), trustor.as_ref());
         Ok(decision.and_do(deadline).and_then(StackCommand::Advance))
     }
 

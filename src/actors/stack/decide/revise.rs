@@ -32,7 +32,8 @@ impl Stack {
             timeout_mins: revise.timeout_mins,
             disable_rollback: revise.disable_rollback,
             adopts: None,
-            user_id: Some(revise.user_id.clone()),
+            user_id: Some(revise.trustor.user_id.clone()),
+            roles: revise.trustor.roles.clone(),
             facade: revise.facade.clone(),
             event_sinks: event_sinks(definition),
         }
@@ -56,6 +57,7 @@ impl Stack {
             outputs: Vec::new(),
             adopts: None,
             user_id: None,
+            roles: None,
             facade: Value::Null,
             ..newest.clone()
         };

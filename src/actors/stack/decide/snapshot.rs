@@ -13,7 +13,7 @@ use crate::events::stack::{
     ResourceKept, SnapshotDeletionSettled, SnapshotDeletionStarted, SnapshotSettled,
     SnapshotStarted,
 };
-use crate::model::{Action, Refusal, Status, TraversalId};
+use crate::model::{Action, Refusal, Status, TraversalId, Trustor};
 
 impl Stack {
     pub(in crate::actors::stack) fn take_snapshot(
@@ -42,6 +42,7 @@ impl Stack {
             SnapshotStarted { snapshot: take.snapshot, name: take.name, revision: newest.revision };
         let mut walk = self.act_traversal(Action::Snapshot, newest, moment, knowledge);
         walk.traversal = take.snapshot;
+        walk.trustor = take.trustor;
         let deadline = Self::deadline_of(&walk);
         let decision = Decision::record(started).and_record(walk);
         Ok(decision.and_do(deadline).and_then(StackCommand::Advance))
@@ -65,6 +66,7 @@ impl Stack {
     pub(in crate::actors::stack) fn delete_snapshot(
         &mut self,
         id: TraversalId,
+        trustor: Option<Trustor>,
     ) -> Result<Decision<Self>, Refusal> {
         self.alive()?;
         let Some(snapshot) = self.snapshots.get(&id) else {
@@ -75,15 +77,22 @@ impl Stack {
                 Err(Refusal::new("NotSupported", "Deleting in-progress snapshot is not supported."))
             }
             (Action::Delete, Status::InProgress) => Ok(Decision::nothing()),
-            _ => Ok(self.begin_deletion(Decision::nothing(), id, snapshot)),
+            _ => {
+                let trustor = trustor.as_ref();
+                Ok(self.begin_deletion(Decision::nothing(), (id, snapshot), trustor))
+            }
         }
     }
 
     /// Every snapshot goes with the stack; one that is under way ends with what it has.
-    pub(super) fn delete_snapshots(&self, mut decision: Decision<Self>) -> Decision<Self> {
+    pub(super) fn delete_snapshots(
+        &self,
+        mut decision: Decision<Self>,
+        trustor: Option<&Trustor>,
+    ) -> Decision<Self> {
         for (id, snapshot) in &self.snapshots {
             if (snapshot.action, snapshot.status) != (Action::Delete, Status::InProgress) {
-                decision = self.begin_deletion(decision, *id, snapshot);
+                decision = self.begin_deletion(decision, (*id, snapshot), trustor);
             }
         }
         decision
@@ -92,11 +101,12 @@ impl Stack {
     fn begin_deletion(
         &self,
         decision: Decision<Self>,
-        id: TraversalId,
-        snapshot: &Snapshot,
+        (id, snapshot): (TraversalId, &Snapshot),
+        trustor: Option<&Trustor>,
     ) -> Decision<Self> {
-        let user_id = self.user_id.clone();
-        let started = SnapshotDeletionStarted { snapshot: id, user_id: user_id.clone() };
+        let trustor = trustor.unwrap_or(&self.trustor).clone();
+        let Trustor { user_id, roles } = trustor.clone();
+        let started = SnapshotDeletionStarted { snapshot: id, user_id, roles };
         // What the walk under way has kept so far is recorded with its end, in this decision too.
         let under_way = (snapshot.status == Status::InProgress)
             .then(|| self.snapshot_settled(Status::Failed, ""))
@@ -106,7 +116,7 @@ impl Stack {
         decision.and_record(started).and_do(StackEffect::DropSnapshot {
             snapshot: id,
             project_id: self.project_id.clone(),
-            user_id,
+            trustor,
             resources,
         })
     }
@@ -162,7 +172,7 @@ impl Stack {
         let effect = |(id, snapshot): (&TraversalId, &Snapshot)| StackEffect::DropSnapshot {
             snapshot: *id,
             project_id: self.project_id.clone(),
-            user_id: self.user_id.clone(),
+            trustor: snapshot.deleter.clone().unwrap_or_else(|| self.trustor.clone()),
             resources: snapshot.resources.clone(),
         };
         deleting.map(effect).collect()

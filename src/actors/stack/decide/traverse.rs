@@ -9,7 +9,7 @@ use crate::actors::stack::known::Known;
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
 use crate::events::stack::{Node, RevisionAccepted, Row, TraversalStarted};
-use crate::model::{Action, ResourceId, ResourceName, StackRevision, Status, TraversalId};
+use crate::model::{Action, ResourceId, ResourceName, StackRevision, Status, TraversalId, Trustor};
 
 impl Stack {
     /// A walk towards a revision, or away from everything (`None`).
@@ -49,7 +49,13 @@ impl Stack {
             observes: false,
             revisits: false,
             retains: false,
+            trustor: None,
         }
+    }
+
+    /// In whose name the traversal is.
+    pub(super) fn acting(&self) -> Trustor {
+        self.traversal.as_ref().map_or(&self.trustor, |traversal| &traversal.trustor).clone()
     }
 
     /// The timer of a traversal.
