@@ -7,6 +7,7 @@ pub mod log;
 pub mod outlet;
 pub mod project;
 pub mod resource;
+pub mod seal;
 pub mod software;
 pub mod stack;
 pub mod upcast;
@@ -42,4 +43,8 @@ pub trait Event: Sized + Send + Sync + 'static {
     fn encode(&self) -> Result<String, serde_json::Error>;
     /// Reads a body back; older versions pass `upcast` first.
     fn decode(event_type: &str, version: u16, body: &str) -> Result<Self, DecodeError>;
+    /// Whose key seals the stream's secrets, where this event says it.
+    fn scope(&self) -> Option<StreamId> {
+        None
+    }
 }

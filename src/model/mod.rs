@@ -8,6 +8,7 @@ pub mod id;
 pub mod physical_name;
 pub mod python;
 pub mod secret;
+pub mod taint;
 pub mod tally;
 
 pub use action::{Action, Status};

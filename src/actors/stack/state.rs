@@ -20,7 +20,6 @@ use crate::actors::source::Sourced;
 use crate::clock::Moment;
 use crate::events::StackEvent;
 use crate::events::stack::{Owner, ResourceKept, RevisionAccepted, Row, TraversalStarted};
-use crate::events::vault::Vault;
 use crate::graph::Walk;
 use crate::graph::walk::Existing;
 use crate::model::{
@@ -33,7 +32,6 @@ use crate::resource_types::Registry;
 #[derive(Clone)]
 pub struct Knowledge {
     pub registry: Arc<Registry>,
-    pub vault: Arc<Vault>,
     /// The time a stack has when it names none.
     pub stack_action_timeout: std::time::Duration,
 }

@@ -192,6 +192,10 @@ impl ResourceGroup {
 }
 
 impl Nested for ResourceGroup {
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[&["resource_def", "properties"], &["resource_def", "metadata"]]
+    }
+
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
             let size = resource_group::size(group);
@@ -244,6 +248,10 @@ impl Nested for ResourceGroup {
 }
 
 impl Nested for ResourceChain {
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[&["resource_properties"]]
+    }
+
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         Ok(with_group(ask.subject, ask.child, |group| made(chain::template(group))))
     }
@@ -282,6 +290,10 @@ impl DeploymentGroup {
 }
 
 impl Nested for DeploymentGroup {
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[&["input_values"]]
+    }
+
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         Ok(with_group(ask.subject, ask.child, |group| made(self.template(group, Stage::Whole))))
     }
@@ -386,6 +398,10 @@ impl ScalingGroup {
 }
 
 impl Nested for ScalingGroup {
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[&["resource", "properties"], &["resource", "metadata"]]
+    }
+
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
             check_size(self.0.size(group))?;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::model::IndexMap;
 use serde_json::Value;
 
-use super::{RESOURCES_MAX, StackDefinition};
-use crate::model::{JsonMap, Refusal, ResourceName, Secret};
+use super::{RESOURCES_MAX, StackDefinition, secrets};
+use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
 use crate::template::environment::registry::Found;
@@ -51,7 +51,6 @@ pub(super) struct Parts<'a> {
     pub(super) pseudo: PseudoParameters,
     /// How many stacks this one stands within.
     pub(super) depth: u32,
-    pub(super) secrets: Vec<Secret<String>>,
 }
 
 /// An environment, as read, with what is given beside it; or taken apart already.
@@ -82,12 +81,11 @@ impl StackDefinition {
         Ok(Self::read(source, pseudo, types, reading)?)
     }
 
-    /// Reads a nested stack's source again. `secrets` are those in it that came from outside.
+    /// Reads a nested stack's source again.
     pub fn load_nested(
         source: &StackSource,
         pseudo: PseudoParameters,
         depth: u32,
-        secrets: Vec<Secret<String>>,
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
         let environment = environment::read(&Value::Object(source.environment.clone()))?;
@@ -97,7 +95,6 @@ impl StackDefinition {
             files: Arc::new(source.into()),
             pseudo,
             depth,
-            secrets,
         };
         let reading = Reading { resources_max: usize::MAX, values: Values::Required };
         Ok(Self::put_together(parts, types, reading)?)
@@ -140,7 +137,6 @@ impl StackDefinition {
             files: Arc::new(source.into()),
             pseudo: pseudo.clone(),
             depth: 0,
-            secrets: Vec::new(),
         };
         Self::put_together(parts, types, reading)
     }
@@ -160,7 +156,6 @@ impl StackDefinition {
             files,
             pseudo: pseudo.clone(),
             depth: 0,
-            secrets: Vec::new(),
         };
         Self::put_together(parts, types, reading)
     }
@@ -170,11 +165,11 @@ impl StackDefinition {
         types: &dyn TypeLookup,
         reading: Reading,
     ) -> Outcome<StackDefinition> {
-        let Parts { root, environment, files, pseudo, depth, secrets } = parts;
+        let Parts { root, environment, files, pseudo, depth } = parts;
         let version = Version::of(&root)?;
         let sections = &version.dialect.sections;
         let schemas = schema::read_all(&root, version)?;
-        let environment = match environment {
+        let mut environment = match environment {
             Env::Read(environment, parameters) => Environment::new(environment, parameters)?,
             Env::Ready(environment) => *environment,
         };
@@ -185,13 +180,15 @@ impl StackDefinition {
             }
             _ => error,
         })?;
-        let parameters = Parameters::new(
+        environment.secret_names.extend(secrets::hidden_names(&root, &files));
+        let mut parameters = Parameters::new(
             schemas,
             &environment.parameters,
             &environment.parameter_defaults,
             &pseudo,
             version,
         );
+        parameters.note_secrets(|name| environment.is_secret(name));
         let description = match root.get(sections.description).filter(|node| node.is_truthy()) {
             Some(node) => python::text_of(&node.to_datum()),
             None => "No description".to_owned(),
@@ -212,7 +209,6 @@ impl StackDefinition {
             files,
             pseudo,
             depth,
-            secrets,
             providers: IndexMap::default(),
             environment,
             parameters,
