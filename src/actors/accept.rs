@@ -13,6 +13,7 @@ use super::project_actor::HolderOf;
 use super::stack::{Create, Known, Revise, StackCommand, refuse_resting};
 use super::{definition, exposure, source};
 use crate::events::StreamId;
+use crate::model::taint;
 use crate::model::{Action, JsonMap, Refusal, StackId, StackName, Trustor};
 use crate::template::{StackDefinition, StackSource};
 
@@ -91,7 +92,7 @@ impl Engine {
             owner_user_name: who.caller.user_name.clone(),
             owner: None,
             revise,
-            adopts: adopts.map(|adopts| self.sealed(id, adopts)).transpose()?,
+            adopts: adopts.map(|adopts| taint::taint(Value::Object(adopts))),
         };
         let created = self.ask_stack(id, who, || StackCommand::Create(Box::new(create.clone())));
         match created.await {
@@ -229,15 +230,9 @@ impl Engine {
         (tags, timeout_mins, disable_rollback): (Vec<String>, Option<u32>, bool),
     ) -> Result<Revise, Refusal> {
         let scope = StreamId::stack(id);
-        let hidden = known.definition.hidden_parameters();
-        let (blob, parameters) = source::encode(
-            source,
-            &known.definition,
-            &hidden,
-            &self.services.vault,
-            scope.as_str(),
-        )
-        .map_err(|error| Refusal::unavailable(error.to_string()))?;
+        let sealing = self.services.sealing(scope.as_str());
+        let (blob, parameters) = source::encode(source.clone(), &known.definition, &sealing)
+            .map_err(|error| Refusal::unavailable(error.to_string()))?;
         Ok(Revise {
             source: self.services.log.put_blob(&blob),
             known: Arc::new(known),
@@ -250,13 +245,6 @@ impl Engine {
             revisits: false,
             facade: serde_json::Value::Null,
         })
-    }
-
-    /// A stack's own value that is kept as a secret.
-    fn sealed(&self, stack: StackId, value: JsonMap) -> Result<Value, Refusal> {
-        let scope = StreamId::stack(stack);
-        let sealed = self.services.vault.seal(scope.as_str(), &Value::Object(value));
-        sealed.map_err(|error| Refusal::unavailable(error.to_string()))
     }
 
     /// Takes a name; one held by a stack that was deleted, or never came to be, is free.

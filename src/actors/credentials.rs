@@ -13,7 +13,7 @@ use super::project::{Project, ProjectCommand};
 use super::services::Services;
 use super::shell::{Ask, Shell};
 use crate::events::{Meta, StreamId};
-use crate::model::{Caller, ProjectId, Refusal, Secret, Trustor};
+use crate::model::{Caller, ProjectId, Refusal, Secret, Trustor, taint};
 use crate::openstack::{CloudError, Session};
 use crate::resource_types::DriverError;
 
@@ -85,11 +85,7 @@ impl Credentials {
         }
         let trust =
             cloud.create_trust(&who.token, caller, roles).await.map_err(|error| refused(&error))?;
-        let scope = StreamId::project(&caller.project_id);
-        let sealed = services
-            .vault
-            .seal(scope.as_str(), &Value::String(trust.reveal().clone()))
-            .map_err(|error| Refusal::unavailable(error.to_string()))?;
+        let sealed = taint::taint(trust.reveal().as_str().into());
         let command = ProjectCommand::Trust {
             user_id: caller.user_id.clone(),
             trust_id: sealed.clone(),
@@ -113,9 +109,8 @@ impl Credentials {
         if let Some(known) = self.sessions().get(&key) {
             return Ok(known.session.clone());
         }
-        let scope = StreamId::project(project);
         let sealed = trust_of(services, project, trustor).await.unwrap_or_default();
-        let Ok(Value::String(trust)) = services.vault.open(scope.as_str(), &sealed) else {
+        let Value::String(trust) = taint::plain(sealed.clone()) else {
             let user_id = &trustor.user_id;
             let text = format!("Hearth has no trust of user {user_id} in project {project}");
             return Err(DriverError::fatal("AuthorizationFailure", text));
@@ -135,7 +130,7 @@ impl Credentials {
         self.sessions().retain(|_, known| known.trust != *sealed);
         let Some(cloud) = &services.cloud else { return true };
         // A trust that cannot be read can never be given back.
-        let Ok(Value::String(trust)) = services.vault.open(scope.as_str(), sealed) else {
+        let Value::String(trust) = taint::plain(sealed.clone()) else {
             return true;
         };
         match cloud.delete_trust(&Secret::new(trust)).await {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::resource::StackIdentity;
 use super::services::Services;
-use super::source::{self, Opened, Sourced};
+use super::source::{self, Sourced};
 use super::stack::Known;
 use crate::events::StreamId;
 use crate::events::log::LogError;
@@ -80,10 +80,10 @@ pub fn revived(
     revision: &RevisionAccepted,
 ) -> Result<Known, String> {
     let scope = StreamId::stack(stack.id);
-    let opened = source::decode(blob, &revision.parameters, vault, scope.as_str())?;
+    let source = source::decode(blob, &revision.parameters, vault, scope.as_str())?;
     let definition = match revision.facade.is_null() {
-        true => read(registry, &opened.source, Some(stack.id), &stack.name, &stack.project_id),
-        false => read_nested(registry, vault, opened, stack, owner, &revision.facade),
+        true => read(registry, &source, Some(stack.id), &stack.name, &stack.project_id),
+        false => read_nested(registry, &source, stack, owner, &revision.facade),
     };
     let known = definition.and_then(|definition| {
         let dependencies = dependencies(registry, &definition)?;
@@ -94,26 +94,22 @@ pub fn revived(
 
 fn read_nested(
     registry: &Registry,
-    vault: &Vault,
-    opened: Opened,
+    source: &StackSource,
     stack: &StackIdentity,
     owner: Option<&Owner>,
     facade: &Value,
 ) -> Result<StackDefinition, Refusal> {
-    let scope = StreamId::stack(stack.id);
-    let facade = vault.open(scope.as_str(), facade).unwrap_or_default();
     let pseudo = PseudoParameters {
         stack_name: stack.name.to_string(),
         stack_id: stack.id.to_string(),
         project_id: stack.project_id.to_string(),
-        facade: serde_json::from_value(facade).ok(),
+        facade: serde_json::from_value(facade.clone()).ok(),
     };
-    let Opened { source, secrets } = opened;
     let depth = owner.map_or(0, |owner| owner.depth);
-    StackDefinition::load_nested(&source, pseudo, depth, secrets, registry)
+    StackDefinition::load_nested(source, pseudo, depth, registry)
 }
 
-/// The source of a revision, its secrets open.
+/// The source of a revision, its secrets marked.
 pub(super) async fn open(
     services: &Services,
     stack: StackId,
@@ -125,7 +121,7 @@ pub(super) async fn open(
     let scope = StreamId::stack(stack);
     let (vault, scope) = (services.vault.as_ref(), scope.as_str());
     let opened = source::decode(blob.as_deref(), &revision.parameters, vault, scope);
-    let source = opened.map_err(Refusal::unavailable)?.source;
+    let source = opened.map_err(Refusal::unavailable)?;
     Ok(match emptied {
         true => {
             StackSource { template: template::emptied(&source.template), ..StackSource::default() }

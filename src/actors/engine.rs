@@ -23,7 +23,7 @@ use crate::events::Position;
 use crate::events::log::EventLog;
 use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
-use crate::model::{ProjectId, Refusal, StackId, Tally, Trustor};
+use crate::model::{ProjectId, Refusal, StackId, Tally, Trustor, taint};
 use crate::openstack::{Cloud, Fetcher, Session};
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::StackSource;
@@ -115,7 +115,7 @@ impl Engine {
         SoftwareKeeper::of(self.services.clone())
     }
 
-    /// The source of the stack's newest revision, secrets open: for the stack's own owner alone.
+    /// The source of the stack's newest revision, with marks on secrets.
     pub async fn source_of(&self, who: &Requester, stack: StackId) -> Result<StackSource, Refusal> {
         let standing = self.standing(who, stack).await?;
         self.source(&standing).await
@@ -153,9 +153,12 @@ impl Engine {
         self.services.pool.run(project, job).await
     }
 
-    /// The outputs of a stack as they resolve now, sealed; none for a stack that goes or has gone.
+    /// The outputs of a stack as they resolve now, for its own owner alone; none for a stack that
+    /// goes or has gone.
     pub async fn outputs_now(&self, stack: StackId) -> Result<Vec<OutputResolved>, Refusal> {
-        self.ask_of(stack, || OutputsNow).await
+        let mut outputs = self.ask_of(stack, || OutputsNow).await?;
+        outputs.iter_mut().for_each(|output| output.value = taint::plain(output.value.take()));
+        Ok(outputs)
     }
 
     /// How a stack stands, for who may see it.

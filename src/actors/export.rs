@@ -60,9 +60,9 @@ pub fn document(exported: Exported<'_>) -> Value {
         "id": exported.id,
         "action": exported.action,
         "status": exported.status,
-        "environment": without_secrets(environment),
-        "files": part("files"),
-        "template": part("template"),
+        "environment": without_secrets(&environment),
+        "files": Vault::masked(&part("files")),
+        "template": Vault::masked(&part("template")),
         "resources": exported.resources,
         "project_id": exported.project_id,
         "stack_user_project_id": null,
@@ -78,29 +78,23 @@ pub fn resource(kept: &ResourceKept) -> Value {
         "type": kept.type_name,
         "action": kept.action,
         "status": kept.status,
-        "metadata": without_secrets(Value::Object(kept.metadata.clone())),
-        "resource_data": without_secrets(json!(kept.data)),
+        "metadata": without_secrets(&Value::Object(kept.metadata.clone())),
+        "resource_data": without_secrets(&json!(kept.data)),
     })
 }
 
-/// The value without the entries that are sealed.
-fn without_secrets(value: Value) -> Value {
+/// The value without the entries that are sealed or marked.
+fn without_secrets(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            let open = map.into_iter().filter(|(_, value)| !is_sealed(value));
-            Value::Object(open.map(|(key, value)| (key, without_secrets(value))).collect())
+            let open = map.iter().filter(|(_, value)| !Vault::is_secret(value));
+            open.map(|(key, value)| (key.clone(), without_secrets(value))).collect()
         }
         Value::Array(items) => {
-            let open = items.into_iter().filter(|item| !is_sealed(item));
-            Value::Array(open.map(without_secrets).collect())
+            items.iter().filter(|item| !Vault::is_secret(item)).map(without_secrets).collect()
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
-}
-
-/// Whether the value itself is sealed, and not only something within.
-fn is_sealed(value: &Value) -> bool {
-    Vault::sealed_leaves(value).first().is_some_and(|leaf| std::ptr::eq(*leaf, value))
 }
 
 impl Engine {

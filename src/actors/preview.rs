@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::IndexMap;
+use crate::model::taint;
 use serde_json::Value;
 
 use super::accept::check_name;
@@ -120,7 +121,8 @@ fn of_create(
     known: &Known,
     budget: &mut Budget,
 ) -> Result<Preview, TemplateError> {
-    let outputs = known.definition.resolve_outputs(&Unresolved);
+    let mut outputs = known.definition.resolve_outputs(&Unresolved);
+    outputs.iter_mut().for_each(|output| output.value = taint::plain(output.value.take()));
     hold(outputs.iter().map(|output| json_size(&output.value)).sum())?;
     Ok(Preview { added: all_added(services, known, budget)?, outputs, ..blank(known) })
 }
@@ -252,11 +254,11 @@ pub(super) fn of_update(
             plan.replaced.push(entry);
             continue;
         }
-        let before = resource.open_map(&former.properties, &knowledge);
+        let before = taint::plain_map(former.properties.clone());
         let changed = registry.changed(driver_type, &before, &now.properties);
         let driver = registry.driver(driver_type);
         let mut names: Vec<&str> = changed.iter().map(String::as_str).collect();
-        let metadata = resource.open_map(&former.metadata, &knowledge);
+        let metadata = taint::plain_map(former.metadata.clone());
         let settings = [
             ("metadata", metadata != now.metadata),
             ("deletion_policy", former.deletion_policy != declared.deletion_policy),
@@ -367,7 +369,12 @@ fn attributes(services: &Services, known: &Known, name: &ResourceName) -> Vec<St
 }
 
 fn resolved(known: &Known, name: &ResourceName) -> ResourceResolved {
-    known.definition.resolve(name, &Unresolved).unwrap_or_default()
+    let resolved = known.definition.resolve(name, &Unresolved).unwrap_or_default();
+    ResourceResolved {
+        properties: taint::plain_map(resolved.properties),
+        metadata: taint::plain_map(resolved.metadata),
+        update_policy: taint::plain_map(resolved.update_policy),
+    }
 }
 
 /// No resource has a value yet: references are names, attributes are null.

@@ -22,7 +22,7 @@ use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::resource::Step;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, CommandId, JsonMap, ProjectId, ResourceId, Secret, Status, Trustor};
+use crate::model::{Action, CommandId, JsonMap, ProjectId, ResourceId, Status, Trustor};
 use crate::resource_types::software::SoftwareDoor;
 use crate::resource_types::{Beat, Driver, DriverError, Reality, Subject, Work};
 use crate::template::ALL_ATTRIBUTES;
@@ -80,7 +80,6 @@ impl Inhabit for Resource {
     fn knowledge(services: &Arc<Services>) -> Knowledge {
         Knowledge {
             registry: services.registry.clone(),
-            vault: services.vault.clone(),
             action_retry_limit: services.limits.action_retry_limit,
             lost_call_rest: services.limits.lost_call_rest,
             observe_on_update: services.limits.observe_on_update,
@@ -159,7 +158,6 @@ impl Inhabit for Resource {
                                 epoch,
                                 result: Err(error),
                                 attributes: JsonMap::new(),
-                                secrets: Vec::new(),
                             });
                         }
                     };
@@ -189,7 +187,7 @@ impl Inhabit for Resource {
                     if matches!(&result, Err(error) if error.class == "Unauthorized") {
                         services.credentials.forget(&project, &trustor);
                     }
-                    let (attributes, secrets) = match &result {
+                    let attributes = match &result {
                         Ok(Beat::Done { learned }) if !observe.is_empty() => {
                             let subject = with_learned(subject, learned);
                             let driver = driver.as_ref();
@@ -197,7 +195,7 @@ impl Inhabit for Resource {
                         }
                         _ => Default::default(),
                     };
-                    Some(Answered { epoch, result, attributes, secrets })
+                    Some(Answered { epoch, result, attributes })
                 };
                 ctx.spawn(call.into_actor(shell).map(move |answer, shell, ctx| {
                     if let Some(answered) = answer {
@@ -320,18 +318,17 @@ impl Inhabit for Resource {
             }
             ResourceEffect::Observe { epoch, driver_type, subject, wanted, trustor } => {
                 let look = async move {
-                    let (mut attributes, mut secrets) = Default::default();
+                    let mut attributes = JsonMap::new();
                     if let Ok((driver, session)) =
                         reach(&services, &driver_type, &project, &trustor).await
                     {
                         let driver = driver.as_ref();
-                        (attributes, secrets) =
-                            observed(&services, driver, &session, &subject, &wanted).await;
+                        attributes = observed(&services, driver, &session, &subject, &wanted).await;
                     }
                     for name in wanted {
                         attributes.entry(name).or_insert(serde_json::Value::Null);
                     }
-                    ResourceCommand::Observed { epoch, attributes, secrets }
+                    ResourceCommand::Observed { epoch, attributes }
                 };
                 ctx.spawn(look.into_actor(shell).map(come_back_with));
             }
@@ -416,24 +413,19 @@ async fn reality(
     Reality::Differs(JsonMap::new())
 }
 
-/// Attributes as they are now, and the secrets among them that nothing else tells of.
+/// Attributes as they are now; what a child stack has for secret is marked.
 async fn observed(
     services: &Arc<Services>,
     driver: &dyn Driver,
     session: &crate::openstack::Session,
     subject: &Subject,
     wanted: &[String],
-) -> (JsonMap, Vec<Secret<String>>) {
+) -> JsonMap {
     let wanted = if wanted.iter().any(|name| name == ALL_ATTRIBUTES) { &[] } else { wanted };
     if driver.nests().is_some() {
         return nested::attributes(services, session, driver, subject, wanted).await;
     }
-    let attributes = match tokio::time::timeout(
-        OBSERVE_MAX,
-        driver.attributes(session, subject, wanted),
-    )
-    .await
-    {
+    match tokio::time::timeout(OBSERVE_MAX, driver.attributes(session, subject, wanted)).await {
         Ok(Ok(attributes)) => attributes,
         Ok(Err(error)) => {
             warn!(resource.name = ?subject.name, %error, "attributes cannot be looked up");
@@ -443,8 +435,7 @@ async fn observed(
             warn!(resource.name = ?subject.name, "attributes were not answered in time");
             JsonMap::new()
         }
-    };
-    (attributes, Vec::new())
+    }
 }
 
 /// How long attributes may take to be looked up before they count as unknown.

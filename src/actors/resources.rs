@@ -10,6 +10,7 @@ use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
 use super::shell::{Ask, Inhabit, Receipt};
 use super::stack_actor::{HeardBy, MetadataNow, ResourceNamed};
+use crate::model::taint;
 use crate::model::{JsonMap, Refusal, ResourceName, StackId};
 use crate::openstack::Session;
 use crate::template::FAILED_ATTRIBUTES;
@@ -86,10 +87,9 @@ impl Engine {
         let missing = || Refusal::not_found("Resource", name);
         let id = standing.incarnations.get(name).ok_or_else(missing)?;
         let resource = self.services.resource(*id).await?;
-        let knowledge = Resource::knowledge(&self.services);
         Ok(match self.ask_of(stack, || MetadataNow(name.clone())).await? {
-            Some(metadata) => resource.metadata_upon(metadata, &knowledge),
-            None => resource.metadata(&knowledge),
+            Some(metadata) => resource.metadata_upon(metadata),
+            None => resource.metadata(),
         })
     }
 
@@ -117,7 +117,7 @@ impl Engine {
         if driver.nests().is_some() {
             let (services, driver) = (&self.services, driver.as_ref());
             let found = nested::attributes(services, &session, driver, &subject, attributes).await;
-            let mut found = found.0;
+            let mut found = taint::plain_map(found);
             found.shift_remove(FAILED_ATTRIBUTES);
             return Ok(found);
         }

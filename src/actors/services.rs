@@ -11,10 +11,12 @@ use super::directory::Directory;
 use super::pool::Pool;
 use super::resource::Resource;
 use super::shell::{Shell, fold};
+use super::source::Sealing;
 use super::stack::Stack;
 use super::tallies::Tallies;
 use crate::clock::Clock;
 use crate::events::log::{EventLog, LogError};
+use crate::events::seal::Seals;
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
 use crate::model::{AllowedTarget, Caller, Refusal, ResourceId, StackId};
@@ -144,13 +146,18 @@ impl Services {
         let _ = told.wait_for(|told| told.is_none_or(|told| told >= at)).await;
     }
 
+    /// What a stack's source is sealed with.
+    pub(super) fn sealing<'a>(&'a self, scope: &'a str) -> Sealing<'a> {
+        let Self { registry, vault, clock, .. } = self;
+        Sealing { registry, vault, clock: clock.as_ref(), scope }
+    }
+
     /// A resource as its stream says.
     pub(super) async fn resource(&self, id: ResourceId) -> Result<Resource, Refusal> {
         let unavailable = |error: LogError| Refusal::unavailable(error.to_string());
         let slice = self.log.read(&StreamId::resource(id), StreamRevision(0)).await;
         let slice = slice.map_err(unavailable)?;
-        let (resource, _) =
-            fold(Resource::new(id), &slice.events, slice.head).map_err(unavailable)?;
-        Ok(resource)
+        let mut seals = Seals::of(self.vault.clone(), StreamId::resource(id));
+        fold(Resource::new(id), &slice.events, &mut seals).map_err(unavailable)
     }
 }

@@ -17,9 +17,8 @@ use tracing::{debug, error};
 use super::services::Services;
 use crate::clock::Moment;
 use crate::events::log::{Head, LogError};
-use crate::events::{
-    Cause, Event, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision,
-};
+use crate::events::seal::Seals;
+use crate::events::{Cause, Event, Meta, Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{CommandId, Refusal};
 
 /// How many receipts are kept for commands that are sent again.
@@ -163,6 +162,7 @@ pub struct Shell<A: Inhabit> {
     pub links: A::Links,
     pub services: Arc<Services>,
     stream: StreamId,
+    seals: Seals,
     head: Option<Head>,
     position: Position,
     knowledge: A::Knowledge,
@@ -175,11 +175,13 @@ impl<A: Inhabit> Shell<A> {
     /// An actor that reads its stream when it starts.
     pub fn asleep(services: Arc<Services>, stream: StreamId, machine: A, links: A::Links) -> Self {
         let knowledge = A::knowledge(&services);
+        let seals = Seals::of(services.vault.clone(), stream.clone());
         Self {
             machine,
             links,
             services,
             stream,
+            seals,
             head: None,
             position: Position(0),
             knowledge,
@@ -194,9 +196,9 @@ impl<A: Inhabit> Shell<A> {
         stream: StreamId,
         machine: A,
         links: A::Links,
-        head: Head,
+        (head, seals): (Head, Seals),
     ) -> Self {
-        Self { head: Some(head), ..Self::asleep(services, stream, machine, links) }
+        Self { head: Some(head), seals, ..Self::asleep(services, stream, machine, links) }
     }
 
     /// The stream that the actor writes.
@@ -251,17 +253,15 @@ impl<A: Inhabit> Shell<A> {
         if events.is_empty() {
             return self.go_on(effects, then, refusal, meta, ctx);
         }
-        let encoded: Result<Vec<_>, _> =
-            events.iter().map(|event| NewEvent::of(event, now, meta.clone())).collect();
-        let encoded = match encoded {
+        let head = self.head.unwrap_or_default();
+        let encoded = match self.seals.seal_all(&events, head, now, &meta) {
             Ok(encoded) => encoded,
             Err(error) => {
-                error!(stream = %self.stream, %error, "an event cannot be written as JSON");
+                error!(stream = %self.stream, %error, "an event cannot be kept");
                 return Box::pin(actix::fut::ready(Err(Refusal::unavailable("internal error"))));
             }
         };
         let (log, stream) = (self.services.log.clone(), self.stream.clone());
-        let head = self.head.unwrap_or_default();
         let append = async move { log.append(&stream, head, encoded).await };
         Box::pin(append.into_actor(self).then(move |appended, shell, ctx| match appended {
             Ok(appended) => {
@@ -330,14 +330,16 @@ impl<A: Inhabit> Actor for Shell<A> {
         let blank = std::mem::take(&mut self.machine);
         let load = async move {
             let slice = services.log.read(&stream, StreamRevision(0)).await?;
-            let (machine, head) = fold(blank, &slice.events, slice.head)?;
+            let mut seals = Seals::of(services.vault.clone(), stream);
+            let (machine, head) = (fold(blank, &slice.events, &mut seals)?, slice.head);
             let last = slice.events.last().cloned();
             let receipts = receipts(&slice.events);
             let woken = A::load(services, slice.events, machine).await?;
-            Ok::<_, LogError>((woken, head, last, receipts))
+            Ok::<_, LogError>((woken, head, last, receipts, seals))
         };
         ctx.wait(load.into_actor(self).map(|loaded, shell, ctx| match loaded {
-            Ok((woken, head, last, receipts)) => {
+            Ok((woken, head, last, receipts, seals)) => {
+                shell.seals = seals;
                 shell.machine = woken.machine;
                 shell.head = Some(head);
                 shell.receipts = receipts;
@@ -360,14 +362,12 @@ impl<A: Inhabit> Actor for Shell<A> {
 pub fn fold<A: Aggregate>(
     mut machine: A,
     events: &[Arc<RecordedEvent>],
-    head: Head,
-) -> Result<(A, Head), LogError> {
+    seals: &mut Seals,
+) -> Result<A, LogError> {
     for event in events {
-        let typed: A::Event =
-            event.decode().map_err(|error| LogError::Damaged(error.to_string()))?;
-        machine.apply(&typed, event.at);
+        machine.apply(&seals.open(event)?, event.at);
     }
-    Ok((machine, head))
+    Ok(machine)
 }
 
 fn receipts(events: &[Arc<RecordedEvent>]) -> VecDeque<(CommandId, Receipt)> {

@@ -15,9 +15,8 @@ use super::services::Services;
 use super::shell::Shell;
 use super::source::Sourced;
 use super::stack::{Snapshot, Stack, StackCommand, TakeSnapshot, snapshot_not_found};
-use crate::events::StreamId;
 use crate::events::stack::ResourceKept;
-use crate::model::{Action, ProjectId, Refusal, StackId, Status, TraversalId, Trustor};
+use crate::model::{Action, ProjectId, Refusal, StackId, Status, TraversalId, Trustor, taint};
 use crate::resource_types::DriverError;
 use crate::template::StackSource;
 
@@ -94,7 +93,7 @@ impl Engine {
         }
         let mut source = definition::open(&self.services, stack, sourced.as_ref()).await?;
         for kept in &snapshot.resources {
-            restore(&self.services, stack, &mut source, kept);
+            restore(&self.services, &mut source, kept);
         }
         let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
@@ -108,9 +107,9 @@ impl Engine {
 }
 
 /// Changes a resource in the template as its type restores it.
-fn restore(services: &Services, stack: StackId, source: &mut StackSource, kept: &ResourceKept) {
+fn restore(services: &Services, source: &mut StackSource, kept: &ResourceKept) {
     let Some(driver) = services.registry.driver(&kept.driver_type) else { return };
-    let changed = driver.restored(&opened(services, stack, &kept.data));
+    let changed = driver.restored(&opened(&kept.data));
     if changed.is_empty() {
         return;
     }
@@ -132,18 +131,9 @@ fn restore(services: &Services, stack: StackId, source: &mut StackSource, kept: 
     }
 }
 
-/// A resource's data with its secrets open.
-fn opened(
-    services: &Services,
-    stack: StackId,
-    data: &BTreeMap<String, Value>,
-) -> BTreeMap<String, Value> {
-    let scope = StreamId::stack(stack);
-    let open = |(key, value): (&String, &Value)| {
-        let value = services.vault.open(scope.as_str(), value).unwrap_or(Value::Null);
-        (key.clone(), value)
-    };
-    data.iter().map(open).collect()
+/// A resource's data without marks.
+fn opened(data: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    data.iter().map(|(key, value)| (key.clone(), taint::plain(value.clone()))).collect()
 }
 
 /// Deletes what a snapshot made, each thing until it is gone; safe to repeat.
@@ -156,7 +146,7 @@ pub(super) async fn drop_snapshot(
 ) -> Result<(), String> {
     for kept in resources {
         let Some(driver) = services.registry.driver(&kept.driver_type) else { continue };
-        let data = opened(services, stack, &kept.data);
+        let data = opened(&kept.data);
         if driver.restored(&data).is_empty() {
             continue;
         }

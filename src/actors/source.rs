@@ -1,15 +1,17 @@
-//! How a revision's source is kept: what has no secret as a blob, parameters beside it, hidden
-//! ones sealed.
+//! How a revision's source is kept: as a blob with its secrets sealed, and parameters beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::asks::UpdateStack;
+use crate::clock::Clock;
 use crate::events::stack::RevisionAccepted;
 use crate::events::vault::{Vault, VaultError};
-use crate::model::{JsonMap, Secret};
+use crate::model::JsonMap;
+use crate::model::taint::{is_tainted, plain, taint};
+use crate::resource_types::Registry;
 use crate::template::{StackDefinition, StackSource};
 
 /// A revision that has a source, and whether no more than its version counts: a create that is
@@ -21,17 +23,22 @@ pub struct Sourced {
 }
 
 /// The body of a source blob.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Kept {
+    #[serde(default)]
     template: Value,
     /// Without `parameters`, which stand in the revision.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
     environment: JsonMap,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    files: BTreeMap<String, String>,
+    /// Texts; those that hold a secret are sealed.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    files: JsonMap,
     /// The files that were fetched and not sent.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     fetched: BTreeSet<String>,
+    /// Where what is sealed in it was sealed: a place that no other source has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
 }
 
 /// The parameters that count: those given beside the environment over its own. What environment
@@ -43,104 +50,74 @@ pub(super) fn effective_parameters(source: &StackSource) -> JsonMap {
     parameters
 }
 
-/// The blob's content and the parameters as the revision keeps them.
+/// The blob's content, its secrets sealed, and the parameters as the revision keeps them, marked.
 pub(super) fn encode(
-    source: &StackSource,
+    source: StackSource,
     definition: &StackDefinition,
-    hidden: &BTreeSet<String>,
-    vault: &Vault,
-    scope: &str,
+    services: &Sealing<'_>,
 ) -> Result<(Vec<u8>, JsonMap), VaultError> {
-    let parameters = seal_hidden(effective_parameters(source), hidden, vault, scope)?;
-    let mut environment = source.environment.clone();
+    let Sealing { registry, vault, clock, scope } = *services;
+    let source = definition.mark(source);
+    let parameters = effective_parameters(&source);
+    let mut environment = source.environment;
     environment.shift_remove("parameters");
-    if let Some(Value::Object(defaults)) = environment.get_mut("parameter_defaults") {
-        *defaults = seal_hidden(std::mem::take(defaults), hidden, vault, scope)?;
-    }
-    let mut template = definition.template();
-    let secrets = definition.secrets();
-    let (environment, parameters) = match secrets {
-        [] => (environment, parameters),
-        secrets => {
-            template = vault.seal_leaves(scope, template, secrets)?;
-            (
-                seal_within(environment, secrets, vault, scope)?,
-                seal_within(parameters, secrets, vault, scope)?,
-            )
-        }
-    };
+    let is_secret = |type_name: &str, property: &str| registry.is_secret(type_name, property);
+    let secret_files = definition.secret_files(&is_secret);
+    let files = source.files.into_iter().map(|(name, text)| {
+        let text = if secret_files.contains(&name) { taint(text.into()) } else { text.into() };
+        (name, text)
+    });
+    let kept = json!({
+        "template": definition.template_kept(&is_secret),
+        "environment": environment,
+        "files": files.collect::<JsonMap>(),
+    });
+    let has_secrets = is_tainted(&kept);
+    let place = has_secrets.then(|| format!("source-{}", clock.fresh_id()));
+    // What only looks sealed is escaped also where nothing is sealed.
+    let kept = vault.seal(scope, place.as_deref().unwrap_or_default(), kept)?;
+    let mut kept: Kept = serde_json::from_value(kept).unwrap_or_default();
+    kept.place = place;
     let fetched = source.fetched.iter().filter(|(_, fetched)| fetched.is_ok());
-    let fetched = fetched.map(|(url, _)| url.clone()).collect();
-    let kept = Kept { template, environment, files: source.files.clone(), fetched };
+    kept.fetched = fetched.map(|(url, _)| url.clone()).collect();
     Ok((serde_json::to_vec(&kept).unwrap_or_default(), parameters))
 }
 
-/// A source that is open, and the secrets that were sealed in it.
-#[derive(Default)]
-pub(super) struct Opened {
-    pub(super) source: StackSource,
-    pub(super) secrets: Vec<Secret<String>>,
+/// What a source is sealed with.
+#[derive(Clone, Copy)]
+pub struct Sealing<'a> {
+    pub registry: &'a Registry,
+    pub vault: &'a Vault,
+    pub clock: &'a dyn Clock,
+    /// The stack's own.
+    pub scope: &'a str,
 }
 
-/// The source again, with what was sealed open.
+/// The source again, what was sealed in it marked.
 pub(super) fn decode(
     blob: Option<&[u8]>,
     parameters: &JsonMap,
     vault: &Vault,
     scope: &str,
-) -> Result<Opened, String> {
-    let Some(blob) = blob else { return Ok(Opened::default()) };
+) -> Result<StackSource, String> {
+    let Some(blob) = blob else { return Ok(StackSource::default()) };
     let kept: Kept = serde_json::from_slice(blob).map_err(|error| error.to_string())?;
-    let mut secrets = Vec::new();
-    let mut open = |value: Value| {
-        let leaves = Vault::sealed_leaves(&value);
-        if leaves.is_empty() {
-            return Ok(value);
-        }
-        for leaf in leaves {
-            let opened = vault.open(scope, leaf).map_err(|error| error.to_string())?;
-            secrets.extend(opened.as_str().map(|text| Secret::new(text.to_owned())));
-        }
-        vault.open(scope, &value).map_err(|error| error.to_string())
+    let fetched = kept.fetched.iter().map(|url| (url.clone(), Ok(()))).collect();
+    let place = kept.place.clone().unwrap_or_default();
+    let open = |value, part: &str| {
+        let opened = vault.open_at(scope, &format!("{place}/{part}"), value);
+        opened.map_err(|error| error.to_string())
     };
     let map = |value| if let Value::Object(map) = value { map } else { JsonMap::new() };
-    let source = StackSource {
-        template: open(kept.template)?,
-        environment: map(open(Value::Object(kept.environment))?),
-        files: kept.files,
-        parameters: map(open(Value::Object(parameters.clone()))?),
-        fetched: kept.fetched.into_iter().map(|url| (url, Ok(()))).collect(),
-    };
-    Ok(Opened { source, secrets })
-}
-
-fn seal_within(
-    map: JsonMap,
-    secrets: &[Secret<String>],
-    vault: &Vault,
-    scope: &str,
-) -> Result<JsonMap, VaultError> {
-    let sealed = vault.seal_leaves(scope, Value::Object(map), secrets)?;
-    Ok(if let Value::Object(map) = sealed { map } else { JsonMap::new() })
-}
-
-fn seal_hidden(
-    parameters: JsonMap,
-    hidden: &BTreeSet<String>,
-    vault: &Vault,
-    scope: &str,
-) -> Result<JsonMap, VaultError> {
-    parameters
-        .into_iter()
-        .map(|(name, value)| {
-            if hidden.contains(&name) {
-                let sealed = vault.seal(scope, &value)?;
-                Ok((name, sealed))
-            } else {
-                Ok((name, value))
-            }
-        })
-        .collect()
+    let files = map(plain(open(Value::Object(kept.files), "files")?)).into_iter();
+    let text = |value| if let Value::String(text) = value { text } else { String::new() };
+    Ok(StackSource {
+        template: open(kept.template, "template")?,
+        environment: map(open(Value::Object(kept.environment), "environment")?),
+        files: files.map(|(name, value)| (name, text(value))).collect(),
+        parameters: parameters.clone(),
+        fetched,
+    })
 }
 
 /// The source that an update leads to: a PUT is whole, a PATCH goes over what there is.

@@ -23,6 +23,7 @@ use super::shell::{Ask, Inhabit, Shell, Woken, fold};
 use super::snapshots::drop_snapshot;
 use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect};
 use crate::events::log::{Head, LogError};
+use crate::events::seal::Seals;
 use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
@@ -52,7 +53,6 @@ impl Inhabit for Stack {
     fn knowledge(services: &Arc<Services>) -> Knowledge {
         Knowledge {
             registry: services.registry.clone(),
-            vault: services.vault.clone(),
             stack_action_timeout: services.limits.stack_action_timeout,
             bounds: services.limits.tree(),
         }
@@ -235,7 +235,9 @@ fn leave(shell: &mut Shell<Stack>, ctx: &mut Context<Shell<Stack>>) {
 async fn read_resource(services: &Arc<Services>, row: &Row) -> Result<(Resource, Head), LogError> {
     let slice = services.log.read(&StreamId::resource(row.id), StreamRevision(0)).await?;
     // What has not begun knows its name from the stack alone.
-    fold(Resource::named(row.id, row.name.clone()), &slice.events, slice.head)
+    let mut seals = Seals::of(services.vault.clone(), StreamId::resource(row.id));
+    let blank = Resource::named(row.id, row.name.clone());
+    Ok((fold(blank, &slice.events, &mut seals)?, slice.head))
 }
 
 fn tell(
@@ -272,7 +274,10 @@ fn child<'a>(
             taken: links.taken.clone(),
             ..ResourceLinks::default()
         };
-        Shell::awake(services.clone(), StreamId::resource(id), machine, own, head).start()
+        let stream = StreamId::resource(id);
+        let seals = Seals::of(services.vault.clone(), stream.clone());
+        let seals = seals.scoped(StreamId::stack(stack.id));
+        Shell::awake(services.clone(), stream, machine, own, (head, seals)).start()
     })
 }
 

@@ -11,6 +11,7 @@ pub mod private_file;
 pub mod project;
 pub mod purge;
 pub mod resource;
+pub mod seal;
 pub mod signing;
 pub mod software;
 pub mod stack;
@@ -48,4 +49,8 @@ pub trait Event: Sized + Send + Sync + 'static {
     fn encode(&self) -> Result<String, serde_json::Error>;
     /// Reads a body back; older versions pass `upcast` first.
     fn decode(event_type: &str, version: u16, body: &str) -> Result<Self, DecodeError>;
+    /// Whose key seals the stream's secrets, where this event says it.
+    fn scope(&self) -> Option<StreamId> {
+        None
+    }
 }

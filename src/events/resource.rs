@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::StreamId;
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ProjectId, ResourceName, StackId, StackName, StackRevision,
     Status, TraversalId, Trustor,
@@ -33,6 +34,10 @@ events! {
         SignalHandled = 1,
         Remarked = 1,
         ActionSettled = 1,
+    }
+    scope: |event| match event {
+        ResourceEvent::ActionStarted(started) => Some(StreamId::stack(started.stack_id)),
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::StreamId;
 use crate::model::{ConfigId, DeploymentId, ProjectId};
 
 events! {
@@ -12,6 +13,10 @@ events! {
     ConfigEvent {
         ConfigCreated = 1,
         ConfigDeleted = 1,
+    }
+    scope: |event| match event {
+        ConfigEvent::ConfigCreated(created) => Some(StreamId::project(&created.project_id)),
+        ConfigEvent::ConfigDeleted(_) => None,
     }
 }
 
@@ -21,6 +26,12 @@ events! {
         DeploymentCreated = 1,
         DeploymentUpdated = 1,
         DeploymentDeleted = 1,
+    }
+    scope: |event| match event {
+        DeploymentEvent::DeploymentCreated(created) => {
+            Some(StreamId::project(&created.project_id))
+        }
+        DeploymentEvent::DeploymentUpdated(_) | DeploymentEvent::DeploymentDeleted(_) => None,
     }
 }
 

@@ -3,7 +3,10 @@
 /// Declares the facts of a stream kind: an enum with a variant per fact, each wrapping the struct
 /// of the same name, and the `Event` implementation that names, writes and reads them.
 macro_rules! events {
-    ($(#[$doc:meta])* $kind:ident { $($variant:ident = $version:literal),* $(,)? }) => {
+    (
+        $(#[$doc:meta])* $kind:ident { $($variant:ident = $version:literal),* $(,)? }
+        $(scope: $scope:expr)?
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         pub enum $kind { $(
@@ -29,6 +32,11 @@ macro_rules! events {
             fn encode(&self) -> Result<String, serde_json::Error> {
                 match self { $( $kind::$variant(body) => serde_json::to_string(body), )* }
             }
+
+            $(fn scope(&self) -> Option<$crate::events::StreamId> {
+                let scope: fn(&Self) -> Option<$crate::events::StreamId> = $scope;
+                scope(self)
+            })?
 
             fn decode(
                 event_type: &str,

@@ -2,9 +2,11 @@
 //! stack, a project), itself sealed with the master key. A scope's key lives beside the log and
 //! can be destroyed: the log stays append-only, and the secrets are gone.
 //!
-//! A sealed leaf is `{"sealed": "base64 of nonce and ciphertext"}`, AES-256-GCM, bound to its
-//! scope. A value of the user's that looks the same is sealed as a whole, so that what opens is
-//! always what was put in.
+//! In memory what must not be seen bears a mark (`model/taint.rs`); marked parts are sealed on
+//! their way into the log and nowhere else, each bound to its place there. A sealed part is
+//! `{"sealed": "v2:…", "at": PLACE}`: base64 of nonce and ciphertext, AES-256-GCM, with its scope
+//! and its place as additional data. Version 1 has no place, and is read for ever. A value of the
+//! user's that looks like either is escaped, so that what opens is always what was put in.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,13 +23,19 @@ use super::log::{EventLog, LogError, Reseal};
 pub use super::master_key::MasterKey;
 use super::master_key::{KEY_BYTES, KeyRing, MasterKeyError, sealed_under};
 use crate::clock::Clock;
-use crate::model::{JsonMap, Secret};
+use crate::model::taint::{self, MASK};
+use crate::model::JsonMap;
 
-/// The one key of a sealed leaf.
+/// The key of a sealed part.
 const SEALED: &str = "sealed";
-/// What stands where a secret is not shown, as in Heat.
-const MASK: &str = "******";
+/// The key beside it: where it was sealed.
+const AT: &str = "at";
+/// The key within it that a value of the user's has which looks sealed.
+const ESCAPED: &str = "\u{0}own";
+/// What the text of version 2 begins with.
+const VERSION: &str = "v2:";
 const NONCE_BYTES: usize = 12;
+const TAG_BYTES: usize = 16;
 /// How many scopes' keys are kept open.
 const KEYS_OPEN_MAX: usize = 1_024;
 /// How many keys a rotation seals anew in one go.
@@ -129,96 +137,99 @@ impl Vault {
         self.master.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Seals a value of any kind.
-    pub fn seal(&self, scope: &str, value: &Value) -> Result<Value, VaultError> {
-        let cipher = self.cipher_or_fresh(scope)?;
-        let sealed = cipher.seal(scope, value.to_string().as_bytes(), &*self.clock);
-        let sealed = sealed.ok_or_else(|| closed(scope))?;
-        Ok(Value::Object(JsonMap::from_iter([(
-            SEALED.to_owned(),
-            Value::String(STANDARD.encode(sealed)),
-        )])))
-    }
-
-    /// Seals every leaf that contains one of the secrets; leaves sealed already stay as they are.
-    pub fn seal_leaves(
-        &self,
-        scope: &str,
-        value: Value,
-        secrets: &[Secret<String>],
-    ) -> Result<Value, VaultError> {
-        if self.looks_sealed_but_is_not(scope, &value) || holds_secret(&value, secrets) {
-            return self.seal(scope, &value);
+    /// Seals every marked part, each bound to the place, and to where it stands within it.
+    pub fn seal(&self, scope: &str, place: &str, value: Value) -> Result<Value, VaultError> {
+        if let Some(secret) = taint::marked(&value) {
+            return self.seal_part(scope, place, secret);
         }
-        match value {
-            Value::Object(map) if sealed_text(&map).is_none() => {
+        Ok(match value {
+            Value::Object(map) => {
+                let looks_sealed = looks_sealed(&map);
                 let sealed = map
                     .into_iter()
-                    .map(|(key, value)| Ok((key, self.seal_leaves(scope, value, secrets)?)))
+                    .map(|(key, value)| Ok((self.seal(scope, &within(place, &key), value)?, key)))
+                    .map(|sealed| sealed.map(|(value, key)| (key, value)))
                     .collect::<Result<JsonMap, VaultError>>()?;
-                Ok(Value::Object(sealed))
+                let sealed = Value::Object(sealed);
+                if looks_sealed { entry(SEALED, entry(ESCAPED, sealed)) } else { sealed }
             }
             Value::Array(items) => {
-                let sealed = items
-                    .into_iter()
-                    .map(|item| self.seal_leaves(scope, item, secrets))
-                    .collect::<Result<Vec<Value>, VaultError>>()?;
-                Ok(Value::Array(sealed))
+                let items = items.into_iter().enumerate();
+                let sealed = items.map(|(at, item)| self.seal(scope, &within(place, at), item));
+                Value::Array(sealed.collect::<Result<_, _>>()?)
             }
-            other => Ok(other),
-        }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+        })
     }
 
-    /// The value with every sealed leaf in it opened.
+    /// The value with a mark in place of every seal, each of which must have been made where it
+    /// stands.
+    pub fn open_at(&self, scope: &str, place: &str, value: Value) -> Result<Value, VaultError> {
+        self.opened(scope, Some(place), value)
+    }
+
+    /// The value as it was before it was sealed, wherever that was.
     pub fn open(&self, scope: &str, value: &Value) -> Result<Value, VaultError> {
-        match value {
-            Value::Object(map) => match sealed_text(map) {
-                Some(sealed) => self.open_leaf(scope, sealed),
-                None => {
-                    let opened = map
-                        .iter()
-                        .map(|(key, value)| Ok((key.clone(), self.open(scope, value)?)))
-                        .collect::<Result<JsonMap, VaultError>>()?;
-                    Ok(Value::Object(opened))
+        self.opened(scope, None, value.clone()).map(taint::plain)
+    }
+
+    fn opened(&self, scope: &str, place: Option<&str>, value: Value) -> Result<Value, VaultError> {
+        Ok(match value {
+            Value::Object(mut map) => match Leaf::of(&map) {
+                Some(Leaf::Escaped) => {
+                    let own = map.get_mut(SEALED).and_then(|it| it.get_mut(ESCAPED));
+                    match own.map(Value::take) {
+                        Some(Value::Object(own)) => self.opened_map(scope, place, own)?,
+                        other => other.unwrap_or_default(),
+                    }
                 }
+                Some(Leaf::Sealed { text, at }) => {
+                    if at.is_some_and(|at| place.is_some_and(|place| place != at)) {
+                        return Err(closed(scope));
+                    }
+                    taint::taint(self.open_part(scope, text, at)?)
+                }
+                None => self.opened_map(scope, place, map)?,
             },
             Value::Array(items) => {
-                let opened = items.iter().map(|item| self.open(scope, item));
-                Ok(Value::Array(opened.collect::<Result<_, _>>()?))
+                let items = items.into_iter().enumerate().map(|(at, item)| {
+                    let place = place.map(|place| within(place, at));
+                    self.opened(scope, place.as_deref(), item)
+                });
+                Value::Array(items.collect::<Result<_, _>>()?)
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(value.clone()),
-        }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+        })
     }
 
-    /// The value with `******` in place of every sealed leaf.
+    fn opened_map(
+        &self,
+        scope: &str,
+        place: Option<&str>,
+        map: JsonMap,
+    ) -> Result<Value, VaultError> {
+        let opened = map.into_iter().map(|(key, value)| {
+            let place = place.map(|place| within(place, &key));
+            let value = self.opened(scope, place.as_deref(), value)?;
+            Ok((key, value))
+        });
+        Ok(Value::Object(opened.collect::<Result<_, VaultError>>()?))
+    }
+
+    /// The value with `******` in place of every sealed or marked part.
     pub fn masked(value: &Value) -> Value {
-        match value {
-            Value::Object(map) if sealed_text(map).is_some() => Value::String(MASK.to_owned()),
-            Value::Object(map) => Value::Object(
-                map.iter().map(|(key, value)| (key.clone(), Self::masked(value))).collect(),
-            ),
-            Value::Array(items) => Value::Array(items.iter().map(Self::masked).collect()),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
-        }
+        replaced(value, &MASK.into())
     }
 
-    /// Whether any leaf within is sealed.
-    pub fn is_sealed(value: &Value) -> bool {
-        match value {
-            Value::Object(map) => sealed_text(map).is_some() || map.values().any(Self::is_sealed),
-            Value::Array(items) => items.iter().any(Self::is_sealed),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-        }
+    /// The value with null in place of them: what is left of it without its key.
+    pub fn emptied(value: &Value) -> Value {
+        replaced(value, &Value::Null)
     }
 
-    /// Every sealed leaf within.
-    pub fn sealed_leaves(value: &Value) -> Vec<&Value> {
-        match value {
-            Value::Object(map) if sealed_text(map).is_some() => vec![value],
-            Value::Object(map) => map.values().flat_map(Self::sealed_leaves).collect(),
-            Value::Array(items) => items.iter().flat_map(Self::sealed_leaves).collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-        }
+    /// Whether the value itself is sealed or marked, and not only something within.
+    pub fn is_secret(value: &Value) -> bool {
+        let sealed = |map| matches!(Leaf::of(map), Some(Leaf::Sealed { .. }));
+        taint::marked(value).is_some() || value.as_object().is_some_and(sealed)
     }
 
     /// Destroys the scope's key: nothing that it sealed can be opened any more.
@@ -228,19 +239,26 @@ impl Vault {
         Ok(())
     }
 
-    fn open_leaf(&self, scope: &str, sealed: &str) -> Result<Value, VaultError> {
+    fn seal_part(&self, scope: &str, place: &str, secret: &Value) -> Result<Value, VaultError> {
+        let cipher = self.cipher_or_fresh(scope)?;
+        let text = Zeroizing::new(secret.to_string());
+        let sealed = cipher.seal(&bound(scope, place), text.as_bytes(), &*self.clock);
+        let sealed = STANDARD.encode(sealed.ok_or_else(|| closed(scope))?);
+        Ok(Value::Object(JsonMap::from_iter([
+            (SEALED.to_owned(), format!("{VERSION}{sealed}").into()),
+            (AT.to_owned(), place.into()),
+        ])))
+    }
+
+    fn open_part(&self, scope: &str, text: &str, at: Option<&str>) -> Result<Value, VaultError> {
         let cipher = self.cipher(scope)?.ok_or_else(|| closed(scope))?;
+        let bound = at.map_or_else(|| scope.to_owned(), |at| bound(scope, at));
         let open = || {
-            let text = cipher.open(scope, &STANDARD.decode(sealed).ok()?)?;
+            let text = text.strip_prefix(VERSION).unwrap_or(text);
+            let text = Zeroizing::new(cipher.open(&bound, &STANDARD.decode(text).ok()?)?);
             serde_json::from_slice(&text).ok()
         };
         open().ok_or_else(|| closed(scope))
-    }
-
-    /// A user's own `{"sealed": …}` would be taken for ours when it is read back.
-    fn looks_sealed_but_is_not(&self, scope: &str, value: &Value) -> bool {
-        let sealed = value.as_object().and_then(sealed_text);
-        sealed.is_some_and(|sealed| self.open_leaf(scope, sealed).is_err())
     }
 
     fn cipher_or_fresh(&self, scope: &str) -> Result<Arc<Cipher>, VaultError> {
@@ -286,25 +304,26 @@ impl Vault {
     }
 }
 
-/// AES-256-GCM with the nonce in front of the ciphertext and the scope bound to it.
+/// AES-256-GCM with the nonce in front of the ciphertext, and what it is bound to. The key is wiped
+/// when it is dropped.
 struct Cipher(Aes256Gcm);
 
 impl Cipher {
     fn new(key: &[u8; KEY_BYTES]) -> Self {
-        Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(*key)))
+        Self(Aes256Gcm::new(Key::<Aes256Gcm>::cast_from_core(key)))
     }
 
-    fn seal(&self, scope: &str, msg: &[u8], clock: &dyn Clock) -> Option<Vec<u8>> {
+    fn seal(&self, bound: &str, msg: &[u8], clock: &dyn Clock) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE_BYTES];
         clock.fill(&mut nonce);
-        let payload = Payload { msg, aad: scope.as_bytes() };
+        let payload = Payload { msg, aad: bound.as_bytes() };
         let ciphertext = self.0.encrypt(&Nonce::<Aes256Gcm>::from(nonce), payload).ok()?;
         Some([&nonce[..], &ciphertext].concat())
     }
 
-    fn open(&self, scope: &str, sealed: &[u8]) -> Option<Vec<u8>> {
+    fn open(&self, bound: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, msg) = sealed.split_first_chunk::<NONCE_BYTES>()?;
-        let payload = Payload { msg, aad: scope.as_bytes() };
+        let payload = Payload { msg, aad: bound.as_bytes() };
         self.0.decrypt(&Nonce::<Aes256Gcm>::from(*nonce), payload).ok()
     }
 }
@@ -331,31 +350,73 @@ fn check_opens(log: &dyn EventLog, ring: &KeyRing, path: &Path) -> Result<(), Va
     }
 }
 
+/// The value with another one in place of every secret part.
+fn replaced(value: &Value, by: &Value) -> Value {
+    let all =
+        |map: &JsonMap| map.iter().map(|(key, value)| (key.clone(), replaced(value, by))).collect();
+    match value {
+        _ if taint::marked(value).is_some() => by.clone(),
+        Value::Object(map) => match Leaf::of(map) {
+            Some(Leaf::Sealed { .. }) => by.clone(),
+            Some(Leaf::Escaped) => match &map[SEALED][ESCAPED] {
+                Value::Object(own) => all(own),
+                other => other.clone(),
+            },
+            None => all(map),
+        },
+        Value::Array(items) => items.iter().map(|item| replaced(item, by)).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
 fn closed(scope: &str) -> VaultError {
     VaultError::Closed { scope: scope.to_owned() }
 }
 
-/// The text of a sealed leaf.
-fn sealed_text(map: &JsonMap) -> Option<&str> {
-    if map.len() != 1 {
-        return None;
-    }
-    map.get(SEALED)?.as_str()
+/// An object that is more than data.
+enum Leaf<'a> {
+    /// The place is of version 2.
+    Sealed { text: &'a str, at: Option<&'a str> },
+    /// A value of the user's that looks sealed.
+    Escaped,
 }
 
-/// Whether this very leaf holds a secret; a map does when a key of it does.
-fn holds_secret(value: &Value, secrets: &[Secret<String>]) -> bool {
-    let within = |text: &str| {
-        secrets.iter().any(|secret| !secret.reveal().is_empty() && text.contains(secret.reveal()))
-    };
-    match value {
-        Value::String(text) => within(text),
-        Value::Number(number) => {
-            secrets.iter().any(|secret| *secret.reveal() == number.to_string())
+impl<'a> Leaf<'a> {
+    fn of(map: &'a JsonMap) -> Option<Self> {
+        let at = map.get(AT).and_then(Value::as_str);
+        match (map.get(SEALED)?, map.len(), at) {
+            (Value::String(text), 2, Some(_)) if text.starts_with(VERSION) => {
+                Some(Leaf::Sealed { text, at })
+            }
+            // Before version 2 nothing was escaped: what cannot be a seal is a value of the user's.
+            (Value::String(text), 1, None) => STANDARD
+                .decode(text)
+                .is_ok_and(|sealed| sealed.len() >= NONCE_BYTES + TAG_BYTES)
+                .then_some(Leaf::Sealed { text, at: None }),
+            (Value::Object(own), 1, None) if own.len() == 1 && own.contains_key(ESCAPED) => {
+                Some(Leaf::Escaped)
+            }
+            _ => None,
         }
-        Value::Object(map) => sealed_text(map).is_none() && map.keys().any(|key| within(key)),
-        Value::Array(_) | Value::Null | Value::Bool(_) => false,
     }
+}
+
+/// Whether a value of the user's would be taken for something else when it is read back.
+fn looks_sealed(map: &JsonMap) -> bool {
+    map.contains_key(SEALED) && map.keys().all(|key| key == SEALED || key == AT)
+}
+
+/// What a sealed part is bound to.
+fn bound(scope: &str, place: &str) -> String {
+    format!("{scope}\0{place}")
+}
+
+fn within(place: &str, step: impl std::fmt::Display) -> String {
+    format!("{place}/{step}")
+}
+
+fn entry(key: &str, value: Value) -> Value {
+    Value::Object(JsonMap::from_iter([(key.to_owned(), value)]))
 }
 
 #[cfg(test)]
@@ -371,60 +432,98 @@ mod tests {
         Vault::new(Arc::new(MemoryLog::new()), MasterKey::fresh(&*clock), clock)
     }
 
+    /// A value sealed as a whole at a place.
+    fn sealed(vault: &Vault, scope: &str, value: Value) -> Value {
+        vault.seal(scope, "place", taint::taint(value)).unwrap()
+    }
+
     #[test]
     fn what_was_sealed_opens_and_does_not_show() {
         let vault = vault();
-        let sealed = vault.seal("stack-1", &json!({"a": ["hunter2", 3]})).unwrap();
+        let sealed = sealed(&vault, "stack-1", json!({"a": ["hunter2", 3]}));
         assert!(!sealed.to_string().contains("hunter2"));
         assert_eq!(vault.open("stack-1", &sealed).unwrap(), json!({"a": ["hunter2", 3]}));
         assert_eq!(Vault::masked(&json!({"x": sealed})), json!({"x": "******"}));
     }
 
     #[test]
-    fn only_leaves_with_a_secret_are_sealed() {
+    fn only_marked_parts_are_sealed_and_come_back_marked() {
         let vault = vault();
-        let secrets = [Secret::new("hunter2".to_owned()), Secret::new("4711".to_owned())];
         let value = json!({
-            "plain": "text", "url": "mysql://u:hunter2@db", "list": ["hunter2", 1, 4711],
-            "map": {"hunter2": true},
+            "plain": "text", "url": taint::taint("mysql://u:hunter2@db".into()),
+            "list": [taint::taint("hunter2".into()), 1],
         });
-        let sealed = vault.seal_leaves("stack-1", value.clone(), &secrets).unwrap();
-        assert_eq!(
-            Vault::masked(&sealed),
-            json!({
-                "plain": "text", "url": "******", "list": ["******", 1, "******"], "map": "******",
-            })
-        );
-        assert!(Vault::is_sealed(&sealed) && !Vault::is_sealed(&value));
-        assert_eq!(vault.open("stack-1", &sealed).unwrap(), value);
-        let again = vault.seal_leaves("stack-1", sealed.clone(), &secrets).unwrap();
-        assert_eq!(again, sealed);
+        let sealed = vault.seal("stack-1", "p", value.clone()).unwrap();
+        let shown = json!({ "plain": "text", "url": "******", "list": ["******", 1] });
+        assert_eq!(Vault::masked(&sealed), shown);
+        assert_eq!(vault.open_at("stack-1", "p", sealed).unwrap(), value);
     }
 
     #[test]
-    fn a_users_value_that_looks_sealed_comes_back_as_it_was() {
+    fn a_sealed_value_opens_nowhere_but_where_it_was_sealed() {
         let vault = vault();
-        let value = json!({"x": {"sealed": "not ours"}});
-        let sealed = vault.seal_leaves("stack-1", value.clone(), &[]).unwrap();
-        assert_eq!(vault.open("stack-1", &sealed).unwrap(), value);
+        let secrets = json!({ "a": taint::taint("one".into()), "b": taint::taint("two".into()) });
+        let sealed = vault.seal("stack-1", "event-7", secrets).unwrap();
+        let closed = |value: Value, place: &str| {
+            matches!(vault.open_at("stack-1", place, value), Err(VaultError::Closed { .. }))
+        };
+        assert!(closed(json!({ "a": sealed["b"], "b": sealed["a"] }), "event-7"), "swapped");
+        let mut text_alone = sealed.clone();
+        text_alone["a"]["sealed"] = sealed["b"]["sealed"].clone();
+        assert!(closed(text_alone, "event-7"), "the text swapped");
+        let mut placed = sealed.clone();
+        placed["a"] = json!({ "sealed": sealed["b"]["sealed"], "at": sealed["a"]["at"] });
+        assert!(closed(placed, "event-7"), "its place forged");
+        assert!(closed(sealed.clone(), "event-8"), "in another event");
+        assert!(!closed(sealed, "event-7"));
+    }
+
+    #[test]
+    fn what_version_1_sealed_opens_for_ever() {
+        let vault = vault();
+        let cipher = vault.cipher_or_fresh("stack-1").unwrap();
+        let text = cipher.seal("stack-1", br#""hunter2""#, &*vault.clock).unwrap();
+        let old = json!({ "x": { "sealed": STANDARD.encode(text) } });
+        assert_eq!(vault.open("stack-1", &old).unwrap(), json!({ "x": "hunter2" }));
+        assert_eq!(Vault::masked(&old), json!({ "x": "******" }));
+    }
+
+    #[test]
+    fn a_users_value_that_looks_sealed_is_data() {
+        let vault = vault();
+        let seal = sealed(&vault, "stack-1", json!("hunter2"));
+        for own in [
+            json!({ "sealed": "not ours" }),
+            json!({ "sealed": "v2:not ours", "at": "p" }),
+            json!({ "sealed": { ESCAPED: 1 } }),
+            json!({ "sealed": { "sealed": "x" } }),
+            seal,
+        ] {
+            let value = json!({ "x": own });
+            let kept = vault.seal("stack-1", "p", value.clone()).unwrap();
+            assert_eq!(vault.open_at("stack-1", "p", kept.clone()).unwrap(), value);
+            assert_eq!(vault.open("stack-1", &kept).unwrap(), value);
+            assert_eq!(Vault::masked(&kept), value);
+        }
     }
 
     #[test]
     fn another_scope_cannot_open() {
         let vault = vault();
-        let sealed = vault.seal("stack-1", &json!("hunter2")).unwrap();
-        vault.seal("stack-2", &json!("x")).unwrap();
-        assert!(matches!(vault.open("stack-2", &sealed), Err(VaultError::Closed { .. })));
-        assert!(matches!(vault.open("stack-3", &sealed), Err(VaultError::Closed { .. })));
+        let kept = sealed(&vault, "stack-1", json!("hunter2"));
+        sealed(&vault, "stack-2", json!("x"));
+        assert!(matches!(vault.open("stack-2", &kept), Err(VaultError::Closed { .. })));
+        assert!(matches!(vault.open("stack-3", &kept), Err(VaultError::Closed { .. })));
     }
 
     #[tokio::test]
     async fn a_destroyed_scope_opens_and_seals_no_more() {
         let vault = vault();
-        let sealed = vault.seal("stack-1", &json!("hunter2")).unwrap();
+        let kept = sealed(&vault, "stack-1", json!("hunter2"));
         vault.destroy("stack-1").await.unwrap();
         let destroyed = |error| matches!(error, VaultError::Log(LogError::KeyDestroyed(scope)) if scope == "stack-1");
-        assert!(vault.open("stack-1", &sealed).is_err_and(destroyed));
-        assert!(vault.seal("stack-1", &json!("again")).is_err_and(destroyed));
+        assert!(vault.open("stack-1", &kept).is_err_and(destroyed));
+        let again = vault.seal("stack-1", "p", taint::taint("again".into()));
+        assert!(again.is_err_and(destroyed));
     }
 }

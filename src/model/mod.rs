@@ -9,6 +9,7 @@ pub mod network;
 pub mod physical_name;
 pub mod python;
 pub mod secret;
+pub mod taint;
 pub mod tally;
 pub mod trustor;
 

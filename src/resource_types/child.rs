@@ -39,6 +39,16 @@ pub trait Nested: Send + Sync + 'static {
         self.wanted(ask)
     }
 
+    /// The properties that have the child's parameters; none are those of the type itself.
+    fn parameters(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Where in the properties the maps stand that go into the child's template as they are.
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
     /// What is settled before the first step, where later ones build on it: from then on it is
     /// what the first step has for its memory.
     fn plan(&self, _ask: &ChildAsk<'_>) -> Option<ChildPlan> {
@@ -176,7 +186,7 @@ impl ChildStep {
     }
 }
 
-/// A child stack as it is. Nothing in it is sealed.
+/// A child stack as it is, with marks on secrets.
 #[derive(Clone, Debug, Default)]
 pub struct ChildSeen {
     pub template: Value,

@@ -12,8 +12,7 @@ use super::software::SoftwareDoor;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{
-    Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, Secret, StackId, StackName,
-    TraversalId,
+    Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, TraversalId,
 };
 use crate::openstack::Session;
 
@@ -181,9 +180,8 @@ pub struct SignalOutcome {
 /// What a signal has led to in a child stack.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChildSignaled {
-    /// The attributes that the template reads, and the secrets among them.
+    /// The attributes that the template reads, with marks on secrets.
     pub attributes: JsonMap,
-    pub secrets: Vec<Secret<String>>,
     /// Why the child failed.
     pub error: Option<String>,
 }
@@ -236,6 +234,9 @@ impl DriverError {
         }
     }
 }
+
+/// In the place of the names of all secrets: everything is one.
+pub(crate) const ANY: &str = "*";
 
 /// Runs one resource type. Drivers hold no state of their own: all they know is in the `Subject`
 /// and the `Step`, so that any beat can be made by a process that was started after the one before.
@@ -399,9 +400,15 @@ pub trait Driver: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The names of properties and attributes whose values are secrets (passwords, private keys).
+    /// The names of attributes and resource data whose values are secrets (passwords, private
+    /// keys); [`ANY`] stands for all.
     fn secret_names(&self) -> &[String] {
         &[]
+    }
+
+    /// Whether an attribute or resource data of a name is a secret.
+    fn is_secret(&self, name: &str) -> bool {
+        self.secret_names().iter().any(|secret| secret == name || secret == ANY)
     }
 
     /// What the type has for a child stack, where its work is one. Its beats then speak to the

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::model::IndexMap;
+use crate::model::taint::taint;
 use serde_json::Value;
 use tracing::error;
 
@@ -16,7 +17,7 @@ use super::early::ask_custom;
 use super::nested;
 use super::python;
 use super::reading::{Strictness, read};
-use super::schema::{Properties, filled};
+use super::schema::{Properties, PropertySchema, filled};
 use super::types::heat::{TEMPLATE_RESOURCE, TemplateResource};
 use super::types::{self, BuiltIn, Runs};
 use crate::model::{JsonMap, Refusal, ResourceName};
@@ -184,6 +185,26 @@ impl Registry {
     /// All types, sorted by name.
     pub fn declarations(&self) -> impl Iterator<Item = &Declaration> {
         self.types.keys().filter_map(|name| self.schema(name))
+    }
+
+    /// Whether a property of a type is a secret, or has one within.
+    pub fn is_secret(&self, type_name: &str, property: &str) -> bool {
+        let Some(schema) = self.schema(type_name) else { return false };
+        let named = schema.secrets.iter().any(|name| name == property);
+        named || schema.properties.get(property).is_some_and(PropertySchema::has_secret)
+    }
+
+    /// The properties with marks on those that are secrets by their type, whatever is in them.
+    pub fn mark_secrets(&self, type_name: &str, mut properties: JsonMap) -> JsonMap {
+        let Some(schema) = self.schema(type_name) else { return properties };
+        for (name, value) in properties.iter_mut().filter(|(_, value)| !value.is_null()) {
+            if schema.secrets.contains(name) {
+                *value = taint(value.take());
+            } else if let Some(property) = schema.properties.get(name) {
+                property.mark_secrets(value);
+            }
+        }
+        properties
     }
 
     /// Resolved properties with each value read as its type and every constraint checked that a

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::registry::Registry;
 use super::types::heat::stack::place;
+use crate::model::taint;
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::openstack::{CloudError, Elsewhere, Request, Service, Session};
 use crate::template::{ChildPlace, Facade, Reading, StackDefinition, Values};
@@ -48,7 +49,7 @@ impl Registry {
         let body = json!({
             "template": text,
             "files": source.files,
-            "environment": source.environment,
+            "environment": taint::plain_map(source.environment),
             "parameters": parameters,
         });
         match there.send(Request::post(heat, "/validate").json(body)).await {
@@ -69,8 +70,8 @@ impl Registry {
             name: format!("{}-{name}", definition.stack_name()),
             id: String::new(),
             facade: Facade::default(),
-            secrets: Vec::new(),
             files: BTreeMap::new(),
+            hides_template: false,
         };
         let reading = Reading::ordinary(Values::Unchecked);
         let beside = definition.beside(place, text, parameters, self, reading)?;

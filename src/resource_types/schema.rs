@@ -5,7 +5,7 @@ use crate::model::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::model::JsonMap;
+use crate::model::{JsonMap, taint};
 use crate::template::constraints::Constraint;
 
 /// Properties or keys by name, in the order of the file.
@@ -68,9 +68,43 @@ pub struct PropertySchema {
     pub keys: Option<Properties>,
     #[serde(default)]
     pub support: Support,
+    /// Its value must not be seen, whatever it is.
+    #[serde(default)]
+    pub secret: bool,
     /// It stands for a parameter of a template: lists and maps may come as text.
     #[serde(skip)]
     pub from_parameter: bool,
+}
+
+impl PropertySchema {
+    /// Whether it is a secret, or has one within.
+    pub(crate) fn has_secret(&self) -> bool {
+        let mut within = self
+            .items
+            .as_deref()
+            .into_iter()
+            .chain(self.keys.iter().flat_map(|keys| keys.values()));
+        self.secret || within.any(Self::has_secret)
+    }
+
+    /// Puts marks on what in a value of it is secret.
+    pub(crate) fn mark_secrets(&self, value: &mut Value) {
+        match value {
+            _ if taint::marked(value).is_some() => {}
+            _ if self.secret && !value.is_null() => *value = taint::taint(value.take()),
+            Value::Array(values) => {
+                for value in values {
+                    self.items.iter().for_each(|items| items.mark_secrets(value));
+                }
+            }
+            Value::Object(map) => {
+                for (key, schema) in self.keys.iter().flatten() {
+                    map.get_mut(key).into_iter().for_each(|value| schema.mark_secrets(value));
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
 }
 
 /// One attribute.
@@ -161,6 +195,7 @@ impl PropertySchema {
             items: None,
             keys: None,
             support: Support::default(),
+            secret: false,
             from_parameter: false,
         }
     }

@@ -92,7 +92,7 @@ impl Reader<'_> {
                 None => self.number()?,
             },
         };
-        Ok(Node { place, key_place: place, form })
+        Ok(Node { place, key_place: place, form, tainted: false })
     }
 
     fn nested(&mut self, read: fn(&mut Self) -> Read<Form>) -> Read<Form> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::functions::Function;
 use super::value::{Datum, json_integer};
+use crate::model::taint;
 
 /// A place in a text, counted from 1; 0 where there is no text (a template sent as an object).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +24,8 @@ pub(crate) struct Node {
     pub(crate) place: Place,
     pub(crate) key_place: Place,
     pub(crate) form: Form,
+    /// It must not be seen, nor what is made of it.
+    pub(crate) tainted: bool,
 }
 
 /// What a node is.
@@ -49,7 +52,8 @@ pub(crate) type NodeMap = IndexMap<EcoString, Node>;
 impl Node {
     /// A node of this form where another one stood.
     pub(crate) fn at(like: &Node, form: Form) -> Self {
-        Self { place: like.place, key_place: like.key_place, form }
+        let Self { place, key_place, tainted, .. } = *like;
+        Self { place, key_place, form, tainted }
     }
 
     /// The map, if it is one.
@@ -144,9 +148,59 @@ impl Node {
     }
 }
 
+impl Node {
+    /// As JSON, with marks on what must not be seen.
+    pub(crate) fn to_marked_json(&self) -> Value {
+        match &self.form {
+            _ if self.tainted => taint::taint(self.to_json()),
+            Form::List(items) => items.iter().map(Node::to_marked_json).collect(),
+            Form::Map(map) => {
+                map.iter().map(|(key, node)| (key.to_string(), node.to_marked_json())).collect()
+            }
+            _ => self.to_json(),
+        }
+    }
+
+    /// Whether any part of it must not be seen.
+    pub(crate) fn is_tainted(&self) -> bool {
+        self.tainted
+            || match &self.form {
+                Form::List(items) => items.iter().any(Node::is_tainted),
+                Form::Map(map) => map.values().any(Node::is_tainted),
+                _ => false,
+            }
+    }
+
+    /// The same with every part of it as one that must not be seen.
+    pub(crate) fn into_tainted(mut self) -> Self {
+        self.tainted = true;
+        self.form = match self.form {
+            Form::List(items) => Form::List(items.into_iter().map(Node::into_tainted).collect()),
+            Form::Map(map) => {
+                let entries = map.into_iter().map(|(key, node)| (key, node.into_tainted()));
+                Form::Map(Box::new(entries.collect()))
+            }
+            other => other,
+        };
+        self
+    }
+}
+
+/// What is marked is tainted, with all that it has in it.
 impl From<&Value> for Node {
     fn from(value: &Value) -> Self {
-        Self::from(Datum::from(value))
+        if let Some(secret) = taint::marked(value) {
+            return Node::from(secret).into_tainted();
+        }
+        let form = match value {
+            Value::Array(items) => Form::List(items.iter().map(Node::from).collect()),
+            Value::Object(map) => {
+                let entries = map.iter().map(|(key, value)| (key.as_str().into(), value.into()));
+                Form::Map(Box::new(entries.collect()))
+            }
+            other => return Self::from(Datum::from(other)),
+        };
+        Self { form, ..Self::default() }
     }
 }
 

@@ -1,13 +1,17 @@
 //! Walks over parsed nodes: resolving them, checking their calls, finding what they read.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt::Write;
+
+use serde_json::Value;
 
 use super::error::{Outcome, TemplateError};
 use super::functions::{Function, Read, Scope};
 use super::node::{Form, Node, Place};
 use super::value::{Datum, DatumMap};
 use super::work::{self, Level};
+use crate::model::{JsonMap, taint};
 
 /// The value of a node; what vanishes is null here.
 pub(crate) fn resolve(node: &Node, scope: &Scope<'_>) -> Outcome<Datum> {
@@ -30,6 +34,9 @@ pub(crate) fn resolve_nullable(node: &Node, scope: &Scope<'_>) -> Outcome<Option
 
 /// The same, at a level of its own if it is a collection or a call.
 fn resolve_at(node: &Node, scope: &Scope<'_>, level: Option<&Level>) -> Outcome<Option<Datum>> {
+    if node.tainted {
+        scope.note_taint();
+    }
     Ok(Some(match &node.form {
         Form::Omitted => return Ok(None),
         Form::Call(call) => {
@@ -66,6 +73,35 @@ fn resolve_at(node: &Node, scope: &Scope<'_>, level: Option<&Level>) -> Outcome<
         Form::Int(number) => Datum::Int(*number),
         Form::Float(number) => Datum::Float(*number),
         Form::Text(text) => Datum::Text(text.clone()),
+    }))
+}
+
+/// The value of a node as JSON, with marks on what must not be seen: the whole of what an outermost
+/// call gives that read something secret, whatever it made of it.
+pub(crate) fn resolve_marked(node: &Node, scope: &Scope<'_>) -> Outcome<Option<Value>> {
+    Ok(Some(match &node.form {
+        Form::List(items) => {
+            let mut resolved = Vec::with_capacity(items.len());
+            for item in items {
+                resolved.extend(resolve_marked(item, scope)?);
+            }
+            Value::Array(resolved)
+        }
+        Form::Map(map) => {
+            let mut resolved = JsonMap::with_capacity(map.len());
+            for (key, item) in map.iter() {
+                if let Some(value) = resolve_marked(item, scope)? {
+                    resolved.insert(key.to_string(), value);
+                }
+            }
+            Value::Object(resolved)
+        }
+        _ => {
+            let is_tainted = Cell::new(false);
+            let scope = Scope { is_tainted: Some(&is_tainted), ..*scope };
+            let Some(value) = resolve_nullable(node, &scope)? else { return Ok(None) };
+            if is_tainted.get() { taint::taint(value.to_json()) } else { value.to_json() }
+        }
     }))
 }
 

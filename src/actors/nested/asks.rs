@@ -136,7 +136,7 @@ impl Handler<Describe> for Shell<Resource> {
     type Result = Option<Used>;
 
     fn handle(&mut self, _: Describe, _ctx: &mut Context<Self>) -> Self::Result {
-        Used::of(&self.machine, &Resource::knowledge(&self.services))
+        Used::of(&self.machine)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::actors::services::Services;
 use crate::actors::stack::{Known, Revise};
 use crate::actors::{definition, exposure};
 use crate::events::Meta;
+use crate::events::StreamId;
 use crate::model::Refusal;
 use crate::openstack::Session;
 use crate::resource_types::{Attempt, Beat, DriverError};
@@ -79,8 +80,9 @@ impl Beating<'_> {
         let ChildDefined { definition, timeout_mins, step, revisits, then } = defined;
         let known = self.check(definition).await.map_err(refused)?;
         let put = |blob: &[u8]| services.log.put_blob(blob);
-        let (vault, child) = (&services.vault, beat.child());
-        let revise = make::revise(vault, put, child, known, timeout_mins, &beat.nesting.trustor);
+        let scope = StreamId::stack(beat.child());
+        let sealing = services.sealing(scope.as_str());
+        let revise = make::revise(&sealing, put, known, timeout_mins, &beat.nesting.trustor);
         let revise = Revise { revisits, ..revise.map_err(refused)? };
         if !beat.nested.stands_beside() {
             let resources = revise.known.definition.resources().len();

@@ -8,13 +8,12 @@ use serde_json::{Value, json};
 use super::child_id;
 use super::sight::Sight;
 use crate::actors::resource::Nesting;
-use crate::actors::source;
+use crate::actors::source::{self, Sealing};
 use crate::actors::stack::{Known, Revise};
-use crate::events::StreamId;
 use crate::events::log::BlobId;
-use crate::events::vault::{Vault, VaultError};
-use crate::model::{Refusal, StackId, Trustor};
-use crate::resource_types::child::ChildWanted;
+use crate::model::taint::{is_tainted, marked, taint};
+use crate::model::{JsonMap, Refusal, Trustor};
+use crate::resource_types::child::{ChildWanted, Nested};
 use crate::resource_types::{DriverError, Registry, Subject, TreeBounds};
 use crate::template::{ChildPlace, Facade, NestedTemplate, Reading, StackDefinition, Values};
 
@@ -24,12 +23,12 @@ fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
         name: subject.physical_name.clone(),
         id: child_id(subject, nesting).to_string(),
         facade: Facade {
-            metadata: Value::Object(subject.metadata.clone()),
+            metadata: Value::Object(nesting.metadata.clone()),
             deletion_policy: subject.deletion_policy.clone(),
             update_policy: Value::Object(subject.update_policy.clone()),
         },
-        secrets: nesting.secrets.clone(),
         files: BTreeMap::new(),
+        hides_template: false,
     }
 }
 
@@ -37,45 +36,59 @@ fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
 pub(super) fn define(
     (registry, bounds): (&Registry, TreeBounds),
     (subject, nesting): (&Subject, &Nesting),
-    beside: bool,
+    nested: &dyn Nested,
     wanted: &ChildWanted,
     sight: &Sight,
 ) -> Result<StackDefinition, Refusal> {
     let parent = &sight.known.definition;
     let mut place = place(subject, nesting);
+    place.hides_template = nesting.properties.get("template").is_some_and(is_tainted);
     let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
     if let (true, Some(known)) = (wanted.keeps_files, known) {
         place.files = known.definition.files().texts.clone();
     }
     let reading = Reading { depth_max: bounds.depth, ..Reading::unbounded(Values::Required) };
-    if let (true, NestedTemplate::Text(text)) = (beside, &wanted.template) {
-        return Ok(parent.beside(place, text, &wanted.parameters, registry, reading)?);
+    let parameters = parameters(nesting, nested, wanted);
+    if let (true, NestedTemplate::Text(text)) = (nested.stands_beside(), &wanted.template) {
+        return Ok(parent.beside(place, text, &parameters, registry, reading)?);
     }
     let name = subject.name.clone().unwrap_or_default();
-    let (template, parameters) = (&wanted.template, wanted.parameters.clone());
-    Ok(parent.child_at(place, &name, template, parameters, registry, reading)?)
+    Ok(parent.child_at(place, &name, &wanted.template, parameters, registry, reading)?)
+}
+
+/// The child's parameters, with marks on those that were secret as properties.
+fn parameters(nesting: &Nesting, nested: &dyn Nested, wanted: &ChildWanted) -> JsonMap {
+    let given = match nested.parameters() {
+        Some(property) => nesting.properties.get(property).cloned().unwrap_or_default(),
+        None => Value::Object(nesting.properties.clone()),
+    };
+    let is_secret = |name: &str| match marked(&given) {
+        Some(_) => true,
+        None => given.get(name).is_some_and(is_tainted),
+    };
+    let mut parameters = wanted.parameters.clone();
+    for (name, value) in &mut parameters {
+        if is_secret(name) {
+            *value = taint(value.take());
+        }
+    }
+    parameters
 }
 
 /// A definition that was checked, written down for the child; `put` keeps its source.
 pub fn revise(
-    vault: &Vault,
+    sealing: &Sealing<'_>,
     put: impl FnOnce(&[u8]) -> BlobId,
-    child: StackId,
     known: Known,
     timeout_mins: Option<u32>,
     trustor: &Trustor,
 ) -> Result<Revise, Refusal> {
-    let scope = StreamId::stack(child);
-    let (definition, scope) = (&known.definition, scope.as_str());
-    let unsealed = |error: VaultError| Refusal::unavailable(error.to_string());
-    let hidden = definition.hidden_parameters();
-    let (blob, parameters) =
-        source::encode(&definition.source(), definition, &hidden, vault, scope)
-            .map_err(unsealed)?;
+    let definition = &known.definition;
+    let (blob, parameters) = source::encode(definition.source(), definition, sealing)
+        .map_err(|error| Refusal::unavailable(error.to_string()))?;
     // A stack that stands beside sees nothing, but it was made by a resource all the same.
     let facade = definition.facade().map(serde_json::to_value);
     let facade = facade.and_then(Result::ok).unwrap_or_else(|| json!({}));
-    let facade = vault.seal_leaves(scope, facade, definition.secrets()).map_err(unsealed)?;
     Ok(Revise {
         source: put(&blob),
         known: Arc::new(known),

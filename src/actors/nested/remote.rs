@@ -11,6 +11,7 @@ use super::turn::ChildBeat;
 use crate::actors::services::Services;
 use crate::events::resource::Step;
 use crate::model::Action;
+use crate::model::taint;
 use crate::openstack::{CloudError, Request, Service, Session, path_segment};
 use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
 use crate::resource_types::declared::{in_error, unknown_status};
@@ -138,7 +139,7 @@ async fn definition(beating: &Beating<'_>) -> Result<Value, DriverError> {
     let mut body = json!({
         "template": subject.properties.get("template"),
         "files": source.files,
-        "environment": source.environment,
+        "environment": taint::plain_map(source.environment),
         "parameters": wanted.parameters,
     });
     if let Some(minutes) = wanted.timeout_mins {

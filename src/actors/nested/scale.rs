@@ -15,7 +15,7 @@ use crate::actors::shell::{Ask, Shell};
 use crate::actors::stack::ChildEnd;
 use crate::actors::stack_actor::ResourceReferred;
 use crate::events::Meta;
-use crate::model::{CommandId, JsonMap, Refusal, Secret, Status};
+use crate::model::{CommandId, JsonMap, Refusal, Status};
 use crate::resource_types::{
     Adjustment, ChildSignaled, Driver, DriverError, Said, SignalOutcome, Subject, cooldown,
 };
@@ -59,12 +59,7 @@ pub fn sized(
 
 impl ChildBeat<'_> {
     /// What a change of the size comes to by the end of the members' stack.
-    pub fn scaled(
-        &self,
-        resize: &Resize,
-        end: &ChildEnd,
-        (attributes, secrets): (JsonMap, Vec<Secret<String>>),
-    ) -> SignalOutcome {
+    pub fn scaled(&self, resize: &Resize, end: &ChildEnd, attributes: JsonMap) -> SignalOutcome {
         let failed = end.status == Status::Failed;
         let why = format!("{} : {}", resize.kind, resize.adjustment);
         let metadata = match failed {
@@ -72,7 +67,7 @@ impl ChildBeat<'_> {
             false => self.rests(resize.cooldown_secs, &why),
         };
         let error = failed.then(|| end.reason.clone());
-        let in_child = Some(Box::new(ChildSignaled { attributes, secrets, error }));
+        let in_child = Some(Box::new(ChildSignaled { attributes, error }));
         SignalOutcome { metadata, in_child, ..SignalOutcome::default() }
     }
 }

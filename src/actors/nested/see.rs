@@ -14,7 +14,8 @@ use super::{own_child, remote};
 use crate::actors::resource::Resource;
 use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
-use crate::model::{JsonMap, ResourceName, Secret};
+use crate::model::taint::{taint, taint_repeated};
+use crate::model::{JsonMap, ResourceName};
 use crate::openstack::{CloudError, Session};
 use crate::resource_types::child::{ChildSeen, Nested};
 use crate::resource_types::{Driver, Subject};
@@ -50,21 +51,20 @@ fn is_well(services: &Arc<Services>, seen: Seen) -> BoxFuture<'_, bool> {
     .boxed()
 }
 
-/// Attributes of a resource from its child, and the secrets among them; an empty list asks for
-/// all.
+/// Attributes of a resource from its child, with marks on secrets; an empty list asks for all.
 pub(in crate::actors) fn attributes<'a>(
     services: &'a Arc<Services>,
     session: &'a Session,
     driver: &'a dyn Driver,
     subject: &'a Subject,
     wanted: &'a [String],
-) -> BoxFuture<'a, (JsonMap, Vec<Secret<String>>)> {
+) -> BoxFuture<'a, JsonMap> {
     async move {
         let Some(nested) = driver.nests() else { return Default::default() };
         let properties = driver.properties(&subject.properties);
         let filled = Subject { properties, ..subject.clone() };
         if let Some(seen) = remote::seen(services, session, nested, &filled).await {
-            return (far_attributes(nested, &filled, seen, wanted), Vec::new());
+            return far_attributes(nested, &filled, seen, wanted);
         }
         let resource = subject.resource_id.unwrap_or_default();
         let Some(child) = own_child(resource, subject.physical_id.as_deref()) else {
@@ -74,13 +74,11 @@ pub(in crate::actors) fn attributes<'a>(
             return Default::default();
         };
         let Own { mut values, missed } = own_attributes(driver, subject, &seen, wanted);
-        let mut secrets = seen.secrets.clone();
         for name in missed {
-            let (value, opened) = of_member(services, session, &seen, &name).await;
-            secrets.extend(opened);
+            let value = of_member(services, session, &seen, &name).await;
             values.extend(value.map(|value| (name, value)));
         }
-        (values, secrets)
+        values
     }
     .boxed()
 }
@@ -159,33 +157,31 @@ async fn of_member(
     session: &Session,
     seen: &Seen,
     attribute: &str,
-) -> (Option<Value>, Vec<Secret<String>>) {
-    let none = (None, Vec::new());
-    let Some(of_member) = attribute.strip_prefix("resource.") else { return none };
+) -> Option<Value> {
+    let of_member = attribute.strip_prefix("resource.")?;
     let Some((name, attribute)) = of_member.split_once('.') else {
         let member = seen.child.members.iter().find(|member| member.name.as_str() == of_member);
-        return (member.map(|member| member.reference.clone()), Vec::new());
+        return member.map(|member| member.reference.clone());
     };
-    let Some(id) = seen.ids.get(&ResourceName::from(name)) else { return none };
-    let Ok(resource) = services.resource(*id).await else { return none };
+    let id = seen.ids.get(&ResourceName::from(name))?;
+    let resource = services.resource(*id).await.ok()?;
     let knowledge = Resource::knowledge(services);
-    let Some((driver, subject)) = resource.inspected(&knowledge) else { return none };
+    let (driver, subject) = resource.inspected(&knowledge)?;
     let wanted = [attribute.to_owned()];
-    let (mut values, mut secrets) = match driver.nests() {
+    let mut values = match driver.nests() {
         Some(_) => attributes(services, session, driver.as_ref(), &subject, &wanted).await,
         None => match driver.attributes(session, &subject, &wanted).await {
-            Ok(values) => (values, Vec::new()),
+            Ok(values) => values,
             Err(error) => {
                 tracing::warn!(resource.id = %id, %error, "an attribute cannot be looked up");
-                return none;
+                return None;
             }
         },
     };
-    let value = values.shift_remove(attribute);
-    if driver.secret_names().iter().any(|name| name == attribute) {
-        secrets.extend(value.as_ref().and_then(Value::as_str).map(|it| Secret::new(it.into())));
+    let value = values.shift_remove(attribute)?;
+    if driver.is_secret(attribute) {
+        return Some(taint(value));
     }
-    let sealed = resource.definition.as_ref().map(|it| resource.secrets(it, &knowledge));
-    secrets.extend(sealed.unwrap_or_default());
-    (value, secrets)
+    let secrets = resource.definition.as_ref().map(|it| resource.secrets(it));
+    Some(taint_repeated(value, &secrets.unwrap_or_default()))
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::own_child;
-use crate::actors::resource::{self, Resource, StackIdentity};
+use crate::actors::resource::{Resource, StackIdentity};
 use crate::actors::stack::{self, Known, Stack};
 use crate::events::stack::{Owner, RevisionAccepted};
-use crate::model::{IndexMap, ResourceId, ResourceName, Secret, StackId, StackRevision};
+use crate::model::{IndexMap, ResourceId, ResourceName, StackId, StackRevision};
 use crate::resource_types::child::{ChildSeen, ResourceUsed};
 
 /// All that a child's definition is made of beside its resource.
@@ -55,7 +55,6 @@ impl Parent {
 /// A child as its resource sees it.
 pub struct Seen {
     pub child: ChildSeen,
-    pub secrets: Vec<Secret<String>>,
     pub known: Option<Arc<Known>>,
     pub is_well: bool,
     /// The incarnations that count.
@@ -70,7 +69,7 @@ impl Seen {
         if !stack.exists() || stack.is_deleted() {
             return None;
         }
-        let (child, secrets) = stack.seen(knowledge);
+        let child = stack.seen(knowledge);
         let nests = |name: &ResourceName| {
             let registry = &knowledge.registry;
             let known = stack.known();
@@ -87,29 +86,26 @@ impl Seen {
             ids,
             within,
             child,
-            secrets,
             known: stack.known().cloned(),
             is_well: stack.is_well(),
         })
     }
 }
 
-/// A resource that is used, nothing in it sealed, and its secrets.
+/// A resource that is used, with marks on its secrets.
 pub struct Used {
     pub resource: ResourceUsed,
-    pub secrets: Vec<Secret<String>>,
 }
 
 impl Used {
     /// What a resource is made of; `None` before it is.
-    pub fn of(resource: &Resource, knowledge: &resource::Knowledge) -> Option<Self> {
+    pub fn of(resource: &Resource) -> Option<Self> {
         let definition = resource.definition.as_ref()?;
-        let subject = resource.subject(definition, knowledge);
-        let used = ResourceUsed {
-            properties: subject.properties,
-            metadata: subject.metadata,
-            data: subject.data,
+        let resource = ResourceUsed {
+            properties: definition.properties.clone(),
+            metadata: definition.metadata.clone(),
+            data: resource.data.clone(),
         };
-        Some(Self { resource: used, secrets: resource.secrets(definition, knowledge) })
+        Some(Self { resource })
     }
 }

@@ -11,10 +11,9 @@ use super::{child_id, command_of, make};
 use crate::actors::resource::Nesting;
 use crate::actors::stack::{ChildEnd, Create, Knowledge, Revise, StackCommand};
 use crate::clock::Clock;
-use crate::events::StreamId;
 use crate::events::resource::Step;
 use crate::events::stack::Owner;
-use crate::events::vault::VaultError;
+use crate::model::taint;
 use crate::model::{Action, CommandId, JsonMap, Refusal, StackId, Status};
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildStep, ChildWanted, Nested, REFERENCE,
@@ -192,11 +191,9 @@ impl<'a> ChildBeat<'a> {
     }
 
     fn define(&self, wanted: &ChildWanted, sight: &Sight) -> Result<StackDefinition, Refusal> {
-        let mut nesting = self.nesting.clone();
-        nesting.secrets.extend(sight.used.iter().flat_map(|used| used.secrets.iter().cloned()));
-        let (of, beside) = ((self.subject, &nesting), self.nested.stands_beside());
+        let of = (self.subject, self.nesting);
         let types = (self.knowledge.registry.as_ref(), self.knowledge.bounds);
-        make::define(types, of, beside, wanted, sight)
+        make::define(types, of, self.nested, wanted, sight)
     }
 
     fn ask<'b>(
@@ -251,23 +248,18 @@ impl<'a> ChildBeat<'a> {
                     depth: revise.known.definition.depth(),
                 }),
                 revise,
-                adopts: self.adopts(sight)?,
+                adopts: self.adopts(sight),
             })),
         };
         Ok(Telling { id: self.command_id(step), command, then })
     }
 
     /// What the data that the parent is adopted from say of the child's resources.
-    fn adopts(&self, sight: &Sight) -> Result<Option<Value>, DriverError> {
-        let parent = &sight.parent;
-        let Some(sealed) = &parent.revision.adopts else { return Ok(None) };
-        let failed = |error: VaultError| DriverError::fatal("Error", error.to_string());
-        let (vault, scope) = (&self.knowledge.vault, StreamId::stack(parent.identity.id));
-        let data = vault.open(scope.as_str(), sealed).map_err(failed)?;
+    fn adopts(&self, sight: &Sight) -> Option<Value> {
+        let data = taint::plain(sight.parent.revision.adopts.clone()?);
         let name = self.subject.name.clone().unwrap_or_default();
         let of_child = data[name.as_str()]["resources"].as_object().cloned().unwrap_or_default();
-        let scope = StreamId::stack(self.child());
-        vault.seal(scope.as_str(), &Value::Object(of_child)).map(Some).map_err(failed)
+        Some(taint::taint(Value::Object(of_child)))
     }
 
     /// What the beat comes to by the child's answer.
@@ -286,9 +278,13 @@ impl<'a> ChildBeat<'a> {
         *self.work == Work::Delete && refusal.class == "EntityNotFound"
     }
 
-    /// The subject with the defaults of its properties.
+    /// The subject with the defaults of its properties. What goes into the child's template as it
+    /// is bears its marks, so that it is as secret there.
     pub(super) fn filled(&self) -> Subject {
-        let properties = self.driver.properties(&self.subject.properties);
+        let mut properties = self.driver.properties(&self.subject.properties);
+        for path in self.nested.payload() {
+            taint::mark_entries_at(&mut properties, &self.nesting.properties, path);
+        }
         Subject { properties, ..self.subject.clone() }
     }
 

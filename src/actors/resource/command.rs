@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::events::resource::{Definition, Step};
 use crate::events::stack::ResourceKept;
 use crate::model::{
-    Action, CommandId, Hook, JsonMap, ProjectId, ResourceId, ResourceName, Secret, StackId,
-    StackName, StackRevision, Status, TraversalId, Trustor,
+    Action, CommandId, Hook, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
+    StackRevision, Status, TraversalId, Trustor,
 };
 use crate::resource_types::{
     Adjustment, Attempt, Beat, DriverError, Heard, Reality, SignalOutcome, Signals, Subject, Work,
@@ -35,11 +35,11 @@ pub struct Converge {
     pub name: ResourceName,
     /// As the template says it.
     pub type_name: String,
-    /// Secrets in it are sealed; an error is why it cannot be resolved (`CLASS: path: text`).
+    /// Secrets in it are marked; an error is why it cannot be resolved (`CLASS: path: text`).
     pub definition: Result<Definition, String>,
     pub deadline: Option<DateTime<Utc>>,
     pub trustor: Trustor,
-    /// What the resource hears of others, where its type waits for their signals; still sealed.
+    /// What the resource hears of others, where its type waits for their signals; still marked.
     pub heard: Vec<Heard>,
     /// What the stack does: CREATE, UPDATE, ROLLBACK, …
     pub stack_action: Action,
@@ -57,7 +57,7 @@ pub struct Converge {
     pub replaces: Vec<String>,
 }
 
-/// What there is of a resource that is taken over as it is; secrets are sealed.
+/// What there is of a resource that is taken over as it is; secrets are marked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adopted {
     pub physical_id: Option<String>,
@@ -141,10 +141,9 @@ pub struct Answered {
     /// The beat's number; an older one's answer no longer counts.
     pub epoch: u64,
     pub result: Result<Beat, DriverError>,
-    /// The attributes asked for, where the beat ended the action.
+    /// The attributes asked for, where the beat ended the action; what a child stack has for secret
+    /// is marked.
     pub attributes: JsonMap,
-    /// The secrets in what came back, beside those that the resource is made of.
-    pub secrets: Vec<Secret<String>>,
 }
 
 /// A command to a resource.
@@ -159,7 +158,7 @@ pub enum ResourceCommand {
         reason: String,
     },
     Signal(Signal),
-    /// Others were signaled, and the type waits for that; secrets are sealed.
+    /// Others were signaled, and the type waits for that; secrets are marked.
     Hear(Vec<Heard>),
     /// Change the size of the group.
     Adjust(Box<Adjust>),
@@ -215,7 +214,6 @@ pub enum ResourceCommand {
     Observed {
         epoch: u64,
         attributes: JsonMap,
-        secrets: Vec<Secret<String>>,
     },
 }
 
@@ -333,8 +331,9 @@ pub struct Nesting {
     pub repetition: u32,
     /// Whether the child too compares with what there is in the cloud.
     pub observes: bool,
-    /// The secrets in the definition.
-    pub secrets: Vec<Secret<String>>,
+    /// The definition's, with marks on what is secret.
+    pub properties: JsonMap,
+    pub metadata: JsonMap,
     /// In whose name the child works.
     pub trustor: Trustor,
 }

@@ -213,8 +213,8 @@ impl Aggregate for Resource {
             ResourceCommand::ChildSeen { epoch, differs } => {
                 self.child_seen(epoch, differs, knowledge)
             }
-            ResourceCommand::Observed { epoch, attributes, secrets } => {
-                self.observed(epoch, attributes, &secrets, knowledge)
+            ResourceCommand::Observed { epoch, attributes } => {
+                self.observed(epoch, attributes, knowledge)
             }
         })
     }

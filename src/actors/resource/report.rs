@@ -1,11 +1,10 @@
 //! How a resource stands: as its stack is told, and as a snapshot keeps it.
 
-use serde_json::Value;
-
 use super::command::Report;
 use super::state::{Knowledge, Resource};
 use crate::actors::nested::own_child;
 use crate::events::stack::ResourceKept;
+use crate::model::taint::{plain, taint_repeated};
 use crate::model::{Action, ProjectId, StackId, Status};
 use crate::resource_types::{Signals, stack_user};
 
@@ -16,13 +15,11 @@ impl Resource {
         let told = definition.and_then(|definition| {
             let driver = knowledge.registry.driver(&definition.driver_type)?;
             let subject = self.subject(definition, knowledge);
-            let secrets = self.secrets(definition, knowledge);
-            let plain = driver.reference(&subject);
-            let reference = knowledge.vault.seal_leaves(&self.scope(), plain, &secrets).ok();
-            // What signals brought is kept sealed where it is secret.
+            let reference = taint_repeated(driver.reference(&subject), &self.secrets(definition));
+            // What signals brought keeps its marks.
             let signals = driver.signals(&subject);
             let signals = signals.map(|it| Signals { entries: self.signals.clone(), ..it });
-            Some((reference, signals))
+            Some((Some(reference), signals))
         });
         let (reference, signals) = told.unwrap_or_default();
         Report {
@@ -44,8 +41,7 @@ impl Resource {
             user_project: self
                 .data
                 .get(stack_user::PROJECT)
-                .and_then(Value::as_str)
-                .map(|id| ProjectId(id.to_owned())),
+                .and_then(|id| plain(id.clone()).as_str().map(|id| ProjectId(id.to_owned()))),
             kept: (self.action == Action::Snapshot).then(|| Box::new(self.kept())),
         }
     }

@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::command::{Converge, Outcome, ResourceCommand, StackIdentity};
 use super::decide::hook::HookAt;
 use crate::events::resource::{Definition, RealityObserved, SignalTaken, Step};
-use crate::events::vault::Vault;
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId, Trustor,
 };
@@ -24,7 +23,6 @@ use crate::resource_types::{Heard, Registry};
 #[derive(Clone)]
 pub struct Knowledge {
     pub registry: Arc<Registry>,
-    pub vault: Arc<Vault>,
     /// How often a create that meets a conflict or an object in error is made again.
     pub action_retry_limit: u32,
     /// How long a call whose answer was lost may still be carried out.

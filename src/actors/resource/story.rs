@@ -10,9 +10,7 @@ use super::{
 };
 use crate::actors::shell::Aggregate;
 use crate::clock::{Clock, Moment, SimulatedClock};
-use crate::events::log::MemoryLog;
 use crate::events::resource::Definition;
-use crate::events::vault::{MasterKey, Vault};
 use crate::events::{Event, ResourceEvent};
 use crate::model::{Action, Hook, JsonMap, ResourceId, TraversalId, Trustor};
 use crate::resource_types::Registry;
@@ -29,11 +27,8 @@ pub(super) struct Story {
 /// A resource that nothing has happened to.
 pub(super) fn given_nothing() -> Story {
     let clock = Arc::new(SimulatedClock::new(7));
-    let log = Arc::new(MemoryLog::new());
-    let vault = Vault::new(log, MasterKey::fresh(clock.as_ref()), clock.clone());
     let knowledge = Knowledge {
         registry: Arc::new(Registry::built_in().unwrap()),
-        vault: Arc::new(vault),
         action_retry_limit: 1,
         lost_call_rest: Duration::from_secs(10),
         observe_on_update: false,

@@ -1,13 +1,11 @@
-//! What a driver is told of a resource, with what is sealed open.
+//! What a driver is told of a resource, without marks.
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::state::{Knowledge, Resource};
 use crate::events::resource::Definition;
-use crate::events::vault::Vault;
-use crate::model::{Action, JsonMap, Secret, Status, physical_name};
+use crate::model::taint::{self, plain, plain_map};
+use crate::model::{Action, Secret, Status, physical_name};
 use crate::resource_types::{Driver, Heard, Signals, Subject};
 
 impl Resource {
@@ -21,12 +19,7 @@ impl Resource {
         })
     }
 
-    /// The scope under which the stack's secrets are sealed.
-    pub(super) fn scope(&self) -> String {
-        self.stack.as_ref().map(|stack| format!("stack-{}", stack.id)).unwrap_or_default()
-    }
-
-    /// What a driver is told, with the properties of the given definition, unsealed.
+    /// What a driver is told, with the properties of the given definition.
     pub(in crate::actors) fn subject(
         &self,
         definition: &Definition,
@@ -37,7 +30,7 @@ impl Resource {
             .driver(&definition.driver_type)
             .map_or(255, |driver| driver.physical_name_limit());
         let stack_name = self.stack.as_ref().map(|stack| stack.name.clone());
-        let data = self.data.iter().map(|(key, value)| (key.clone(), self.open(value, knowledge)));
+        let data = self.data.iter().map(|(key, value)| (key.clone(), plain(value.clone())));
         Subject {
             stack_id: self.stack.as_ref().map(|stack| stack.id),
             project_id: self.stack.as_ref().map(|stack| stack.project_id.clone()),
@@ -48,14 +41,14 @@ impl Resource {
                 .map(|stack| physical_name(stack, &self.name, self.id, limit))
                 .unwrap_or_default(),
             stack_name,
-            properties: self.open_map(&definition.properties, knowledge),
-            metadata: self.open_map(&definition.metadata, knowledge),
+            properties: plain_map(definition.properties.clone()),
+            metadata: plain_map(definition.metadata.clone()),
             update_policy: definition.update_policy.clone(),
             deletion_policy: definition.deletion_policy.clone(),
             reads: definition.attributes.clone(),
             physical_id: self.physical_id.clone(),
             data: data.collect(),
-            signals: self.open_map(&self.signals, knowledge),
+            signals: plain_map(self.signals.clone()),
             software: knowledge.software.clone(),
             traversal: self.traversal,
             replaces: self.replaces.clone(),
@@ -63,33 +56,9 @@ impl Resource {
             kept_first: self.action == Action::Delete
                 && self.deleted_from.1 != Status::Failed
                 && definition.deletion_policy == "Snapshot",
-            heard: self.working.heard.iter().map(|it| self.open_heard(it, knowledge)).collect(),
+            heard: self.working.heard.iter().map(without_marks).collect(),
             ..Subject::default()
         }
-    }
-
-    fn open_heard(&self, heard: &Heard, knowledge: &Knowledge) -> Heard {
-        Heard {
-            name: heard.name.clone(),
-            reference: self.open(&heard.reference, knowledge),
-            signals: heard.signals.as_ref().map(|signals| Signals {
-                entries: self.open_map(&signals.entries, knowledge),
-                unneeded: signals.unneeded,
-            }),
-        }
-    }
-
-    /// A value with its sealed leaves open; a leaf that cannot be opened is null.
-    pub(super) fn open(&self, value: &Value, knowledge: &Knowledge) -> Value {
-        knowledge.vault.open(&self.scope(), value).unwrap_or_else(|error| {
-            tracing::warn!(resource.id = %self.id, %error, "a sealed value cannot be opened");
-            Value::Null
-        })
-    }
-
-    pub(in crate::actors) fn open_map(&self, map: &JsonMap, knowledge: &Knowledge) -> JsonMap {
-        let opened = self.open(&Value::Object(map.clone()), knowledge);
-        if let Value::Object(map) = opened { map } else { JsonMap::new() }
     }
 
     /// Hands over what the resource hears of others, for a look at it.
@@ -104,15 +73,21 @@ impl Resource {
         Some((driver, self.subject(definition, knowledge)))
     }
 
-    /// The texts that are sealed in what the resource is made of.
-    pub(in crate::actors) fn secrets(
-        &self,
-        definition: &Definition,
-        knowledge: &Knowledge,
-    ) -> Vec<Secret<String>> {
-        let made_of = definition.properties.values().chain(self.data.values());
-        let sealed = made_of.chain(self.attributes.values()).flat_map(Vault::sealed_leaves);
-        let texts = sealed.map(|leaf| self.open(leaf, knowledge));
-        texts.filter_map(|leaf| leaf.as_str().map(|text| Secret::new(text.to_owned()))).collect()
+    /// The texts that must not be seen in what the resource is made of.
+    pub(in crate::actors) fn secrets(&self, definition: &Definition) -> Vec<Secret<String>> {
+        let made_of = definition.properties.values().chain(definition.metadata.values());
+        let known = self.data.values().chain(self.attributes.values()).chain(self.signals.values());
+        made_of.chain(known).flat_map(taint::texts).collect()
+    }
+}
+
+fn without_marks(heard: &Heard) -> Heard {
+    Heard {
+        name: heard.name.clone(),
+        reference: plain(heard.reference.clone()),
+        signals: heard.signals.as_ref().map(|signals| Signals {
+            entries: plain_map(signals.entries.clone()),
+            unneeded: signals.unneeded,
+        }),
     }
 }

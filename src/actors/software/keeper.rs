@@ -15,9 +15,11 @@ use crate::actors::services::Services;
 use crate::actors::shell::{Aggregate, fold};
 use crate::actors::tallies::Counted;
 use crate::clock::Moment;
-use crate::events::log::LogError;
+use crate::events::log::{LogError, StreamSlice};
+use crate::events::seal::Seals;
 use crate::events::software::{ConfigCreated, DeploymentChange, DeploymentCreated};
-use crate::events::{Meta, NewEvent, Position, StreamId, StreamRevision};
+use crate::events::{Meta, Position, StreamId, StreamRevision};
+use crate::model::taint;
 use crate::model::{Caller, ConfigId, DeploymentId, JsonMap, ProjectId, Refusal};
 use crate::resource_types::software::{
     ConfigContent, Deploy, Deployment, Software, SoftwareConfig,
@@ -51,11 +53,11 @@ impl SoftwareKeeper {
             project_id: project.clone(),
             name: config.name,
             group: config.group,
-            content: self.seal(project, &content)?,
+            content: taint::taint(content),
         };
         let command = ConfigCommand::Create(Box::new(created));
         let stream = StreamId::config(id);
-        let (known, _) = self.read(&stream, Config::named(id)).await?;
+        let (known, ..) = self.read(&stream, Config::named(id)).await?;
         let is_new = known.created.is_none() || known.deleted;
         self.counted(project, Counted::Config, limit, is_new, async {
             self.decide(&stream, || Config::named(id), command, meta).await
@@ -72,7 +74,7 @@ impl SoftwareKeeper {
         meta: Arc<Meta>,
     ) -> Result<Position, Refusal> {
         let blank = DeploymentState::named(id);
-        let (known, _) = self.read(&StreamId::deployment(id), blank).await?;
+        let (known, ..) = self.read(&StreamId::deployment(id), blank).await?;
         let is_new = known.created.is_none() || known.deleted;
         let project = created.project_id.clone();
         let command = DeploymentCommand::Deploy(Box::new(created));
@@ -138,7 +140,7 @@ impl SoftwareKeeper {
     ) -> Result<(Config, ConfigCreated), Refusal> {
         let missing = || Config::missing(id);
         let uuid = ConfigId(Uuid::try_parse(id).map_err(|_| missing())?);
-        let (config, _) = self.read(&StreamId::config(uuid), Config::named(uuid)).await?;
+        let (config, ..) = self.read(&StreamId::config(uuid), Config::named(uuid)).await?;
         let created = config.created.clone().filter(|_| !config.deleted).ok_or_else(missing)?;
         match owns(project, caller, &created.project_id) {
             true => Ok((config, created)),
@@ -155,7 +157,7 @@ impl SoftwareKeeper {
         let missing = || DeploymentState::missing(id);
         let uuid = DeploymentId(Uuid::try_parse(id).map_err(|_| missing())?);
         let blank = DeploymentState::named(uuid);
-        let (found, _) = self.read(&StreamId::deployment(uuid), blank).await?;
+        let (found, ..) = self.read(&StreamId::deployment(uuid), blank).await?;
         let created = found.created.clone().filter(|_| !found.deleted).ok_or_else(missing)?;
         let is_users = created.stack_user_project_id.as_deref() == Some(project.as_str());
         match is_users || owns(project, caller, &created.project_id) {
@@ -168,10 +170,11 @@ impl SoftwareKeeper {
         &self,
         stream: &StreamId,
         blank: A,
-    ) -> Result<(A, crate::events::log::StreamSlice), Refusal> {
+    ) -> Result<(A, StreamSlice, Seals), Refusal> {
         let slice = self.0.log.read(stream, StreamRevision(0)).await.map_err(unavailable)?;
-        let (machine, _) = fold(blank, &slice.events, slice.head).map_err(unavailable)?;
-        Ok((machine, slice))
+        let mut seals = Seals::of(self.0.vault.clone(), stream.clone());
+        let machine = fold(blank, &slice.events, &mut seals).map_err(unavailable)?;
+        Ok((machine, slice, seals))
     }
 
     /// Decides a command on its stream, again where another writer was faster.
@@ -186,7 +189,7 @@ impl SoftwareKeeper {
         A: Aggregate<Knowledge = (), Command: Clone>,
     {
         loop {
-            let (mut machine, slice) = self.read(stream, blank()).await?;
+            let (mut machine, slice, mut seals) = self.read(stream, blank()).await?;
             let last = slice.events.last().map(|event| event.position).unwrap_or_default();
             let (events, now) = {
                 let moment = Moment::of(self.0.clock.as_ref());
@@ -195,9 +198,10 @@ impl SoftwareKeeper {
             if events.is_empty() {
                 return Ok(last);
             }
-            let encoded: Result<Vec<_>, _> =
-                events.iter().map(|event| NewEvent::of(event, now, meta.clone())).collect();
-            let encoded = encoded.map_err(|error| Refusal::unavailable(error.to_string()))?;
+            let encoded = seals.seal_all(&events, slice.head, now, &meta).map_err(|error| {
+                tracing::error!(stream = %stream, %error, "an event cannot be kept");
+                Refusal::unavailable("internal error")
+            })?;
             match self.0.log.append(stream, slice.head, encoded).await {
                 Ok(appended) => return Ok(appended.position),
                 Err(LogError::Conflict { .. } | LogError::Lost { .. }) => {}
@@ -205,32 +209,17 @@ impl SoftwareKeeper {
             }
         }
     }
+}
 
-    pub(super) fn seal(&self, project: &ProjectId, value: &Value) -> Result<Value, Refusal> {
-        let scope = StreamId::project(project);
-        self.0.vault.seal(scope.as_str(), value).map_err(|error| {
-            tracing::error!(%error, "a software configuration cannot be sealed");
-            Refusal::unavailable("The configuration cannot be kept at present.")
-        })
-    }
+fn content(created: ConfigCreated) -> Result<ConfigContent, Refusal> {
+    let content = taint::plain(created.content);
+    serde_json::from_value(content).map_err(|error| Refusal::unavailable(error.to_string()))
+}
 
-    fn open(&self, project: &ProjectId, value: &Value) -> Result<Value, Refusal> {
-        let scope = StreamId::project(project);
-        self.0.vault.open(scope.as_str(), value).map_err(|error| {
-            tracing::error!(%error, "a software configuration cannot be opened");
-            Refusal::unavailable("The configuration cannot be read.")
-        })
-    }
-
-    fn content(&self, created: &ConfigCreated) -> Result<ConfigContent, Refusal> {
-        let opened = self.open(&created.project_id, &created.content)?;
-        serde_json::from_value(opened).map_err(|error| Refusal::unavailable(error.to_string()))
-    }
-
-    fn outputs(&self, project: &ProjectId, state: &DeploymentChange) -> Result<JsonMap, Refusal> {
-        let Some(sealed) = &state.output_values else { return Ok(JsonMap::new()) };
-        let opened = self.open(project, sealed)?;
-        Ok(if let Value::Object(map) = opened { map } else { JsonMap::new() })
+fn outputs(state: &DeploymentChange) -> JsonMap {
+    match state.output_values.clone().map(taint::plain) {
+        Some(Value::Object(map)) => map,
+        Some(_) | None => JsonMap::new(),
     }
 }
 
@@ -242,8 +231,8 @@ impl Software for SoftwareKeeper {
 
     async fn config(&self, project: &ProjectId, id: &str) -> Result<SoftwareConfig, Refusal> {
         let (_, created) = self.read_config(project, None, id).await?;
-        let content = self.content(&created)?;
-        Ok(SoftwareConfig { name: created.name, group: created.group, content })
+        let (name, group) = (created.name.clone(), created.group.clone());
+        Ok(SoftwareConfig { name, group, content: content(created)? })
     }
 
     async fn create_config(
@@ -276,7 +265,7 @@ impl Software for SoftwareKeeper {
         Ok(Deployment {
             config_id: found.state.config_id.unwrap_or_default(),
             server_id: created.server_id,
-            output_values: self.outputs(&created.project_id, &found.state)?,
+            output_values: outputs(&found.state),
             action: found.state.action,
             status: found.state.status,
             status_reason: found.state.status_reason,
@@ -297,7 +286,7 @@ impl Software for SoftwareKeeper {
             state: DeploymentChange {
                 config_id: Some(deploy.config_id),
                 action: Some(deploy.action),
-                input_values: deploy.input_values.map(|it| self.seal(project, &it)).transpose()?,
+                input_values: deploy.input_values.map(taint::taint),
                 status: Some(deploy.status.to_owned()),
                 status_reason: Some(deploy.status_reason.to_owned()),
                 ..DeploymentChange::default()
@@ -320,12 +309,12 @@ impl Software for SoftwareKeeper {
         let project = &created.project_id;
         let config_id = found.state.config_id.unwrap_or_default().to_string();
         let (_, config) = self.read_config(project, None, &config_id).await?;
-        let declared = self.content(&config)?.outputs;
-        let said = outcome(id, details, &declared, self.outputs(project, &found.state)?);
+        let declared = content(config)?.outputs;
+        let said = outcome(id, details, &declared, outputs(&found.state));
         let change = DeploymentChange {
             status: Some(said.status.to_owned()),
             status_reason: Some(said.status_reason),
-            output_values: Some(self.seal(project, &Value::Object(said.outputs))?),
+            output_values: Some(taint::taint(Value::Object(said.outputs))),
             ..DeploymentChange::default()
         };
         let command = DeploymentCommand::Signal(Box::new(change));
@@ -350,7 +339,7 @@ impl Software for SoftwareKeeper {
         id: DeploymentId,
     ) -> Result<(), Refusal> {
         let blank = DeploymentState::named(id);
-        let (known, _) = self.read(&StreamId::deployment(id), blank).await?;
+        let (known, ..) = self.read(&StreamId::deployment(id), blank).await?;
         or_gone(self.drop_deployment(id, &known, Arc::default()).await)
     }
 }

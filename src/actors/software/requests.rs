@@ -8,6 +8,7 @@ use crate::actors::asks::Requester;
 use crate::actors::tallies::Counted;
 use crate::events::software::{DeploymentChange, DeploymentCreated};
 use crate::events::{Position, StreamId};
+use crate::model::taint;
 use crate::model::{ConfigId, DeploymentId, ProjectId, Refusal};
 use crate::resource_types::software::SoftwareConfig;
 
@@ -107,7 +108,7 @@ impl SoftwareKeeper {
         self.drop_deployment(found.id, &found, who.meta()).await
     }
 
-    /// What a client sets, checked and sealed.
+    /// What a client sets, checked.
     async fn change(
         &self,
         who: &Requester,
@@ -118,14 +119,13 @@ impl SoftwareKeeper {
             None => None,
             Some(id) => Some(self.read_config(project, Some(&who.caller), &id).await?.0.id),
         };
-        let seal = |value: Option<Value>| value.map(|it| self.seal(project, &it)).transpose();
         Ok(DeploymentChange {
             config_id,
             action: ask.action,
             status: ask.status,
             status_reason: ask.status_reason,
-            input_values: seal(ask.input_values)?,
-            output_values: seal(ask.output_values)?,
+            input_values: ask.input_values.map(taint::taint),
+            output_values: ask.output_values.map(taint::taint),
         })
     }
 }

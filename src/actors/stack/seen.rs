@@ -9,7 +9,7 @@ use super::known::Known;
 use super::state::{Knowledge, Stack};
 use super::values::Values;
 use crate::actors::resource::Report;
-use crate::model::{Action, ResourceId, Secret, Status};
+use crate::model::{Action, ResourceId, Status};
 use crate::resource_types::child::{ChildSeen, MemberSeen, REFERENCE};
 
 /// How a child's action ended.
@@ -27,7 +27,7 @@ impl Stack {
     /// How the newest action ended; `None` while it runs.
     pub fn end(&self, knowledge: &Knowledge) -> Option<ChildEnd> {
         let gives = |known: &Arc<Known>| known.definition.has_output(REFERENCE);
-        let reference = || self.seen(knowledge).0.outputs.shift_remove(REFERENCE);
+        let reference = || self.seen(knowledge).outputs.shift_remove(REFERENCE);
         (!self.in_progress()).then(|| ChildEnd {
             action: self.action,
             status: self.status,
@@ -39,8 +39,8 @@ impl Stack {
         })
     }
 
-    /// The stack with nothing sealed, and the secrets that this opened.
-    pub fn seen(&self, knowledge: &Knowledge) -> (ChildSeen, Vec<Secret<String>>) {
+    /// The stack with marks on what is secret.
+    pub fn seen(&self, knowledge: &Knowledge) -> ChildSeen {
         let values = Values::of(self, knowledge);
         let mut seen =
             ChildSeen { action: self.action, status: self.status, ..ChildSeen::default() };
@@ -52,21 +52,19 @@ impl Stack {
                 action: report.action,
                 status: report.status,
                 physical_id: report.physical_id.clone(),
-                reference: report.reference.as_ref().map_or(Value::Null, |it| values.open(it)),
+                reference: report.reference.clone().unwrap_or_default(),
                 created_at: report.created_at,
                 changed_at: report.changed_at,
             });
         }
-        let Some(known) = self.known() else { return (seen, values.into_opened()) };
+        let Some(known) = self.known() else { return seen };
         seen.template = known.definition.template();
         for output in known.definition.resolve_outputs(&values) {
             let failed = output.error.map(|error| (output.key.clone(), error));
             seen.failed_outputs.extend(failed);
             seen.outputs.insert(output.key, output.value);
         }
-        let mut secrets = known.definition.hidden_values();
-        secrets.extend(values.into_opened());
-        (seen, secrets)
+        seen
     }
 
     /// Whether the newest action came to its end and well, no resource is sick or has failed, and

@@ -22,7 +22,6 @@ use crate::events::StackEvent;
 use crate::events::stack::{
     ActionDeferred, Owner, ResourceKept, RevisionAccepted, Row, TraversalStarted,
 };
-use crate::events::vault::Vault;
 use crate::graph::Walk;
 use crate::graph::walk::Existing;
 use crate::model::{
@@ -35,7 +34,6 @@ use crate::resource_types::{Registry, TreeBounds};
 #[derive(Clone)]
 pub struct Knowledge {
     pub registry: Arc<Registry>,
-    pub vault: Arc<Vault>,
     /// The time a stack has when it names none.
     pub stack_action_timeout: std::time::Duration,
     /// What a tree of stacks is bounded by.

@@ -1,7 +1,5 @@
 //! `GET …/outputs` and `GET …/outputs/{key}`.
 
-use std::borrow::Cow;
-
 use actix_web::web;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,6 +8,7 @@ use super::{Answer, StackPath, State, answer, living_stack};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::events::StreamId;
 use crate::events::stack::OutputResolved;
 use crate::model::{StackId, Status};
 use crate::projections::StackShown;
@@ -47,45 +46,52 @@ pub(in crate::api) async fn show(
     let output = outputs.iter().find(|output| output.key == wanted.output).ok_or_else(|| {
         Fault::new("NotFound", format!("Specified output key {} not found.", wanted.output))
     })?;
-    answer(&json!({ "output": view(&state, stack.id, output) }))
+    answer(&json!({ "output": view(output) }))
 }
 
 async fn of(state: &ApiState, stack: StackId) -> Result<Vec<OutputResolved>, Fault> {
     match state.views.stack_shown(stack).await? {
-        Some(shown) => Ok(now(state, &shown).await?.into_owned()),
+        Some(shown) => now(state, &shown).await,
         None => Ok(Vec::new()),
     }
 }
 
-/// The outputs of a stack: while an action runs, with what its resources have by now.
-pub(super) async fn now<'a>(
+/// The outputs of a stack: while an action runs, with what its resources have by now. They are the
+/// user's own, so what is secret in them is open for him.
+pub(super) async fn now(
     state: &ApiState,
-    shown: &'a StackShown,
-) -> Result<Cow<'a, [OutputResolved]>, Fault> {
-    if shown.stack.status != Status::InProgress || shown.outputs.is_empty() {
-        return Ok(Cow::from(&shown.outputs));
+    shown: &StackShown,
+) -> Result<Vec<OutputResolved>, Fault> {
+    let stack = shown.stack.id;
+    if shown.stack.status == Status::InProgress && !shown.outputs.is_empty() {
+        let now = state.engine.outputs_now(stack).await?;
+        if !now.is_empty() {
+            return Ok(now);
+        }
     }
-    let now = state.engine.outputs_now(shown.stack.id).await?;
-    Ok(if now.is_empty() { Cow::from(&shown.outputs) } else { Cow::from(now) })
+    let scope = StreamId::stack(stack);
+    let opened = shown.outputs.iter().map(|output| {
+        let (value, error) = match state.vault.open(scope.as_str(), &output.value) {
+            Ok(value) => (value, output.error.clone()),
+            Err(error) => {
+                tracing::warn!(stack.id = %stack, %error, "an output cannot be opened");
+                (Value::Null, Some("The value is no longer readable.".to_owned()))
+            }
+        };
+        OutputResolved { value, error, ..output.clone() }
+    });
+    Ok(opened.collect())
 }
 
-/// An output with its value: the user's own, so what is sealed in it is opened for him.
-pub(super) fn view(state: &ApiState, stack: StackId, output: &OutputResolved) -> Value {
-    let scope = format!("stack-{stack}");
-    let (value, error) = match state.vault.open(&scope, &output.value) {
-        Ok(value) => (value, output.error.clone()),
-        Err(error) => {
-            tracing::warn!(stack.id = %stack, %error, "an output cannot be opened");
-            (Value::Null, Some("The value is no longer readable.".to_owned()))
-        }
-    };
+/// An output with its value.
+pub(super) fn view(output: &OutputResolved) -> Value {
     let mut view = json!({
         "output_key": output.key,
         "description": description(&output.description),
-        "output_value": value,
+        "output_value": output.value,
     });
-    if let Some(error) = error {
-        view["output_error"] = error.into();
+    if let Some(error) = &output.error {
+        view["output_error"] = error.as_str().into();
     }
     view
 }

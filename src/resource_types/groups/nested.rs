@@ -192,6 +192,10 @@ impl ResourceGroup {
 }
 
 impl Nested for ResourceGroup {
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[&["resource_def", "properties"], &["resource_def", "metadata"]]
+    }
+
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
             let size = resource_group::size(group);
@@ -245,6 +249,10 @@ impl Nested for ResourceGroup {
 }
 
 impl Nested for ResourceChain {
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[&["resource_properties"]]
+    }
+
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
             let size = chain::types(group.properties).len();
@@ -287,6 +295,10 @@ impl DeploymentGroup {
 }
 
 impl Nested for DeploymentGroup {
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[&["input_values"]]
+    }
+
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
             deployments::check(group, ask.room)?;
@@ -395,6 +407,10 @@ impl ScalingGroup {
 }
 
 impl Nested for ScalingGroup {
+    fn payload(&self) -> &'static [&'static [&'static str]] {
+        &[&["resource", "properties"], &["resource", "metadata"]]
+    }
+
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
             check_size(self.0.size(group), ask.room, group.properties.get("resource"))?;

@@ -9,6 +9,7 @@ use super::members::{self, Change};
 use super::outputs::{Language, Read, at, list, map, output_name};
 use super::standing::{Group, MemberStack, Standing, count, section};
 use crate::model::JsonMap;
+use crate::model::taint;
 use crate::resource_types::python;
 
 /// The key of the resource's data that keeps the names of removed members.
@@ -59,8 +60,9 @@ fn member_named(
     if kept.contains(&text) || members.clone().any(|member| member.name == text) {
         return Some(text);
     }
-    let is_meant =
-        |member: &&Standing| named.is_string() && member.reference.as_ref() == Some(named);
+    let is_meant = |member: &&Standing| {
+        named.is_string() && member.reference.clone().map(taint::plain).as_ref() == Some(named)
+    };
     members.clone().find(is_meant).map(|member| member.name.clone())
 }
 

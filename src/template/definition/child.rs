@@ -8,11 +8,10 @@ use serde_json::Value;
 
 use super::StackDefinition;
 use super::load::{Env, Parts, Reading};
-use crate::model::{JsonMap, ResourceName, Secret};
+use crate::model::{JsonMap, ResourceName};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Node;
 use crate::template::provider::{Files, NestedTemplate};
-use crate::template::value::{Datum, DatumMap};
 use crate::template::{Facade, PseudoParameters, TypeLookup, document, walk, work};
 
 /// Heat's `max_nested_stack_depth`.
@@ -27,10 +26,17 @@ pub struct ChildPlace {
     pub id: String,
     /// What its templates see of its resource.
     pub facade: Facade,
-    /// The secrets in what it is made of.
-    pub secrets: Vec<Secret<String>>,
     /// Files that it has beside those of its parent.
     pub files: BTreeMap<String, String>,
+    /// Its template, a text in its resource's properties, must not be seen.
+    pub hides_template: bool,
+}
+
+impl ChildPlace {
+    fn template(&self, text: &str) -> Outcome<Node> {
+        let root = document::template_text(text, document::ROOT)?;
+        Ok(if self.hides_template { root.into_tainted() } else { root })
+    }
 }
 
 impl StackDefinition {
@@ -47,8 +53,8 @@ impl StackDefinition {
             name: format!("{}-{resource}", self.pseudo.stack_name),
             id: self.pseudo.stack_id.clone(),
             facade: self.facade_of(resource, types)?,
-            secrets: self.secrets.clone(),
             files: BTreeMap::new(),
+            hides_template: false,
         };
         self.child_at(place, resource, template, parameters, types, reading)
     }
@@ -67,15 +73,11 @@ impl StackDefinition {
             return Err(work::too_deep(reading.depth_max));
         }
         let provider = self.provider(resource);
-        let parameters: DatumMap =
-            parameters.iter().map(|(name, value)| (name.into(), Datum::from(value))).collect();
         let made_from = provider.map(|provider| &provider.entry);
-        let environment = self.environment.of_child(resource.as_str(), parameters, made_from)?;
+        let environment = self.environment.of_child(resource.as_str(), &parameters, made_from)?;
         let root = match (template, provider) {
             (NestedTemplate::Made(template), _) => Arc::new(template.into()),
-            (NestedTemplate::Text(text), _) => {
-                Arc::new(document::template_text(text, document::ROOT)?)
-            }
+            (NestedTemplate::Text(text), _) => Arc::new(place.template(text)?),
             (NestedTemplate::At(url), _) => self.files.template(url, self.template_text(url)?)?,
             (NestedTemplate::Provider, Some(provider)) => Arc::clone(&provider.root),
             (NestedTemplate::Provider, None) => {
@@ -95,7 +97,6 @@ impl StackDefinition {
                 facade: Some(place.facade),
             },
             depth: self.depth + 1,
-            secrets: place.secrets,
         };
         Self::put_together(parts, types, reading)
     }
@@ -111,10 +112,8 @@ impl StackDefinition {
         reading: Reading,
     ) -> Outcome<StackDefinition> {
         check_stack_name(&place.name)?;
-        let parameters: DatumMap =
-            parameters.iter().map(|(name, value)| (name.into(), Datum::from(value))).collect();
         let parts = Parts {
-            root: Arc::new(document::template_text(text, document::ROOT)?),
+            root: Arc::new(place.template(text)?),
             environment: Env::Ready(Box::new(self.environment.with_own(parameters)?)),
             files: Arc::clone(&self.files),
             pseudo: PseudoParameters {
@@ -124,7 +123,6 @@ impl StackDefinition {
                 facade: None,
             },
             depth: 0,
-            secrets: place.secrets,
         };
         Self::put_together(parts, types, reading)
     }

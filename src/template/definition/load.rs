@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::model::IndexMap;
 use serde_json::Value;
 
-use super::{NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition};
-use crate::model::{JsonMap, Refusal, ResourceName, Secret};
+use super::{NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition, secrets};
+use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
 use crate::template::environment::registry::Found;
@@ -65,7 +65,6 @@ pub(super) struct Parts<'a> {
     pub(super) pseudo: PseudoParameters,
     /// How many stacks this one stands within.
     pub(super) depth: u32,
-    pub(super) secrets: Vec<Secret<String>>,
 }
 
 /// An environment, as read, with what is given beside it; or taken apart already.
@@ -96,12 +95,11 @@ impl StackDefinition {
         Ok(Self::read(source, pseudo, types, reading)?)
     }
 
-    /// Reads a nested stack's source again. `secrets` are those in it that came from outside.
+    /// Reads a nested stack's source again.
     pub fn load_nested(
         source: &StackSource,
         pseudo: PseudoParameters,
         depth: u32,
-        secrets: Vec<Secret<String>>,
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
         let environment = environment::read(&Value::Object(source.environment.clone()))?;
@@ -111,7 +109,6 @@ impl StackDefinition {
             files: Arc::new(source.into()),
             pseudo,
             depth,
-            secrets,
         };
         let reading = Reading::unbounded(Values::Required);
         Ok(Self::put_together(parts, types, reading)?)
@@ -154,7 +151,6 @@ impl StackDefinition {
             files: Arc::new(source.into()),
             pseudo: pseudo.clone(),
             depth: 0,
-            secrets: Vec::new(),
         };
         Self::put_together(parts, types, reading)
     }
@@ -174,7 +170,6 @@ impl StackDefinition {
             files,
             pseudo: pseudo.clone(),
             depth: 0,
-            secrets: Vec::new(),
         };
         Self::put_together(parts, types, reading)
     }
@@ -184,11 +179,11 @@ impl StackDefinition {
         types: &dyn TypeLookup,
         reading: Reading,
     ) -> Outcome<StackDefinition> {
-        let Parts { root, environment, files, pseudo, depth, secrets } = parts;
+        let Parts { root, environment, files, pseudo, depth } = parts;
         let version = Version::of(&root)?;
         let sections = &version.dialect.sections;
         let schemas = schema::read_all(&root, version)?;
-        let environment = match environment {
+        let mut environment = match environment {
             Env::Read(environment, parameters) => Environment::new(environment, parameters)?,
             Env::Ready(environment) => *environment,
         };
@@ -199,13 +194,15 @@ impl StackDefinition {
             }
             _ => error,
         })?;
-        let parameters = Parameters::new(
+        environment.secret_names.extend(secrets::hidden_names(&root, &files));
+        let mut parameters = Parameters::new(
             schemas,
             &environment.parameters,
             &environment.parameter_defaults,
             &pseudo,
             version,
         );
+        parameters.note_secrets(|name| environment.is_secret(name));
         let description = match root.get(sections.description).filter(|node| node.is_truthy()) {
             Some(node) => python::text_of(&node.to_datum()),
             None => "No description".to_owned(),
@@ -226,7 +223,6 @@ impl StackDefinition {
             files,
             pseudo,
             depth,
-            secrets,
             providers: IndexMap::default(),
             environment,
             parameters,

@@ -5,6 +5,7 @@ mod child;
 mod early;
 mod load;
 mod parameters;
+mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use crate::model::IndexMap;
 use serde_json::Value;
 
-use crate::model::{JsonMap, Refusal, ResourceName, Secret};
+use crate::model::{JsonMap, Refusal, ResourceName, taint};
 use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
 use crate::template::dialect::ResourceKeys;
@@ -51,8 +52,6 @@ pub struct StackDefinition {
     pseudo: PseudoParameters,
     /// How many stacks this one stands within.
     depth: u32,
-    /// What must not be seen anywhere, beside the values of hidden parameters.
-    secrets: Vec<Secret<String>>,
     /// The templates behind the types of resources, by the resources' names.
     providers: IndexMap<String, Arc<Provider>>,
     environment: Environment,
@@ -119,6 +118,7 @@ impl StackDefinition {
             values,
             types,
             budget: &self.budget,
+            is_tainted: None,
         }
     }
 
@@ -207,7 +207,7 @@ impl StackDefinition {
         self.reads.clone()
     }
 
-    /// A resource's definition with every function resolved.
+    /// A resource's definition with every function resolved, with marks on what must not be seen.
     pub fn resolve(
         &self,
         name: &ResourceName,
@@ -240,18 +240,19 @@ impl StackDefinition {
             .collect()
     }
 
-    /// The outputs with values; one that cannot be resolved is null and says why.
+    /// The outputs with values, with marks on what must not be seen; one that cannot be resolved is
+    /// null and says why.
     pub fn resolve_outputs(&self, values: &dyn ResourceValues) -> Vec<OutputValue> {
         let scope = self.scope_with(values, &AnyType);
         self.outputs
             .iter()
             .map(|(key, output)| {
-                let resolved = walk::resolve(&output.value, &scope);
+                let resolved = walk::resolve_marked(&output.value, &scope);
                 let error = resolved.as_ref().err().map(TemplateError::text);
                 OutputValue {
                     key: key.clone(),
                     description: output.description.clone(),
-                    value: resolved.map_or(Value::Null, |value| value.to_json()),
+                    value: resolved.ok().flatten().unwrap_or_default(),
                     error,
                 }
             })
@@ -268,9 +269,9 @@ impl StackDefinition {
         [self.version.dialect.sections.resources, name.as_str(), key]
     }
 
-    /// The template as an object.
+    /// The template as an object, with marks on what must not be seen.
     pub fn template(&self) -> Value {
-        self.root.to_json()
+        self.root.to_marked_json()
     }
 
     /// The template's own description.
@@ -288,11 +289,6 @@ impl StackDefinition {
         self.depth
     }
 
-    /// The secrets that came from outside, in a nested stack.
-    pub fn secrets(&self) -> &[Secret<String>] {
-        &self.secrets
-    }
-
     /// What a nested stack sees of its resource.
     pub fn facade(&self) -> Option<&Facade> {
         self.pseudo.facade.as_ref()
@@ -306,20 +302,22 @@ impl StackDefinition {
             && (Arc::ptr_eq(&self.root, &other.root) || self.template() == other.template())
     }
 
-    /// The definition as a source that is read to the same again.
+    /// The definition as a source that is read to the same again, with marks on what must not be
+    /// seen.
     pub fn source(&self) -> StackSource {
         let mut environment = match self.environment.as_given() {
             Value::Object(environment) => environment,
             _ => JsonMap::new(),
         };
         environment.shift_remove("parameters");
-        StackSource {
+        let source = StackSource {
             template: self.template(),
             environment,
             files: self.files.texts.clone(),
             parameters: to_json_map(&self.environment.parameters),
             fetched: BTreeMap::new(),
-        }
+        };
+        self.mark(source)
     }
 
     /// The environment as `stack environment show` prints it, hidden values masked.
@@ -328,11 +326,26 @@ impl StackDefinition {
     }
 }
 
+/// A map's entries; of one that is secret as a whole, each of them is.
+fn map_of(map: JsonMap) -> JsonMap {
+    let whole = Value::Object(map);
+    match (taint::marked(&whole).cloned(), whole) {
+        (Some(Value::Object(map)), _) => {
+            map.into_iter().map(|(key, value)| (key, taint::taint(value))).collect()
+        }
+        (_, Value::Object(map)) => map,
+        _ => JsonMap::new(),
+    }
+}
+
 fn resolved_map(node: &Node, section: &str, scope: &Scope<'_>) -> Outcome<JsonMap> {
-    match walk::resolve(node, scope)? {
-        Datum::Map(map) => Ok(to_json_map(&map)),
-        other if !other.is_truthy() => Ok(JsonMap::new()),
+    match walk::resolve_marked(node, scope)?.unwrap_or_default() {
+        Value::Object(map) => Ok(map_of(map)),
         other => {
+            let other = Datum::from(&other);
+            if !other.is_truthy() {
+                return Ok(JsonMap::new());
+            }
             let kind = python::type_name(&other);
             Err(TemplateError::validation(format!("The {section} must be a map, not a {kind}.")))
         }
@@ -394,7 +407,6 @@ outputs:
         assert_eq!(definition.shown_parameters()["secret"], "******");
         assert_eq!(definition.shown_parameters()["fixed"], "5");
         assert_eq!(definition.environment()["parameters"]["secret"], "******");
-        assert_eq!(definition.hidden_values()[0].reveal(), "geheim");
         assert!(!format!("{:?}", definition.shown_parameters()).contains("geheim"));
     }
 

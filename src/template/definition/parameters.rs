@@ -1,48 +1,18 @@
 //! The parameters of a stack's definition: as they are shown, as a validation tells of them, and
 //! which of them may not change.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::StackDefinition;
-use crate::model::{JsonMap, Refusal, Secret};
-use crate::template::environment::{HIDDEN, registry};
+use crate::model::{JsonMap, Refusal};
+use crate::template::CustomConstraintAsked;
+use crate::template::environment::registry;
 use crate::template::parameters::shown;
-use crate::template::value::Datum;
-use crate::template::{CustomConstraintAsked, python};
 
 impl StackDefinition {
     /// Every parameter as text, pseudo parameters included, hidden ones `******`.
     pub fn shown_parameters(&self) -> JsonMap {
-        let mut shown = shown::values(&self.parameters);
-        for value in shown.values_mut().filter(|value| self.holds_secret(value)) {
-            *value = HIDDEN.into();
-        }
-        shown
-    }
-
-    /// Whether one of the secrets that came from outside stands in a text.
-    fn holds_secret(&self, value: &Value) -> bool {
-        let text = value.as_str().unwrap_or_default();
-        self.secrets.iter().any(|secret| text.contains(secret.reveal().as_str()))
-    }
-
-    /// The names of hidden parameters.
-    pub fn hidden_parameters(&self) -> BTreeSet<String> {
-        let hidden = self.parameters.declared().filter(|(_, parameter)| parameter.schema.hidden);
-        hidden.map(|(name, _)| name.to_owned()).collect()
-    }
-
-    /// The texts that hidden parameters hold, which must not be seen anywhere.
-    pub fn hidden_values(&self) -> Vec<Secret<String>> {
-        let mut texts = BTreeSet::new();
-        for (_, parameter) in self.parameters.declared().filter(|(_, p)| p.schema.hidden) {
-            collect_texts(parameter.value().unwrap_or(&Datum::Null), &mut texts);
-            collect_texts(parameter.given.as_ref().unwrap_or(&Datum::Null), &mut texts);
-        }
-        let hidden = texts.into_iter().map(Secret::new);
-        hidden.chain(self.secrets.iter().cloned()).collect()
+        shown::values(&self.parameters)
     }
 
     /// The values of parameters that custom constraints are to be asked about.
@@ -116,20 +86,5 @@ fn is_empty(value: &Value) -> bool {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
         _ => false,
-    }
-}
-
-/// The texts within a value, numbers as text; what is too short to tell apart is left out.
-fn collect_texts(value: &Datum, into: &mut BTreeSet<String>) {
-    match value {
-        Datum::Text(text) if !text.is_empty() => {
-            into.insert(text.to_string());
-        }
-        Datum::Int(_) | Datum::Float(_) => {
-            into.insert(python::text_of(value));
-        }
-        Datum::List(items) => items.iter().for_each(|item| collect_texts(item, into)),
-        Datum::Map(map) => map.values().for_each(|item| collect_texts(item, into)),
-        Datum::Null | Datum::Bool(_) | Datum::Text(_) => {}
     }
 }

@@ -5,6 +5,8 @@ pub(crate) mod merge;
 pub(crate) mod registry;
 pub(crate) mod sent;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::document;
@@ -13,7 +15,7 @@ use super::node::Node;
 use super::parameters::Parameters;
 use super::python;
 use super::value::{Datum, DatumMap, to_json_map};
-use crate::model::JsonMap;
+use crate::model::{JsonMap, taint};
 use registry::{Registry, TemplateEntry};
 
 /// The sections of an environment.
@@ -37,6 +39,10 @@ pub(crate) struct Environment {
     pub(crate) registry: Registry,
     event_sinks: Vec<Datum>,
     encrypted_param_names: Datum,
+    /// The names of the parameters whose values must not be seen, here or in a nested stack.
+    pub(crate) secret_names: BTreeSet<String>,
+    /// Those whose own values came from secrets of the stack around.
+    given_secret: BTreeSet<String>,
 }
 
 /// Reads an environment as the API gets it: an object or text.
@@ -72,7 +78,13 @@ impl Environment {
     /// Takes an environment apart; `parameters` given beside it win.
     pub(crate) fn new(environment: &Node, parameters: &JsonMap) -> Outcome<Self> {
         let mut given = map_section(environment, "parameters")?;
-        given.extend(parameters.iter().map(|(name, value)| (name.into(), Datum::from(value))));
+        let mut given_secret = tainted_names(environment, "parameters");
+        for (name, value) in parameters {
+            if taint::is_tainted(value) {
+                given_secret.insert(name.clone());
+            }
+            given.insert(name.into(), Datum::from(&taint::plain(value.clone())));
+        }
         let registry = environment.get("resource_registry").map(Registry::new).transpose()?;
         Ok(Self {
             parameters: given,
@@ -82,7 +94,14 @@ impl Environment {
             encrypted_param_names: environment
                 .get("encrypted_param_names")
                 .map_or(Datum::List(Vec::new()), Node::to_datum),
+            secret_names: tainted_names(environment, "parameter_defaults"),
+            given_secret,
         })
+    }
+
+    /// Whether the value of a parameter of this name must not be seen.
+    pub(crate) fn is_secret(&self, name: &str) -> bool {
+        self.secret_names.contains(name) || self.given_secret.contains(name)
     }
 
     /// As `stack environment show` prints it, hidden values masked.
@@ -90,8 +109,8 @@ impl Environment {
         let masked = |values: &DatumMap| {
             let mut shown = to_json_map(values);
             for (name, value) in &mut shown {
-                let is_hidden = parameters.get(name).is_some_and(|p| p.schema.hidden);
-                if is_hidden {
+                let is_secret = parameters.get(name).is_some_and(|it| it.is_secret);
+                if is_secret || self.is_secret(name) {
                     *value = HIDDEN.into();
                 }
             }
@@ -122,7 +141,7 @@ impl Environment {
     pub(crate) fn of_child(
         &self,
         resource: &str,
-        parameters: DatumMap,
+        parameters: &JsonMap,
         made_from: Option<&TemplateEntry>,
     ) -> Outcome<Self> {
         let mut child = self.with_own(parameters)?;
@@ -131,14 +150,17 @@ impl Environment {
     }
 
     /// The same with other parameters.
-    pub(crate) fn with_own(&self, parameters: DatumMap) -> Outcome<Self> {
+    pub(crate) fn with_own(&self, parameters: &JsonMap) -> Outcome<Self> {
         let mut child = Self {
             parameters: DatumMap::default(),
             encrypted_param_names: Datum::List(Vec::new()),
+            given_secret: BTreeSet::new(),
             ..self.clone()
         };
+        let own = Node::from(&Value::Object(parameters.clone()));
         if parameters.keys().any(|name| SECTIONS.contains(&name.as_str())) {
-            let own = Node::from(Datum::Map(parameters));
+            child.given_secret = tainted_names(&own, "parameters");
+            child.secret_names.extend(tainted_names(&own, "parameter_defaults"));
             if let Some(section) = own.get("resource_registry") {
                 child.registry.load(section)?;
             }
@@ -146,10 +168,23 @@ impl Environment {
             child.parameter_defaults.extend(map_section(&own, "parameter_defaults")?);
             child.event_sinks.extend(event_sinks(&own)?);
         } else {
-            child.parameters = parameters;
+            let own = own.as_map().into_iter().flatten();
+            for (name, node) in own {
+                if node.is_tainted() {
+                    child.given_secret.insert(name.to_string());
+                }
+                child.parameters.insert(name.clone(), node.to_datum());
+            }
         }
         Ok(child)
     }
+}
+
+/// The names in a section whose values must not be seen.
+fn tainted_names(environment: &Node, section: &str) -> BTreeSet<String> {
+    let entries = environment.get(section).and_then(Node::as_map).into_iter().flatten();
+    let tainted = entries.filter(|(_, node)| node.is_tainted());
+    tainted.map(|(name, _)| name.to_string()).collect()
 }
 
 fn map_section(environment: &Node, name: &str) -> Outcome<DatumMap> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Call, Function, Read, Scope, unhashable, unpack};
-use crate::model::ResourceName;
+use crate::model::{ResourceName, taint};
 use crate::template::environment::registry::is_template;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
@@ -172,7 +172,7 @@ impl Function for GetAttr {
         let value = scope.values.attribute_at(&resource, &attribute, &path).map_err(|refusal| {
             TemplateError { class: refusal.class, ..TemplateError::validation(refusal.message) }
         })?;
-        Ok(Some(value.as_ref().map_or(Datum::Null, Datum::from)))
+        Ok(Some(value.as_ref().map_or(Datum::Null, |value| scope.read(value))))
     }
 
     fn reads(&self, scope: &Scope<'_>) -> Outcome<Option<Read>> {
@@ -194,6 +194,9 @@ impl Function for GetAttr {
 /// Follows a path within an attribute; one that leads nowhere gives nothing.
 pub(crate) fn select(value: &Value, path: &[Value]) -> Option<Value> {
     let Some((key, rest)) = path.split_first() else { return Some(value.clone()) };
+    if let Some(secret) = taint::marked(value) {
+        return select(secret, path).map(taint::taint);
+    }
     match (value, key) {
         (Value::Object(map), Value::String(key)) => select(map.get(key)?, rest),
         (Value::Array(items), Value::Number(position)) => {

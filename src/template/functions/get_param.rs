@@ -40,7 +40,7 @@ impl Function for GetParam {
             };
             return Err(TemplateError::kind(message));
         };
-        let value = scope.parameters.value(parameter)?;
+        let value = scope.parameter(parameter)?;
         // A path that leads nowhere gives the empty text.
         Ok(Some(walk(value, path).unwrap_or_else(|| Datum::Text("".into()))))
     }

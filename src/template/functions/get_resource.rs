@@ -39,7 +39,7 @@ impl Function for GetResource {
         let resource = ResourceName(name);
         let reference = scope.values.reference(&resource);
         Ok(Some(match reference {
-            Some(value) => Datum::from(&value),
+            Some(value) => scope.read(&value),
             None => Datum::Text(resource.0.into()),
         }))
     }

@@ -31,9 +31,12 @@ mod str_split;
 pub(crate) mod table;
 mod yaql;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::budget::Budget;
 use super::conditions::Conditions;
@@ -45,7 +48,7 @@ use super::value::Datum;
 use super::version::Version;
 use super::walk;
 use super::{AttributeRead, Facade, ResourceValues, TypeLookup};
-use crate::model::ResourceName;
+use crate::model::{ResourceName, taint};
 
 pub(crate) use get_attr::select;
 
@@ -141,9 +144,35 @@ pub(crate) struct Scope<'a> {
     pub(crate) types: &'a dyn TypeLookup,
     /// What functions may still make.
     pub(crate) budget: &'a Budget,
+    /// Set when something secret is read, where somebody asks.
+    pub(crate) is_tainted: Option<&'a Cell<bool>>,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    /// Notes that something secret was read.
+    pub(crate) fn note_taint(&self) {
+        if let Some(is_tainted) = self.is_tainted {
+            is_tainted.set(true);
+        }
+    }
+
+    /// A parameter's value.
+    fn parameter(&self, name: &str) -> Outcome<&'a Datum> {
+        if self.parameters.get(name).is_some_and(|parameter| parameter.is_secret) {
+            self.note_taint();
+        }
+        self.parameters.value(name)
+    }
+
+    /// What came from elsewhere, its marks taken off and noted.
+    fn read(&self, value: &Value) -> Datum {
+        if taint::is_tainted(value) {
+            self.note_taint();
+            return Datum::from(&taint::plain(value.clone()));
+        }
+        Datum::from(value)
+    }
+
     /// The arguments of a call, resolved.
     fn args(&self, function: &dyn Function) -> Outcome<Datum> {
         walk::resolve(function.args(), self)

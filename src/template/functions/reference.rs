@@ -42,7 +42,7 @@ impl Function for ParameterReference {
             return Err(error);
         }
         match name.as_text().filter(|name| scope.parameters.contains(name)) {
-            Some(name) => Ok(Some(scope.parameters.value(name)?.clone())),
+            Some(name) => Ok(Some(scope.parameter(name)?.clone())),
             None => Err(TemplateError::reference(&python::text_of(&name), "unknown")),
         }
     }

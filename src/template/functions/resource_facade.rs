@@ -88,9 +88,9 @@ impl Function for ResourceFacade {
             return Err(TemplateError::new("AttributeError", message));
         };
         Ok(Some(match field {
-            Field::Metadata => Datum::from(&facade.metadata),
+            Field::Metadata => scope.read(&facade.metadata),
             Field::DeletionPolicy => Datum::Text(facade.deletion_policy.clone().into()),
-            Field::UpdatePolicy => Datum::from(&facade.update_policy),
+            Field::UpdatePolicy => scope.read(&facade.update_policy),
         }))
     }
 }

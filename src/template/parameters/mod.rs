@@ -30,6 +30,8 @@ pub(crate) struct Parameter {
     /// What `get_param` gives.
     value: Outcome<Datum>,
     pub(crate) pseudo: bool,
+    /// It is hidden, or its value came from a secret.
+    pub(crate) is_secret: bool,
 }
 
 /// All parameters of a template, pseudo parameters first.
@@ -48,7 +50,9 @@ impl Parameter {
     ) -> Self {
         let some = |value: Option<&Datum>| value.filter(|v| !matches!(v, Datum::Null)).cloned();
         let (given, user_default) = (some(given), some(user_default));
-        let mut parameter = Self { schema, given, user_default, value: Ok(Datum::Null), pseudo };
+        let is_secret = schema.hidden;
+        let mut parameter =
+            Self { schema, given, user_default, value: Ok(Datum::Null), pseudo, is_secret };
         parameter.value = parameter.convert(name);
         parameter
     }
@@ -115,6 +119,13 @@ impl Parameters {
             by_name.insert(name, parameter);
         }
         Self { by_name }
+    }
+
+    /// Makes those of the names secret whose values came from secrets.
+    pub(crate) fn note_secrets(&mut self, is_secret: impl Fn(&str) -> bool) {
+        for (name, parameter) in &mut self.by_name {
+            parameter.is_secret |= is_secret(name);
+        }
     }
 
     /// What `get_param` gives for a name.

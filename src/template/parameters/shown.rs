@@ -20,7 +20,7 @@ pub(crate) fn values(parameters: &Parameters) -> JsonMap {
 
 fn text(parameter: &Parameter) -> Option<String> {
     let value = parameter.value().ok()?;
-    if parameter.schema.hidden {
+    if parameter.is_secret {
         return Some(HIDDEN.to_owned());
     }
     Some(match (parameter.schema.kind, value) {

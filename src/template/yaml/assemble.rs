@@ -64,7 +64,7 @@ impl Assembler {
         self.open[id] = true;
         let form = if copied { self.copy(id)? } else { self.take(id)? };
         self.open[id] = false;
-        Ok(Node { place, key_place: place, form })
+        Ok(Node { place, key_place: place, form, tainted: false })
     }
 
     /// Counts what aliases add.
@@ -98,7 +98,7 @@ impl Assembler {
                 let mut list = Vec::with_capacity(pairs.len());
                 for pair in pairs {
                     let form = Form::List(self.nodes(&pair, copied)?);
-                    list.push(Node { place, key_place: place, form });
+                    list.push(Node { place, key_place: place, form, tainted: false });
                 }
                 Form::List(list)
             }

@@ -136,7 +136,7 @@ impl<'text> Reader<'text> {
         self.depth += 1;
         let form = if self.depth > DEPTH_MAX { None } else { read(self) };
         self.depth -= 1;
-        Some(Node { place, key_place: place, form: form? })
+        Some(Node { place, key_place: place, form: form?, tainted: false })
     }
 
     /// The entries whose keys stand at this column. The reader is then at what comes after them.
@@ -182,11 +182,11 @@ impl<'text> Reader<'text> {
         let column = self.content()?;
         let place = self.place();
         if self.at == self.text.len() || column < indent || (column == indent && !in_map) {
-            return Some(Node { place: empty, key_place: empty, form: Form::Null });
+            return Some(Node { place: empty, key_place: empty, ..Node::default() });
         }
         match (self.is_item(), column == indent) {
             (true, _) => self.nested(indent, place, |reader| reader.list(column)),
-            (false, true) => Some(Node { place: empty, key_place: empty, form: Form::Null }),
+            (false, true) => Some(Node { place: empty, key_place: empty, ..Node::default() }),
             (false, false) => self.item_in_line(indent, column),
         }
     }
@@ -220,7 +220,12 @@ impl<'text> Reader<'text> {
         let form = match self.peek()? {
             b'|' | b'>' => {
                 let text = self.block_of_text(indent)?;
-                return Some(Node { place, key_place: place, form: Form::Text(text) });
+                return Some(Node {
+                    place,
+                    key_place: place,
+                    form: Form::Text(text),
+                    tainted: false,
+                });
             }
             b'[' | b'{' | b'"' | b'\'' => self.flow()?.form,
             _ => {
@@ -235,7 +240,7 @@ impl<'text> Reader<'text> {
             }
         };
         self.content_after(indent)?;
-        Some(Node { place, key_place: place, form })
+        Some(Node { place, key_place: place, form, tainted: false })
     }
 
     /// A node within one line that ends with a bracket, a quote or before what ends a plain scalar.
@@ -251,7 +256,7 @@ impl<'text> Reader<'text> {
             }
             _ => plain(self.flow_plain()?, place)?,
         };
-        Some(Node { place, key_place: place, form })
+        Some(Node { place, key_place: place, form, tainted: false })
     }
 
     fn flow_plain(&mut self) -> Option<&'text str> {

@@ -10,6 +10,7 @@ use hearth::actors::nested::{
 use hearth::actors::project::ProjectCommand;
 use hearth::actors::resource::{Answered, BeatCall, Nesting, Resize, ResourceCommand};
 use hearth::actors::shell::Aggregate;
+use hearth::actors::source::Sealing;
 use hearth::actors::stack::{ChildEnd, Known, Revise, Stack, StackCommand};
 use hearth::clock::{Clock, SimulatedClock};
 use hearth::events::StreamId;
@@ -141,13 +142,16 @@ impl World {
         let ChildDefined { definition, timeout_mins, step, revisits, then } = child;
         let known = definition::check(&nest.knowledge.registry, TreeBounds::LOOSE, definition)
             .map_err(refused)?;
-        let (vault, kept) = (&nest.knowledge.vault, &mut self.kept);
+        let kept = &mut self.kept;
         let put = |blob: &[u8]| {
             kept.push(blob.to_vec());
             BlobId(format!("kept-{}", kept.len() - 1))
         };
-        let revise =
-            nested::revise(vault, put, beat.child(), known, timeout_mins, &beat.nesting.trustor);
+        let (registry, vault) = super::world::shared();
+        let scope = StreamId::stack(beat.child());
+        let (clock, scope) = (self.clock.as_ref(), scope.as_str());
+        let sealing = Sealing { registry, vault, clock, scope };
+        let revise = nested::revise(&sealing, put, known, timeout_mins, &beat.nesting.trustor);
         let revise = Revise { revisits, ..revise.map_err(refused)? };
         beat.telling(sight, (&step, then), revise, "alice")
     }
@@ -178,7 +182,7 @@ impl World {
         let stack = self.node.stacks.get(&beat.subject.stack_id.unwrap()).ok_or_else(missing)?;
         let (_, id) = stack.referred(&reference).ok_or_else(missing)?;
         let resource = self.folds.resources.get(&id).ok_or_else(missing)?;
-        Used::of(resource, &self.resource_knowledge).ok_or_else(missing).map(Some)
+        Used::of(resource).ok_or_else(missing).map(Some)
     }
 
     /// A stack as its resource sees it.
@@ -200,7 +204,7 @@ impl World {
             return known.clone();
         }
         let blob = &self.kept[index.parse::<usize>().unwrap()];
-        let (registry, vault) = (&self.stack_knowledge.registry, &self.stack_knowledge.vault);
+        let (registry, vault) = super::world::shared();
         let (identity, owner) = (stack.identity(), stack.owner.as_ref());
         let known = definition::revived(registry, vault, Some(blob), &identity, owner, revision);
         let known = Arc::new(known.unwrap());
@@ -274,7 +278,7 @@ impl World {
     pub(super) fn child_ended(&mut self, resource: ResourceId, nest: &Nest, end: &ChildEnd) {
         if let Some((signal, resize)) = &nest.resize {
             let attributes = self.observed(&nest.call, &nest.call.subject.reads);
-            let outcome = nest.beat().scaled(resize, end, (attributes, Vec::new()));
+            let outcome = nest.beat().scaled(resize, end, attributes);
             let (signal, result) = (*signal, Ok(outcome));
             return self.come_back(resource, ResourceCommand::SignalCarriedOut { signal, result });
         }
@@ -309,7 +313,7 @@ impl World {
             _ => JsonMap::new(),
         };
         let epoch = nest.call.epoch;
-        let answered = Answered { epoch, result, attributes, secrets: Vec::new() };
+        let answered = Answered { epoch, result, attributes };
         self.come_back(resource, ResourceCommand::Answered(Box::new(answered)));
     }
 

@@ -4,8 +4,7 @@ use hearth::actors::project::ProjectCommand;
 use hearth::actors::resource::ResourceCommand;
 use hearth::actors::stack::{Create, Revise, Snapshot, StackCommand};
 use hearth::clock::Clock;
-use hearth::events::StreamId;
-use hearth::model::{Action, JsonMap, Refusal, StackId, Status, Trustor};
+use hearth::model::{Action, JsonMap, Refusal, StackId, Status, Trustor, taint};
 use serde_json::Value;
 
 use super::template::Template;
@@ -33,9 +32,7 @@ impl World {
     ) -> Result<StackId, Refusal> {
         let id = StackId(self.clock.fresh_id());
         let revise = self.revise(id, template, disable_rollback)?;
-        let scope = StreamId::stack(id);
-        let vault = &self.stack_knowledge.vault;
-        let adopts = vault.seal(scope.as_str(), &Value::Object(adopts)).unwrap();
+        let adopts = taint::taint(Value::Object(adopts));
         self.bring_to_be(id, revise, Some(adopts))
     }
 

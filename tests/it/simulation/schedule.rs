@@ -161,7 +161,7 @@ impl World {
                 if fate == Fate::Lost && self.chance.one_in(2) {
                     self.let_call_come_late(call, outside.asked);
                 }
-                let answered = Answered { epoch, result, attributes, secrets: Vec::new() };
+                let answered = Answered { epoch, result, attributes };
                 let answered = ResourceCommand::Answered(Box::new(answered));
                 return self.come_back(resource, answered);
             }
@@ -203,7 +203,7 @@ impl World {
                 for name in wanted {
                     attributes.entry(name).or_insert(serde_json::Value::Null);
                 }
-                ResourceCommand::Observed { epoch, attributes, secrets: Vec::new() }
+                ResourceCommand::Observed { epoch, attributes }
             }
         };
         self.ask_resource(resource, command);

@@ -173,7 +173,7 @@ pub(super) struct World {
 }
 
 /// What all seeds share, because it costs much and changes nothing.
-fn shared() -> &'static (Arc<Registry>, Arc<Vault>) {
+pub(super) fn shared() -> &'static (Arc<Registry>, Arc<Vault>) {
     static SHARED: OnceLock<(Arc<Registry>, Arc<Vault>)> = OnceLock::new();
     SHARED.get_or_init(|| {
         let mut registry = Registry::built_in().unwrap();
@@ -187,7 +187,7 @@ fn shared() -> &'static (Arc<Registry>, Arc<Vault>) {
 
 impl World {
     pub(super) fn new(seed: u64) -> World {
-        let (registry, vault) = shared().clone();
+        let registry = shared().0.clone();
         World {
             chance: Chance::new(seed),
             clock: Arc::new(SimulatedClock::new(seed ^ 0x5EED)),
@@ -202,13 +202,11 @@ impl World {
             read: RefCell::default(),
             stack_knowledge: stack::Knowledge {
                 registry: registry.clone(),
-                vault: vault.clone(),
                 stack_action_timeout: Duration::from_secs(3600),
                 bounds: TreeBounds::LOOSE,
             },
             resource_knowledge: resource::Knowledge {
                 registry,
-                vault,
                 action_retry_limit: 1,
                 lost_call_rest: LOST_CALL_REST,
                 observe_on_update: false,

@@ -29,7 +29,7 @@ impl Resource {
         let is_free = self.status == Status::Complete
             && self.working.adjusting.is_none()
             && self.open_signal().is_none()
-            && cooldown::is_over(&self.metadata(knowledge), moment.now);
+            && cooldown::is_over(&self.metadata(), moment.now);
         if !is_free {
             return Err(declined());
         }

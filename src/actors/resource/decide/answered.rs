@@ -10,8 +10,9 @@ use crate::actors::resource::command::{Answered, ResourceEffect};
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
-use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired};
-use crate::model::{Action, JsonMap, Secret, Status};
+use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired, Step};
+use crate::model::taint::{taint, taint_repeated};
+use crate::model::{Action, JsonMap, Status};
 use crate::resource_types::{Beat, DriverError, Learned, stack_user};
 
 /// How often a call that fails in passing is made before the resource fails.
@@ -41,7 +42,7 @@ impl Resource {
         match answered.result {
             Ok(Beat::Next { learned, next }) => {
                 self.working.polls = 0;
-                let learned = self.seal_learned(learned, knowledge);
+                let learned = self.taint_learned(learned, knowledge);
                 let halted = match &self.working.queued {
                     Some(_) => self.halt_child(learned.physical_id.as_ref(), knowledge),
                     None => Decision::nothing(),
@@ -50,7 +51,7 @@ impl Resource {
                 let mut learns = halted.and_record(CallAnswered {
                     physical_id: learned.physical_id,
                     data: learned.data,
-                    next,
+                    next: self.taint_step(next),
                 });
                 if self.action == Action::Snapshot || has_users {
                     // Where the snapshot is given up, its stack knows what there is to be deleted;
@@ -68,17 +69,11 @@ impl Resource {
             }
             Ok(Beat::Done { learned }) => {
                 let definition = self.working_definition().unwrap_or_default();
-                self.complete(
-                    learned,
-                    answered.attributes,
-                    &answered.secrets,
-                    &definition,
-                    knowledge,
-                )
+                self.complete(learned, answered.attributes, &definition, knowledge)
             }
             Ok(Beat::Replace { reason }) => self.replaced(reason),
             Err(error) if error.transient && self.failures + 1 < CALL_ATTEMPTS_MAX => {
-                self.retried(&error, moment, knowledge)
+                self.retried(&error, moment)
             }
             Err(error) => self.fail(&error, knowledge),
         }
@@ -93,18 +88,18 @@ impl Resource {
     ) -> Decision<Self> {
         let (learned, unanswered) = match result {
             Ok(Beat::Next { learned, next }) if self.parting(&next, knowledge).is_some() => {
-                let learned = self.seal_learned(learned, knowledge);
+                let learned = self.taint_learned(learned, knowledge);
                 let (physical_id, data) = (learned.physical_id, learned.data);
                 // What the stack wants next has come since the action was given up, and stays.
                 self.working.cancel = Some(reason);
-                let answered = CallAnswered { physical_id, data, next };
+                let answered = CallAnswered { physical_id, data, next: self.taint_step(next) };
                 return Self::and_proceed(Decision::record(answered));
             }
             Ok(Beat::Next { learned, .. } | Beat::Done { learned }) => (learned, false),
             Ok(Beat::Wait { .. } | Beat::Replace { .. }) => (Learned::default(), false),
             Err(error) => (Learned::default(), error.unanswered || self.working.searching),
         };
-        let learned = self.seal_learned(learned, knowledge);
+        let learned = self.taint_learned(learned, knowledge);
         let halted = self.halt_child(learned.physical_id.as_ref(), knowledge);
         let settled = self.settle(Status::Failed, self.aborted(&reason), learned);
         let mut decision = Self::leaving_open(settled, unanswered);
@@ -112,12 +107,7 @@ impl Resource {
         decision
     }
 
-    fn retried(
-        &mut self,
-        error: &DriverError,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    fn retried(&mut self, error: &DriverError, moment: &Moment<'_>) -> Decision<Self> {
         let attempt = self.failures + 1;
         let doubled = RETRY_PAUSE_MIN.saturating_mul(1 << (attempt - 1).min(10));
         let mut chance = [0; 1];
@@ -133,7 +123,7 @@ impl Resource {
         decision.events.push(
             CallRetried {
                 step,
-                error: self.without_secrets(&error.to_string(), knowledge),
+                error: self.without_secrets(&error.to_string()),
                 attempt,
                 until: moment.now + TimeDelta::from_std(pause).unwrap_or_default(),
             }
@@ -167,58 +157,47 @@ impl Resource {
         decision
     }
 
-    /// What a beat learned, with secrets sealed.
-    pub(in crate::actors::resource) fn seal_learned(
+    /// What a beat learned, its secrets marked: resource data, and what the driver remembers.
+    pub(in crate::actors::resource) fn taint_learned(
         &self,
         mut learned: Learned,
         knowledge: &Knowledge,
     ) -> Learned {
         for (name, value) in &mut learned.data {
-            *value = self.seal_value(name, std::mem::take(value), &[], knowledge);
+            *value = self.taint_named(name, std::mem::take(value), knowledge);
         }
         learned
     }
 
-    /// Attributes as they are kept: those that are secrets sealed.
-    pub(in crate::actors::resource) fn seal_attributes(
+    /// A driver's next step, with the secrets marked that it remembers.
+    fn taint_step(&self, mut next: Step) -> Step {
+        let definition = self.working_definition().unwrap_or_default();
+        next.state = taint_repeated(next.state, &self.secrets(&definition));
+        next
+    }
+
+    /// Attributes as they are kept: those that are secrets marked.
+    pub(in crate::actors::resource) fn taint_attributes(
         &self,
         mut attributes: JsonMap,
-        secrets: &[Secret<String>],
         knowledge: &Knowledge,
     ) -> JsonMap {
         for (name, value) in &mut attributes {
-            *value = self.seal_value(name, std::mem::take(value), secrets, knowledge);
+            *value = self.taint_named(name, std::mem::take(value), knowledge);
         }
         attributes
     }
 
-    /// A value as it is kept: sealed as a whole where its name says that it is a secret, else
-    /// where it repeats a secret of the definition.
-    fn seal_value(
-        &self,
-        name: &String,
-        value: Value,
-        more: &[Secret<String>],
-        knowledge: &Knowledge,
-    ) -> Value {
+    /// A value as it is kept: marked whole where its name says that it is a secret, else where it
+    /// repeats one. A cloud does not say where what it answers came from.
+    fn taint_named(&self, name: &String, value: Value, knowledge: &Knowledge) -> Value {
         let definition = self.working_definition().or_else(|| self.definition.clone());
         let Some(definition) = definition.filter(|_| !value.is_null()) else { return value };
         let driver = knowledge.registry.driver(&definition.driver_type);
-        let sealed = if driver.is_some_and(|driver| driver.secret_names().contains(name)) {
-            knowledge.vault.seal(&self.scope(), &value)
-        } else {
-            let mut secrets = self.secrets(&definition, knowledge);
-            secrets.extend(more.iter().cloned());
-            if secrets.is_empty() {
-                return value;
-            }
-            knowledge.vault.seal_leaves(&self.scope(), value, &secrets)
-        };
-        sealed.unwrap_or_else(|error| {
-            // Better a value lost than a secret in clear text for ever.
-            tracing::error!(resource.id = %self.id, %error, "a secret cannot be sealed");
-            Value::Null
-        })
+        if driver.is_some_and(|driver| driver.is_secret(name)) {
+            return taint(value);
+        }
+        taint_repeated(value, &self.secrets(&definition))
     }
 }
 
@@ -229,7 +208,6 @@ mod tests {
     use super::*;
     use crate::actors::resource::story::{Story, converge, given_nothing};
     use crate::actors::resource::{ResourceCommand, ResourceEffect};
-    use crate::events::resource::Step;
     use crate::resource_types::Attempt;
 
     fn creating() -> Story {
@@ -237,12 +215,7 @@ mod tests {
     }
 
     fn answer(story: Story, result: Result<Beat, DriverError>) -> Story {
-        let answered = Answered {
-            epoch: story.beat(),
-            result,
-            attributes: JsonMap::new(),
-            secrets: Vec::new(),
-        };
+        let answered = Answered { epoch: story.beat(), result, attributes: JsonMap::new() };
         story.when(ResourceCommand::Answered(Box::new(answered)))
     }
 
@@ -377,7 +350,6 @@ mod tests {
             epoch: 0,
             result: Ok(Beat::Wait { after: None }),
             attributes: JsonMap::new(),
-            secrets: Vec::new(),
         };
         let story = story.when(ResourceCommand::Answered(Box::new(answered)));
         assert!(story.told().is_empty() && story.effects.is_empty());

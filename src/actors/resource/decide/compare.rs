@@ -8,6 +8,7 @@ use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{Definition, ReplacementRequired, UpdateRefused};
+use crate::model::taint::plain_map;
 use crate::model::{Action, Status};
 use crate::resource_types::UpdateKind;
 
@@ -30,13 +31,13 @@ impl Resource {
         let changed = self.changed(&former, &definition, knowledge);
         let is_through = self.outcome.as_ref().is_some_and(|(of, _)| *of == converge.traversal);
         let settings_changed = former.driver_type != definition.driver_type
-            || former.metadata != definition.metadata
+            || plain_map(former.metadata.clone()) != plain_map(definition.metadata.clone())
             || former.deletion_policy != definition.deletion_policy
             || former.update_policy != definition.update_policy
             || former.is_written_otherwise(&definition.written);
         if changed.is_empty() {
             let subject = self.subject(&definition, knowledge);
-            let before = self.open_map(&former.properties, knowledge);
+            let before = plain_map(former.properties.clone());
             let kind = driver.on_change(&subject, &before, &changed);
             return if self.has_failed() || (settings_changed && kind != UpdateKind::Nothing) {
                 self.update_in_place(converge, definition)
@@ -52,7 +53,7 @@ impl Resource {
                 self.leave(converge, &definition, knowledge)
             };
         }
-        let before = self.open_map(&former.properties, knowledge);
+        let before = plain_map(former.properties.clone());
         match driver.on_change(&self.subject(&definition, knowledge), &before, &changed) {
             UpdateKind::InPlace => self.update_in_place(converge, definition),
             UpdateKind::Replace { .. } if converge.restricted.contains("replace") => {
@@ -139,12 +140,12 @@ impl Resource {
         definition: &Definition,
         knowledge: &Knowledge,
     ) -> BTreeSet<String> {
-        let after = self.open_map(&definition.properties, knowledge);
+        let after = plain_map(definition.properties.clone());
         [Some(former), self.target.as_ref(), self.attempted.as_ref()]
             .into_iter()
             .flatten()
             .flat_map(|before| {
-                let before = self.open_map(&before.properties, knowledge);
+                let before = plain_map(before.properties.clone());
                 knowledge.registry.changed(&definition.driver_type, &before, &after)
             })
             .collect()

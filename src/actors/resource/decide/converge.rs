@@ -257,7 +257,6 @@ mod tests {
             epoch,
             result: Ok(crate::resource_types::Beat::Done { learned: Default::default() }),
             attributes: JsonMap::new(),
-            secrets: Vec::new(),
         };
         let story = story.when(ResourceCommand::Answered(Box::new(done)));
         let wanted = ["ActionSettled", "ActionStarted", "ActionSettled"];

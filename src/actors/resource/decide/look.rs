@@ -5,7 +5,7 @@ use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{AttributesObserved, Definition};
-use crate::model::{JsonMap, Secret, Status};
+use crate::model::{JsonMap, Status};
 
 impl Resource {
     /// Asks the driver whether what failed can go on.
@@ -59,7 +59,7 @@ impl Resource {
             epoch: self.working.epoch,
             driver_type: definition.driver_type.clone(),
             subject: Box::new(self.subject(definition, knowledge)),
-            nesting: self.nesting(definition, converge.traversal, knowledge),
+            nesting: self.nesting(definition, converge.traversal),
         })
     }
 
@@ -106,7 +106,6 @@ impl Resource {
         &mut self,
         epoch: u64,
         attributes: JsonMap,
-        secrets: &[Secret<String>],
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         if epoch != self.working.epoch {
@@ -117,7 +116,7 @@ impl Resource {
         if attributes.iter().all(is_known) {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
-        let attributes = self.seal_attributes(attributes, secrets, knowledge);
+        let attributes = self.taint_attributes(attributes, knowledge);
         if self.in_progress() {
             // Nothing else was left to do of the action.
             let mut kept = self.attributes.clone();

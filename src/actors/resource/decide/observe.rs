@@ -49,9 +49,7 @@ impl Resource {
         self.working.observed = Some(traversal);
         let (gone, properties) = match reality {
             Reality::Gone => (true, Default::default()),
-            Reality::Differs(properties) => {
-                (false, self.seal_attributes(properties, &[], knowledge))
-            }
+            Reality::Differs(properties) => (false, self.taint_attributes(properties, knowledge)),
         };
         let decision = match gone || !properties.is_empty() {
             true => Decision::record(RealityObserved { traversal, gone, properties }),

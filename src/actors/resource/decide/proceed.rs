@@ -8,7 +8,8 @@ use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
 use crate::events::resource::{ActionSettled, CallIntended, Definition, Step};
-use crate::model::{Action, JsonMap, Secret, Status, TraversalId};
+use crate::model::taint::{mask_repeated, plain_map};
+use crate::model::{Action, JsonMap, Status, TraversalId};
 use crate::resource_types::{Attempt, DriverError, Learned, Work};
 
 impl Resource {
@@ -64,7 +65,7 @@ impl Resource {
                 }
                 match driver.local(&work, &subject, moment) {
                     Some(Ok(local)) => {
-                        self.complete(local.learned, local.attributes, &[], &definition, knowledge)
+                        self.complete(local.learned, local.attributes, &definition, knowledge)
                     }
                     Some(Err(error)) => self.fail(&error, knowledge),
                     None => self.beat(driver.first(&work, &subject), attempt, work, knowledge),
@@ -156,12 +157,12 @@ impl Resource {
             Action::Delete => Work::Delete,
             Action::Update => {
                 let former = self.as_it_is(self.traversal.unwrap_or_default());
-                let before = self.open_map(&former.properties, knowledge);
+                let before = plain_map(former.properties.clone());
                 let nests = Self::driver(knowledge, definition);
                 let changed = match nests.is_ok_and(|driver| driver.nests().is_some()) {
                     // What a failed update has changed in a child stack, its own resources know.
                     true => {
-                        let after = self.open_map(&definition.properties, knowledge);
+                        let after = plain_map(definition.properties.clone());
                         knowledge.registry.changed(&definition.driver_type, &before, &after)
                     }
                     false => self.changed(&former, definition, knowledge),
@@ -211,7 +212,7 @@ impl Resource {
         let nests = Self::driver(knowledge, &definition);
         let nests = nests.is_ok_and(|driver| driver.nests().is_some());
         let traversal = self.traversal.unwrap_or_default();
-        let nesting = nests.then(|| self.nesting(&definition, traversal, knowledge));
+        let nesting = nests.then(|| self.nesting(&definition, traversal));
         Decision::nothing().and_do(ResourceEffect::Call(Box::new(BeatCall {
             epoch: self.working.epoch,
             subject: self.subject(&definition, knowledge),
@@ -229,7 +230,6 @@ impl Resource {
         &mut self,
         learned: Learned,
         attributes: JsonMap,
-        secrets: &[Secret<String>],
         definition: &Definition,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
@@ -238,8 +238,8 @@ impl Resource {
             // An attribute without a value was looked up all the same.
             attributes.entry(name.clone()).or_insert(serde_json::Value::Null);
         }
-        let attributes = self.seal_attributes(attributes, secrets, knowledge);
-        let learned = self.seal_learned(learned, knowledge);
+        let attributes = self.taint_attributes(attributes, knowledge);
+        let learned = self.taint_learned(learned, knowledge);
         let mut decision = self.settle(Status::Complete, "state changed".to_owned(), learned);
         if let Some(settled) = settling(&mut decision) {
             settled.attributes = attributes;
@@ -253,7 +253,7 @@ impl Resource {
         error: &DriverError,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
-        let message = self.without_secrets(&error.message, knowledge);
+        let message = self.without_secrets(&error.message);
         let reason = self.failure(&error.class, &error.below, &message);
         let repeats = self.repeats(error, knowledge);
         // A search that failed has not found out what it was for.
@@ -277,28 +277,22 @@ impl Resource {
         &self,
         definition: &Definition,
         traversal: TraversalId,
-        knowledge: &Knowledge,
     ) -> Nesting {
         Nesting {
             traversal,
             revision: definition.revision,
             repetition: self.repetitions,
             observes: self.observes,
-            secrets: self.secrets(definition, knowledge),
+            properties: definition.properties.clone(),
+            metadata: definition.metadata.clone(),
             trustor: self.trustor.clone(),
         }
     }
 
     /// A cloud's words may repeat what it was sent: secrets are masked in them.
-    pub(in crate::actors::resource) fn without_secrets(
-        &self,
-        text: &str,
-        knowledge: &Knowledge,
-    ) -> String {
+    pub(in crate::actors::resource) fn without_secrets(&self, text: &str) -> String {
         let definition = self.working_definition().unwrap_or_default();
-        let secrets = self.secrets(&definition, knowledge);
-        let known = secrets.iter().filter(|secret| !secret.reveal().is_empty());
-        known.fold(text.to_owned(), |text, secret| text.replace(secret.reveal(), "******"))
+        mask_repeated(text, &self.secrets(&definition))
     }
 
     pub(in crate::actors::resource) fn settle(

@@ -8,6 +8,7 @@ use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{Definition, Remarked, SignalHandled, SignalTaken};
+use crate::model::taint::{plain, plain_map, taint};
 use crate::model::{Action, CommandId, JsonMap, Refusal, TraversalId};
 use crate::resource_types::{Attempt, DriverError, Learned, Said, SignalOutcome, Signaled, python};
 
@@ -43,8 +44,8 @@ impl Resource {
                 Ok(self.signal_handled(signal.id, outcome, &signal.details, knowledge))
             }
             Signaled::Work => {
-                let details = self.seal_details(signal.details, &definition, knowledge);
-                let taken = SignalTaken { signal: signal.id, details };
+                // Whatever a signal brings may be a secret.
+                let taken = SignalTaken { signal: signal.id, details: taint(signal.details) };
                 let carry_out = self.carry_out(&taken, Attempt::First, definition, knowledge);
                 Ok(Decision::record(taken).and_do(carry_out).and_do(ResourceEffect::Report))
             }
@@ -71,11 +72,11 @@ impl Resource {
         };
         match result {
             Ok(outcome) => {
-                let details = self.open(&taken.details, knowledge);
+                let details = plain(taken.details.clone());
                 self.signal_handled(signal, outcome, &details, knowledge)
             }
             Err(error) => {
-                let error = self.without_secrets(&error.to_string(), knowledge);
+                let error = self.without_secrets(&error.to_string());
                 tracing::warn!(resource.id = %self.id, %error, "a signal could not be carried out");
                 Decision::record(SignalHandled {
                     signal,
@@ -109,11 +110,11 @@ impl Resource {
         }
         let decision = Decision::record(SignalHandled {
             signal,
-            reason: reason.map(|reason| self.without_secrets(&reason, knowledge)),
-            error: in_child.error.map(|error| self.without_secrets(&error, knowledge)),
-            metadata: self.seal_attributes(outcome.metadata, &[], knowledge),
-            data: self.seal_learned(learned, knowledge).data,
-            attributes: self.seal_attributes(in_child.attributes, &in_child.secrets, knowledge),
+            reason: reason.map(|reason| self.without_secrets(&reason)),
+            error: in_child.error.map(|error| self.without_secrets(&error)),
+            metadata: outcome.metadata.into_iter().map(|(id, it)| (id, taint(it))).collect(),
+            data: self.taint_learned(learned, knowledge).data,
+            attributes: self.taint_attributes(in_child.attributes, knowledge),
         })
         .and_do(ResourceEffect::Report);
         // What is awaited may be this signal.
@@ -143,10 +144,10 @@ impl Resource {
         definition: Definition,
         knowledge: &Knowledge,
     ) -> ResourceEffect {
-        let details = self.open(&taken.details, knowledge);
+        let details = plain(taken.details.clone());
         let nesting = Nesting {
             trustor: self.signals_for.clone(),
-            ..self.nesting(&definition, TraversalId(taken.signal.0), knowledge)
+            ..self.nesting(&definition, TraversalId(taken.signal.0))
         };
         ResourceEffect::CarryOutSignal {
             signal: Signal { id: taken.signal, details },
@@ -161,16 +162,6 @@ impl Resource {
     /// What the resource is now, or is becoming.
     fn signaled_definition(&self) -> Option<Definition> {
         self.working_definition().or_else(|| self.definition.clone())
-    }
-
-    fn seal_details(
-        &self,
-        details: Value,
-        definition: &Definition,
-        knowledge: &Knowledge,
-    ) -> Value {
-        let secrets = self.secrets(definition, knowledge);
-        knowledge.vault.seal_leaves(&self.scope(), details, &secrets).unwrap_or_default()
     }
 
     /// Whether a signal was taken before.
@@ -195,15 +186,15 @@ impl Resource {
     }
 
     /// The metadata as it is now: the definition's, and what signals have added.
-    pub fn metadata(&self, knowledge: &Knowledge) -> JsonMap {
+    pub fn metadata(&self) -> JsonMap {
         let of_definition = self.definition.as_ref().or(self.target.as_ref());
         let metadata = of_definition.map(|it| it.metadata.clone()).unwrap_or_default();
-        self.metadata_upon(self.open_map(&metadata, knowledge), knowledge)
+        self.metadata_upon(plain_map(metadata))
     }
 
     /// What signals have added, upon what the template makes of the metadata.
-    pub fn metadata_upon(&self, mut metadata: JsonMap, knowledge: &Knowledge) -> JsonMap {
-        metadata.extend(self.open_map(&self.signals, knowledge));
+    pub fn metadata_upon(&self, mut metadata: JsonMap) -> JsonMap {
+        metadata.extend(plain_map(self.signals.clone()));
         metadata
     }
 }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::act::order;
 use crate::actors::resource::{Adopted, CleanUp, Converge, ResourceCommand};
 use crate::actors::shell::Decision;
@@ -13,7 +11,9 @@ use crate::actors::stack::values::Values;
 use crate::clock::Moment;
 use crate::events::resource::Definition;
 use crate::graph::{Dependencies, Task, Walk};
-use crate::model::{Action, Hook, JsonMap, Refusal, ResourceId, ResourceName, StackRevision};
+use crate::model::taint::{self, mark_map_like, plain_map};
+use crate::model::{Action, Hook, Refusal, ResourceId, ResourceName, StackRevision};
+use crate::template::ResourceResolved;
 
 impl Stack {
     pub(in crate::actors::stack) fn advance(
@@ -202,13 +202,13 @@ impl Stack {
                     .known()
                     .map(|known| known.definition.restricted_actions(name))
                     .unwrap_or_default(),
-                adopts: self.adopted(name, knowledge),
+                adopts: self.adopted(name),
                 replaces: self.replaced_by(id),
             })),
         }
     }
 
-    /// A resource's definition with every reference resolved and every secret sealed.
+    /// A resource's definition with every reference resolved and every secret marked.
     fn resolve(&self, name: &ResourceName, knowledge: &Knowledge) -> Result<Definition, Refusal> {
         let missing = || Refusal::not_found("Resource", name);
         let known = self.known().ok_or_else(missing)?;
@@ -217,20 +217,23 @@ impl Stack {
         let values = Values::of(self, knowledge);
         let resolved = definition.resolve(name, &values)?;
         let registry = &knowledge.registry;
+        let given = resolved.properties.clone();
+        let resolved = ResourceResolved { properties: plain_map(resolved.properties), ..resolved };
         let written = declared.written(&resolved);
         let properties = registry.accept_in(definition, name, resolved.properties)?;
         let driver_type = registry.driver_type(definition, name).ok_or_else(missing)?;
         let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
-        let seal = |map: JsonMap| {
-            let sealed = values.seal(Value::Object(map), definition);
-            if let Value::Object(map) = sealed { map } else { JsonMap::new() }
-        };
+        let properties = registry.mark_secrets(driver_type, mark_map_like(properties, &given));
         Ok(Definition {
             driver_type: driver_type.to_owned(),
-            properties: seal(properties),
-            metadata: seal(resolved.metadata),
+            properties,
+            metadata: resolved.metadata,
             deletion_policy: declared.deletion_policy.clone(),
-            update_policy: registry.accept_policy(definition, name, resolved.update_policy)?,
+            update_policy: registry.accept_policy(
+                definition,
+                name,
+                plain_map(resolved.update_policy),
+            )?,
             attributes: known.reads(name),
             revision: match (nests, self.revision()) {
                 (true, Some(newest)) => newest.origin,
@@ -256,14 +259,14 @@ impl Stack {
     }
 
     /// What the data that the stack is adopted from say of a resource.
-    fn adopted(&self, name: &ResourceName, knowledge: &Knowledge) -> Option<Adopted> {
-        let sealed = self.revision().filter(|_| self.action == Action::Adopt)?.adopts.as_ref()?;
-        let data = knowledge.vault.open(&self.scope(), sealed).unwrap_or_default();
+    fn adopted(&self, name: &ResourceName) -> Option<Adopted> {
+        let data = self.revision().filter(|_| self.action == Action::Adopt)?.adopts.clone()?;
+        let data = taint::plain(data);
         let of_resource = data.get(name.as_str())?;
         let data = of_resource["resource_data"].as_object().into_iter().flatten();
         Some(Adopted {
             physical_id: of_resource["resource_id"].as_str().map(str::to_owned),
-            data: data.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            data: data.map(|(key, value)| (key.clone(), taint::taint(value.clone()))).collect(),
         })
     }
 }

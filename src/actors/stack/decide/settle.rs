@@ -116,7 +116,7 @@ impl Stack {
         }
     }
 
-    /// The outputs as they resolve now, sealed; none for a stack that goes or has gone.
+    /// The outputs as they resolve now, secrets marked; none for a stack that goes or has gone.
     pub(in crate::actors) fn outputs(&self, knowledge: &Knowledge) -> Vec<OutputResolved> {
         if self.action == Action::Delete {
             return Vec::new();
@@ -127,7 +127,7 @@ impl Stack {
         let outputs = definition.resolve_outputs(&values).into_iter();
         outputs
             .map(|output| OutputResolved {
-                value: values.seal(output.value, definition),
+                value: output.value,
                 key: output.key,
                 description: output.description,
                 error: output.error,

@@ -10,9 +10,9 @@ use crate::api::v1::{Answer, StackPath, State, answer, any_stack};
 use crate::events::log::Filter;
 use crate::events::stack::RevisionAccepted;
 use crate::events::vault::Vault;
-use crate::events::{Event, Position, StackEvent};
+use crate::events::{Event, Position, StackEvent, StreamId};
 use crate::model::{Action, JsonMap, StackId, StackRevision};
-use crate::projections::ViewError;
+use crate::projections::{StackRow, ViewError};
 use crate::template::emptied;
 
 pub(in crate::api) async fn template(
@@ -23,8 +23,8 @@ pub(in crate::api) async fn template(
     context.require("stacks:template").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
-    // What a group makes for its members may hold a secret of theirs.
-    let mut template = source.get("template").map_or_else(|| json!({}), Vault::masked);
+    let mut template =
+        source.get("template").map_or_else(|| json!({}), |it| shown(&state, &stack, it));
     if stack.action == Action::Delete {
         // A deletion is a walk to the same template without its resources.
         for section in ["resources", "Resources"] {
@@ -72,7 +72,17 @@ pub(in crate::api) async fn files(
     context.require("stacks:files").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
-    answer(&source.get("files").cloned().unwrap_or_else(|| json!({})))
+    answer(&source.get("files").map_or_else(|| json!({}), |files| shown(&state, &stack, files)))
+}
+
+/// A part of a source as its owner is shown it. What he wrote himself he sees as he wrote it, as in
+/// Heat; what was made for a nested stack may hold values that are secret, and those are masked.
+fn shown(state: &ApiState, stack: &StackRow, part: &Value) -> Value {
+    let scope = StreamId::stack(stack.id);
+    match state.vault.open(scope.as_str(), part) {
+        Ok(opened) if stack.within.is_none() => opened,
+        Ok(_) | Err(_) => Vault::masked(part),
+    }
 }
 
 /// A revision's source, the newest's where none is named, with its parameters in the environment,

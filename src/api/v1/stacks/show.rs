@@ -38,7 +38,7 @@ async fn of(
     let outputs = match with_outputs && !shown.stack.is_deleted() {
         true => {
             let outputs = outputs::now(state, &shown).await?;
-            Some(outputs.iter().map(|output| outputs::view(state, id, output)).collect())
+            Some(outputs.iter().map(outputs::view).collect())
         }
         false => None,
     };

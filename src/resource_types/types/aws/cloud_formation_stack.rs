@@ -26,6 +26,10 @@ impl Nested for NestedStack {
         })
     }
 
+    fn parameters(&self) -> Option<&'static str> {
+        Some("Parameters")
+    }
+
     fn reference(&self, subject: &Subject) -> Value {
         arn(subject)
     }

@@ -15,12 +15,13 @@ use crate::events::resource::Step;
 use crate::model::{Action, ConfigId, DeploymentId, JsonMap};
 use crate::openstack::{Method, Request, Service, Session, path_segment};
 use crate::resource_types::declared::{Declared, done};
+use crate::resource_types::driver::ANY;
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, Said, SignalOutcome, Signaled, Subject,
     UpdateKind, Work,
 };
 use crate::resource_types::software::{ConfigContent, Deploy, SoftwareConfig};
-use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
+use crate::resource_types::stack_user::{self, StackUser};
 
 /// A deployment of one of the two types.
 pub(crate) struct Deployed {
@@ -70,7 +71,7 @@ fn lists(actions: Option<&Value>, action: &str) -> bool {
 
 impl Deployed {
     fn new(declared: Arc<Declared>, structured: bool) -> Self {
-        Self { declared, structured, secrets: vec![PASSWORD.to_owned()] }
+        Self { declared, structured, secrets: vec![ANY.to_owned()] }
     }
 
     /// Whether the configuration is applied at this action.

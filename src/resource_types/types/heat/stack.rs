@@ -39,6 +39,10 @@ impl Nested for RemoteStack {
         })
     }
 
+    fn parameters(&self) -> Option<&'static str> {
+        Some("parameters")
+    }
+
     fn elsewhere<'a>(&self, subject: &'a Subject) -> Elsewhere<'a> {
         place(&subject.properties)
     }

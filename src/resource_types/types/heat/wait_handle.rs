@@ -75,7 +75,7 @@ pub(super) fn part<'a>(entry: &'a Value, name: &str) -> &'a Value {
 
 impl WaitHandle {
     fn new(declared: Arc<Declared>, kind: Kind) -> Self {
-        let secrets = [PASSWORD, TOKEN, "curl_cli", "signal"].map(str::to_owned).to_vec();
+        let secrets = [PASSWORD, TOKEN, ADDRESS, "curl_cli", "signal"].map(str::to_owned).to_vec();
         Self { declared, kind, secrets }
     }
 

@@ -1,0 +1,249 @@
+//! Logs as former versions wrote them, which every later one reads: `tests/data/histories/NAME` is
+//! a log with its master key. What is sealed in it opens, and its stacks go on.
+//!
+//! `RECORD_HISTORY=NAME` writes one with the code as it is; it is kept for ever.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hearth::actors::software::{ChangeDeployment, CreateDeployment};
+use hearth::actors::{
+    Accepted, CreateStack, Engine, EngineLimits, EngineParts, Requester, UpdateStack,
+};
+use hearth::clock::{Clock, SystemClock};
+use hearth::events::log::{EventLog, SqliteLog};
+use hearth::events::vault::{MasterKey, Vault};
+use hearth::model::taint;
+use hearth::model::{Caller, CommandId, RequestId, Secret, StackId, Status};
+use hearth::projections::{StackQuery, Views};
+use hearth::resource_types::Registry;
+use hearth::resource_types::software::{ConfigContent, SoftwareConfig};
+use hearth::template::StackSource;
+use serde_json::{Value, json};
+
+/// Every history there is, the oldest first.
+const HISTORIES: [&str; 1] = ["seal-1"];
+
+/// An engine over a log, without a cloud.
+struct Past {
+    engine: Engine,
+    views: Views,
+    vault: Arc<Vault>,
+}
+
+impl Past {
+    async fn open(folder: &Path) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let log = Arc::new(SqliteLog::open(&folder.join("log.db")).unwrap());
+        let master = MasterKey::load_or_create(&folder.join("master.key"), clock.as_ref()).unwrap();
+        let vault = Arc::new(Vault::new(log.clone(), master, clock.clone()));
+        let views = Views::in_memory(log.clone()).await.unwrap();
+        views.after(log.durable_position()).await.unwrap();
+        let engine = Engine::start(EngineParts {
+            log: log.clone(),
+            vault: Arc::clone(&vault),
+            registry: Arc::new(Registry::built_in().unwrap()),
+            cloud: None,
+            clock,
+            limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
+            may_use: |_, _| true,
+        });
+        Self { engine, views, vault }
+    }
+
+    fn who(&self) -> Requester {
+        let caller = Caller {
+            user_id: "u1".into(),
+            user_name: "alice".into(),
+            project_id: "p1".into(),
+            project_name: "demo".into(),
+            roles: vec!["member".into()],
+        };
+        Requester {
+            caller: Arc::new(caller),
+            token: Secret::new("token".to_owned()),
+            request_id: RequestId::from("req-1"),
+            command_id: CommandId(SystemClock.fresh_id()),
+        }
+    }
+
+    async fn settled(&self, accepted: &Accepted) -> String {
+        self.views.after(accepted.position).await.unwrap();
+        let id = accepted.stack;
+        loop {
+            let stack = self.views.stack(id).await.unwrap().unwrap();
+            if stack.status != Status::InProgress {
+                return format!("{}_{} {}", stack.action, stack.status, stack.reason);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// The stack that stands in no other.
+    async fn web(&self) -> StackId {
+        let stacks = self.views.stacks(StackQuery::default()).await.unwrap();
+        stacks.iter().find(|stack| stack.name.as_str() == "web").unwrap().id
+    }
+
+    /// The outputs as its owner is shown them.
+    async fn outputs(&self, id: StackId) -> Value {
+        let shown = self.views.stack_shown(id).await.unwrap().unwrap();
+        let scope = format!("stack-{id}");
+        let open = |value| self.vault.open(&scope, value).unwrap();
+        shown.outputs.iter().map(|it| (it.key.clone(), open(&it.value))).collect()
+    }
+
+    async fn stop(self) {
+        self.engine.shutdown().await;
+        self.views.close().await;
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/histories").join(name)
+}
+
+fn source(password: &str) -> StackSource {
+    let inner = json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": { "secret": { "type": "string", "hidden": true },
+                        "shared": { "type": "string", "hidden": true } },
+        "resources": { "v": { "type": "OS::Heat::TestResource", "properties": {
+            "value": { "list_join": ["-", [{ "get_param": "secret" }, { "get_param": "shared" }]] } } } },
+        "outputs": { "joined": { "value": { "get_attr": ["v", "output"] } } },
+    });
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": {
+            "password": { "type": "string", "hidden": true },
+            "fallback": { "type": "string", "hidden": true, "default": "hidden-default" },
+        },
+        "resources": {
+            "plain": { "type": "OS::Heat::TestResource", "properties": { "value": "plain" } },
+            "whole": { "type": "OS::Heat::TestResource",
+                       "metadata": { "of": { "get_param": "fallback" } },
+                       "properties": { "value": { "get_param": "password" } } },
+            "derived": { "type": "OS::Heat::TestResource", "properties": { "value": {
+                "str_replace": { "template": "pw=PW", "params": { "PW": { "get_param": "password" } } } } } },
+            "random": { "type": "OS::Heat::RandomString", "properties": { "length": 24 } },
+            "config": { "type": "OS::Heat::SoftwareConfig", "properties": {
+                "group": "script",
+                "config": { "list_join": ["", ["echo ", { "get_param": "password" }]] } } },
+            "nested": { "type": "inner.yaml", "properties": { "secret": { "get_param": "password" } } },
+            "group": { "type": "OS::Heat::ResourceGroup", "properties": {
+                "count": 2, "resource_def": { "type": "OS::Heat::TestResource", "properties": {
+                    "value": { "get_param": "password" } } } } },
+        },
+        "outputs": {
+            "whole": { "value": { "get_attr": ["whole", "output"] } },
+            "derived": { "value": { "get_attr": ["derived", "output"] } },
+            "nested": { "value": { "get_attr": ["nested", "joined"] } },
+            "group": { "value": { "get_attr": ["group", "output"] } },
+            "random": { "value": { "get_attr": ["random", "value"] } },
+        },
+    });
+    StackSource {
+        template,
+        parameters: json!({ "password": password }).as_object().unwrap().clone(),
+        environment: json!({ "parameter_defaults": { "shared": "shared-secret" } })
+            .as_object()
+            .unwrap()
+            .clone(),
+        files: [("inner.yaml".to_owned(), inner.to_string())].into(),
+        ..StackSource::default()
+    }
+}
+
+async fn record(folder: &Path) {
+    std::fs::create_dir_all(folder).unwrap();
+    let past = Past::open(folder).await;
+    let ask = CreateStack {
+        name: "web".into(),
+        source: source("first-password"),
+        timeout_mins: None,
+        disable_rollback: true,
+        tags: Vec::new(),
+    };
+    let web = past.engine.create_stack(&past.who(), ask).await.unwrap();
+    assert_eq!(past.settled(&web).await, "CREATE_COMPLETE Stack CREATE completed successfully");
+    let (taken, _) =
+        past.engine.take_snapshot(&past.who(), web.stack, Some("before".into())).await.unwrap();
+    assert!(past.settled(&taken).await.starts_with("SNAPSHOT_COMPLETE"));
+    update(&past, web.stack, "second-password").await;
+    let config = SoftwareConfig {
+        name: Some("script".into()),
+        group: Some("script".into()),
+        content: ConfigContent { config: "echo config-secret".into(), ..ConfigContent::default() },
+    };
+    let software = past.engine.software();
+    let (config, _) = software.create(&past.who(), config).await.unwrap();
+    let change = ChangeDeployment {
+        config_id: Some(config.to_string()),
+        action: Some("CREATE".into()),
+        status: Some("COMPLETE".into()),
+        status_reason: Some("done".into()),
+        input_values: Some(json!({ "in": "input-secret" })),
+        output_values: Some(json!({ "out": "output-secret" })),
+    };
+    let ask = CreateDeployment { server_id: "server".into(), stack_user_project_id: None, change };
+    software.create_deployment(&past.who(), ask).await.unwrap();
+    past.stop().await;
+}
+
+async fn update(past: &Past, id: StackId, password: &str) {
+    let source = source(password);
+    let ask = UpdateStack {
+        template: Some(source.template),
+        environment: source.environment,
+        files: source.files,
+        parameters: source.parameters,
+        ..UpdateStack::default()
+    };
+    let updated = past.engine.update_stack(&past.who(), id, ask).await.unwrap();
+    assert_eq!(past.settled(&updated).await, "UPDATE_COMPLETE Stack UPDATE completed successfully");
+}
+
+#[actix::test]
+async fn a_log_of_a_former_version_opens_and_its_stacks_go_on() {
+    if let Ok(name) = std::env::var("RECORD_HISTORY") {
+        record(&folder(&name)).await;
+    }
+    for name in HISTORIES {
+        let copy = tempfile::tempdir().unwrap();
+        for file in std::fs::read_dir(folder(name)).unwrap() {
+            let file = file.unwrap();
+            let to = copy.path().join(file.file_name());
+            std::fs::copy(file.path(), &to).unwrap();
+            // As a server demands of its master key; a repository keeps no modes.
+            std::fs::set_permissions(&to, Permissions::from_mode(0o600)).unwrap();
+        }
+        let past = Past::open(copy.path()).await;
+        let web = past.web().await;
+        let outputs = past.outputs(web).await;
+        assert_eq!(outputs["whole"], "second-password", "{name}");
+        assert_eq!(outputs["derived"], "pw=second-password", "{name}");
+        assert_eq!(outputs["nested"], "second-password-shared-secret", "{name}");
+        assert_eq!(outputs["group"], json!(["second-password", "second-password"]), "{name}");
+        let random = outputs["random"].clone();
+        assert_eq!(random.as_str().unwrap().len(), 24, "{name}");
+
+        let source = past.engine.source_of(&past.who(), web).await.unwrap();
+        let password = taint::plain(source.parameters["password"].clone());
+        assert_eq!(password, "second-password", "{name}");
+
+        update(&past, web, "third-password").await;
+        let outputs = past.outputs(web).await;
+        assert_eq!(outputs["nested"], "third-password-shared-secret", "{name}");
+        assert_eq!(outputs["random"], random, "what need not change is as it was");
+
+        let snapshots = past.views.snapshots(web).await.unwrap();
+        let snapshot = snapshots[0].id;
+        let restored = past.engine.restore_snapshot(&past.who(), web, snapshot).await.unwrap();
+        assert!(past.settled(&restored).await.starts_with("RESTORE_COMPLETE"), "{name}");
+        assert_eq!(past.outputs(web).await["derived"], "pw=first-password", "{name}");
+        past.stop().await;
+    }
+}
