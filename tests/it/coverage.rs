@@ -137,8 +137,13 @@ fn hearth_command(code: &str) -> Option<String> {
 fn is_taken(words: &[&str]) -> Result<(), String> {
     let command = hearth::cli::command();
     let name = words.get(1).ok_or("no subcommand")?;
-    let subcommand = command.find_subcommand(name).ok_or("no such subcommand")?;
-    for word in &words[2..] {
+    let mut subcommand = command.find_subcommand(name).ok_or("no such subcommand")?;
+    let mut rest = &words[2..];
+    // A subcommand may have some of its own.
+    while let Some(inner) = rest.first().and_then(|word| subcommand.find_subcommand(word)) {
+        (subcommand, rest) = (inner, &rest[1..]);
+    }
+    for word in rest {
         let flag = word.trim_matches(['[', ']', '…']).split('=').next().unwrap_or_default();
         let known = match flag.strip_prefix("--") {
             Some(long) => subcommand.get_arguments().any(|a| a.get_long() == Some(long)),

@@ -8,5 +8,6 @@ mod inventory;
 mod openstack;
 mod real_cloud;
 mod runner;
+mod scopes;
 mod served;
 mod story;

@@ -95,8 +95,8 @@ pub(in crate::api) async fn restore(
     wanted: web::Path<SnapshotPath>,
     body: Body,
 ) -> Answer {
-    body.refused()?;
     context.require("stacks:restore_snapshot").await?;
+    body.refused()?;
     let stack = living_stack(&state, &context, &path).await?;
     let snapshot = find(&state, &stack, &wanted.snapshot).await?;
     let who = requester(&state, &context);

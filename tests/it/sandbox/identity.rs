@@ -105,3 +105,55 @@ impl User {
         User::with_scope(sandbox, "hearth", project_scope("service")).await.unwrap()
     }
 }
+
+#[tokio::test]
+async fn a_token_for_a_domain_or_the_system_has_its_roles_and_no_addresses_of_projects() {
+    let sandbox = instant();
+    for (scope, key, shown) in [
+        (json!({"system": {"all": true}}), "system", json!({"all": true})),
+        (
+            json!({"domain": {"id": "default"}}),
+            "domain",
+            json!({"id": "default", "name": "Default"}),
+        ),
+    ] {
+        let admin = User::of(&sandbox, "admin").await;
+        let role = admin.get("/v3/roles?name=admin").await.ok()["roles"][0]["id"].clone();
+        let (role, id) = (role.as_str().unwrap(), &admin.id);
+        let grant = format!("/v3/domains/default/users/{id}/roles/{role}");
+        assert_eq!(answered(admin.ask(Method::PUT, &grant)).await.status, 204);
+        let scoped = User::with_scope(&sandbox, "admin", scope.clone()).await.unwrap();
+        let check =
+            admin.ask(Method::GET, "/v3/auth/tokens").header("x-subject-token", &scoped.token);
+        let token = answered(check).await.ok()["token"].clone();
+        assert_eq!(token[key], shown);
+        assert!(token.get("project").is_none() && token.get("is_domain").is_none(), "{token}");
+        let roles = token["roles"].as_array().unwrap().iter().map(|role| role["name"].clone());
+        assert_eq!(roles.collect::<Vec<_>>(), ["admin", "member", "reader"]);
+        let catalog = token["catalog"].as_array().unwrap();
+        let endpoints = |kind: &str| {
+            let service = catalog.iter().find(|service| service["type"] == kind).unwrap();
+            service["endpoints"].as_array().unwrap().len()
+        };
+        assert_eq!((endpoints("identity"), endpoints("orchestration")), (3, 0));
+        // Services have nothing for it.
+        scoped.get("/network/v2.0/networks").await.refused(401);
+        assert_eq!(User::with_scope(&sandbox, "demo", scope).await.err(), Some(401));
+    }
+}
+
+#[tokio::test]
+async fn a_token_for_nothing_has_neither_roles_nor_a_catalog() {
+    let sandbox = instant();
+    let admin = User::of(&sandbox, "admin").await;
+    let unscoped = User::with_scope(&sandbox, "admin", json!("unscoped")).await.unwrap();
+    let check =
+        admin.ask(Method::GET, "/v3/auth/tokens").header("x-subject-token", &unscoped.token);
+    let token = answered(check).await.ok()["token"].clone();
+    for key in ["project", "domain", "system", "roles", "catalog"] {
+        assert!(token.get(key).is_none(), "{key}: {token}");
+    }
+    unscoped.get("/v3/auth/catalog").await.refused(403);
+    let odd = User::with_scope(&sandbox, "admin", json!({"galaxy": {}})).await;
+    assert_eq!(odd.err(), Some(400));
+}
