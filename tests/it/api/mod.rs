@@ -4,6 +4,7 @@ pub(crate) mod app;
 mod bad_input;
 mod cloudformation;
 mod commands;
+mod cves;
 mod exposure;
 mod feed;
 mod front;
