@@ -54,6 +54,7 @@ impl Inhabit for Stack {
             registry: services.registry.clone(),
             vault: services.vault.clone(),
             stack_action_timeout: services.limits.stack_action_timeout,
+            bounds: services.limits.tree(),
         }
     }
 

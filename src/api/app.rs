@@ -83,6 +83,7 @@ pub fn serve(parts: ApiParts, listener: TcpListener) -> Result<RunningApi, Serve
         cloud: parts.cloud,
         vault: parts.vault,
         registry: parts.registry,
+        policy: parts.policy,
         clock: parts.clock,
         log: parts.log,
         settings: parts.settings,
@@ -102,8 +103,8 @@ pub fn serve(parts: ApiParts, listener: TcpListener) -> Result<RunningApi, Serve
             .wrap(from_fn(Cors::apply))
             .wrap(from_fn(trace::with_request_id))
             .service(web::resource("/healthcheck").to(versions::healthcheck))
-            .service(web::scope("/v1").wrap(from_fn(auth::authenticate)).configure(v1))
-            .service(web::scope("/v1.0").wrap(from_fn(auth::authenticate)).configure(v1))
+            .service(web::scope("/v1").wrap(from_fn(auth::authenticate)).configure(register))
+            .service(web::scope("/v1.0").wrap(from_fn(auth::authenticate)).configure(register))
             .default_service(web::to(versions::unversioned));
         let app = app.into_factory().map_err(|error: Error| error.error_response());
         let draining = draining.clone();
@@ -132,12 +133,45 @@ pub fn serve(parts: ApiParts, listener: TcpListener) -> Result<RunningApi, Serve
     Ok(RunningApi { address, tls, handle, stopping, server })
 }
 
-/// The routes of version 1, the same under each of its prefixes. Every known URL answers 405 to
-/// the verbs that it lacks.
-fn v1(config: &mut web::ServiceConfig) {
+/// Serves the routes of version 1, the same under each of its prefixes. Every known URL answers
+/// 405 to the verbs that it lacks.
+fn register(config: &mut web::ServiceConfig) {
+    for url in v1().0 {
+        config.service(url.resource());
+    }
+    config.default_service(web::to(versions::not_found));
+}
+
+/// Every route of version 1: its verb, and its path below the version.
+pub fn routes() -> Vec<(&'static str, String)> {
+    let urls = v1().0.into_iter();
+    urls.flat_map(|url| {
+        let path = url.path;
+        url.verbs.into_iter().map(move |(verb, _)| (verb, path.clone()))
+    })
+    .collect()
+}
+
+/// A URL with the verbs that it takes; the others are refused.
+struct Known {
+    path: String,
+    verbs: Vec<(&'static str, Route)>,
+}
+
+/// The URLs of a version, each before those that its pattern would hide.
+struct Table(Vec<Known>);
+
+impl Table {
+    fn service(mut self, url: Known) -> Self {
+        self.0.push(url);
+        self
+    }
+}
+
+fn v1() -> Table {
     let stack = "/{project}/stacks/{name}/{id}";
     let under = |path: &str| format!("{stack}{path}");
-    config
+    Table(Vec::new())
         .service(known("/{project}/validate", [("POST", web::post().to(templates::validate))]))
         .service(known("/{project}/resource_types", [get(resource_types::list)]))
         .service(known("/{project}/resource_types/{type}", [get(resource_types::show)]))
@@ -236,7 +270,6 @@ fn v1(config: &mut web::ServiceConfig) {
         .service(known(&under("/resources/{resource}/events"), [get(events::of_resource)]))
         .service(known(&under("/resources/{resource}/events/{event}"), [get(events::show)]))
         .service(known(&under("/events"), [get(events::of_stack)]))
-        .default_service(web::to(versions::not_found));
 }
 
 /// Where a stack is only named: every verb is sent on to the canonical URL.
@@ -259,18 +292,23 @@ where
     ("GET", web::get().to(handler))
 }
 
-/// A URL with the verbs that it takes; the others are refused.
-fn known<const N: usize>(path: &str, verbs: [(&'static str, Route); N]) -> Resource {
-    let allowed: Vec<&str> = verbs.iter().map(|(verb, _)| *verb).collect();
-    let allowed = allowed.join(",");
-    let mut resource = web::resource(path);
-    for (_, route) in verbs {
-        resource = resource.route(route);
+fn known<const N: usize>(path: &str, verbs: [(&'static str, Route); N]) -> Known {
+    Known { path: path.to_owned(), verbs: verbs.into() }
+}
+
+impl Known {
+    fn resource(self) -> Resource {
+        let allowed: Vec<&str> = self.verbs.iter().map(|(verb, _)| *verb).collect();
+        let allowed = allowed.join(",");
+        let mut resource = web::resource(self.path);
+        for (_, route) in self.verbs {
+            resource = resource.route(route);
+        }
+        resource.default_service(web::to(move |request: HttpRequest| {
+            let answer = refused_verb(&request, &allowed);
+            async move { answer }
+        }))
     }
-    resource.default_service(web::to(move |request: HttpRequest| {
-        let answer = refused_verb(&request, &allowed);
-        async move { answer }
-    }))
 }
 
 fn refused_verb(request: &HttpRequest, allowed: &str) -> HttpResponse {

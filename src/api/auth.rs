@@ -1,5 +1,7 @@
 //! The token check in front of every versioned URL, with the answers of `keystonemiddleware`.
 
+use std::sync::Arc;
+
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::WWW_AUTHENTICATE;
@@ -46,7 +48,13 @@ async fn identify(
     };
     let token = Secret::new(token.to_owned());
     match cloud.validate_token(&token).await {
-        Ok(identity) => Ok(Authenticated { caller: identity.caller, token }),
+        Ok(identity) => {
+            let mut caller = identity.caller;
+            if state.policy.is_admin(&caller).await {
+                Arc::make_mut(&mut caller).admin = true;
+            }
+            Ok(Authenticated { caller, token })
+        }
         Err(CloudError::InvalidToken) => Err(unauthorized(state)),
         Err(error) => {
             tracing::error!(%error, "a token could not be validated");

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 
 use super::error::Fault;
+use super::request::state;
 use crate::model::{Caller, ProjectId, RequestId, Secret};
-use crate::policy;
+use crate::openstack::FetchBudget;
+use crate::policy::Policy;
 
 /// What the token check found, kept with the request.
 #[derive(Clone)]
@@ -22,12 +24,18 @@ pub(super) struct Context {
     pub(super) caller: Arc<Caller>,
     pub(super) token: Secret<String>,
     pub(super) request_id: RequestId,
+    policy: Arc<Policy>,
+    /// What the request may still fetch.
+    pub(super) fetches: FetchBudget,
 }
 
 impl Context {
-    /// Refuses what the caller's roles do not allow.
-    pub(super) fn require(&self, verb: &str) -> Result<(), Fault> {
-        if policy::may(&self.caller, verb) { Ok(()) } else { Err(Fault::forbidden(verb)) }
+    /// Refuses what the policy does not allow the caller.
+    pub(super) async fn require(&self, verb: &str) -> Result<(), Fault> {
+        match self.policy.may(&self.caller, verb).await {
+            true => Ok(()),
+            false => Err(Fault::forbidden(verb)),
+        }
     }
 
     /// The project whose stacks the caller sees; an administrator sees all.
@@ -53,6 +61,10 @@ fn of(request: &HttpRequest) -> Result<Context, Fault> {
         return Err(Fault::new("Error", "An internal error occurred."));
     };
     let project = request.match_info().get("project").unwrap_or_default();
+    // What is for a domain, the system or nothing has no project whose routes it could reach.
+    if found.caller.project_id.as_str().is_empty() {
+        return Err(Fault::other_project());
+    }
     // Heat redirects to the project of a stack's owner, so an administrator may come with another
     // project in the URL than the token's; the token's counts.
     if project != found.caller.project_id.as_str() && !found.caller.is_admin() {
@@ -62,5 +74,7 @@ fn of(request: &HttpRequest) -> Result<Context, Fault> {
         caller: Arc::clone(&found.caller),
         token: found.token.clone(),
         request_id: request_id.clone(),
+        policy: Arc::clone(&state(request)?.policy),
+        fetches: FetchBudget::default(),
     })
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-pub use app::{RunningApi, ServeError, serve};
+pub use app::{RunningApi, ServeError, routes, serve};
 pub(crate) use error::status_of;
 pub use front::{Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError, TlsFiles};
 
@@ -27,6 +27,7 @@ use crate::clock::Clock;
 use crate::events::log::EventLog;
 use crate::events::vault::Vault;
 use crate::openstack::Cloud;
+use crate::policy::Policy;
 use crate::projections::Views;
 use crate::resource_types::Registry;
 
@@ -38,6 +39,7 @@ pub struct ApiParts {
     pub cloud: Option<Arc<Cloud>>,
     pub vault: Arc<Vault>,
     pub registry: Arc<Registry>,
+    pub policy: Arc<Policy>,
     pub clock: Arc<dyn Clock>,
     pub log: Arc<dyn EventLog>,
     pub settings: ApiSettings,
@@ -71,6 +73,7 @@ struct ApiState {
     cloud: Option<Arc<Cloud>>,
     vault: Arc<Vault>,
     registry: Arc<Registry>,
+    policy: Arc<Policy>,
     clock: Arc<dyn Clock>,
     log: Arc<dyn EventLog>,
     settings: ApiSettings,

@@ -21,6 +21,18 @@ const OVERLONG_READ_FACTOR: usize = 16;
 /// How long any body may take.
 const BODY_TIME_MAX: Duration = Duration::from_secs(300);
 
+/// How deep collections nest in what a body holds. Events wrap it, and JSON is read back 128 deep.
+const BODY_DEPTH_MAX: usize = 110;
+
+/// Whether collections nest no deeper in a value than the limit.
+fn nests_within(value: &Value, limit: usize) -> bool {
+    match value {
+        Value::Array(items) => limit > 0 && items.iter().all(|item| nests_within(item, limit - 1)),
+        Value::Object(map) => limit > 0 && map.values().all(|item| nests_within(item, limit - 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
 /// The JSON object in the body of a request, if there is one. As in Heat, what does not start with
 /// `{` or is declared to be something else counts as none.
 pub(super) struct Body(pub(super) Option<JsonMap>);
@@ -55,7 +67,15 @@ impl FromRequest for Body {
                 return Ok(Body(None));
             }
             match serde_json::from_slice(&content) {
-                Ok(Value::Object(map)) => Ok(Body(Some(map))),
+                Ok(Value::Object(map))
+                    if map.values().all(|it| nests_within(it, BODY_DEPTH_MAX)) =>
+                {
+                    Ok(Body(Some(map)))
+                }
+                Ok(Value::Object(_)) => Err(Fault::new(
+                    "RequestLimitExceeded",
+                    format!("Request limit exceeded: Recursion depth exceeds {BODY_DEPTH_MAX}."),
+                )),
                 Ok(_) => Ok(Body(None)),
                 Err(error) => Err(Fault::bad_request(error.to_string())),
             }

@@ -19,6 +19,12 @@ pub(super) struct ServeArgs {
     /// Where the log and all else is kept [default: ./hearth-data]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// The file with the master key [default: master.key in the data directory]
+    #[arg(long, value_name = "FILE")]
+    master_key: Option<PathBuf>,
+    /// The file with the key that signs the log [default: signing.key in the data directory]
+    #[arg(long, value_name = "FILE")]
+    signing_key: Option<PathBuf>,
     /// Where the API listens [default: 127.0.0.1:8004]
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
@@ -47,6 +53,8 @@ pub(super) async fn run(args: ServeArgs) -> ExitCode {
     let flags = Flags {
         config_file: args.config_file,
         data: args.data,
+        master_key: args.master_key,
+        signing_key: args.signing_key,
         listen: args.listen,
         sandbox_listen: args.sandbox_listen,
         sandbox: args.sandbox,

@@ -13,7 +13,13 @@ pub struct IniError {
     pub reason: &'static str,
 }
 
-/// The options of a file by group and name. The last of several values holds.
+/// An option that is given once per item of a list.
+fn is_repeated((group, name): &Key) -> bool {
+    (group.as_str(), name.as_str()) == ("oslo_policy", "policy_dirs")
+}
+
+/// The options of a file by group and name. The last of several values holds; of a list that is
+/// given item by item, all do.
 ///
 /// `name = value` or `name: value`; `#` and `;` begin a comment line; a line that starts with
 /// white space continues the value above; quotes around a whole value are dropped.
@@ -54,7 +60,16 @@ pub(super) fn parse(text: &str) -> Result<BTreeMap<Key, String>, IniError> {
             return Err(at("an option needs a name"));
         }
         let key = (group.clone(), name.to_owned());
-        options.insert(key.clone(), unquoted(line[split + 1..].trim()).to_owned());
+        let value = unquoted(line[split + 1..].trim());
+        match options.get_mut(&key).filter(|_| is_repeated(&key)) {
+            Some(before) => {
+                before.push('\n');
+                before.push_str(value);
+            }
+            None => {
+                options.insert(key.clone(), value.to_owned());
+            }
+        }
         open = Some(key);
     }
     Ok(options)

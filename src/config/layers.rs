@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::heat_options;
@@ -51,6 +51,8 @@ impl fmt::Display for Origin {
 pub struct Layers {
     values: BTreeMap<Key, (Origin, String)>,
     read: RefCell<BTreeSet<Key>>,
+    /// Where the last file lies.
+    directory: Option<PathBuf>,
 }
 
 impl Layers {
@@ -63,7 +65,13 @@ impl Layers {
         for (key, value) in options {
             self.values.insert(key, (Origin::File(path.clone()), value));
         }
+        self.directory = path.parent().map(PathBuf::from);
         Ok(())
+    }
+
+    /// The directory of the file, which relative paths in it are meant from.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
     }
 
     /// Puts environment variables on top: `HEARTH_LISTEN` is `listen` in `[hearth]`,
@@ -132,6 +140,20 @@ impl Layers {
         let (_, value) = self.find(group, name)?;
         let parts = value.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty());
         Some(parts.map(str::to_owned).collect())
+    }
+
+    /// A list of what has a textual form, parted by commas; `wanted` completes "must be …".
+    pub fn parsed_list<T: FromStr>(
+        &self,
+        group: &str,
+        name: &str,
+        wanted: &'static str,
+    ) -> Result<Vec<T>, ConfigError> {
+        let Some((origin, value)) = self.find(group, name) else { return Ok(Vec::new()) };
+        let parts = value.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty());
+        parts
+            .map(|part| part.parse().map_err(|_| self.refused(group, name, origin, wanted, value)))
+            .collect()
     }
 
     /// The options that nobody has asked for.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{CloudChoice, ConfigError, Layers};
+use crate::model::AllowedTarget;
 
 /// Bounds on what is asked for and on how long it takes. `None` is no bound.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Limits {
     pub template_fetch: Duration,
     /// `max_resources_per_stack`.
     pub resources_per_stack: Option<usize>,
+    /// `max_nested_stack_depth`.
+    pub nested_depth: u32,
     /// `max_stacks_per_tenant`.
     pub stacks_per_project: Option<usize>,
     /// `max_software_configs_per_tenant`.
@@ -39,6 +42,8 @@ pub struct Limits {
     /// `limit_iterators` and `memory_quota` of `[yaql]`.
     pub yaql_iterators: Option<usize>,
     pub yaql_memory: Option<usize>,
+    /// `fetch_allow` of `[hearth]`: where templates and other clouds may be beside the internet.
+    pub fetch_allow: Vec<AllowedTarget>,
     /// `client_retry_limit`: how often a call that may be repeated is made again, where it is said.
     pub client_retries: Option<u32>,
 }
@@ -66,6 +71,7 @@ impl Limits {
             template_size: number("max_template_size", 524_288)? as usize,
             template_fetch: seconds("template_fetch_timeout", 60.0)?,
             resources_per_stack: layers.limit("DEFAULT", "max_resources_per_stack", 1000)?,
+            nested_depth: number("max_nested_stack_depth", 5)?,
             stacks_per_project: layers.limit("DEFAULT", "max_stacks_per_tenant", 512)?,
             configs_per_project: per_project("max_software_configs_per_tenant")?,
             deployments_per_project: per_project("max_software_deployments_per_tenant")?,
@@ -77,6 +83,11 @@ impl Limits {
             yaql_memory: layers.limit("yaql", "memory_quota", 10_000)?,
             observe_on_update: flag("observe_on_update")?,
             action_retries: number("action_retry_limit", 5)?,
+            fetch_allow: layers.parsed_list(
+                "hearth",
+                "fetch_allow",
+                "networks and hosts, such as 10.0.0.0/8 and templates.example.org:8080",
+            )?,
             client_retries: layers.parsed("DEFAULT", "client_retry_limit", "a whole number")?,
         })
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::catalog::{Preference, version_document};
+use super::egress::Egress;
 use super::error::CloudError;
 use super::keystone::credentials::{Credentials, Domain};
 use super::keystone::token::{Login, Token};
@@ -21,7 +22,7 @@ use super::service::Service;
 use super::session::Session;
 use super::transport::{Believed, Call, Transport, certificates};
 use crate::clock::Clock;
-use crate::model::{ProjectId, Secret};
+use crate::model::{AllowedTarget, ProjectId, Secret};
 
 /// What an operator says of the cloud.
 #[derive(Clone, Debug)]
@@ -47,6 +48,8 @@ pub struct CloudSettings {
     /// Where stacks have users of their own.
     pub stack_users: Option<UserDomainSettings>,
     pub limits: CloudLimits,
+    /// Where other clouds may be beside the internet.
+    pub fetch_allow: Vec<AllowedTarget>,
 }
 
 impl CloudSettings {
@@ -66,6 +69,7 @@ impl CloudSettings {
             insecure: false,
             stack_users: None,
             limits: CloudLimits::default(),
+            fetch_allow: Vec::new(),
         }
     }
 }
@@ -144,7 +148,8 @@ impl Cloud {
             insecure: settings.insecure,
         };
         let token_cache_time = settings.limits.token_cache_time;
-        let transport = Transport::new(settings.limits, believed, Arc::clone(&clock))?;
+        let egress = Egress::new(&settings.fetch_allow);
+        let transport = Transport::new(settings.limits, believed, egress, Arc::clone(&clock))?;
         let place = Place {
             auth_url: versioned(&settings.auth_url),
             preference: Preference { interface: settings.interface, region: settings.region },

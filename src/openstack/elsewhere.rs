@@ -132,14 +132,16 @@ fn place(
         return Ok(Place { auth_url, preference, transport, service });
     };
     let Given { auth_url, credentials } = Given::read(credential.reveal())?;
+    let auth_url = versioned(&auth_url);
     // Whom an operator believes at home says nothing of another cloud.
-    let believed = believed(&Believed::default(), to)?;
-    Ok(Place {
-        auth_url: versioned(&auth_url),
-        preference,
-        transport: Arc::new(here.transport.believing(believed)?),
-        service: Arc::new(Login::new(credentials)),
-    })
+    let elsewhere = believed(&Believed::default(), to)?;
+    // Whoever is somebody else in this cloud goes where the operator said that it is.
+    let transport = match auth_url == here.auth_url {
+        true => here.transport.believing(believed(here.transport.believed(), to)?)?,
+        false => here.transport.foreign(elsewhere),
+    };
+    let service = Arc::new(Login::new(credentials));
+    Ok(Place { auth_url, preference, transport: Arc::new(transport), service })
 }
 
 fn believed(here: &Believed, to: &Elsewhere<'_>) -> Result<Believed, CloudError> {

@@ -45,6 +45,13 @@ pub(super) const SHARED_POLL_GATHER: Duration = Duration::from_millis(15);
 pub(super) const WAITER_KEPT: Duration = Duration::from_secs(2);
 /// How many pages of a list a shared poll reads before each waiter asks for its own.
 pub(super) const SHARED_POLL_PAGES_MAX: usize = 10;
+/// How many requests one request of ours may make to URLs in it, redirections with them.
+pub(super) const FETCHES_MAX: usize = 200;
+/// How much it may fetch from them.
+pub(super) const FETCHED_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How many redirections are followed from one URL.
+pub(super) const FETCH_REDIRECTS_MAX: usize = 5;
+
 /// The limits that an operator may set.
 #[derive(Clone, Debug)]
 pub struct CloudLimits {

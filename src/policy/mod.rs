@@ -1,178 +1,279 @@
-//! Who may do what: Heat's default rules for the routes that are served.
+//! Who may do what: the operator's rules in oslo.policy's language over Heat's defaults.
+//!
+//! A rule is found by its name, read once, and asked with the credentials of a caller and the
+//! project that the request is about. Files are looked at again about once a second; one that
+//! cannot be used leaves the rules as they are.
 
+mod evaluate;
+mod files;
+mod remote;
+mod rule;
+mod rules;
+mod subject;
+mod why;
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+pub use files::{FileError, PolicyPaths};
+pub use remote::{RemoteError, RemoteSettings};
+pub use rule::RuleError;
+pub use rules::{Origin, RulesError, Strictness};
+pub use why::Reason;
+
+use self::evaluate::{Heard, Question, Unheard};
+use self::files::Fingerprint;
+use self::remote::Remote;
+use self::rules::{Rules, TYPE_PREFIX};
+use crate::clock::{Clock, SystemClock};
 use crate::model::Caller;
 
-/// What a rule asks of a caller whose token is for the project in question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
-    Nobody,
-    Admin,
-    Member,
-    Reader,
-    /// A reader, or a user that a stack made for itself.
-    ReaderOrStackUser,
+/// How long rules hold before their files are looked at again.
+const LOOK_AGAIN_SECS: i64 = 1;
+
+/// The rule that makes an administrator of the cloud.
+const ADMIN_RULE: &str = "context_is_admin";
+
+/// Why there are no rules to start with.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
 }
 
-/// The role of users that stacks make for themselves (`heat_stack_user_role`).
-const STACK_USER_ROLE: &str = "heat_stack_user";
-
-/// Heat's defaults, by the name that its policy files use.
-const RULES: &[(&str, Rule)] = &[
-    ("actions:cancel_update", Rule::Member),
-    ("actions:cancel_without_rollback", Rule::Member),
-    ("actions:check", Rule::Reader),
-    ("actions:resume", Rule::Member),
-    ("actions:suspend", Rule::Member),
-    ("build_info:build_info", Rule::Reader),
-    ("events:index", Rule::Reader),
-    ("events:show", Rule::Reader),
-    ("feed:all_projects", Rule::Admin),
-    ("feed:follow", Rule::Reader),
-    ("resource:index", Rule::Reader),
-    ("resource:mark_unhealthy", Rule::Member),
-    ("resource:metadata", Rule::ReaderOrStackUser),
-    ("resource:show", Rule::Reader),
-    ("resource:signal", Rule::ReaderOrStackUser),
-    ("service:index", Rule::Admin),
-    ("software_configs:create", Rule::Member),
-    ("software_configs:delete", Rule::Member),
-    ("software_configs:global_index", Rule::Nobody),
-    ("software_configs:index", Rule::Reader),
-    ("software_configs:show", Rule::Reader),
-    ("software_deployments:create", Rule::Member),
-    ("software_deployments:delete", Rule::Member),
-    ("software_deployments:index", Rule::Reader),
-    ("software_deployments:metadata", Rule::ReaderOrStackUser),
-    ("software_deployments:show", Rule::Reader),
-    ("software_deployments:update", Rule::Member),
-    ("stacks:abandon", Rule::Member),
-    ("stacks:create", Rule::Member),
-    ("stacks:delete", Rule::Member),
-    ("stacks:delete_snapshot", Rule::Member),
-    ("stacks:detail", Rule::Reader),
-    ("stacks:environment", Rule::Reader),
-    ("stacks:export", Rule::Member),
-    ("stacks:files", Rule::Reader),
-    ("stacks:generate_template", Rule::Member),
-    ("stacks:global_index", Rule::Nobody),
-    ("stacks:index", Rule::Reader),
-    ("stacks:list_outputs", Rule::Reader),
-    ("stacks:list_resource_types", Rule::Reader),
-    ("stacks:list_snapshots", Rule::Reader),
-    ("stacks:list_template_functions", Rule::Reader),
-    ("stacks:list_template_versions", Rule::Reader),
-    ("stacks:lookup", Rule::ReaderOrStackUser),
-    ("stacks:preview", Rule::Reader),
-    ("stacks:preview_update", Rule::Member),
-    ("stacks:preview_update_patch", Rule::Member),
-    ("stacks:resource_schema", Rule::Reader),
-    ("stacks:restore_snapshot", Rule::Member),
-    ("stacks:show", Rule::Reader),
-    ("stacks:show_output", Rule::Reader),
-    ("stacks:show_snapshot", Rule::Reader),
-    ("stacks:snapshot", Rule::Member),
-    ("stacks:template", Rule::Reader),
-    ("stacks:update", Rule::Member),
-    ("stacks:update_no_change", Rule::Member),
-    ("stacks:update_patch", Rule::Member),
-    ("stacks:validate_template", Rule::Member),
-];
-
-/// Heat's defaults for resource types: these are for administrators, and all others for everybody.
-/// A `*` stands for the last part of a name.
-const ADMINS_TYPES: &[&str] = &[
-    "OS::Blazar::Host",
-    "OS::Cinder::EncryptedVolumeType",
-    "OS::Cinder::QoSAssociation",
-    "OS::Cinder::QoSSpecs",
-    "OS::Cinder::Quota",
-    "OS::Cinder::VolumeType",
-    "OS::Keystone::*",
-    "OS::Manila::ShareType",
-    "OS::Neutron::ProviderNet",
-    "OS::Neutron::QoSBandwidthLimitRule",
-    "OS::Neutron::QoSDscpMarkingRule",
-    "OS::Neutron::QoSMinimumBandwidthRule",
-    "OS::Neutron::QoSMinimumPacketRateRule",
-    "OS::Neutron::QoSPolicy",
-    "OS::Neutron::Quota",
-    "OS::Neutron::Segment",
-    "OS::Nova::Flavor",
-    "OS::Nova::HostAggregate",
-    "OS::Nova::Quota",
-    "OS::Octavia::AvailabilityZone",
-    "OS::Octavia::AvailabilityZoneProfile",
-    "OS::Octavia::Flavor",
-    "OS::Octavia::FlavorProfile",
-    "OS::Octavia::Quota",
-];
-
-/// Whether a caller may make resources of a type.
-pub fn may_use(caller: &Caller, type_name: &str) -> bool {
-    let family = type_name.rsplit_once("::").map(|(family, _)| format!("{family}::*"));
-    let is_admins = ADMINS_TYPES.contains(&type_name)
-        || family.is_some_and(|family| ADMINS_TYPES.contains(&family.as_str()));
-    caller.is_admin() || !is_admins
+/// What an operator sets: `[oslo_policy]`.
+#[derive(Clone, Debug, Default)]
+pub struct PolicySettings {
+    pub paths: PolicyPaths,
+    pub strictness: Strictness,
+    pub remote: RemoteSettings,
 }
 
-/// Whether a caller may do this in the project that the token is for. What no rule names is
-/// nobody's.
-pub fn may(caller: &Caller, verb: &str) -> bool {
-    let rule = RULES.iter().find(|(name, _)| *name == verb).map_or(Rule::Nobody, |(_, rule)| *rule);
-    let has = |role: &str| caller.roles.iter().any(|held| held.eq_ignore_ascii_case(role));
-    // Keystone implies these: an admin is a member, and a member is a reader.
-    let (admin, member) = (has("admin"), has("member"));
-    let reader = has("reader") || member || admin;
-    match rule {
-        Rule::Nobody => false,
-        Rule::Admin => admin,
-        Rule::Member => member || admin,
-        Rule::Reader => reader,
-        Rule::ReaderOrStackUser => reader || has(STACK_USER_ROLE),
+/// The rules in force.
+pub struct Policy {
+    settings: PolicySettings,
+    clock: Arc<dyn Clock>,
+    /// Made when a rule first asks another server.
+    remote: OnceLock<Remote>,
+    current: RwLock<Current>,
+}
+
+struct Current {
+    rules: Arc<Rules>,
+    /// The rules have those of the policy file among them: without it they would be weaker.
+    has_file: bool,
+    looked_at: DateTime<Utc>,
+    /// How the files looked then, and when they were read.
+    seen: Fingerprint,
+    read: Fingerprint,
+}
+
+/// One rule in force, to be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    pub name: String,
+    pub text: String,
+    pub origin: Origin,
+}
+
+impl Policy {
+    /// Reads the rules, and refuses those that cannot be used.
+    pub fn load(settings: PolicySettings, clock: Arc<dyn Clock>) -> Result<Self, PolicyError> {
+        let read = settings.paths.fingerprint();
+        let files = settings.paths.read(false)?;
+        let rules = Rules::new(&files, settings.strictness)?;
+        tell_missing(&rules);
+        let remote = OnceLock::new();
+        if rules.ask_others() {
+            let _ = remote.set(Remote::new(&settings.remote)?);
+        }
+        let current = Current {
+            rules: Arc::new(rules),
+            has_file: settings.paths.file_is_among(&files),
+            looked_at: clock.now(),
+            seen: read.clone(),
+            read,
+        };
+        Ok(Self { settings, clock, remote, current: RwLock::new(current) })
+    }
+
+    /// The defaults, without files.
+    pub fn defaults() -> Result<Self, PolicyError> {
+        Self::load(PolicySettings::default(), Arc::new(SystemClock))
+    }
+
+    /// Whether a caller may do this, by the rule of its name, in the project that his token is
+    /// for. What no rule names is nobody's.
+    pub async fn may(&self, caller: &Caller, rule: &str) -> bool {
+        self.decide(caller, rule, Some(caller.project_id.as_str())).await
+    }
+
+    /// Whether a caller administers the cloud.
+    pub async fn is_admin(&self, caller: &Caller) -> bool {
+        self.decide(caller, ADMIN_RULE, None).await
+    }
+
+    /// Whether a caller may make resources of a type: by the type's rule and that of its family,
+    /// `OS::Nova::*`. What no rule names is everybody's.
+    pub fn may_use(&self, caller: &Caller, type_name: &str) -> bool {
+        let rules = self.rules();
+        let heard = Heard::new();
+        let question = Question::new(&rules, caller, None, &heard);
+        let family = match type_name.rsplit_once("::") {
+            Some((family, _)) => format!("{TYPE_PREFIX}{family}::*"),
+            None => format!("{TYPE_PREFIX}*"),
+        };
+        [format!("{TYPE_PREFIX}{type_name}"), family].iter().all(|name| {
+            rules.find(name).is_none_or(|(_, rule)| {
+                // No rule of a type asks another server.
+                rule.takes_scope_of(caller) && question.rule_holds(name) == Ok(true)
+            })
+        })
+    }
+
+    /// All rules by name.
+    pub fn show(&self) -> Vec<Shown> {
+        let shown = |(name, rule): (&str, &rules::Named)| Shown {
+            name: name.to_owned(),
+            text: rule.text.clone(),
+            origin: rule.origin.clone(),
+        };
+        self.rules().iter().map(shown).collect()
+    }
+
+    /// Whether a rule lets a caller pass, and the checks that decided it.
+    pub async fn explain(&self, caller: &Caller, rule: &str) -> (bool, Vec<Reason>) {
+        let rules = self.rules();
+        let project = Some(caller.project_id.as_str()).filter(|it| !it.is_empty());
+        let reasons = self
+            .asking(caller, rule, project, |heard| {
+                why::reasons(&Question::new(&rules, caller, project, heard), rule)
+            })
+            .await;
+        let mut reasons = reasons.unwrap_or_default();
+        if rules.find(rule).is_some_and(|(_, rule)| !rule.takes_scope_of(caller)) {
+            let check = "the token is not for what the rule is about (enforce_scope)".to_owned();
+            reasons = vec![Reason { depth: 0, check, holds: false }];
+        }
+        (reasons.first().is_some_and(|first| first.holds), reasons)
+    }
+
+    async fn decide(&self, caller: &Caller, rule: &str, project: Option<&str>) -> bool {
+        let rules = self.rules();
+        if !rules.find(rule).is_some_and(|(_, rule)| rule.takes_scope_of(caller)) {
+            return false;
+        }
+        let holds = self
+            .asking(caller, rule, project, |heard| {
+                Question::new(&rules, caller, project, heard).rule_holds(rule)
+            })
+            .await;
+        holds.unwrap_or(false)
+    }
+
+    /// Evaluates until no other server has to be asked any more.
+    async fn asking<T>(
+        &self,
+        caller: &Caller,
+        rule: &str,
+        project: Option<&str>,
+        evaluate: impl Fn(&Heard) -> Result<T, Unheard>,
+    ) -> Option<T> {
+        /// How many servers one rule may ask.
+        const ASKS_MAX: usize = 16;
+        let mut heard = Heard::new();
+        for _ in 0..=ASKS_MAX {
+            match evaluate(&heard) {
+                Ok(found) => return Some(found),
+                Err(Unheard(address)) => {
+                    let target = project.map_or(json!({}), |id| json!({ "project_id": id }));
+                    let credentials: Value = subject::credentials(caller);
+                    let says = match self.remote() {
+                        Some(remote) => remote.ask(&address, rule, &target, &credentials).await,
+                        None => false,
+                    };
+                    heard.insert(address, says);
+                }
+            }
+        }
+        tracing::warn!(rule, "a rule asks more servers than it may");
+        None
+    }
+
+    /// The client for rules that ask others; none where it cannot be made, which is said.
+    fn remote(&self) -> Option<&Remote> {
+        if let Some(remote) = self.remote.get() {
+            return Some(remote);
+        }
+        match Remote::new(&self.settings.remote) {
+            Ok(remote) => Some(self.remote.get_or_init(|| remote)),
+            Err(error) => {
+                let error: &dyn std::error::Error = &error;
+                tracing::error!(error, "rules that ask other servers refuse");
+                None
+            }
+        }
+    }
+
+    /// The rules, read anew where their files have changed.
+    fn rules(&self) -> Arc<Rules> {
+        let now = self.clock.now();
+        let is_due = |current: &Current| {
+            (now - current.looked_at).abs() >= TimeDelta::seconds(LOOK_AGAIN_SECS)
+        };
+        {
+            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+            if !is_due(&current) {
+                return Arc::clone(&current.rules);
+            }
+        }
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        // Another request may have looked meanwhile.
+        if is_due(&current) {
+            current.looked_at = now;
+            let seen = self.settings.paths.fingerprint();
+            // A file that changes from one look to the next may be half written.
+            if seen != current.read && seen == current.seen {
+                self.reread(&mut current);
+                current.read.clone_from(&seen);
+            }
+            current.seen = seen;
+        }
+        Arc::clone(&current.rules)
+    }
+
+    fn reread(&self, current: &mut Current) {
+        let paths = &self.settings.paths;
+        let read = paths.read(current.has_file).map_err(PolicyError::from);
+        let read = read.and_then(|files| {
+            Ok((Rules::new(&files, self.settings.strictness)?, paths.file_is_among(&files)))
+        });
+        match read {
+            Ok((rules, has_file)) => {
+                tell_missing(&rules);
+                current.rules = Arc::new(rules);
+                current.has_file = has_file;
+                tracing::info!("the policy has changed");
+            }
+            Err(error) => {
+                let error: &dyn std::error::Error = &error;
+                tracing::error!(error, "the policy cannot be used; the rules before it hold on");
+            }
+        }
+    }
+}
+
+fn tell_missing(rules: &Rules) {
+    for name in rules.missing() {
+        tracing::warn!(name, "rules name one that there is not, which holds for nobody");
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn caller(role: &str) -> Caller {
-        Caller {
-            user_id: "u".into(),
-            user_name: "u".into(),
-            project_id: "p".into(),
-            project_name: "p".into(),
-            roles: vec![role.into()],
-        }
-    }
-
-    #[test]
-    fn a_reader_may_look_and_a_member_may_also_act() {
-        assert!(may(&caller("reader"), "stacks:index"));
-        assert!(!may(&caller("reader"), "stacks:create"));
-        assert!(may(&caller("member"), "stacks:create"));
-        assert!(!may(&caller("member"), "service:index"));
-        assert!(may(&caller("admin"), "service:index"));
-    }
-
-    #[test]
-    fn a_stack_user_may_do_next_to_nothing() {
-        assert!(may(&caller(STACK_USER_ROLE), "resource:metadata"));
-        assert!(!may(&caller(STACK_USER_ROLE), "stacks:index"));
-    }
-
-    #[test]
-    fn some_types_are_for_administrators() {
-        assert!(!may_use(&caller("member"), "OS::Nova::Flavor"));
-        assert!(!may_use(&caller("member"), "OS::Keystone::User"));
-        assert!(may_use(&caller("member"), "OS::Nova::Server"));
-        assert!(may_use(&caller("member"), "My::Own"));
-        assert!(may_use(&caller("admin"), "OS::Keystone::User"));
-    }
-
-    #[test]
-    fn what_no_rule_names_is_nobodys() {
-        assert!(!may(&caller("admin"), "stacks:global_index"));
-        assert!(!may(&caller("admin"), "stacks:unheard_of"));
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::cloud::Cloud;
 use super::doc::Doc;
-use super::keystone::{Domain, Grant, Project, Role, User};
+use super::keystone::{Domain, Grant, Project, Role, SYSTEM, User};
 use super::{cinder, glance, neutron, nova};
 use crate::model::JsonMap;
 
@@ -89,6 +89,7 @@ fn people(cloud: &mut Cloud) {
             for project in ["demo", "alt_demo", "service"] {
                 grant(cloud, &id, project, "admin");
             }
+            grant_on(cloud, &id, SYSTEM, "admin");
         }
     }
 }
@@ -148,7 +149,7 @@ fn grant(cloud: &mut Cloud, user_id: &str, project: &str, role: &str) {
     grant_on(cloud, user_id, &project_id, role);
 }
 
-/// `place` is the id of a project or of a domain.
+/// `place` is the id of a project or of a domain, or the system.
 fn grant_on(cloud: &mut Cloud, user_id: &str, place: &str, role: &str) {
     let Some(role) = cloud.keystone.roles.values().find(|known| known.name == role) else { return };
     let role_id = role.id.clone();

@@ -12,8 +12,8 @@ use hearth::events::stack::{
 };
 use hearth::events::{Event, Meta, NewEvent, ResourceEvent, StackEvent, StreamId};
 use hearth::model::{
-    Action, Caller, ProjectId, ResourceId, ResourceName, StackId, StackName, StackRevision, Status,
-    TraversalId,
+    Action, Caller, ProjectId, ResourceId, ResourceName, Scope, StackId, StackName, StackRevision,
+    Status, TraversalId,
 };
 use serde_json::json;
 
@@ -130,6 +130,8 @@ async fn write<E: Event>(
             project_id: ProjectId::from("p1"),
             project_name: "demo".to_owned(),
             roles: vec!["member".to_owned()],
+            scope: Scope::default(),
+            admin: false,
         })),
         ..Meta::default()
     });

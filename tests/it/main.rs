@@ -20,6 +20,7 @@ mod log_commands;
 mod log_contract;
 mod parameter_cases;
 mod plugins;
+mod proof;
 mod resolve_answers;
 mod sandbox;
 mod serve;

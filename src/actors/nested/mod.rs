@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 pub(super) use asks::{answer_awaiting, halt};
 pub(super) use beats::{Beating, beat};
 pub use make::revise;
-pub(super) use preview::preview;
+pub(super) use preview::{Tree, preview};
 pub(super) use scale::{adjust, answer_adjusted, size};
 pub use scale::{adjusted, adjustment_of, sized};
 pub use see::own_attributes;

@@ -58,7 +58,7 @@ pub(super) async fn follow(
         false => vec!["feed:follow"],
     };
     for verb in &verbs {
-        context.require(verb)?;
+        context.require(verb).await?;
     }
     let after = starting_point(&state, &request, &params)?;
     let project = (!everywhere).then(|| context.caller.project_id.clone());

@@ -38,8 +38,10 @@ impl Validity {
                     pause = left.to_std().unwrap_or_default().min(ASK_EVERY);
                     confirmed = Instant::now();
                     self.context.caller = identity.caller;
-                    if self.verbs.iter().any(|verb| self.context.require(verb).is_err()) {
-                        return Ended::Forbidden;
+                    for verb in &self.verbs {
+                        if self.context.require(verb).await.is_err() {
+                            return Ended::Forbidden;
+                        }
                     }
                 }
                 Err(CloudError::InvalidToken) => return Ended::Token,

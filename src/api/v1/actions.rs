@@ -51,7 +51,7 @@ pub(in crate::api) async fn act(
         .iter()
         .find(|(known, _, _)| known == name)
         .ok_or_else(|| Fault::bad_request(format!("Invalid action {name} specified")))?;
-    context.require(verb)?;
+    context.require(verb).await?;
     let stack = living_stack(&state, &context, &path).await?;
     let who = requester(&state, &context);
     let accepted = match *action {

@@ -28,7 +28,7 @@ pub(in crate::api) async fn of_stack(
     request: HttpRequest,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("events:index")?;
+    context.require("events:index").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let params = Params::of(&request);
     let events = state.views.events(stack.id, query(&params)?).await?;
@@ -48,7 +48,7 @@ pub(in crate::api) async fn of_resource(
     path: web::Path<StackPath>,
     wanted: web::Path<ResourcePath>,
 ) -> Answer {
-    context.require("events:index")?;
+    context.require("events:index").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let params = Params::of(&request);
     let query = EventQuery { names: vec![wanted.resource.clone()], ..query(&params)? };
@@ -127,7 +127,7 @@ pub(in crate::api) async fn show(
     path: web::Path<StackPath>,
     wanted: web::Path<EventPath>,
 ) -> Answer {
-    context.require("events:show")?;
+    context.require("events:show").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let event = match Uuid::try_parse(&wanted.event) {
         Ok(id) => state.views.event(stack.id, id).await?,

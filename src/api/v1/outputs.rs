@@ -19,7 +19,7 @@ pub(in crate::api) async fn list(
     context: Context,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("stacks:list_outputs")?;
+    context.require("stacks:list_outputs").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let outputs = of(&state, stack.id).await?;
     let outputs: Vec<Value> = outputs
@@ -41,7 +41,7 @@ pub(in crate::api) async fn show(
     path: web::Path<StackPath>,
     wanted: web::Path<OutputPath>,
 ) -> Answer {
-    context.require("stacks:show_output")?;
+    context.require("stacks:show_output").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let outputs = of(&state, stack.id).await?;
     let output = outputs.iter().find(|output| output.key == wanted.output).ok_or_else(|| {

@@ -11,7 +11,7 @@ use crate::api::request::Params;
 use crate::resource_types::{TemplateKind, TypeFilter};
 
 pub(in crate::api) async fn list(state: State, context: Context, request: HttpRequest) -> Answer {
-    context.require("stacks:list_resource_types")?;
+    context.require("stacks:list_resource_types").await?;
     let params = Params::of(&request);
     let with_description = params.boolean("with_description")?.unwrap_or(false);
     let filter = TypeFilter {
@@ -52,7 +52,7 @@ pub(in crate::api) async fn show(
     context: Context,
     wanted: web::Path<TypePath>,
 ) -> Answer {
-    context.require("stacks:resource_schema")?;
+    context.require("stacks:resource_schema").await?;
     state.engine.allow_type(&context.caller, &wanted.type_name)?;
     let shown = state.registry.show(&wanted.type_name)?;
     state.engine.find_service(&wanted.type_name).await?;
@@ -65,7 +65,7 @@ pub(in crate::api) async fn template(
     request: HttpRequest,
     wanted: web::Path<TypePath>,
 ) -> Answer {
-    context.require("stacks:generate_template")?;
+    context.require("stacks:generate_template").await?;
     state.engine.allow_type(&context.caller, &wanted.type_name)?;
     let params = Params::of(&request);
     let given = params.one("template_type").unwrap_or("cfn").to_ascii_lowercase();

@@ -27,7 +27,7 @@ pub(in crate::api) async fn list(
     request: HttpRequest,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("resource:index")?;
+    context.require("resource:index").await?;
     let params = Params::of(&request);
     let unknown: Vec<String> = params
         .names()
@@ -123,7 +123,7 @@ pub(in crate::api) async fn show(
     path: web::Path<StackPath>,
     wanted: web::Path<ResourcePath>,
 ) -> Answer {
-    context.require("resource:show")?;
+    context.require("resource:show").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let resource = named(&state, &stack, &wanted.resource).await?;
     let children = state.views.children(stack.clone()).await?;
@@ -141,7 +141,7 @@ pub(in crate::api) async fn mark(
     wanted: web::Path<ResourcePath>,
     body: Body,
 ) -> Answer {
-    context.require("resource:mark_unhealthy")?;
+    context.require("resource:mark_unhealthy").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let asked = body.required()?;
     let unknown: Vec<_> = asked
@@ -183,7 +183,7 @@ pub(in crate::api) async fn signal(
     wanted: web::Path<ResourcePath>,
     body: Body,
 ) -> Answer {
-    context.require("resource:signal")?;
+    context.require("resource:signal").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let resource = named(&state, &stack, &wanted.resource).await?;
     let details = body.0.map_or(Value::Null, Value::Object);
@@ -199,7 +199,7 @@ pub(in crate::api) async fn metadata(
     path: web::Path<StackPath>,
     wanted: web::Path<ResourcePath>,
 ) -> Answer {
-    context.require("resource:metadata")?;
+    context.require("resource:metadata").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let resource = named(&state, &stack, &wanted.resource).await?;
     let who = requester(&state, &context);

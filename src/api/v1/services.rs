@@ -26,7 +26,7 @@ impl Node {
 }
 
 pub(in crate::api) async fn list(state: State, context: Context) -> Answer {
-    context.require("service:index")?;
+    context.require("service:index").await?;
     let precise = |at: DateTime<Utc>| at.format("%Y-%m-%dT%H:%M:%S%.6f").to_string();
     answer(&json!({
         "services": [{
@@ -46,7 +46,7 @@ pub(in crate::api) async fn list(state: State, context: Context) -> Answer {
 }
 
 pub(in crate::api) async fn build_info(state: State, context: Context) -> Answer {
-    context.require("build_info:build_info")?;
+    context.require("build_info:build_info").await?;
     let revision = &state.settings.build_revision;
     answer(&json!({ "api": { "revision": revision }, "engine": { "revision": revision } }))
 }

@@ -24,7 +24,7 @@ pub(in crate::api) async fn list(
     context: Context,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("stacks:list_snapshots")?;
+    context.require("stacks:list_snapshots").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let mut snapshots = Vec::new();
     for snapshot in state.views.snapshots(stack.id).await? {
@@ -39,7 +39,7 @@ pub(in crate::api) async fn take(
     path: web::Path<StackPath>,
     body: Body,
 ) -> Answer {
-    context.require("stacks:snapshot")?;
+    context.require("stacks:snapshot").await?;
     let name = match body.required()?.get("name") {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) => Some(name.clone()),
@@ -66,7 +66,7 @@ pub(in crate::api) async fn show(
     path: web::Path<StackPath>,
     wanted: web::Path<SnapshotPath>,
 ) -> Answer {
-    context.require("stacks:show_snapshot")?;
+    context.require("stacks:show_snapshot").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let snapshot = find(&state, &stack, &wanted.snapshot).await?;
     answer(&json!({ "snapshot": view(&state, &stack, &snapshot).await? }))
@@ -78,7 +78,7 @@ pub(in crate::api) async fn delete(
     path: web::Path<StackPath>,
     wanted: web::Path<SnapshotPath>,
 ) -> Answer {
-    context.require("stacks:delete_snapshot")?;
+    context.require("stacks:delete_snapshot").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let snapshot = find(&state, &stack, &wanted.snapshot).await?;
     let who = requester(&state, &context);
@@ -96,7 +96,7 @@ pub(in crate::api) async fn restore(
     body: Body,
 ) -> Answer {
     body.refused()?;
-    context.require("stacks:restore_snapshot")?;
+    context.require("stacks:restore_snapshot").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let snapshot = find(&state, &stack, &wanted.snapshot).await?;
     let who = requester(&state, &context);

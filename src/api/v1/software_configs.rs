@@ -22,17 +22,16 @@ pub(in crate::api) struct ConfigPath {
 }
 
 pub(in crate::api) async fn list(state: State, context: Context, request: HttpRequest) -> Answer {
-    context.require("software_configs:index")?;
+    context.require("software_configs:index").await?;
     let params = Params::of(&request);
+    let mut project = context.visible_project();
     if params.boolean("global_tenant")?.unwrap_or(false) {
-        context.require("software_configs:global_index")?;
+        context.require("software_configs:global_index").await?;
+        project = None;
     }
     let marker = params.one("marker").and_then(|id| Uuid::try_parse(id).ok());
-    let query = ConfigQuery {
-        project: context.visible_project(),
-        marker: marker.map(ConfigId),
-        limit: params.number("limit")?,
-    };
+    let query =
+        ConfigQuery { project, marker: marker.map(ConfigId), limit: params.number("limit")? };
     let is_admin = context.caller.is_admin();
     let views = state.views.configs(query).await?.into_iter().map(|row| {
         let mut view = summary(&row);
@@ -49,12 +48,12 @@ pub(in crate::api) async fn show(
     context: Context,
     path: web::Path<ConfigPath>,
 ) -> Answer {
-    context.require("software_configs:show")?;
+    context.require("software_configs:show").await?;
     shown(&state, &context, &path.config).await
 }
 
 pub(in crate::api) async fn create(state: State, context: Context, body: Body) -> Answer {
-    context.require("software_configs:create")?;
+    context.require("software_configs:create").await?;
     let asked = body.required()?;
     let text = |name: &str| asked.get(name).and_then(Value::as_str).map(str::to_owned);
     let given = |name: &str| asked.get(name).cloned().unwrap_or_default();
@@ -77,7 +76,7 @@ pub(in crate::api) async fn delete(
     context: Context,
     path: web::Path<ConfigPath>,
 ) -> Answer {
-    context.require("software_configs:delete")?;
+    context.require("software_configs:delete").await?;
     let row = found(&state, &context, &path.config).await?;
     if state.views.is_deployed(row.id).await? {
         // Heat says so with an error of its own, 500.

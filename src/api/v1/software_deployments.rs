@@ -29,7 +29,7 @@ pub(in crate::api) struct ServerPath {
 }
 
 pub(in crate::api) async fn list(state: State, context: Context, request: HttpRequest) -> Answer {
-    context.require("software_deployments:index")?;
+    context.require("software_deployments:index").await?;
     let server = Params::of(&request).one("server_id").map(str::to_owned);
     let rows = state.views.deployments(context.visible_project(), server).await?;
     let views: Result<Vec<Value>, Fault> = rows.iter().map(|row| view(&state, row)).collect();
@@ -42,7 +42,7 @@ pub(in crate::api) async fn metadata(
     context: Context,
     path: web::Path<ServerPath>,
 ) -> Answer {
-    context.require("software_deployments:metadata")?;
+    context.require("software_deployments:metadata").await?;
     let rows = state.views.configs_of_server(context.visible_project(), &path.server).await?;
     let views: Result<Vec<Value>, Fault> =
         rows.iter().map(|row| software_configs::view(&state, row)).collect();
@@ -54,12 +54,12 @@ pub(in crate::api) async fn show(
     context: Context,
     path: web::Path<DeploymentPath>,
 ) -> Answer {
-    context.require("software_deployments:show")?;
+    context.require("software_deployments:show").await?;
     shown(&state, &context, &path.deployment).await
 }
 
 pub(in crate::api) async fn create(state: State, context: Context, body: Body) -> Answer {
-    context.require("software_deployments:create")?;
+    context.require("software_deployments:create").await?;
     let asked = body.required()?;
     let ask = CreateDeployment {
         server_id: text(&asked, "server_id").unwrap_or_default(),
@@ -82,7 +82,7 @@ pub(in crate::api) async fn update(
     path: web::Path<DeploymentPath>,
     body: Body,
 ) -> Answer {
-    context.require("software_deployments:update")?;
+    context.require("software_deployments:update").await?;
     let ask = change(&body.required()?);
     let who = requester(&state, &context);
     let software = state.engine.software();
@@ -96,7 +96,7 @@ pub(in crate::api) async fn delete(
     context: Context,
     path: web::Path<DeploymentPath>,
 ) -> Answer {
-    context.require("software_deployments:delete")?;
+    context.require("software_deployments:delete").await?;
     let who = requester(&state, &context);
     let position = state.engine.software().remove_deployment(&who, &path.deployment).await?;
     seen_at(&state, position).await?;

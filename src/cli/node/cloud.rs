@@ -75,6 +75,7 @@ pub(super) fn connect(
         cloud.interface.clone_from(interface);
     }
     cloud.insecure = settings.clients.insecure;
+    cloud.fetch_allow.clone_from(&settings.limits.fetch_allow);
     if let Some(path) = &settings.clients.ca_file {
         let read = std::fs::read(path);
         cloud.ca_file =

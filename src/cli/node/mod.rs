@@ -8,18 +8,21 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::data::{DataDir, with_causes};
+use super::admin::{AdminSocket, Administrator};
+use super::data::{DataDir, Files, with_causes};
+use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
 use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
-use crate::events::vault::{MasterKey, Vault, VaultError};
+use crate::events::signing::SigningKeyError;
+use crate::events::vault::{Vault, VaultError};
 use crate::model::Secret;
 use crate::openstack::CloudError;
 use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
-use crate::policy;
+use crate::policy::{Policy, PolicyError};
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
@@ -56,6 +59,10 @@ pub(super) enum StartError {
     Log(#[from] OpenError),
     #[error("the keys could not be opened")]
     Vault(#[from] VaultError),
+    #[error("there are no rules to start with: correct the policy")]
+    Policy(#[from] PolicyError),
+    #[error("the log could not be signed")]
+    Signing(#[from] SigningKeyError),
     #[error("the resource types could not be read")]
     Registry(#[from] RegistryError),
     #[error("the views could not be opened")]
@@ -76,6 +83,8 @@ pub(super) struct Node {
     outlets: Outlets,
     api: RunningApi,
     sandbox: Option<RunningSandbox>,
+    /// `None` where it could not be opened.
+    admin: Option<AdminSocket>,
 }
 
 impl Node {
@@ -85,11 +94,14 @@ impl Node {
             iterators: settings.limits.yaql_iterators,
             memory: settings.limits.yaql_memory,
         });
-        let data = DataDir(settings.data.clone());
+        let files = Files::of(settings);
+        let data = files.data.clone();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let policy = Arc::new(Policy::load(settings_of(&settings.policy), Arc::clone(&clock))?);
         data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
-        let log = Arc::new(SqliteLog::open(&data.log())?);
+        let signing = files.signing(clock.as_ref())?;
+        let log = Arc::new(SqliteLog::open_signed(&data.log(), signing)?);
         let listener = listen(settings.listen)?;
         let address = listener
             .local_addr()
@@ -98,8 +110,8 @@ impl Node {
         let (cloud, auth_url) = cloud::connect(settings, sandbox.as_ref(), Arc::clone(&clock))?;
 
         let shared_log: Arc<dyn EventLog> = log.clone();
-        let master = MasterKey::load_or_create(&data.master_key(), clock.as_ref())?;
-        let vault = Arc::new(Vault::new(Arc::clone(&shared_log), master, Arc::clone(&clock)));
+        let vault = Vault::open_with(Arc::clone(&shared_log), &files.master_key, clock.clone());
+        let vault = Arc::new(vault.await?);
         let registry = Arc::new(registry(settings)?);
         let views = Views::open(&data.views(), Arc::clone(&shared_log)).await?;
         let engine = Engine::start(EngineParts {
@@ -109,7 +121,10 @@ impl Node {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits: engine_limits(settings),
-            may_use: policy::may_use,
+            may_use: {
+                let policy = Arc::clone(&policy);
+                Arc::new(move |caller, type_name| policy.may_use(caller, type_name))
+            },
         });
         // Before anybody works: what happens from now on is told with the trusts it needs.
         let outlets = Outlets::start(&OutletParts {
@@ -124,19 +139,32 @@ impl Node {
         engine.count(views.tally().await?);
         engine.recover(views.unsettled_stacks().await?).await;
 
+        let admin = open_admin(&files, &log, &vault, &clock);
         let parts = ApiParts {
             engine: engine.clone(),
             views: views.clone(),
             cloud: Some(cloud),
             vault,
             registry,
+            policy,
             clock,
             log: shared_log,
             settings: api_settings(settings, &auth_url)?,
         };
         let api = api::serve(parts, listener)?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
-        Ok(Node { log, address, auth_url, clouds_yaml, engine, views, outlets, api, sandbox })
+        Ok(Node {
+            log,
+            address,
+            auth_url,
+            clouds_yaml,
+            engine,
+            views,
+            outlets,
+            api,
+            sandbox,
+            admin,
+        })
     }
 
     /// Returns when the API shows what the log has up to the position.
@@ -158,6 +186,7 @@ impl Node {
 
     /// Lets requests finish, makes everything durable and stops.
     pub(super) async fn stop(self) {
+        drop(self.admin);
         self.api.stop().await;
         self.outlets.stop().await;
         self.engine.shutdown().await;
@@ -171,6 +200,25 @@ impl Node {
 /// How the API is spoken to.
 pub(super) fn scheme(settings: &Settings) -> &'static str {
     if settings.front.tls.is_some() { "https" } else { "http" }
+}
+
+/// The service goes before the operator's commands: without the socket it still serves.
+fn open_admin(
+    files: &Files,
+    log: &Arc<SqliteLog>,
+    vault: &Arc<Vault>,
+    clock: &Arc<dyn Clock>,
+) -> Option<AdminSocket> {
+    let administrator = Administrator {
+        log: Arc::clone(log),
+        vault: Arc::clone(vault),
+        clock: Arc::clone(clock),
+        master_key: files.master_key.clone(),
+    };
+    let path = files.data.admin_socket();
+    AdminSocket::open(path, administrator)
+        .inspect_err(|error| tracing::warn!(%error, "operator's commands are not heard"))
+        .ok()
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -195,6 +243,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
     EngineLimits {
         stack_action_timeout: settings.limits.action_timeout,
         max_resources_per_stack: settings.limits.resources_per_stack,
+        max_nested_stack_depth: settings.limits.nested_depth,
         max_stacks_per_tenant: settings.limits.stacks_per_project,
         max_software_configs_per_tenant: settings.limits.configs_per_project,
         max_software_deployments_per_tenant: settings.limits.deployments_per_project,
@@ -206,6 +255,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         lost_call_rest: settings.limits.lost_call_rest,
         max_template_size: settings.limits.template_size,
         template_fetch_timeout: settings.limits.template_fetch,
+        fetch_allow: settings.limits.fetch_allow.clone(),
     }
 }
 

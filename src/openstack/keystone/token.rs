@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 
 use super::credentials::{Credentials, Proof};
 use super::given;
-use crate::model::{Caller, ProjectId, Secret};
+use crate::model::{Caller, ProjectId, Scope, Secret};
 use crate::openstack::catalog::{Catalog, Preference};
 use crate::openstack::cloud::Cloud;
 use crate::openstack::error::CloudError;
@@ -61,6 +61,8 @@ impl Token {
                 project_id: ProjectId(text_of(&token["project"]["id"])),
                 project_name: text_of(&token["project"]["name"]),
                 roles: roles.filter_map(|role| role["name"].as_str().map(str::to_owned)).collect(),
+                scope: scope(token),
+                admin: false,
             }),
             user_domain_id: text_of(&token["user"]["domain"]["id"]),
             domain_id: token["domain"]["id"].as_str().map(str::to_owned),
@@ -71,6 +73,18 @@ impl Token {
 
     fn fresh_enough(&self, now: DateTime<Utc>) -> bool {
         self.expires_at - now > TimeDelta::seconds(TOKEN_RENEW_BEFORE_SECS)
+    }
+}
+
+/// What a token is for. A system's is always for all of it.
+fn scope(token: &Value) -> Scope {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Scope {
+        domain_id: text(&token["domain"]["id"]),
+        is_system: token["system"]["all"] == true,
+        is_admin_project: token["is_admin_project"].as_bool(),
+        user_domain_id: text(&token["user"]["domain"]["id"]),
+        project_domain_id: text(&token["project"]["domain"]["id"]),
     }
 }
 
@@ -127,7 +141,16 @@ impl Login {
 async fn authenticate(cloud: &Cloud, credentials: &Credentials) -> Result<Token, CloudError> {
     if let Credentials::Given { .. } = credentials {
         let asked = ask(cloud, credentials, Proof::Credentials(credentials)).await;
-        return asked.map_err(|error| given::refused(&error.to_string(), error.is_transient()));
+        return asked.map_err(|error| {
+            // What is no Keystone is not told from what does not answer.
+            let error = match error {
+                CloudError::Unreadable { .. } => {
+                    CloudError::NoCloud { url: cloud.auth_url("auth/tokens"), sent: true }
+                }
+                other => other,
+            };
+            given::refused(&error.to_string(), error.is_transient())
+        });
     }
     if let Credentials::Trust { .. } = credentials {
         // Boxed, because this asks for a token on the way to a token.

@@ -41,14 +41,17 @@ pub(super) fn services(cloud: &Cloud, base: &str, project: &str) -> Vec<Service>
     services
 }
 
-/// The catalog as a token carries it.
-pub(super) fn entries(cloud: &Cloud, ask: &Ask, project: &str) -> Vec<Value> {
+/// The catalog as a token carries it. Without a project there are no addresses that contain one.
+pub(super) fn entries(cloud: &Cloud, ask: &Ask, project: Option<&str>) -> Vec<Value> {
+    const NO_PROJECT: &str = "%(project_id)s";
     let region = &cloud.config.region;
+    let (has_project, project) = (project.is_some(), project.unwrap_or(NO_PROJECT));
     services(cloud, &ask.base, project)
         .into_iter()
         .map(|service| {
             let mut places = vec![(region.as_str(), service.url.clone())];
-            if service.kind == "orchestration" {
+            places.retain(|(_, url)| !url.contains(NO_PROJECT));
+            if service.kind == "orchestration" && has_project {
                 let others = cloud.config.other_regions.iter();
                 places.extend(
                     others.map(|(name, url)| (name.as_str(), format!("{url}/v1/{project}"))),

@@ -7,7 +7,7 @@ use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::{Doc, flag_text, shown};
-use super::{Domain, Grant, Project, Role, Scope, User, catalog, forbidden, not_found};
+use super::{Domain, Grant, Project, Role, SYSTEM, Scope, User, catalog, forbidden, not_found};
 use crate::model::JsonMap;
 
 /// Collections that only administrators list.
@@ -75,9 +75,18 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             }
             None => Err(not_found("user", id)),
         },
-        (method @ ("PUT" | "DELETE"), ["projects", project, "users", user, "roles", role]) => {
-            if !cloud.keystone.projects.contains(project) {
-                return Err(not_found("project", project));
+        (
+            method @ ("PUT" | "DELETE"),
+            [kind @ ("projects" | "domains"), place, "users", user, "roles", role],
+        )
+        | (method @ ("PUT" | "DELETE"), [kind @ place @ "system", "users", user, "roles", role]) => {
+            let is_there = match *kind {
+                "projects" => cloud.keystone.projects.contains(place),
+                "domains" => cloud.keystone.domains.contains(place),
+                _ => true,
+            };
+            if !is_there {
+                return Err(not_found(singular(kind), place));
             }
             if !cloud.keystone.users.contains(user) {
                 return Err(not_found("user", user));
@@ -85,11 +94,11 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             if !cloud.keystone.roles.contains(role) {
                 return Err(not_found("role", role));
             }
-            let id = format!("{user} {project} {role}");
+            let id = format!("{user} {place} {role}");
             if method == "PUT" {
                 let grant = Grant {
                     user_id: (*user).to_owned(),
-                    project_id: (*project).to_owned(),
+                    project_id: (*place).to_owned(),
                     role_id: (*role).to_owned(),
                 };
                 cloud.keystone.grants.insert(&id, grant);
@@ -149,10 +158,16 @@ fn rows(cloud: &Cloud, ask: &Ask, scope: &Scope, collection: &str) -> Option<Vec
             .grants
             .values()
             .map(|grant| {
+                let place = grant.project_id.as_str();
+                let scope = match place {
+                    SYSTEM => json!({"system": {"all": true}}),
+                    id if keystone.domains.contains(id) => json!({"domain": {"id": id}}),
+                    id => json!({"project": {"id": id}}),
+                };
                 json!({
                     "role": {"id": grant.role_id},
                     "user": {"id": grant.user_id},
-                    "scope": {"project": {"id": grant.project_id}},
+                    "scope": scope,
                 })
             })
             .collect(),
@@ -313,7 +328,7 @@ pub(super) fn project_view(ask: &Ask, project: &Project) -> Value {
     })
 }
 
-fn domain_view(ask: &Ask, domain: &Domain) -> Value {
+pub(super) fn domain_view(ask: &Ask, domain: &Domain) -> Value {
     json!({
         "id": domain.id,
         "name": domain.name,

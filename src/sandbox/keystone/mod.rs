@@ -64,7 +64,10 @@ pub(super) struct Role {
     pub(super) name: String,
 }
 
-/// A user's role on a project, or on a domain by its id.
+/// What grants on the whole system are kept under.
+pub(super) const SYSTEM: &str = "system";
+
+/// A user's role on a project, on a domain by its id, or on the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) user_id: String,
@@ -102,10 +105,12 @@ pub(super) struct AppCredential {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Token {
     pub(super) user_id: String,
-    /// `None` is unscoped, or a domain's.
+    /// `None` is unscoped, a domain's or the system's.
     pub(super) project_id: Option<String>,
     #[serde(default)]
     pub(super) domain_id: Option<String>,
+    #[serde(default)]
+    pub(super) is_system: bool,
     pub(super) role_ids: Vec<String>,
     pub(super) methods: Vec<String>,
     pub(super) audit_ids: Vec<String>,

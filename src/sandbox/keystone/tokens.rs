@@ -11,7 +11,7 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::{
-    Scope, Token, Trust, User, app_credentials, catalog, checked, forbidden, unauthorized,
+    SYSTEM, Scope, Token, Trust, User, app_credentials, catalog, checked, forbidden, unauthorized,
 };
 use crate::model::JsonMap;
 
@@ -41,7 +41,11 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
         }
         ("GET", ["catalog"]) => {
             let scope = checked(cloud, ask)?;
-            let catalog = catalog::entries(cloud, ask, &scope.project_id);
+            if scope.project_id.is_empty() {
+                let text = "You are not authorized to perform the requested action.";
+                return Err(answer::keystone(403, text));
+            }
+            let catalog = catalog::entries(cloud, ask, Some(&scope.project_id));
             Ok(Answer::json(200, &json!({"catalog": catalog, "links": {"self": ask.base}})))
         }
         ("GET", ["projects"]) => {
@@ -55,9 +59,20 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
                 .collect();
             Ok(Answer::json(200, &json!({"projects": projects, "links": {}})))
         }
-        ("GET", ["domains" | "system"]) => {
-            checked(cloud, ask)?;
-            Ok(Answer::json(200, &json!({path[0]: [], "links": {}})))
+        ("GET", ["domains"]) => {
+            let scope = checked(cloud, ask)?;
+            let keystone = &cloud.keystone;
+            let own = keystone.domains.values();
+            let own = own.filter(|it| !keystone.role_ids(&scope.user_id, &it.id).is_empty());
+            let own: Vec<Value> =
+                own.map(|domain| super::directory::domain_view(ask, domain)).collect();
+            Ok(Answer::json(200, &json!({"domains": own, "links": {}})))
+        }
+        ("GET", ["system"]) => {
+            let scope = checked(cloud, ask)?;
+            let has = !cloud.keystone.role_ids(&scope.user_id, SYSTEM).is_empty();
+            let all = if has { vec![json!({"all": true})] } else { Vec::new() };
+            Ok(Answer::json(200, &json!({"system": all, "links": {}})))
         }
         _ => Err(answer::keystone(404, "The resource could not be found.")),
     }
@@ -119,6 +134,7 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
         user_id: String::new(),
         project_id: None,
         domain_id: None,
+        is_system: false,
         role_ids: Vec::new(),
         methods: Vec::new(),
         audit_ids: vec![audit_id(cloud)],
@@ -173,9 +189,14 @@ fn issue(cloud: &mut Cloud, ask: &Ask) -> Reply {
                 within_project(cloud, &mut token, id)?;
             } else if let Some(domain) = scope.object("domain") {
                 within_domain(cloud, &mut token, domain)?;
+            } else if scope.contains_key("system") {
+                within_system(cloud, &mut token)?;
             } else {
-                let text = "Only projects, domains and trusts can be a scope here.";
-                return Err(answer::keystone(403, text));
+                let text = "Expecting to find system, project, domain, OS-TRUST:trust or unscoped \
+                            in scope. The server could not comply with the request since it is \
+                            either malformed or otherwise incorrect. The client is assumed to be \
+                            in error.";
+                return Err(answer::keystone(400, text));
             }
         }
         None if token.app_credential_id.is_some() => {}
@@ -260,6 +281,19 @@ fn within_domain(cloud: &Cloud, token: &mut Token, asked: &JsonMap) -> Result<()
     Ok(())
 }
 
+/// Whatever is said of the system, all of it is meant.
+fn within_system(cloud: &Cloud, token: &mut Token) -> Result<(), Answer> {
+    if token.trust_id.is_some() {
+        return Err(forbidden("a trust's token keeps its scope"));
+    }
+    token.role_ids = cloud.keystone.role_ids(&token.user_id, SYSTEM);
+    if token.role_ids.is_empty() {
+        return Err(unauthorized());
+    }
+    token.is_system = true;
+    Ok(())
+}
+
 fn within_trust(cloud: &mut Cloud, token: &mut Token, id: &str) -> Result<(), Answer> {
     let trust: Trust = cloud.keystone.trusts.get(id).cloned().ok_or_else(unauthorized)?;
     if trust.trustee_user_id != token.user_id {
@@ -311,19 +345,21 @@ fn view(cloud: &Cloud, ask: &Ask, token: &Token) -> Value {
         if token.trust_id.is_none() {
             body.set("is_domain", false);
         }
-        let roles: Vec<Value> = token
-            .role_ids
-            .iter()
-            .filter_map(|id| keystone.roles.get(id))
-            .map(|role| json!({"id": role.id, "name": role.name}))
-            .collect();
-        body.set("roles", roles);
-        if ask.query("nocatalog").is_none() {
-            body.set("catalog", catalog::entries(cloud, ask, &project.id));
-        }
     }
     if let Some(id) = &token.domain_id {
         body.set("domain", domain(id));
+    }
+    // What is for nothing has no roles.
+    if token.project_id.is_some() || token.domain_id.is_some() || token.is_system {
+        let roles = token.role_ids.iter().filter_map(|id| keystone.roles.get(id));
+        let roles = roles.map(|role| json!({"id": role.id, "name": role.name}));
+        body.set("roles", roles.collect::<Vec<Value>>());
+        if token.is_system {
+            body.set("system", json!({"all": true}));
+        }
+        if ask.query("nocatalog").is_none() {
+            body.set("catalog", catalog::entries(cloud, ask, token.project_id.as_deref()));
+        }
     }
     if let Some(trust) = token.trust_id.as_ref().and_then(|id| keystone.trusts.get(id)) {
         let view = json!({

@@ -14,6 +14,7 @@ use super::size;
 use super::stream::{Cursor, Producer, Stream, limited};
 use super::value::Value;
 use crate::template::error::Outcome;
+use crate::template::work;
 
 /// How many elements of a collection an expression may go through: Heat's default of the option
 /// `limit_iterators`.
@@ -24,12 +25,15 @@ pub(super) const MEMORY_QUOTA: usize = 10_000;
 const STEPS_MAX: usize = 400_000;
 /// The bytes of a value that cost as much as a step.
 const BYTES_PER_STEP: usize = 64;
+/// The values within a value that cost as much as a step.
+const WEIGHT_PER_STEP: usize = 32;
 /// How deep evaluations may be nested in each other.
 const EVALUATIONS_MAX: usize = 120;
 
 /// The state of an evaluation.
 pub(super) struct Machine {
     steps_left: usize,
+    steps_max: usize,
     depth: usize,
     kept: Vec<Kept>,
 }
@@ -58,7 +62,13 @@ impl Drop for Machine {
 
 impl Machine {
     pub(super) fn new() -> Self {
-        Self { steps_left: STEPS_MAX, depth: 0, kept: Vec::new() }
+        let steps_max = work::steps_left().min(STEPS_MAX);
+        Self { steps_left: steps_max, steps_max, depth: 0, kept: Vec::new() }
+    }
+
+    /// How many steps it took.
+    pub(super) fn steps_taken(&self) -> usize {
+        self.steps_max - self.steps_left
     }
 
     /// Counts steps.
@@ -116,6 +126,7 @@ impl Machine {
 
     /// Refuses a value over the memory quota.
     pub(super) fn limit_memory(&mut self, value: &Value) -> Outcome<()> {
+        self.step(value.weight() / WEIGHT_PER_STEP)?;
         self.limit_bytes(size::bytes(value))
     }
 

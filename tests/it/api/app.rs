@@ -11,10 +11,13 @@ use hearth::events::log::{EventLog, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::model::Secret;
 use hearth::openstack::{Cloud, CloudLimits, CloudSettings, UserDomainSettings};
+use hearth::policy::Policy;
 use hearth::projections::Views;
 use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
+
+use crate::support::world::loopback;
 
 /// The whole, and a client that follows no redirects.
 pub(crate) struct App {
@@ -24,7 +27,7 @@ pub(crate) struct App {
     pub(crate) project: String,
     pub(crate) token: String,
     pub(crate) client: reqwest::Client,
-    keystone: String,
+    pub(crate) keystone: String,
     engine: Engine,
     running: RunningApi,
     _sandbox: RunningSandbox,
@@ -34,6 +37,7 @@ pub(crate) struct App {
 pub(crate) struct SetUp {
     pub(crate) limits: EngineLimits,
     pub(crate) front: FrontSettings,
+    pub(crate) policy: Policy,
     pub(crate) cloud: CloudLimits,
     /// Of every token that the sandbox gives.
     pub(crate) token_life: Duration,
@@ -44,6 +48,7 @@ impl Default for SetUp {
         Self {
             limits: EngineLimits::default(),
             front: FrontSettings::default(),
+            policy: Policy::defaults().unwrap(),
             cloud: CloudLimits::default(),
             token_life: Duration::from_secs(3600),
         }
@@ -74,16 +79,22 @@ impl App {
 
     /// The same over a log that has events already.
     pub(crate) async fn over(log: Arc<dyn EventLog>) -> Self {
-        Self::with(log, EngineLimits::default()).await
+        let limits = EngineLimits { fetch_allow: loopback(), ..EngineLimits::default() };
+        Self::with(log, limits, Policy::defaults().unwrap()).await
     }
 
     /// The same with limits of its own.
     pub(crate) async fn within(limits: EngineLimits) -> Self {
-        Self::with(Arc::new(MemoryLog::new()), limits).await
+        Self::with(Arc::new(MemoryLog::new()), limits, Policy::defaults().unwrap()).await
     }
 
-    async fn with(log: Arc<dyn EventLog>, limits: EngineLimits) -> Self {
-        Self::set_up(log, SetUp { limits, ..SetUp::default() }).await
+    /// The same with a policy of its own.
+    pub(crate) async fn under(policy: Policy) -> Self {
+        Self::with(Arc::new(MemoryLog::new()), EngineLimits::default(), policy).await
+    }
+
+    async fn with(log: Arc<dyn EventLog>, limits: EngineLimits, policy: Policy) -> Self {
+        Self::set_up(log, SetUp { limits, policy, ..SetUp::default() }).await
     }
 
     /// The same behind a front of its own.
@@ -93,7 +104,7 @@ impl App {
     }
 
     pub(crate) async fn set_up(log: Arc<dyn EventLog>, setup: SetUp) -> Self {
-        let SetUp { limits, front, cloud: cloud_limits, token_life } = setup;
+        let SetUp { limits, front, policy, cloud: cloud_limits, token_life } = setup;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = SandboxConfig {
@@ -118,6 +129,7 @@ impl App {
         let registry = Arc::new(Registry::built_in().unwrap());
         let views = Views::in_memory(Arc::clone(&log)).await.unwrap();
         views.after(log.durable_position()).await.unwrap();
+        let policy = Arc::new(policy);
         let engine = Engine::start(EngineParts {
             log: Arc::clone(&log),
             vault: Arc::clone(&vault),
@@ -125,7 +137,10 @@ impl App {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits,
-            may_use: hearth::policy::may_use,
+            may_use: {
+                let policy = Arc::clone(&policy);
+                Arc::new(move |caller, type_name| policy.may_use(caller, type_name))
+            },
         });
         let parts = ApiParts {
             engine: engine.clone(),
@@ -133,6 +148,7 @@ impl App {
             cloud: Some(cloud),
             vault,
             registry,
+            policy,
             clock,
             log: Arc::clone(&log),
             settings: ApiSettings {

@@ -12,8 +12,8 @@ use hearth::events::stack::{
 };
 use hearth::events::{Event, Meta, NewEvent, ResourceEvent, StackEvent, StreamId, StreamRevision};
 use hearth::model::{
-    Action, Caller, JsonMap, ProjectId, RequestId, ResourceId, ResourceName, StackId, StackName,
-    StackRevision, Status, TraversalId,
+    Action, Caller, JsonMap, ProjectId, RequestId, ResourceId, ResourceName, Scope, StackId,
+    StackName, StackRevision, Status, TraversalId,
 };
 use serde_json::json;
 
@@ -51,6 +51,8 @@ impl Story {
             project_id: self.project.clone(),
             project_name: "demo".into(),
             roles: vec!["member".into()],
+            scope: Scope::default(),
+            admin: false,
         };
         let meta = Meta {
             caller: Some(Arc::new(caller)),

@@ -6,6 +6,7 @@ use hearth::openstack::{Request, Service};
 use serde_json::{Value, json};
 
 use crate::support::far::{Far, Lost, Place, act, credential, store, template_in};
+use crate::support::shelf::Shelf;
 use crate::support::tls::AUTHORITY;
 use crate::support::world::World;
 
@@ -223,4 +224,61 @@ async fn a_server_elsewhere_is_believed_by_its_authority_or_unseen() {
         }
         far.stop().await;
     }
+}
+
+#[actix::test]
+async fn a_credential_leads_to_no_address_that_is_not_allowed_and_tells_of_none() {
+    let far = Far::new(Place::Cloud).await;
+    let shelf = Shelf::new().await;
+    let good = credential(far.there(), &far.there().sandbox.auth_url).await;
+    let refused = async |world: &World, auth_url: &str| {
+        let mut payload = good.clone();
+        payload["auth"]["auth_url"] = auth_url.into();
+        let secret = store(&far.ground, &payload).await;
+        let context = json!({ "credential_secret_id": secret });
+        let refusal = world.create("web", template_in(context, "one")).await.unwrap_err();
+        refusal.message.replace(auth_url, "URL")
+    };
+    // Closed; open, but no cloud: another text, another JSON.
+    shelf.lay("/page/v3/auth/tokens", "<h1>hunter2</h1>");
+    shelf.lay("/json/v3/auth/tokens", "{\"secret\": \"hunter2\"}");
+    let open = far.ground.start().await;
+    let closed_port = refused(&open, "http://127.0.0.1:1/v3").await;
+    let text = format!(
+        "{UNREACHED}Authorization failed. Failed to validate auth_plugin with error Unable to \
+         establish connection to URL/auth/tokens. "
+    );
+    assert!(closed_port.starts_with(&text), "{closed_port}");
+    for page in ["/page/v3", "/json/v3", "/gone/v3"] {
+        assert_eq!(refused(&open, &shelf.at(page)).await, closed_port, "{page}");
+    }
+    let asked = shelf.asked();
+    drop(open);
+    // What is not allowed is not asked.
+    let shut = far.ground.start_allowing(&[]).await;
+    for url in [&shelf.at("/page/v3"), "http://169.254.169.254/v3", "http://2130706433:1/v3"] {
+        assert_eq!(refused(&shut, url).await, closed_port, "{url}");
+    }
+    let there = far.there().sandbox.auth_url.clone();
+    assert_eq!(refused(&shut, &there).await, closed_port);
+    assert_eq!(shelf.asked(), asked);
+    drop(shut);
+    // A Keystone that is allowed may say where its Heat is, and does not open the way there.
+    let keystone = far.ground.start_allowing(&[far.there().sandbox.address.to_string()]).await;
+    let refusal = refused(&keystone, &there).await;
+    assert!(refusal.starts_with("Unable to establish connection to http://127."), "{refusal}");
+    assert_eq!(far.seen(), 0);
+    far.stop().await;
+}
+
+#[actix::test]
+async fn somebody_else_in_the_own_cloud_needs_no_leave() {
+    let far = Far::new(Place::Region).await;
+    let auth_url = &far.ground.sandbox.auth_url;
+    let secret = store(&far.ground, &credential(&far.ground, auth_url).await).await;
+    let world = far.ground.start_allowing(&[]).await;
+    let context = with(&far.context(), &json!({ "credential_secret_id": secret }));
+    let web = world.create("web", template_in(context, "one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    far.stop().await;
 }

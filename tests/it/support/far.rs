@@ -114,7 +114,7 @@ impl Far {
             cloud: Some(home.clone()),
             clock: clock.clone(),
             limits: Ground::limits(),
-            may_use: |_, _| true,
+            may_use: Arc::new(|_, _| true),
         });
         let settings = ApiSettings {
             front: hearth::api::FrontSettings::default(),
@@ -132,6 +132,7 @@ impl Far {
             cloud: Some(home),
             vault,
             registry,
+            policy: Arc::new(hearth::policy::Policy::defaults().unwrap()),
             clock,
             log,
             settings,

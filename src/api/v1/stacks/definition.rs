@@ -20,7 +20,7 @@ pub(in crate::api) async fn template(
     context: Context,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("stacks:template")?;
+    context.require("stacks:template").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
     // What a group makes for its members may hold a secret of theirs.
@@ -41,7 +41,7 @@ pub(in crate::api) async fn environment(
     context: Context,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("stacks:environment")?;
+    context.require("stacks:environment").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
     answer(&shown_environment(&source))
@@ -69,7 +69,7 @@ pub(in crate::api) async fn files(
     context: Context,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("stacks:files")?;
+    context.require("stacks:files").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
     answer(&source.get("files").cloned().unwrap_or_else(|| json!({})))

@@ -10,7 +10,7 @@ pub(in crate::api) async fn delete(
     context: Context,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("stacks:delete")?;
+    context.require("stacks:delete").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let accepted = state.engine.delete_stack(&requester(&state, &context), stack.id).await?;
     seen(&state, &accepted).await?;

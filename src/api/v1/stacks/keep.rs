@@ -14,7 +14,7 @@ pub(in crate::api) async fn export(
     context: Context,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("stacks:export")?;
+    context.require("stacks:export").await?;
     let stack = living_stack(&state, &context, &path).await?;
     answer(&state.engine.export_stack(&requester(&state, &context), stack.id).await?)
 }
@@ -24,7 +24,7 @@ pub(in crate::api) async fn abandon(
     context: Context,
     path: web::Path<StackPath>,
 ) -> Answer {
-    context.require("stacks:abandon")?;
+    context.require("stacks:abandon").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let who = requester(&state, &context);
     let (accepted, document) = state.engine.abandon_stack(&who, stack.id).await?;

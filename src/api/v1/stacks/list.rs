@@ -42,19 +42,22 @@ const SORT_KEYS: &[(&str, StackSort)] = &[
 ];
 
 pub(in crate::api) async fn index(state: State, context: Context, request: HttpRequest) -> Answer {
-    context.require("stacks:index")?;
+    context.require("stacks:index").await?;
     let params = Params::of(&request);
+    let mut query = query(&state, &context, &params)?;
+    let mut with_project = context.caller.is_admin();
     if params.boolean("global_tenant")?.unwrap_or(false) {
-        context.require("stacks:global_index")?;
+        context.require("stacks:global_index").await?;
+        query.project = None;
+        with_project = true;
     }
-    let query = query(&state, &context, &params)?;
     let count = match params.boolean("with_count")? {
         Some(true) => Some(state.views.count_stacks(query.clone()).await?),
         Some(false) | None => None,
     };
     let limit = query.limit;
     let stacks = state.views.stacks(query).await?;
-    page(&context, &request, &params, &stacks, limit, count)
+    page(with_project, &request, &params, &stacks, limit, count)
 }
 
 pub(in crate::api) async fn detail(
@@ -62,7 +65,7 @@ pub(in crate::api) async fn detail(
     context: &Context,
     request: &HttpRequest,
 ) -> Answer {
-    context.require("stacks:detail")?;
+    context.require("stacks:detail").await?;
     let query = StackQuery { project: context.visible_project(), ..StackQuery::default() };
     let links = Links::of(request);
     let stacks = state.views.stacks(query).await?;
@@ -145,7 +148,7 @@ pub(in crate::api::v1) fn split_states(states: &[String]) -> (Vec<String>, Vec<S
 }
 
 fn page(
-    context: &Context,
+    with_project: bool,
     request: &HttpRequest,
     params: &Params,
     stacks: &[StackRow],
@@ -153,7 +156,6 @@ fn page(
     count: Option<u64>,
 ) -> Result<HttpResponse, Fault> {
     let links = Links::of(request);
-    let with_project = context.caller.is_admin();
     let views = stacks.iter().map(|stack| view::listed(&links, stack, with_project));
     let mut body = Map::new();
     body.insert("stacks".into(), views.collect::<Vec<_>>().into());

@@ -79,7 +79,7 @@ pub(super) async fn redirect(
     name_or_id: &str,
     subpath: Option<&str>,
 ) -> Answer {
-    context.require("stacks:lookup")?;
+    context.require("stacks:lookup").await?;
     let links = Links::of(request);
     let mut location = match arn(name_or_id) {
         // As in Heat, an ARN is taken at its word.

@@ -21,7 +21,7 @@ pub(in crate::api) async fn show(
     if lookup::SUBPATHS_OF_GET.contains(&path.id.as_str()) {
         return lookup::redirect(&state, &context, &request, &path.name, Some(&path.id)).await;
     }
-    context.require("stacks:show")?;
+    context.require("stacks:show").await?;
     let with_outputs = Params::of(&request).boolean("resolve_outputs")?.unwrap_or(true);
     let stack = any_stack(&state, &context, &path).await?;
     answer(&json!({ "stack": of(&state, &Links::of(&request), stack.id, with_outputs).await? }))

@@ -11,7 +11,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
-use crate::api::v1::{Answer, StackPath, State, answer, living_stack, requester, seen};
+use crate::api::v1::{Answer, StackPath, State, answer_large, living_stack, requester, seen};
 use crate::api::versions::plain;
 use crate::model::{JsonMap, StackId};
 
@@ -26,7 +26,7 @@ pub(in crate::api) async fn replace(
     path: web::Path<StackPath>,
     body: Body,
 ) -> Answer {
-    context.require("stacks:update")?;
+    context.require("stacks:update").await?;
     update(&state, &context, &request, &path, &body.required()?, Existing::Forgotten).await
 }
 
@@ -40,11 +40,8 @@ pub(in crate::api) async fn patch(
     let body = body.required()?;
     let has_arguments = ARGUMENTS.iter().any(|name| body.contains_key(*name));
     let changes_nothing = Sent::is_silent(&body)? && !has_arguments;
-    context.require(if changes_nothing {
-        "stacks:update_no_change"
-    } else {
-        "stacks:update_patch"
-    })?;
+    let rule = if changes_nothing { "stacks:update_no_change" } else { "stacks:update_patch" };
+    context.require(rule).await?;
     update(&state, &context, &request, &path, &body, Existing::Kept).await
 }
 
@@ -55,7 +52,7 @@ pub(in crate::api) async fn preview_replace(
     path: web::Path<StackPath>,
     body: Body,
 ) -> Answer {
-    context.require("stacks:preview_update")?;
+    context.require("stacks:preview_update").await?;
     preview(&state, &context, &request, &path, &body.required()?, Existing::Forgotten).await
 }
 
@@ -66,7 +63,7 @@ pub(in crate::api) async fn preview_patch(
     path: web::Path<StackPath>,
     body: Body,
 ) -> Answer {
-    context.require("stacks:preview_update_patch")?;
+    context.require("stacks:preview_update_patch").await?;
     preview(&state, &context, &request, &path, &body.required()?, Existing::Kept).await
 }
 
@@ -106,7 +103,13 @@ async fn preview(
     let who = requester(state, context);
     let ask = read(state, &who, stack.id, body, existing).await?;
     let plan = state.engine.preview_update(&who, stack.id, &ask, nested).await?;
-    answer(&json!({ "resource_changes": preview::of_update(state, &who, &stack, &plan).await? }))
+    let changes = preview::of_update(state, &who, &stack, &plan).await?;
+    let view = move || {
+        // What the plan takes is given back here as well.
+        drop(plan);
+        json!({ "resource_changes": changes })
+    };
+    answer_large(state, &who.caller.project_id, view).await
 }
 
 async fn read(
@@ -117,15 +120,15 @@ async fn read(
     existing: Existing,
 ) -> Result<UpdateStack, Fault> {
     let handling = Handling::read(body)?;
-    let sent = Sent::read(state, body).await?;
+    let sent = Sent::read(state, who, body).await?;
     if existing == Existing::Forgotten && sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
-    let merged = if sent.needs_template() {
-        sent.merged(Some(&state.engine.source_of(who, stack).await?.template))?
-    } else {
-        sent.merged(None)?
+    let stored = match sent.needs_template() {
+        true => Some(state.engine.source_of(who, stack).await?.template),
+        false => None,
     };
+    let (sent, merged) = sent.merged(state, &who.caller.project_id, stored).await?;
     Ok(UpdateStack {
         existing: existing == Existing::Kept,
         template: sent.template,
