@@ -215,7 +215,7 @@ fn explanation(status: StatusCode) -> &'static str {
         409 => "There was a conflict when trying to complete your request.",
         413 => "The body of your request was too large for this server.",
         414 => "The request URI was too long for this server.",
-        429 => "The client has sent too many requests to the server.",
+        429 => "The project asks for more than it may at a time.",
         431 => "The request's header fields were too large.",
         503 => "The server is currently unavailable. Please try again at a later time.",
         _ => "The server has either erred or is incapable of performing the requested operation.",

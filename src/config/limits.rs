@@ -17,6 +17,8 @@ pub struct Limits {
     pub template_fetch: Duration,
     /// `max_resources_per_stack`.
     pub resources_per_stack: Option<usize>,
+    /// `max_nested_stack_depth`.
+    pub nested_depth: u32,
     /// `max_stacks_per_tenant`.
     pub stacks_per_project: Option<usize>,
     /// `max_software_configs_per_tenant`.
@@ -77,6 +79,7 @@ impl Limits {
             template_size: number("max_template_size", 524_288)? as usize,
             template_fetch: seconds("template_fetch_timeout", 60.0)?,
             resources_per_stack: layers.limit("DEFAULT", "max_resources_per_stack", 1000)?,
+            nested_depth: number("max_nested_stack_depth", 5)?,
             stacks_per_project: layers.limit("DEFAULT", "max_stacks_per_tenant", 512)?,
             configs_per_project: per_project("max_software_configs_per_tenant")?,
             deployments_per_project: per_project("max_software_deployments_per_tenant")?,

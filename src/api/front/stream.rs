@@ -77,7 +77,9 @@ impl AsyncRead for Guarded {
             }
             return read;
         }
-        let Some(deadline) = self.visit.deadline() else { return Poll::Pending };
+        // Who has an answer to take still is given the time for that instead.
+        let deadline = self.visit.deadline().filter(|_| self.stalled.is_none());
+        let Some(deadline) = deadline else { return Poll::Pending };
         ready!(self.head.poll_until(deadline, context));
         // As if the client had ended the connection itself.
         Poll::Ready(Ok(()))

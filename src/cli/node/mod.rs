@@ -255,7 +255,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
     EngineLimits {
         stack_action_timeout: settings.limits.action_timeout,
         max_resources_per_stack: settings.limits.resources_per_stack,
-        max_nested_stack_depth: NESTED_DEPTH_MAX,
+        max_nested_stack_depth: settings.limits.nested_depth,
         max_stacks_per_tenant: settings.limits.stacks_per_project,
         max_software_configs_per_tenant: settings.limits.configs_per_project,
         max_software_deployments_per_tenant: settings.limits.deployments_per_project,
