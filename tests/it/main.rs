@@ -13,6 +13,7 @@ mod fault_sweep;
 mod function_probes;
 mod fuzz;
 mod generated_cases;
+mod hostile_cases;
 mod journeys;
 mod layers;
 mod lifecycle;
