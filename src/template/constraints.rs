@@ -291,7 +291,8 @@ fn matches_whole(expression: &str, value: &Datum) -> Result<bool, Broken> {
     };
     let pay = |steps| work::step_of_request(steps).map_err(|error| error.message);
     pay(pattern::steps_to_compile(expression)).map_err(Broken::Rule)?;
-    let pattern = pattern::compile(expression).map_err(Broken::Rule)?;
+    let pattern =
+        pattern::compile(expression).map_err(|unusable| Broken::Rule(unusable.message))?;
     let found = pattern.find(text.as_str(), 0, pay).map_err(|unanswered| match unanswered {
         Unanswered::Refused(reason) | Unanswered::GaveUp(reason) => Broken::Rule(reason),
     })?;

@@ -64,7 +64,7 @@ pub(crate) use value::Datum;
 pub(crate) use work::hold;
 #[cfg(test)]
 pub(crate) use work::step_of_request;
-pub use work::{ANSWER_BYTES_MAX, GoesOn, REQUEST_STEPS_MAX, within_request};
+pub use work::{ANSWER_BYTES_MAX, GoesOn, REQUEST_STEPS_MAX, within_request, within_steps};
 pub use yaql::{Limits as YaqlLimits, limit as limit_yaql};
 
 /// The names of the parameters that a template declares; none where it cannot be read.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use fancy_regex::{Error, Regex, RegexBuilder, RuntimeError};
+use fancy_regex::{Error, ParseError, Regex, RegexBuilder, RuntimeError};
 
 /// How often a search may go back: cheaply at first, and dearer where that does not do.
 const BACKTRACKS: [usize; 3] = [2_000, 50_000, 1_000_000];
@@ -14,8 +14,11 @@ const BACKTRACKS_PER_STEP: usize = 16;
 /// The bytes of a text that a search reads in a step.
 const BYTES_PER_STEP: usize = 256;
 
-/// The steps that it costs to compile the shortest pattern, and each of its bytes.
+/// The steps that it costs to compile the shortest pattern, and each of its parts.
 const STEPS_TO_COMPILE: (usize, usize) = (100, 4);
+
+/// The parts that a class of characters counts for: they are many ranges.
+const CLASS_PARTS: usize = 16;
 
 /// The bytes that a pattern may take once it is compiled: repetitions of repetitions multiply.
 const COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -30,6 +33,24 @@ pub(crate) struct Pattern {
 /// Where the groups of a match are, in bytes; the first is the match itself.
 pub(crate) type Match = Vec<Option<Range<usize>>>;
 
+/// Why there is no pattern of a text.
+#[derive(Debug)]
+pub(crate) struct Unusable {
+    pub(crate) message: String,
+    /// It is one, but too large or too deep for us.
+    pub(crate) is_too_large: bool,
+}
+
+impl From<Error> for Unusable {
+    fn from(error: Error) -> Self {
+        let is_too_large = matches!(
+            error,
+            Error::ParseError(_, ParseError::RecursionExceeded) | Error::CompileError(_)
+        );
+        Self { message: error.to_string(), is_too_large }
+    }
+}
+
 /// Why a search found no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered<E> {
@@ -40,13 +61,13 @@ pub(crate) enum Unanswered<E> {
 }
 
 impl Pattern {
-    fn new(text: String) -> Result<Self, String> {
+    fn new(text: String) -> Result<Self, Unusable> {
         let pattern = Self { text, regexes: Default::default() };
         pattern.regex(0)?;
         Ok(pattern)
     }
 
-    fn regex(&self, tier: usize) -> Result<&Regex, String> {
+    fn regex(&self, tier: usize) -> Result<&Regex, Unusable> {
         if let Some(known) = self.regexes[tier].get() {
             return Ok(known);
         }
@@ -54,8 +75,7 @@ impl Pattern {
             .backtrack_limit(BACKTRACKS[tier])
             .delegate_size_limit(COMPILED_BYTES_MAX)
             .delegate_dfa_size_limit(COMPILED_BYTES_MAX)
-            .build()
-            .map_err(|error| error.to_string())?;
+            .build()?;
         Ok(self.regexes[tier].get_or_init(|| regex))
     }
 
@@ -74,7 +94,8 @@ impl Pattern {
         let pieces = 1 + text.len() / BYTES_PER_STEP;
         pay(pieces).map_err(Unanswered::Refused)?;
         for (tier, backtracks) in BACKTRACKS.into_iter().enumerate() {
-            let regex = self.regex(tier).map_err(Unanswered::GaveUp)?;
+            let regex =
+                self.regex(tier).map_err(|unusable| Unanswered::GaveUp(unusable.message))?;
             match regex.captures_from_pos(text, from) {
                 Ok(found) => {
                     // Each group is somebody's to look at.
@@ -102,12 +123,45 @@ impl Pattern {
 
 /// The steps that it costs to compile a pattern.
 pub(crate) fn steps_to_compile(pattern: &str) -> usize {
-    let (least, per_byte) = STEPS_TO_COMPILE;
-    least + pattern.len() * per_byte
+    let (least, per_part) = STEPS_TO_COMPILE;
+    parts(pattern).saturating_mul(per_part).saturating_add(least)
+}
+
+/// How many parts a pattern has once its repetitions are written out.
+fn parts(pattern: &str) -> usize {
+    // Those of the groups that are open, and of what stands last in the innermost.
+    let mut groups = vec![0_usize];
+    let mut last = 0;
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '(' => groups.push(0),
+            ')' if groups.len() > 1 => last = groups.pop().unwrap_or(0) + 1,
+            '{' => {
+                let counts: String = chars.clone().take_while(|c| *c != '}').collect();
+                let most = counts.split(',').filter_map(|count| count.parse::<usize>().ok()).max();
+                // What is no repetition is text.
+                last = last.saturating_mul(most.unwrap_or(1).max(1));
+            }
+            '\\' => {
+                last = if chars.next().is_some_and(char::is_alphabetic) { CLASS_PARTS } else { 1 }
+            }
+            '.' | '[' => last = CLASS_PARTS,
+            _ => last = 1,
+        }
+        if c == '(' {
+            last = 0;
+            continue;
+        }
+        if let Some(group) = groups.last_mut() {
+            *group = group.saturating_add(last);
+        }
+    }
+    groups.into_iter().fold(0, usize::saturating_add)
 }
 
 /// Compiles a pattern that has to match from the start of a text; the error is ours.
-pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
+pub(crate) fn compile(pattern: &str) -> Result<Pattern, Unusable> {
     Pattern::new(format!("\\A(?:{})", translated(pattern)))
 }
 
@@ -120,7 +174,7 @@ pub(crate) struct Flags {
 }
 
 /// Compiles a pattern that may match anywhere in a text; the error is ours.
-pub(crate) fn searching(pattern: &str, flags: Flags) -> Result<Pattern, String> {
+pub(crate) fn searching(pattern: &str, flags: Flags) -> Result<Pattern, Unusable> {
     let Flags { ignore_case, multi_line, dot_all } = flags;
     let mut pattern = translated(pattern);
     for (is_set, letter) in [(ignore_case, 'i'), (dot_all, 's')] {
@@ -250,6 +304,14 @@ mod tests {
         let poor = |steps| if steps > 100 { Err("too dear") } else { Ok(()) };
         let refused = pattern.find(&text, 0, poor);
         assert!(matches!(refused, Err(Unanswered::Refused("too dear"))));
+    }
+
+    #[test]
+    fn repetitions_of_repetitions_are_dear() {
+        assert!(steps_to_compile("^[a-z0-9-]{1,63}$") < 10_000);
+        assert!(steps_to_compile("(\\d{1,3}\\.){3}\\d{1,3}") < 10_000);
+        assert!(steps_to_compile("(((a{30}){30}){30})") > 100_000);
+        assert!(steps_to_compile("((((a{999}){999}){999}){999}){999999}") > 10_000_000);
     }
 
     #[test]

@@ -13,14 +13,14 @@ use super::error::{Outcome, TemplateError};
 use crate::model::Refusal;
 
 /// How deep evaluations nest: calls within calls, and conditions that ask for conditions.
-pub(crate) const DEPTH_MAX: u32 = 250;
+pub(crate) const DEPTH_MAX: u32 = 150;
 
 /// How deep the value nests that an evaluation gives. Events wrap it, and JSON is read back 128
 /// deep.
 pub(crate) const VALUE_DEPTH_MAX: u32 = 100;
 
 /// The steps of one look. A step is some 100 ns.
-pub(crate) const LOOK_STEPS_MAX: u64 = 2_000_000;
+pub(crate) const LOOK_STEPS_MAX: u64 = 1_000_000;
 
 /// The steps of all that is done for one request.
 pub const REQUEST_STEPS_MAX: u64 = 20_000_000;
@@ -79,7 +79,12 @@ thread_local! {
 /// Does what a request asks for, within its bounds; the refusal where they did not suffice,
 /// whatever the job made of that.
 pub fn within_request<T>(goes_on: GoesOn, job: impl FnOnce() -> T) -> Result<T, Refusal> {
-    let request = Request::begin(goes_on);
+    within_steps(REQUEST_STEPS_MAX, goes_on, job)
+}
+
+/// The same within so many steps.
+pub fn within_steps<T>(steps: u64, goes_on: GoesOn, job: impl FnOnce() -> T) -> Result<T, Refusal> {
+    let request = Request::begin(steps, goes_on);
     let made = job();
     match request.over() {
         None => Ok(made),
@@ -91,10 +96,10 @@ pub fn within_request<T>(goes_on: GoesOn, job: impl FnOnce() -> T) -> Result<T, 
 struct Request;
 
 impl Request {
-    fn begin(goes_on: GoesOn) -> Self {
+    fn begin(steps: u64, goes_on: GoesOn) -> Self {
         WORK.with(|work| {
-            work.request.set(REQUEST_STEPS_MAX);
-            work.ask_below.set(REQUEST_STEPS_MAX - STEPS_PER_ASK);
+            work.request.set(steps);
+            work.ask_below.set(steps.saturating_sub(STEPS_PER_ASK));
             work.answer_bytes.set(ANSWER_BYTES_MAX);
             work.goes_on.replace(Some(goes_on));
             work.over.set(None);
@@ -234,6 +239,11 @@ pub(crate) fn deeper() -> Outcome<Level> {
         work.depth.set(depth + 1);
         Ok(Level)
     })
+}
+
+/// How many levels deeper one may go.
+pub(crate) fn levels_left() -> usize {
+    WORK.with(|work| (DEPTH_MAX - work.depth.get()) as usize)
 }
 
 /// What is said of what nests deeper than it may.

@@ -15,6 +15,7 @@ mod function_probes;
 mod fuzz;
 mod generated_cases;
 mod histories;
+mod hostile_cases;
 mod journeys;
 mod layers;
 mod lifecycle;

@@ -16,7 +16,7 @@ use crate::events::StreamId;
 use crate::model::Refusal;
 use crate::openstack::Session;
 use crate::resource_types::{Attempt, Beat, DriverError};
-use crate::template::StackDefinition;
+use crate::template::{StackDefinition, within_request};
 
 /// The pause before an engine that is about to stop is asked again.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -98,10 +98,15 @@ impl Beating<'_> {
         let services = self.services;
         let lacking = exposure::lacking(services).await;
         exposure::check(services, &definition, self.asked.caller.as_deref(), &lacking)?;
-        let known = definition::check(&services.registry, services.limits.tree(), definition)?;
-        if services.cloud.is_some() {
-            let registry = &services.registry;
+        // As many steps as a request may take, wherever the child's values come from.
+        let registry = &services.registry;
+        let check = || -> Result<_, Refusal> {
+            let known = definition::check(registry, services.limits.tree(), definition)?;
             let asked = registry.asked_of_cloud(&known.definition)?;
+            Ok((known, asked))
+        };
+        let (known, asked) = within_request(Arc::new(|| true), check)??;
+        if services.cloud.is_some() {
             registry.ask_cloud(&known.definition, asked, self.session).await?;
         }
         Ok(known)

@@ -1,6 +1,7 @@
 //! `hearth bench`: the workloads of the speed budgets, over the public API of a server of its own.
 
 mod figure;
+mod hostile;
 mod language;
 mod many_stacks;
 mod one_stack;
@@ -96,6 +97,10 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
     report(replay::run(&dir.join("many")).await?);
 
     report(trees::run(scale, dir).await?);
+
+    let server = Server::start(&dir.join("hostile"), &[]).await?;
+    report(hostile::run(scale, &server).await?);
+    server.stop().await?;
 
     let server = Server::start(&dir.join("web"), &web::SETTINGS).await?;
     report(web::run(&server).await?);

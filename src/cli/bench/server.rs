@@ -70,11 +70,16 @@ impl Server {
 
     /// A client signed in as `demo`.
     pub(super) async fn client(&self) -> Result<Client, BenchError> {
+        self.client_of("demo").await
+    }
+
+    /// A client signed in as the user of a project of the same name.
+    pub(super) async fn client_of(&self, project: &str) -> Result<Client, BenchError> {
         let auth_url = self.auth_url();
         let login = Login {
             auth_url: &auth_url,
-            user: "demo",
-            project: "demo",
+            user: project,
+            project,
             password: "secret",
             domains: ("Default", "Default"),
         };

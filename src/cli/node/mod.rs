@@ -27,7 +27,7 @@ use crate::policy::{Policy, PolicyError};
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
-use crate::template::{self, NESTED_DEPTH_MAX, YaqlLimits};
+use crate::template::{self, YaqlLimits};
 use upkeep::{Upkeep, UpkeepParts};
 
 const SANDBOX_REGION: &str = "RegionOne";

@@ -14,6 +14,7 @@ use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::python;
 use crate::template::value::Datum;
+use crate::template::work;
 
 #[derive(Debug)]
 struct Digest(Call);
@@ -105,6 +106,7 @@ impl Function for Digest {
         if !is_well_written {
             return Err(TemplateError::value(format!("unsupported hash type {algorithm}")));
         }
+        work::step_over(text.len())?;
         let bytes = latin_1(text)?;
         let Some(hash) = hash else {
             let message = "hexdigest() missing required argument 'length' (pos 1)";

@@ -8,9 +8,10 @@ use crate::template::constraints::{self, Broken, Constraint, Rule, ValueType};
 use crate::template::dialect::Language;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node, NodeMap, Place};
+use crate::template::pattern::Unusable;
 use crate::template::value::Datum;
 use crate::template::version::Version;
-use crate::template::{TypeLookup, pattern, python};
+use crate::template::{TypeLookup, pattern, python, work};
 
 /// The types of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -380,7 +381,14 @@ pub(super) fn allowed_pattern(node: &Node) -> Outcome<Rule> {
     let Some(text) = node.as_text() else {
         return Err(TemplateError::schema("AllowedPattern must be a string"));
     };
-    pattern::compile(text).map_err(|error| TemplateError::new("RemoteError", error))?;
+    work::step_of_request(pattern::steps_to_compile(text))?;
+    pattern::compile(text).map_err(|unusable| match unusable {
+        Unusable { is_too_large: true, message } => {
+            let message = format!("Request limit exceeded: {message}");
+            TemplateError::new("RequestLimitExceeded", message)
+        }
+        Unusable { message, .. } => TemplateError::new("RemoteError", message),
+    })?;
     Ok(Rule::AllowedPattern(text.to_owned()))
 }
 

@@ -35,6 +35,7 @@ pub(super) struct Machine {
     steps_left: usize,
     steps_max: usize,
     depth: usize,
+    depth_max: usize,
     kept: Vec<Kept>,
 }
 
@@ -63,7 +64,9 @@ impl Drop for Machine {
 impl Machine {
     pub(super) fn new() -> Self {
         let steps_max = work::steps_left().min(STEPS_MAX);
-        Self { steps_left: steps_max, steps_max, depth: 0, kept: Vec::new() }
+        // What is evaluated around the expression stands on the same stack.
+        let depth_max = work::levels_left().min(EVALUATIONS_MAX);
+        Self { steps_left: steps_max, steps_max, depth: 0, depth_max, kept: Vec::new() }
     }
 
     /// How many steps it took.
@@ -79,7 +82,7 @@ impl Machine {
 
     /// Goes one level deeper, until `leave`.
     pub(super) fn enter(&mut self) -> Outcome<()> {
-        if self.depth >= EVALUATIONS_MAX {
+        if self.depth >= self.depth_max {
             return Err(failure::depth());
         }
         self.depth += 1;

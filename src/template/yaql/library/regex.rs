@@ -91,7 +91,7 @@ fn error(message: impl Into<String>) -> TemplateError {
 impl Pattern {
     fn new(machine: &mut Machine, text: &str, flags: Flags) -> Outcome<Self> {
         machine.step(pattern::steps_to_compile(text))?;
-        let compiled = pattern::searching(text, flags).map_err(error)?;
+        let compiled = pattern::searching(text, flags).map_err(|it| error(it.message))?;
         Ok(Self { text: text.to_owned(), flags, compiled })
     }
 
