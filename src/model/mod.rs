@@ -13,7 +13,7 @@ pub mod tally;
 
 pub use action::{Action, Status};
 pub use caller::Caller;
-pub use fault::Refusal;
+pub use fault::{REASON_CHARS_MAX, Refusal, shortened};
 pub use hook::Hook;
 pub use id::*;
 pub use network::{AllowedTarget, Network};

@@ -12,7 +12,7 @@ use super::views::ViewError;
 use crate::events::Position;
 
 /// Moves with every change of `schema.sql` or of what the projections write.
-const SCHEMA_VERSION: i64 = 7;
+const SCHEMA_VERSION: i64 = 8;
 
 /// How many connections for reading are kept open.
 const READERS_MAX: usize = 4;

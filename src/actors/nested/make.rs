@@ -78,6 +78,7 @@ pub fn revise(
     let facade = vault.seal_leaves(scope, facade, definition.secrets()).map_err(unsealed)?;
     Ok(Revise {
         source: put(&blob),
+        source_bytes: blob.len() as u64,
         known: Arc::new(known),
         parameters,
         tags: Vec::new(),

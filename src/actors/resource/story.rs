@@ -14,7 +14,7 @@ use crate::events::log::MemoryLog;
 use crate::events::resource::Definition;
 use crate::events::vault::{MasterKey, Vault};
 use crate::events::{Event, ResourceEvent};
-use crate::model::{Action, Hook, JsonMap, ResourceId, TraversalId};
+use crate::model::{Action, Hook, JsonMap, Refusal, ResourceId, TraversalId};
 use crate::resource_types::Registry;
 
 /// A resource under test, and what its last command led to.
@@ -61,6 +61,12 @@ impl Story {
             next = decision.then;
         }
         self
+    }
+
+    /// Why a command is refused.
+    pub(super) fn refuses(&mut self, command: ResourceCommand) -> Refusal {
+        let moment = Moment::of(self.clock.as_ref());
+        self.resource.decide(command, &moment, &self.knowledge).err().unwrap()
     }
 
     /// Lets time pass.

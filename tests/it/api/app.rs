@@ -56,15 +56,24 @@ impl App {
     /// The same over a log that has events already.
     pub(crate) async fn over(log: Arc<dyn EventLog>) -> Self {
         let limits = EngineLimits { fetch_allow: loopback(), ..EngineLimits::default() };
-        Self::with(log, limits).await
+        Self::with(log, limits, None).await
     }
 
     /// The same with limits of its own.
     pub(crate) async fn within(limits: EngineLimits) -> Self {
-        Self::with(Arc::new(MemoryLog::new()), limits).await
+        Self::with(Arc::new(MemoryLog::new()), limits, None).await
     }
 
-    async fn with(log: Arc<dyn EventLog>, limits: EngineLimits) -> Self {
+    /// The same, with a bound on what a project writes in a day, in bytes.
+    pub(crate) async fn writing(log: Arc<dyn EventLog>, bytes: usize) -> Self {
+        Self::with(log, EngineLimits::default(), Some(bytes)).await
+    }
+
+    async fn with(
+        log: Arc<dyn EventLog>,
+        limits: EngineLimits,
+        log_bytes_per_day_max: Option<usize>,
+    ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = SandboxConfig {
@@ -107,6 +116,7 @@ impl App {
             settings: ApiSettings {
                 json_body_size_max: 1_048_576,
                 template_size_max: 524_288,
+                log_bytes_per_day_max,
                 auth_url: sandbox.auth_url.clone(),
                 build_revision: "unknown".into(),
                 host: "here".into(),

@@ -8,7 +8,7 @@ use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
 use crate::events::resource::{ActionSettled, CallIntended, Definition, Step};
-use crate::model::{Action, JsonMap, Secret, Status, TraversalId};
+use crate::model::{Action, JsonMap, Secret, Status, TraversalId, shortened};
 use crate::resource_types::{Attempt, DriverError, Learned, Work};
 
 impl Resource {
@@ -333,7 +333,7 @@ impl Resource {
             action: self.action,
             traversal: self.traversal.unwrap_or_default(),
             status,
-            reason,
+            reason: shortened(reason),
             physical_id: self.physical_id.clone(),
             data: Default::default(),
             attributes,

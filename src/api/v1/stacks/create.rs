@@ -12,7 +12,7 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::Body;
 use crate::api::url::{Links, link};
-use crate::api::v1::{Answer, State, answer, requester, seen};
+use crate::api::v1::{Answer, State, answer, requester, seen, writer};
 use crate::model::{JsonMap, StackName};
 use crate::resource_types::python;
 use crate::template::StackSource;
@@ -25,7 +25,7 @@ pub(in crate::api) async fn create(
 ) -> Answer {
     context.require("stacks:create")?;
     let body = body.required()?;
-    let who = requester(&state, &context);
+    let who = writer(&state, &context, &context.caller.project_id).await?;
     let accepted = match keep::adopted(&body)? {
         None => state.engine.create_stack(&who, read(&state, &who, &body).await?).await?,
         Some((body, resources)) => {
