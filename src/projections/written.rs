@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::columns::bytes;
-use crate::events::{RecordedEvent, StackEvent, StreamId};
+use crate::events::{RecordedEvent, StackEvent};
 use crate::model::ProjectId;
 
 /// What an event takes in the log beside its body: who, when and because of what, its hash, and
@@ -20,27 +20,15 @@ const HOURS_KEPT: i64 = 25;
 /// The sums of one batch, which are written once.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Whose a stream is; `None` where nobody's.
-    projects: HashMap<StreamId, Option<String>>,
     /// By project and hour.
     sums: HashMap<(String, i64), u64>,
 }
 
 impl Batch {
-    /// Counts an event that the other views have taken in.
+    /// Counts an event that the other views have taken in: one that ends a configuration or a
+    /// deployment is nobody's by then.
     pub(super) fn count(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
-        let project = match self.projects.get(&event.stream) {
-            Some(known) => known.clone(),
-            None => {
-                let found = project_of(db, event.stream.as_str())?;
-                // A stream whose first event is still to come may be somebody's then.
-                if found.is_some() {
-                    self.projects.insert(event.stream.clone(), found.clone());
-                }
-                found
-            }
-        };
-        if let Some(project) = project {
+        if let Some(project) = project_of(db, event.stream.as_str())? {
             let bytes = ENVELOPE_BYTES + event.body.len() as u64 + source_bytes(event);
             *self.sums.entry((project, hour(event.at))).or_default() += bytes;
         }
@@ -118,7 +106,7 @@ mod tests {
         let now = DateTime::from_timestamp(1_000_000_000, 0).unwrap();
         let write = |hours_ago: i64, bytes: u64| {
             let sums = HashMap::from([(("p".to_owned(), hour(now) - hours_ago), bytes)]);
-            Batch { sums, ..Batch::default() }.write(&db).unwrap();
+            Batch { sums }.write(&db).unwrap();
         };
         for (hours_ago, bytes) in [(30, 1), (24, 10), (23, 100), (0, 1000), (0, 10_000)] {
             write(hours_ago, bytes);
