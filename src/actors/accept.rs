@@ -233,8 +233,16 @@ impl Engine {
         let sealing = self.services.sealing(scope.as_str());
         let (blob, parameters) = source::encode(source.clone(), &known.definition, &sealing)
             .map_err(|error| Refusal::unavailable(error.to_string()))?;
+        if blob.len() > SOURCE_BYTES_MAX {
+            return Err(too_long(
+                "Template with environment and files",
+                blob.len(),
+                SOURCE_BYTES_MAX,
+            ));
+        }
         Ok(Revise {
             source: self.services.log.put_blob(&blob),
+            source_bytes: blob.len() as u64,
             known: Arc::new(known),
             parameters,
             tags,
@@ -290,6 +298,19 @@ pub(super) fn check_name(name: &StackName) -> Result<(), Refusal> {
         "Invalid stack name {name} must contain only alphanumeric or \"_-.\" characters, must \
          start with alpha and must be {STACK_NAME_MAX} characters or less."
     )))
+}
+
+/// Of what a revision is made of, in bytes. What a PATCH does not send stays, so that no limit of
+/// one request bounds it.
+const SOURCE_BYTES_MAX: usize = 24 * 1024 * 1024;
+
+/// Heat's refusal of what is too long.
+pub(super) fn too_long(what: &str, bytes: usize, limit: usize) -> Refusal {
+    let text = format!(
+        "Request limit exceeded: {what} size ({bytes} bytes) exceeds maximum allowed size ({limit} \
+         bytes)."
+    );
+    Refusal::new("RequestLimitExceeded", text)
 }
 
 /// Characters in a stack's name, Heat's `max_stack_name`.

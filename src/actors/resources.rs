@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::accept::too_long;
 use super::asks::{Accepted, Requester, Standing};
 use super::engine::Engine;
 use super::nested;
@@ -45,6 +46,10 @@ impl Engine {
         name: &ResourceName,
         details: &Value,
     ) -> Result<Accepted, Refusal> {
+        let (bytes, limit) = (details.to_string().len(), self.services.limits.max_signal_size);
+        if bytes > limit {
+            return Err(too_long("Signal", bytes, limit));
+        }
         let standing = self.standing(who, stack).await?;
         self.guard(who, &standing, name).await?;
         if let Some(hook) = details.get("unset_hook").filter(|hook| !hook.is_null()) {

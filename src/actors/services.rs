@@ -51,6 +51,8 @@ pub struct EngineLimits {
     pub observe_on_update: bool,
     /// How long after a call whose answer was lost its object may still appear.
     pub lost_call_rest: Duration,
+    /// Of what one signal brings, in bytes.
+    pub max_signal_size: usize,
     /// Of a template that is fetched, in bytes.
     pub max_template_size: usize,
     /// How long it may take to fetch all that one request asks for.
@@ -83,6 +85,7 @@ impl Default for EngineLimits {
             action_retry_limit: 5,
             observe_on_update: false,
             lost_call_rest: Duration::from_secs(10),
+            max_signal_size: 262_144,
             max_template_size: 524_288,
             template_fetch_timeout: Duration::from_secs(60),
             fetch_allow: Vec::new(),

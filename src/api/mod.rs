@@ -52,6 +52,8 @@ pub struct ApiSettings {
     pub json_body_size_max: usize,
     /// `max_template_size`.
     pub template_size_max: usize,
+    /// What a project may write into the log in a day, in bytes; `None` is no limit.
+    pub log_bytes_per_day_max: Option<usize>,
     /// `www_authenticate_uri`: where a client without a token is sent.
     pub auth_url: String,
     /// `heat_revision`, as `build_info` shows it.

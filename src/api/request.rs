@@ -230,12 +230,35 @@ pub(super) fn number(name: &str, value: &str) -> Result<u64, Fault> {
     }))
 }
 
+/// Heat's columns for names and other short texts.
+pub(super) const COLUMN_CHARS_MAX: usize = 255;
+
+/// Refuses a text that is too long, in the words of Heat's objects.
+pub(super) fn at_most(name: &str, text: Option<&str>, max: usize) -> Result<(), Fault> {
+    match text.is_some_and(|text| text.chars().count() > max) {
+        false => Ok(()),
+        true => {
+            let text = format!(
+                "Data supplied was not valid: \"{name}\" should be no more than {max} characters"
+            );
+            Err(Fault::new("Invalid", text))
+        }
+    }
+}
+
 /// The longest tag.
 const TAG_MAX_CHARS: usize = 80;
+
+/// The most tags of a stack, or in a list's filter: a deeper filter SQLite does not take.
+const TAGS_MAX: usize = 200;
 
 /// Reads tags: text with commas between them. An empty text is one empty tag.
 pub(super) fn tags(text: &str) -> Result<Vec<String>, Fault> {
     let tags: Vec<String> = text.split(',').map(str::to_owned).collect();
+    if tags.len() > TAGS_MAX {
+        let text = format!("Invalid tags, there are {} and may be {TAGS_MAX}", tags.len());
+        return Err(Fault::bad_request(text));
+    }
     match tags.iter().find(|tag| tag.chars().count() > TAG_MAX_CHARS) {
         None => Ok(tags),
         Some(tag) => Err(Fault::bad_request(format!(

@@ -40,6 +40,10 @@ pub struct Limits {
     /// `lost_call_rest` of `[hearth]`: how long after a call whose answer was lost its object may
     /// still appear.
     pub lost_call_rest: Duration,
+    /// `max_signal_size` of `[hearth]`, in bytes.
+    pub signal_size: usize,
+    /// `max_log_bytes_per_project_per_day` of `[hearth]`.
+    pub log_bytes_per_day: Option<usize>,
     /// `fetch_allow` of `[hearth]`: where templates and other clouds may be beside the internet.
     pub fetch_allow: Vec<AllowedTarget>,
     /// `limit_iterators` and `memory_quota` of `[yaql]`.
@@ -91,6 +95,14 @@ impl Limits {
             yaql_memory: layers.limit("yaql", "memory_quota", 10_000)?,
             observe_on_update: flag("observe_on_update")?,
             action_retries: number("action_retry_limit", 5)?,
+            signal_size: layers
+                .parsed("hearth", "max_signal_size", "a whole number")?
+                .unwrap_or(262_144),
+            log_bytes_per_day: layers.limit(
+                "hearth",
+                "max_log_bytes_per_project_per_day",
+                1024 * 1024 * 1024,
+            )?,
             fetch_allow: layers.parsed_list(
                 "hearth",
                 "fetch_allow",

@@ -70,6 +70,9 @@ pub struct RevisionAccepted {
     /// `{template, environment, files}` as canonical JSON; `None` is the empty template to which
     /// a failed create rolls back.
     pub source: Option<BlobId>,
+    /// The length of that JSON; 0 where it stands there already for another revision.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub source_bytes: u64,
     /// The parameters that the user gave, hidden ones sealed.
     pub parameters: JsonMap,
     /// Every parameter as a stack's show has it: text, hidden ones `******`.
@@ -103,6 +106,11 @@ impl RevisionAccepted {
     pub fn trustor(&self) -> Option<Trustor> {
         Some(Trustor { user_id: self.user_id.clone()?, roles: self.roles.clone() })
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// An output that a revision declares, before it has a value.

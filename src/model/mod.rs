@@ -15,7 +15,7 @@ pub mod trustor;
 
 pub use action::{Action, Status};
 pub use caller::{Caller, Scope};
-pub use fault::Refusal;
+pub use fault::{REASON_CHARS_MAX, Refusal, shortened};
 pub use hook::Hook;
 pub use id::*;
 pub use network::{AllowedTarget, Network};

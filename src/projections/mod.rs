@@ -19,6 +19,7 @@ mod store;
 mod tally;
 mod told;
 mod views;
+mod written;
 
 pub use event_list::{EventQuery, EventRow, EventSort, event_id};
 pub use resources::ResourceRow;

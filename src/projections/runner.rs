@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::store::{self, Checkpoint, Place, Readers};
 use super::views::ViewError;
-use super::{purged, resources, software, stacks};
+use super::{purged, resources, software, stacks, written};
 use crate::events::log::{EventLog, Filter};
 use crate::events::{Position, RecordedEvent};
 use crate::model::{ConfigId, DeploymentId, ResourceId, StackId};
@@ -154,9 +154,12 @@ async fn run(
         let batch: Vec<Arc<RecordedEvent>> = batch.into_iter().collect::<Result<_, _>>()?;
         let Some(last) = batch.last() else { continue };
         let transaction = db.transaction()?;
+        let mut sums = written::Batch::default();
         for event in &batch {
             apply(&transaction, event)?;
+            sums.count(&transaction, event)?;
         }
+        sums.write(&transaction)?;
         let reached = Checkpoint { position: last.position, hash: last.hash };
         store::move_checkpoint(&transaction, &reached)?;
         transaction.commit()?;

@@ -120,6 +120,14 @@ CREATE TABLE deployments (
 CREATE INDEX deployments_of_server ON deployments (server, number);
 CREATE INDEX deployments_of_config ON deployments (config);
 
+CREATE TABLE written (
+    project TEXT NOT NULL,
+    hour    INTEGER NOT NULL,             -- since 1970
+    bytes   INTEGER NOT NULL,             -- that the project's events take in the log
+    PRIMARY KEY (project, hour)
+) WITHOUT ROWID;
+CREATE INDEX written_by_hour ON written (hour);
+
 CREATE TABLE signals_open (
     resource BLOB NOT NULL,               -- the incarnation that took the signal
     signal   BLOB NOT NULL,

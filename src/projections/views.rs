@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -12,7 +13,7 @@ use super::store::{Place, Readers};
 use super::{
     ConfigQuery, ConfigRow, DeploymentRow, EventDue, EventQuery, EventRow, ResourceRow,
     RevisionRow, SnapshotRow, StackRow, StackShown, StackThen, event_list, resources, revisions,
-    snapshots, software, stacks, tally, told,
+    snapshots, software, stacks, tally, told, written,
 };
 use crate::events::log::{EventLog, LogError};
 use crate::events::{DecodeError, Position};
@@ -122,6 +123,11 @@ impl Views {
     pub async fn tally(&self) -> Result<Tally, ViewError> {
         self.after(self.inner.log.durable_position()).await?;
         self.read(tally::of_all)
+    }
+
+    /// What a project has written into the log in the day before a moment, in bytes.
+    pub async fn written(&self, project: &ProjectId, now: DateTime<Utc>) -> Result<u64, ViewError> {
+        self.read(|db| written::in_day_before(db, project, now))
     }
 
     /// A page of stacks.

@@ -38,6 +38,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
             action: Action::Create,
             origin: StackRevision(1),
             source: Some(log.put_blob(b"{}")),
+            source_bytes: 2,
             parameters: Default::default(),
             shown_parameters: Default::default(),
             description: String::new(),

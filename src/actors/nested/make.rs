@@ -91,6 +91,7 @@ pub fn revise(
     let facade = facade.and_then(Result::ok).unwrap_or_else(|| json!({}));
     Ok(Revise {
         source: put(&blob),
+        source_bytes: blob.len() as u64,
         known: Arc::new(known),
         parameters,
         tags: Vec::new(),

@@ -12,7 +12,7 @@ use crate::actors::shell::Aggregate;
 use crate::clock::{Clock, Moment, SimulatedClock};
 use crate::events::resource::Definition;
 use crate::events::{Event, ResourceEvent};
-use crate::model::{Action, Hook, JsonMap, ResourceId, TraversalId, Trustor};
+use crate::model::{Action, Hook, JsonMap, Refusal, ResourceId, TraversalId, Trustor};
 use crate::resource_types::Registry;
 
 /// A resource under test, and what its last command led to.
@@ -56,6 +56,12 @@ impl Story {
             next = decision.then;
         }
         self
+    }
+
+    /// Why a command is refused.
+    pub(super) fn refuses(&mut self, command: ResourceCommand) -> Refusal {
+        let moment = Moment::of(self.clock.as_ref());
+        self.resource.decide(command, &moment, &self.knowledge).err().unwrap()
     }
 
     /// Lets time pass.

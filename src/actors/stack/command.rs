@@ -19,6 +19,8 @@ pub struct Revise {
     pub known: Arc<Known>,
     /// Where the source is kept.
     pub source: BlobId,
+    /// In bytes.
+    pub source_bytes: u64,
     /// As given by the user, hidden ones sealed.
     pub parameters: JsonMap,
     pub tags: Vec<String>,

@@ -3,7 +3,9 @@
 use actix_web::web;
 use serde_json::{Value, json};
 
-use super::{Answer, StackPath, State, answer, answer_nothing, living_stack, requester, seen};
+use super::{
+    Answer, StackPath, State, answer, answer_nothing, living_stack, requester, seen, writer,
+};
 use crate::actors::Preview;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -53,7 +55,10 @@ pub(in crate::api) async fn act(
         .ok_or_else(|| Fault::bad_request(format!("Invalid action {name} specified")))?;
     context.require(verb).await?;
     let stack = living_stack(&state, &context, &path).await?;
-    let who = requester(&state, &context);
+    let who = match action {
+        Asked::Cancel { .. } => requester(&state, &context),
+        Asked::Act(_) | Asked::Rollback => writer(&state, &context, &stack.project_id).await?,
+    };
     let accepted = match *action {
         Asked::Act(action) => state.engine.act_on_stack(&who, stack.id, action).await?,
         Asked::Rollback => {

@@ -72,6 +72,30 @@ fn requester(state: &ApiState, context: &Context) -> Requester {
     }
 }
 
+/// The asker, where more is written for him than what frees something: refused once his project
+/// has written its share of the day. What was accepted goes on.
+async fn writer(
+    state: &ApiState,
+    context: &Context,
+    project: &ProjectId,
+) -> Result<Requester, Fault> {
+    if let Some(limit) = state.settings.log_bytes_per_day_max.filter(|_| !context.caller.is_admin())
+    {
+        let written = state.views.written(project, state.clock.now()).await?;
+        if written >= limit as u64 {
+            tracing::info!(project = %project, written, limit, "a project has written its share of a day");
+            return Err(Fault::new(
+                "Forbidden",
+                format!(
+                    "Request limit exceeded: You have reached the maximum of {limit} bytes that a \
+                 project may have recorded in a day. Please try again later."
+                ),
+            ));
+        }
+    }
+    Ok(requester(state, context))
+}
+
 /// How long an answer waits for the views.
 const VIEWS_WAIT_MAX: Duration = Duration::from_secs(10);
 

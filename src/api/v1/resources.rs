@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use super::stacks::list::split_states;
 use super::{
     Answer, StackPath, State, answer, answer_nothing, any_stack, living_stack, requester, seen,
-    software_configs, time,
+    software_configs, time, writer,
 };
 use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::{Body, Params, boolean};
+use crate::api::request::{Body, Params, at_most, boolean};
 use crate::api::url::{Links, link};
+use crate::model::REASON_CHARS_MAX;
 use crate::projections::{ResourceRow, StackRow};
 use crate::resource_types::python;
 
@@ -169,7 +170,8 @@ pub(in crate::api) async fn mark(
         reason => reason,
     };
     let resource = named_or_physical(&state, &stack, &wanted.resource).await?;
-    let who = requester(&state, &context);
+    at_most("resource_status_reason", Some(reason), REASON_CHARS_MAX)?;
+    let who = writer(&state, &context, &stack.project_id).await?;
     let accepted =
         state.engine.mark_resource(&who, stack.id, &resource.name, !sick, reason).await?;
     seen(&state, &accepted).await?;
@@ -186,9 +188,9 @@ pub(in crate::api) async fn signal(
 ) -> Answer {
     context.require("resource:signal").await?;
     let stack = living_stack(&state, &context, &path).await?;
-    let who = requester(&state, &context);
     let resource = named_for(&state, &context, &stack, &wanted.resource).await?;
     let details = body.0.map_or(Value::Null, Value::Object);
+    let who = writer(&state, &context, &stack.project_id).await?;
     let accepted = state.engine.signal_resource(&who, stack.id, &resource.name, &details).await?;
     seen(&state, &accepted).await?;
     Ok(answer_nothing())

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::stacks::definition;
-use super::{Answer, StackPath, State, answer, living_stack, requester, seen, time};
+use super::{Answer, StackPath, State, answer, living_stack, requester, seen, time, writer};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::Body;
+use crate::api::request::{Body, COLUMN_CHARS_MAX, at_most};
 use crate::api::versions::plain;
 use crate::events::StackEvent;
 use crate::events::stack::ResourceKept;
@@ -47,8 +47,9 @@ pub(in crate::api) async fn take(
         Some(Value::Number(name)) => Some(name.to_string()),
         Some(_) => return Err(Fault::bad_request("The name of a snapshot must be text")),
     };
+    at_most("name", name.as_deref(), COLUMN_CHARS_MAX)?;
     let stack = living_stack(&state, &context, &path).await?;
-    let who = requester(&state, &context);
+    let who = writer(&state, &context, &stack.project_id).await?;
     let (accepted, id) = state.engine.take_snapshot(&who, stack.id, name).await?;
     seen(&state, &accepted).await?;
     answer(&view(&state, &stack, &find(&state, &stack, &id.to_string()).await?).await?)
@@ -99,7 +100,7 @@ pub(in crate::api) async fn restore(
     body.refused()?;
     let stack = living_stack(&state, &context, &path).await?;
     let snapshot = find(&state, &stack, &wanted.snapshot).await?;
-    let who = requester(&state, &context);
+    let who = writer(&state, &context, &stack.project_id).await?;
     let accepted = state.engine.restore_snapshot(&who, stack.id, snapshot.id).await?;
     seen(&state, &accepted).await?;
     Ok(plain(&request, StatusCode::ACCEPTED, "The request is accepted for processing."))

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Answer, State, answer, requester, seen_at, time};
+use super::{Answer, State, answer, requester, seen_at, time, writer};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::{Body, Params};
+use crate::api::request::{Body, COLUMN_CHARS_MAX, Params, at_most};
 use crate::events::StreamId;
 use crate::model::{ConfigId, JsonMap, ProjectId};
 use crate::projections::{ConfigQuery, ConfigRow};
@@ -64,8 +64,11 @@ pub(in crate::api) async fn create(state: State, context: Context, body: Body) -
         outputs: read_io(&given("outputs"), false)?,
         options: if options.is_null() { json!({}) } else { options },
     };
-    let config = SoftwareConfig { name: text("name"), group: text("group"), content };
-    let who = requester(&state, &context);
+    let (name, group) = (text("name"), text("group"));
+    at_most("name", name.as_deref(), COLUMN_CHARS_MAX)?;
+    at_most("group", group.as_deref(), COLUMN_CHARS_MAX)?;
+    let config = SoftwareConfig { name, group, content };
+    let who = writer(&state, &context, &context.caller.project_id).await?;
     let (id, position) = state.engine.software().create(&who, config).await?;
     seen_at(&state, position).await?;
     shown(&state, &context, &id.to_string()).await

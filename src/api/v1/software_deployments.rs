@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::software_configs::{self, object, opened};
-use super::{Answer, State, answer, requester, seen_at, time};
+use super::{Answer, State, answer, requester, seen_at, time, writer};
 use crate::actors::software::{ChangeDeployment, CreateDeployment};
 use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::{Body, Params};
-use crate::model::{DeploymentId, JsonMap, ProjectId};
+use crate::api::request::{Body, COLUMN_CHARS_MAX, Params, at_most};
+use crate::model::{DeploymentId, JsonMap, ProjectId, REASON_CHARS_MAX};
 use crate::projections::{DeploymentRow, StackField, StackQuery, StackRow};
 use crate::resource_types::python;
 
@@ -123,19 +123,21 @@ pub(in crate::api) async fn show(
 pub(in crate::api) async fn create(state: State, context: Context, body: Body) -> Answer {
     context.require("software_deployments:create").await?;
     let asked = body.required()?;
+    let server_id = text(&asked, "server_id").unwrap_or_default();
+    at_most("server_id", Some(&server_id), COLUMN_CHARS_MAX)?;
     let ask = CreateDeployment {
-        server_id: text(&asked, "server_id").unwrap_or_default(),
+        server_id,
         stack_user_project_id: text(&asked, "stack_user_project_id"),
         change: ChangeDeployment {
             input_values: object(&asked, "input_values").or_else(|| Some(json!({}))),
             output_values: None,
-            ..change(&asked)
+            ..change(&asked)?
         },
     };
     if let Some(users) = &ask.stack_user_project_id {
         check_users(&state, &context, users).await?;
     }
-    let who = requester(&state, &context);
+    let who = writer(&state, &context, &context.caller.project_id).await?;
     let (id, position) = state.engine.software().create_deployment(&who, ask).await?;
     seen_at(&state, position).await?;
     shown(&state, &context, &id.to_string()).await
@@ -148,8 +150,8 @@ pub(in crate::api) async fn update(
     body: Body,
 ) -> Answer {
     context.require("software_deployments:update").await?;
-    let ask = change(&body.required()?);
-    let who = requester(&state, &context);
+    let ask = change(&body.required()?)?;
+    let who = writer(&state, &context, &context.caller.project_id).await?;
     let software = state.engine.software();
     let (id, position) = software.update_deployment(&who, &path.deployment, ask).await?;
     seen_at(&state, position).await?;
@@ -173,15 +175,19 @@ fn text(asked: &JsonMap, name: &str) -> Option<String> {
 }
 
 /// What a body sets; null is as good as nothing.
-fn change(asked: &JsonMap) -> ChangeDeployment {
-    ChangeDeployment {
+fn change(asked: &JsonMap) -> Result<ChangeDeployment, Fault> {
+    let change = ChangeDeployment {
         config_id: text(asked, "config_id"),
         action: text(asked, "action"),
         status: text(asked, "status"),
         status_reason: text(asked, "status_reason"),
         input_values: object(asked, "input_values"),
         output_values: object(asked, "output_values"),
-    }
+    };
+    at_most("action", change.action.as_deref(), COLUMN_CHARS_MAX)?;
+    at_most("status", change.status.as_deref(), COLUMN_CHARS_MAX)?;
+    at_most("status_reason", change.status_reason.as_deref(), REASON_CHARS_MAX)?;
+    Ok(change)
 }
 
 async fn shown(state: &ApiState, context: &Context, id: &str) -> Answer {

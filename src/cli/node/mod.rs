@@ -265,6 +265,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         action_retry_limit: settings.limits.action_retries,
         observe_on_update: settings.limits.observe_on_update,
         lost_call_rest: settings.limits.lost_call_rest,
+        max_signal_size: settings.limits.signal_size,
         max_template_size: settings.limits.template_size,
         template_fetch_timeout: settings.limits.template_fetch,
         fetch_allow: settings.limits.fetch_allow.clone(),
@@ -282,6 +283,7 @@ fn api_settings(settings: &Settings, auth_url: &str) -> Result<ApiSettings, Star
     Ok(ApiSettings {
         json_body_size_max: settings.limits.json_body_size,
         template_size_max: settings.limits.template_size,
+        log_bytes_per_day_max: settings.limits.log_bytes_per_day,
         auth_url: settings.clients.authenticate_url.clone().unwrap_or_else(|| auth_url.to_owned()),
         build_revision: settings.build_revision.clone(),
         host: settings.host.clone(),

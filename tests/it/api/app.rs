@@ -36,6 +36,7 @@ pub(crate) struct App {
 /// What may differ from one test to the next.
 pub(crate) struct SetUp {
     pub(crate) limits: EngineLimits,
+    pub(crate) log_bytes_per_day_max: Option<usize>,
     pub(crate) front: FrontSettings,
     pub(crate) policy: Policy,
     pub(crate) cloud: CloudLimits,
@@ -47,6 +48,7 @@ impl Default for SetUp {
     fn default() -> Self {
         Self {
             limits: EngineLimits::default(),
+            log_bytes_per_day_max: None,
             front: FrontSettings::default(),
             policy: Policy::defaults().unwrap(),
             cloud: CloudLimits::default(),
@@ -101,8 +103,13 @@ impl App {
         Self::set_up(Arc::new(MemoryLog::new()), setup).await
     }
 
+    /// The same, with a bound on what a project writes in a day, in bytes.
+    pub(crate) async fn writing(log: Arc<dyn EventLog>, bytes: usize) -> Self {
+        Self::set_up(log, SetUp { log_bytes_per_day_max: Some(bytes), ..SetUp::default() }).await
+    }
+
     pub(crate) async fn set_up(log: Arc<dyn EventLog>, setup: SetUp) -> Self {
-        let SetUp { limits, front, policy, cloud: cloud_limits, token_life } = setup;
+        let SetUp { log_bytes_per_day_max, limits, front, policy, cloud: cloud_limits, token_life } = setup;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = SandboxConfig {
@@ -152,6 +159,7 @@ impl App {
             settings: ApiSettings {
                 json_body_size_max: 1_048_576,
                 template_size_max: 524_288,
+                log_bytes_per_day_max,
                 auth_url: sandbox.auth_url.clone(),
                 build_revision: "unknown".into(),
                 host: "here".into(),

@@ -8,6 +8,7 @@ mod cves;
 mod exposure;
 mod feed;
 mod front;
+mod growth;
 mod hostile;
 mod nested;
 mod reads;

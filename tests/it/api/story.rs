@@ -108,6 +108,7 @@ impl Story {
             action: if revision == 1 { Action::Create } else { Action::Update },
             origin: StackRevision(revision),
             source: Some(self.log.put_blob(template.to_string().as_bytes())),
+            source_bytes: 2,
             parameters: map(json!({ "key": "k", "password": { "sealed": "AAAA" } })),
             shown_parameters: map(json!({ "key": "k", "password": "******" })),
             description: "A web".into(),

@@ -79,6 +79,7 @@ impl World {
             revisits: false,
             known,
             source,
+            source_bytes: 0,
             parameters: JsonMap::new(),
             tags: Vec::new(),
             timeout_mins: None,

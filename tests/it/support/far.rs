@@ -120,6 +120,7 @@ impl Far {
             front: hearth::api::FrontSettings::default(),
             json_body_size_max: 1_048_576,
             template_size_max: 524_288,
+            log_bytes_per_day_max: None,
             auth_url: there.sandbox.auth_url.clone(),
             build_revision: "unknown".into(),
             host: "there".into(),

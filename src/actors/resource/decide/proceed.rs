@@ -9,7 +9,7 @@ use crate::clock::Moment;
 use crate::events::ResourceEvent;
 use crate::events::resource::{ActionSettled, CallIntended, Definition, Step};
 use crate::model::taint::{mask_repeated, plain_map};
-use crate::model::{Action, JsonMap, Status, TraversalId};
+use crate::model::{Action, JsonMap, Status, TraversalId, shortened};
 use crate::resource_types::{Attempt, DriverError, Learned, Work};
 
 impl Resource {
@@ -328,7 +328,7 @@ impl Resource {
             action: self.action,
             traversal: self.traversal.unwrap_or_default(),
             status,
-            reason,
+            reason: shortened(reason),
             physical_id: self.physical_id.clone(),
             data: Default::default(),
             attributes,

@@ -15,6 +15,12 @@ use crate::resource_types::{Attempt, DriverError, Learned, Said, SignalOutcome, 
 /// How many signals are remembered, so that none is taken twice.
 const SIGNALS_KNOWN_MAX: usize = 64;
 
+/// How many signals of a resource may ask for calls that are not made yet.
+const SIGNALS_OPEN_MAX: usize = 64;
+
+/// What signals may have added to a resource's metadata, in bytes of JSON.
+const SIGNALS_BYTES_MAX: usize = 1024 * 1024;
+
 impl Resource {
     pub(in crate::actors::resource) fn signal(
         &mut self,
@@ -41,15 +47,37 @@ impl Resource {
         match driver.signal(&subject, &signal.details, moment) {
             Signaled::Unsupported => Err(unsupported()),
             Signaled::Handled(outcome) => {
+                self.refuse_too_much(&outcome.metadata)?;
                 Ok(self.signal_handled(signal.id, outcome, &signal.details, knowledge))
             }
             Signaled::Work => {
+                if self.signals_open.len() >= SIGNALS_OPEN_MAX {
+                    return Err(limit_exceeded(format!(
+                        "The Resource ({}) has {SIGNALS_OPEN_MAX} signals to work on.",
+                        self.name
+                    )));
+                }
                 // Whatever a signal brings may be a secret.
                 let taken = SignalTaken { signal: signal.id, details: taint(signal.details) };
                 let carry_out = self.carry_out(&taken, Attempt::First, definition, knowledge);
                 Ok(Decision::record(taken).and_do(carry_out).and_do(ResourceEffect::Report))
             }
         }
+    }
+
+    /// What signals leave is kept as long as the resource: it is bounded.
+    fn refuse_too_much(&self, added: &JsonMap) -> Result<(), Refusal> {
+        let others = self.signals.iter().filter(|(id, _)| !added.contains_key(*id));
+        let length = |(id, kept): (&String, &Value)| id.len() + kept.to_string().len();
+        let bytes: usize = added.iter().chain(others).map(length).sum();
+        if added.is_empty() || bytes <= SIGNALS_BYTES_MAX {
+            return Ok(());
+        }
+        Err(limit_exceeded(format!(
+            "Signals to the Resource ({}) ({bytes} bytes) exceed maximum allowed size \
+             ({SIGNALS_BYTES_MAX} bytes).",
+            self.name
+        )))
     }
 
     /// A resource that is suspended or on its way out takes none, and says so in its event list.
@@ -199,6 +227,10 @@ impl Resource {
     }
 }
 
+fn limit_exceeded(text: String) -> Refusal {
+    Refusal::new("RequestLimitExceeded", format!("Request limit exceeded: {text}"))
+}
+
 fn unsupported() -> Refusal {
     Refusal::new("ResourceActionNotSupported", "signal is not supported for resource.")
 }
@@ -224,6 +256,31 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::actors::resource::ResourceCommand;
+    use crate::actors::resource::story::{converge, given_nothing};
+
+    #[test]
+    fn signals_that_ask_for_calls_do_not_heap_up() {
+        let mut story =
+            given_nothing().when(converge(1, "OS::Heat::SoftwareDeployment", json!({})));
+        let signal = |number: usize| {
+            let id = CommandId(uuid::Uuid::from_u128(number as u128));
+            ResourceCommand::Signal(Signal { id, details: Value::Null })
+        };
+        for number in 0..SIGNALS_OPEN_MAX {
+            story = story.when(signal(number));
+            assert_eq!(story.told(), ["SignalTaken"]);
+        }
+        let refusal = story.refuses(signal(SIGNALS_OPEN_MAX));
+        assert_eq!(
+            (refusal.class.as_ref(), refusal.message.as_str()),
+            (
+                "RequestLimitExceeded",
+                "Request limit exceeded: The Resource (a) has 64 signals to work on."
+            )
+        );
+        assert!(story.when(signal(0)).told().is_empty(), "one that is known is answered again");
+    }
 
     #[test]
     fn an_alarm_is_told_and_other_details_are_not() {

@@ -11,7 +11,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
-use crate::api::v1::{Answer, StackPath, State, answer_large, living_stack, requester, seen};
+use crate::api::v1::{Answer, StackPath, State, answer_large, living_stack, requester, seen, writer};
 use crate::api::versions::plain;
 use crate::model::{JsonMap, StackId};
 
@@ -83,7 +83,7 @@ async fn update(
     existing: Existing,
 ) -> Answer {
     let stack = living_stack(state, context, path).await?;
-    let who = requester(state, context);
+    let who = writer(state, context, &stack.project_id).await?;
     let ask = read(state, &who, stack.id, body, existing).await?;
     let accepted = state.engine.update_stack(&who, stack.id, ask).await?;
     seen(state, &accepted).await?;

@@ -1,0 +1,122 @@
+//! How much each project has written into the log, by the hour, for a day and a little more.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use rusqlite::{Connection, OptionalExtension, params};
+use uuid::Uuid;
+
+use super::columns::bytes;
+use crate::events::{RecordedEvent, StackEvent};
+use crate::model::ProjectId;
+
+/// What an event takes in the log beside its body: who, when and because of what, its hash, and
+/// its line in the indexes.
+const ENVELOPE_BYTES: u64 = 768;
+
+/// How long an hour is kept: those of a day, and the one that has begun.
+const HOURS_KEPT: i64 = 25;
+
+/// The sums of one batch, which are written once.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// By project and hour.
+    sums: HashMap<(String, i64), u64>,
+}
+
+impl Batch {
+    /// Counts an event that the other views have taken in: one that ends a configuration or a
+    /// deployment is nobody's by then.
+    pub(super) fn count(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
+        if let Some(project) = project_of(db, event.stream.as_str())? {
+            let bytes = ENVELOPE_BYTES + event.body.len() as u64 + source_bytes(event);
+            *self.sums.entry((project, hour(event.at))).or_default() += bytes;
+        }
+        Ok(())
+    }
+
+    /// Writes the sums, and forgets what is older than a day.
+    pub(super) fn write(self, db: &Connection) -> rusqlite::Result<()> {
+        let Some(newest) = self.sums.keys().map(|(_, hour)| *hour).max() else { return Ok(()) };
+        let mut add = db.prepare_cached(
+            "INSERT INTO written (project, hour, bytes) VALUES (?1, ?2, ?3) \
+             ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes",
+        )?;
+        for ((project, hour), bytes) in self.sums {
+            add.execute(params![project, hour, i64::try_from(bytes).unwrap_or(i64::MAX)])?;
+        }
+        db.prepare_cached("DELETE FROM written WHERE hour <= ?1")?
+            .execute([newest - HOURS_KEPT])?;
+        Ok(())
+    }
+}
+
+/// What a project has written in the day before a moment, in bytes.
+pub(super) fn in_day_before(
+    db: &Connection,
+    project: &ProjectId,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<u64> {
+    let since = hour(now - TimeDelta::days(1));
+    let sum: Option<i64> = db
+        .prepare_cached("SELECT sum(bytes) FROM written WHERE project = ?1 AND hour > ?2")?
+        .query_row(params![project.as_str(), since], |row| row.get(0))?;
+    Ok(sum.and_then(|sum| u64::try_from(sum).ok()).unwrap_or(0))
+}
+
+fn hour(at: DateTime<Utc>) -> i64 {
+    at.timestamp().div_euclid(3600)
+}
+
+/// The length of a source that stands beside the log.
+fn source_bytes(event: &RecordedEvent) -> u64 {
+    if &*event.event_type != "RevisionAccepted" {
+        return 0;
+    }
+    match event.decode() {
+        Ok(StackEvent::RevisionAccepted(accepted)) => accepted.source_bytes,
+        Ok(_) | Err(_) => 0,
+    }
+}
+
+fn project_of(db: &Connection, stream: &str) -> rusqlite::Result<Option<String>> {
+    let Some((kind, id)) = stream.split_once('-') else { return Ok(None) };
+    let query = match kind {
+        "project" => return Ok(Some(id.to_owned())),
+        "stack" => "SELECT project FROM stacks WHERE id = ?1",
+        "resource" => {
+            "SELECT s.project FROM resources r JOIN stacks s ON s.number = r.stack WHERE r.id = ?1"
+        }
+        "config" => "SELECT project FROM configs WHERE id = ?1",
+        "deployment" => "SELECT project FROM deployments WHERE id = ?1",
+        _ => return Ok(None),
+    };
+    let Ok(id) = Uuid::try_parse(id) else { return Ok(None) };
+    db.prepare_cached(query)?.query_row([bytes(id)], |row| row.get(0)).optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_a_day_ago_counts_no_more_and_is_forgotten() {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(include_str!("schema.sql")).unwrap();
+        let now = DateTime::from_timestamp(1_000_000_000, 0).unwrap();
+        let write = |hours_ago: i64, bytes: u64| {
+            let sums = HashMap::from([(("p".to_owned(), hour(now) - hours_ago), bytes)]);
+            Batch { sums }.write(&db).unwrap();
+        };
+        for (hours_ago, bytes) in [(30, 1), (24, 10), (23, 100), (0, 1000), (0, 10_000)] {
+            write(hours_ago, bytes);
+        }
+        let project = ProjectId::from("p");
+        assert_eq!(in_day_before(&db, &project, now).unwrap(), 11_100);
+        assert_eq!(in_day_before(&db, &ProjectId::from("q"), now).unwrap(), 0);
+        let later = now + TimeDelta::hours(23);
+        assert_eq!(in_day_before(&db, &project, later).unwrap(), 11_000);
+        let kept: i64 = db.query_row("SELECT count(*) FROM written", [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, 3);
+    }
+}
