@@ -138,7 +138,15 @@ impl<S: Store> EventLog for Embedded<S> {
         filter: &Filter,
         limit: usize,
     ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
-        Ok(self.store.scan(after, filter, limit)?.events)
+        let mut after = after;
+        loop {
+            let scan = self.store.scan(after, filter, limit)?;
+            // It may have stopped at a damaged place, with events behind it.
+            if !scan.events.is_empty() || scan.to <= after {
+                return Ok(scan.events);
+            }
+            after = scan.to;
+        }
     }
 
     fn subscribe(

@@ -7,6 +7,7 @@
 
 mod client;
 mod cloud;
+mod operator;
 mod process;
 mod story;
 mod version;

@@ -13,7 +13,7 @@ use chrono::DateTime;
 use futures::StreamExt;
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::chain::Verifier;
-use hearth::events::log::{Appended, EventLog, Filter, Head, LogError, MemoryLog};
+use hearth::events::log::{Appended, EventLog, Filter, Head, LogError, MemoryLog, Reseal};
 use hearth::events::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use hearth::model::{CommandId, RequestId};
 
@@ -70,6 +70,9 @@ contract! {
         a_tombstoned_stream_takes_no_more_events,
         blobs_are_kept_by_content,
         keys_are_made_once_and_can_be_destroyed,
+        keys_are_sealed_anew_only_where_they_are_as_expected,
+        a_purged_stream_is_gone_and_takes_no_more_events,
+        bodies_are_dropped_unless_they_were_just_put,
         the_hash_chain_holds_over_all_streams,
         everything_durable_is_there_after_a_restart,
         lost_events_are_gone_and_their_writers_are_told,
@@ -282,6 +285,69 @@ async fn keys_are_made_once_and_can_be_destroyed(mut backend: impl Backend) {
     assert_eq!(log.key("stack-a", &|| vec![4]).unwrap(), [1]);
     assert!(matches!(log.find_key("stack-b"), Err(LogError::KeyDestroyed(_))));
     assert!(matches!(log.key("stack-b", &|| vec![5]), Err(LogError::KeyDestroyed(_))));
+}
+
+async fn keys_are_sealed_anew_only_where_they_are_as_expected(mut backend: impl Backend) {
+    let log = backend.log();
+    for (scope, key) in [("stack-a", 1), ("stack-b", 2), ("stack-c", 3)] {
+        log.key(scope, &|| vec![key]).unwrap();
+    }
+    within("the destruction", log.destroy_key("stack-c")).await.unwrap();
+    let reseal =
+        |scope: &str, from, to| Reseal { scope: scope.to_owned(), from: vec![from], to: vec![to] };
+    let batch = vec![reseal("stack-a", 1, 11), reseal("stack-b", 9, 12), reseal("stack-c", 3, 13)];
+    within("sealing", log.reseal_keys(batch)).await.unwrap();
+    drop(log);
+    backend.reopen();
+    let log = backend.log();
+    let kept = |scope: &str, key| (scope.to_owned(), vec![key]);
+    assert_eq!(log.keys("", 9).unwrap(), [kept("stack-a", 11), kept("stack-b", 2)]);
+    assert_eq!(log.keys("stack-a", 9).unwrap(), [kept("stack-b", 2)]);
+    assert!(matches!(log.find_key("stack-c"), Err(LogError::KeyDestroyed(_))));
+}
+
+async fn a_purged_stream_is_gone_and_takes_no_more_events(mut backend: impl Backend) {
+    let log = backend.log();
+    let gone = append(&*log, &stream("gone"), Head::default(), number(1)).await;
+    append(&*log, &stream("kept"), Head::default(), number(2)).await;
+    assert_eq!(log.read(&stream("kept"), StreamRevision(0)).await.unwrap().events.len(), 1);
+    within("the purge", log.purge(vec![stream("gone"), stream("never")])).await.unwrap();
+    drop(log);
+    for _ in 0..2 {
+        let log = backend.log();
+        assert_eq!(bodies(&*log, &stream("gone")).await, [""; 0]);
+        assert_eq!(log.streams("stack", "", 9).unwrap(), [stream("kept")]);
+        assert_eq!(log.streams("stac", "", 9).unwrap(), []);
+        for next in [0, 1] {
+            let head = Head { next, ..gone.head };
+            let refused = log.append(&stream("gone"), head, vec![number(3)]).await;
+            assert!(matches!(refused, Err(LogError::Tombstoned(_))), "{refused:?}");
+        }
+        let all = log.read_all(Position(0), &Filter::default(), 9).await.unwrap();
+        assert_eq!(all.len(), 1);
+        drop(log);
+        backend.reopen();
+    }
+}
+
+async fn bodies_are_dropped_unless_they_were_just_put(mut backend: impl Backend) {
+    let log = backend.log();
+    let id = log.put_blob(b"a body");
+    let appended = append(&*log, &stream("a"), Head::default(), number(1)).await;
+    log.durable(appended.position).await.unwrap();
+    assert_eq!(log.blobs("", 9).unwrap(), std::slice::from_ref(&id));
+    assert_eq!(log.drop_blobs(vec![id.clone()]).await.unwrap(), 0);
+    assert!(log.blob(&id).await.unwrap().is_some());
+    drop(log);
+    backend.reopen();
+    let log = backend.log();
+    assert_eq!(log.drop_blobs(vec![id.clone()]).await.unwrap(), 1);
+    assert_eq!(log.blob(&id).await.unwrap(), None);
+    // Put again, it is there again.
+    assert_eq!(log.put_blob(b"a body"), id);
+    let again = append(&*log, &stream("a"), appended.head, number(2)).await;
+    log.durable(again.position).await.unwrap();
+    assert!(log.blob(&id).await.unwrap().is_some());
 }
 
 async fn the_hash_chain_holds_over_all_streams(mut backend: impl Backend) {

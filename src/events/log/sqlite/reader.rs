@@ -20,6 +20,8 @@ use crate::events::{Meta, Position, RecordedEvent, StreamId, StreamRevision};
 const READERS_KEPT_MAX: usize = 4;
 /// How much of the file each keeps in memory.
 const READER_CACHE_KIB: i64 = 1_024;
+/// How many positions a page that cannot be read may hold; more are not looked past.
+const DAMAGED_POSITIONS_MAX: u64 = 4_096;
 /// How many streams and metas each remembers.
 const NAMES_KEPT_MAX: usize = 2_048;
 
@@ -154,9 +156,18 @@ impl Reader {
         let mut statement = connection.prepare_cached(&sql).map_err(unreadable)?;
         let mut rows = statement.query([after.0 as i64]).map_err(unreadable)?;
         let mut scan = Scan { events: Vec::new(), to: after };
-        while scan.events.len() < limit
-            && let Some(row) = rows.next().map_err(unreadable)?
-        {
+        while scan.events.len() < limit {
+            let row = match rows.next() {
+                Ok(Some(row)) => row,
+                Ok(None) => break,
+                Err(error) => {
+                    let next = behind_damage(connection, scan.to).ok_or(unreadable(error))?;
+                    tracing::error!(after = %scan.to, before = %next, "events cannot be read");
+                    // The next scan goes on behind them.
+                    scan.to = Position(next.0 - 1);
+                    break;
+                }
+            };
             scan.to = Position(row.get::<_, i64>(0).map_err(unreadable)? as u64);
             match names.taken(connection, row, filter) {
                 Ok(Some(event)) => scan.events.push(Arc::new(event)),
@@ -347,6 +358,17 @@ fn remembered<K: Eq + Hash + Copy, V: Clone>(
     }
     memory.insert(key, value.clone());
     Ok(value)
+}
+
+/// The next position that can be read, where the page behind one cannot.
+fn behind_damage(connection: &Connection, after: Position) -> Option<Position> {
+    let sql = "SELECT position FROM events WHERE position > ?1 ORDER BY position LIMIT 1";
+    let mut statement = connection.prepare_cached(sql).ok()?;
+    (1..=DAMAGED_POSITIONS_MAX).find_map(|skipped| {
+        let from = (after.0 + skipped) as i64;
+        let next: i64 = statement.query_row([from], |row| row.get(0)).ok()?;
+        Some(Position(next as u64))
+    })
 }
 
 /// What cannot be read, and of what it is.
