@@ -109,7 +109,7 @@ fn template() -> Value {
             "parameters": { "value": secret, "shared": "y" }, "template": { "get_file": "beside.yaml" } } },
         "server": { "type": "OS::Nova::Server", "properties": {
             "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
-            "admin_pass": LITERAL, "user_data_format": "RAW", "key_name": { "get_resource": "key" },
+            "admin_pass": LITERAL, "user_data_format": "SOFTWARE_CONFIG", "key_name": { "get_resource": "key" },
             "user_data": { "list_join": ["", ["#!/bin/sh ", USER_DATA]] } } },
         "key": { "type": "OS::Nova::KeyPair", "properties": { "name": "k", "save_private_key": true } },
         "random": { "type": "OS::Heat::RandomString", "properties": { "length": 32 } },
