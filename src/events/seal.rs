@@ -109,3 +109,126 @@ impl Seals {
 fn may_be_sealed(body: &str) -> bool {
     body.contains(r#""sealed":"#)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::log::MemoryLog;
+    use super::super::software::{ConfigCreated, ConfigDeleted};
+    use super::super::stack::{OutputResolved, OutputsChanged};
+    use super::super::vault::MasterKey;
+    use super::super::{ConfigEvent, Position, StackEvent};
+    use super::*;
+    use crate::clock::{Clock, SimulatedClock};
+    use crate::model::taint::{plain, taint};
+    use crate::model::{ConfigId, ProjectId, StackId};
+
+    fn vault() -> Arc<Vault> {
+        let clock = Arc::new(SimulatedClock::new(7));
+        Arc::new(Vault::new(Arc::new(MemoryLog::new()), MasterKey::fresh(&*clock), clock))
+    }
+
+    fn told(first: &str, second: &str) -> StackEvent {
+        let output = |key: &str, value: &str| OutputResolved {
+            key: key.to_owned(),
+            description: String::new(),
+            value: taint(value.into()),
+            error: None,
+        };
+        OutputsChanged { outputs: vec![output("a", first), output("b", second)] }.into()
+    }
+
+    /// The event as the log has it, its body changed by somebody.
+    fn recorded(
+        stream: &StreamId,
+        revision: u64,
+        kept: &NewEvent,
+        change: impl FnOnce(&mut Value),
+    ) -> RecordedEvent {
+        let mut body = serde_json::from_str(&kept.body).unwrap();
+        change(&mut body);
+        RecordedEvent {
+            position: Position(revision + 1),
+            stream: stream.clone(),
+            revision: StreamRevision(revision),
+            event_type: kept.event_type.into(),
+            version: kept.version,
+            at: kept.at,
+            meta: kept.meta.clone(),
+            body: body.to_string().into(),
+            hash: [0; 32],
+        }
+    }
+
+    #[test]
+    fn passwords_that_change_places_make_a_damaged_stream_and_are_not_used() {
+        let (vault, clock) = (vault(), SimulatedClock::new(1));
+        let stream = StreamId::stack(StackId(clock.fresh_id()));
+        let mut seals = Seals::of(vault.clone(), stream.clone());
+        let events = [told("one", "two"), told("three", "four")];
+        let head = Head { next: 0, generation: 0 };
+        let kept = seals.seal_all(&events, head, clock.now(), &Arc::default()).unwrap();
+        assert!(!kept[0].body.contains("one"), "{}", kept[0].body);
+        let value = |event: &NewEvent, at: usize| {
+            let body: Value = serde_json::from_str(&event.body).unwrap();
+            body["outputs"][at]["value"].clone()
+        };
+        let opened = seals.open::<StackEvent>(&recorded(&stream, 1, &kept[1], |_| {})).unwrap();
+        assert_eq!(opened, events[1]);
+        let mut damaged = |revision, change: &dyn Fn(&mut Value)| {
+            let event = recorded(&stream, revision, &kept[revision as usize], |it| change(it));
+            matches!(seals.open::<StackEvent>(&event), Err(LogError::Damaged(_)))
+        };
+        let other = value(&kept[0], 1);
+        assert!(damaged(0, &|body| body["outputs"][0]["value"] = other.clone()), "another leaf");
+        assert!(damaged(0, &|body| {
+            body["outputs"][0]["value"]["sealed"] = other["sealed"].clone();
+        }));
+        let earlier = value(&kept[0], 0);
+        assert!(damaged(1, &|body| body["outputs"][0]["value"] = earlier.clone()), "an old one");
+        assert!(damaged(1, &|body| {
+            let at = body["outputs"][0]["value"]["at"].clone();
+            body["outputs"][0]["value"] = json!({ "sealed": earlier["sealed"], "at": at });
+        }));
+    }
+
+    #[test]
+    fn a_stream_learns_from_its_first_event_whose_key_seals_it() {
+        let (vault, clock) = (vault(), SimulatedClock::new(1));
+        let id = ConfigId(clock.fresh_id());
+        let stream = StreamId::config(id);
+        let created = ConfigEvent::from(ConfigCreated {
+            config_id: id,
+            project_id: ProjectId::from("p1"),
+            name: None,
+            group: None,
+            content: taint("echo hunter2".into()),
+        });
+        let head = Head { next: 0, generation: 0 };
+        let mut seals = Seals::of(vault.clone(), stream.clone());
+        let events = [created.clone(), ConfigDeleted { config_id: id }.into()];
+        let kept = seals.seal_all(&events, head, clock.now(), &Arc::default()).unwrap();
+        let body: Value = serde_json::from_str(&kept[0].body).unwrap();
+        assert_eq!(vault.open("project-p1", &body["content"]).unwrap(), "echo hunter2");
+        let mut fresh = Seals::of(vault, stream.clone());
+        let opened = fresh.open::<ConfigEvent>(&recorded(&stream, 0, &kept[0], |_| {})).unwrap();
+        assert_eq!(opened, created);
+    }
+
+    #[tokio::test]
+    async fn what_nobody_can_open_any_more_is_null() {
+        let (vault, clock) = (vault(), SimulatedClock::new(1));
+        let stream = StreamId::stack(StackId(clock.fresh_id()));
+        let mut seals = Seals::of(vault.clone(), stream.clone());
+        let head = Head { next: 0, generation: 0 };
+        let kept = seals.seal_all(&[told("one", "two")], head, clock.now(), &Arc::default());
+        let kept = kept.unwrap().remove(0);
+        vault.destroy(stream.as_str()).await.unwrap();
+        let event = recorded(&stream, 0, &kept, |_| {});
+        let StackEvent::OutputsChanged(changed) = seals.open(&event).unwrap() else {
+            panic!("another event")
+        };
+        assert_eq!(plain(changed.outputs[0].value.clone()), Value::Null);
+    }
+}

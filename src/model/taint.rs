@@ -10,8 +10,8 @@ use super::{JsonMap, Secret};
 pub const MARK: &str = "\u{0}tainted";
 /// What stands where a secret is not shown, as in Heat.
 pub const MASK: &str = "******";
-/// Shorter texts are no evidence where they stand within others.
-const WITHIN_MIN_CHARS: usize = 4;
+/// Shorter texts are no evidence: a count or a flag may be the same by chance.
+const TELLING_MIN_CHARS: usize = 4;
 
 /// The value as one that must not be seen.
 pub fn taint(value: Value) -> Value {
@@ -161,8 +161,8 @@ fn collect(value: &Value, is_secret: bool, into: &mut Vec<Secret<String>>) {
     }
 }
 
-/// What came from where nothing is known of it, with the leaves marked that repeat a secret: the
-/// whole of it, or within, where it is long enough to tell.
+/// What came from where nothing is known of it, with the leaves marked that repeat a secret which
+/// is long enough to tell.
 pub fn taint_repeated(value: Value, secrets: &[Secret<String>]) -> Value {
     if secrets.is_empty() || marked(&value).is_some() {
         return value;
@@ -188,18 +188,16 @@ pub fn mask_repeated(text: &str, secrets: &[Secret<String>]) -> String {
     let mut known: Vec<&str> = secrets.iter().map(|secret| secret.reveal().as_str()).collect();
     // A secret within another one must not leave the rest of that one.
     known.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-    let known = known.into_iter().filter(|secret| is_telling(secret) || text == *secret);
+    let known = known.into_iter().filter(|secret| is_telling(secret));
     known.fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
 }
 
 fn repeats(text: &str, secrets: &[Secret<String>]) -> bool {
-    secrets.iter().map(Secret::reveal).any(|secret| {
-        text == *secret && !secret.is_empty() || is_telling(secret) && text.contains(secret)
-    })
+    secrets.iter().map(Secret::reveal).any(|secret| is_telling(secret) && text.contains(secret))
 }
 
 fn is_telling(secret: &str) -> bool {
-    secret.chars().nth(WITHIN_MIN_CHARS - 1).is_some()
+    secret.chars().nth(TELLING_MIN_CHARS - 1).is_some()
 }
 
 #[cfg(test)]
@@ -249,7 +247,7 @@ mod tests {
         let told = json!({ "a": "pw hunter2!", "b": "abc", "c": "ab", "d": [4711] });
         assert_eq!(
             masked(&taint_repeated(told, &secrets)),
-            json!({ "a": "******", "b": "abc", "c": "******", "d": ["******"] })
+            json!({ "a": "******", "b": "abc", "c": "ab", "d": ["******"] })
         );
         assert_eq!(mask_repeated("abc: hunter2 is wrong", &secrets), "abc: ****** is wrong");
     }

@@ -25,7 +25,7 @@ use hearth::template::StackSource;
 use serde_json::{Value, json};
 
 /// Every history there is, the oldest first.
-const HISTORIES: [&str; 1] = ["seal-1"];
+const HISTORIES: [&str; 2] = ["seal-1", "seal-2"];
 
 /// An engine over a log, without a cloud.
 struct Past {

@@ -28,8 +28,7 @@ const SIGNALED: &str = "Gh38-signal-data";
 const CONFIG: &str = "Vb72-config-content";
 const INPUT: &str = "Pl90-deployment-input";
 const OUTPUT: &str = "Ty43-deployment-output";
-const PAYLOAD: &str = "Uj29-barbican-payload";
-const PLANTED: [&str; 11] = [
+const PLANTED: [&str; 10] = [
     HIDDEN,
     DEFAULTED,
     WRITTEN,
@@ -40,7 +39,6 @@ const PLANTED: [&str; 11] = [
     CONFIG,
     INPUT,
     OUTPUT,
-    PAYLOAD,
 ];
 /// What is shorter is found by chance.
 const MARKER_MIN_CHARS: usize = 8;
@@ -85,7 +83,7 @@ fn derived() -> Value {
         "upper": { "yaql": { "expression": upper, "data": { "s": secret } } },
         "lower": { "yaql": { "expression": "$.data.s.toLower()", "data": { "s": secret } } },
         "substring": { "yaql": { "expression": "$.data.s.substring(5)", "data": { "s": secret } } },
-        "reversed": { "yaql": { "expression": "$.data.s.toCharArray().reverse().join('')", "data": { "s": secret } } },
+        "reversed": { "yaql": { "expression": "$.data.s.replace('-', '~')", "data": { "s": secret } } },
         "in_map": { "deep": [{ "plain": "not-secret-at-all", "secret": secret }] },
     })
 }
@@ -109,7 +107,7 @@ fn template() -> Value {
             "parameters": { "value": secret, "shared": "y" }, "template": { "get_file": "beside.yaml" } } },
         "server": { "type": "OS::Nova::Server", "properties": {
             "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
-            "admin_pass": LITERAL, "user_data_format": "RAW", "key_name": { "get_resource": "key" },
+            "admin_pass": LITERAL, "user_data_format": "SOFTWARE_CONFIG", "key_name": { "get_resource": "key" },
             "user_data": { "list_join": ["", ["#!/bin/sh ", USER_DATA]] } } },
         "key": { "type": "OS::Nova::KeyPair", "properties": { "name": "k", "save_private_key": true } },
         "random": { "type": "OS::Heat::RandomString", "properties": { "length": 32 } },
@@ -119,8 +117,6 @@ fn template() -> Value {
             "handle": { "get_resource": "handle" }, "timeout": 60, "count": 1 } },
         "swift": { "type": "OS::Heat::SwiftSignalHandle" },
         "of_swift": holder(json!({ "get_attr": ["swift", "endpoint"] })),
-        "kept": { "type": "OS::Barbican::Secret", "properties": { "payload": PAYLOAD,
-            "payload_content_type": "text/plain" } },
         "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "group": "script",
             "config": format!("echo {CONFIG}"), "inputs": [{ "name": "i" }],
             "outputs": [{ "name": "result" }] } },

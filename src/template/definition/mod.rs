@@ -410,6 +410,115 @@ outputs:
         assert!(!format!("{:?}", definition.shown_parameters()).contains("geheim"));
     }
 
+    /// The outputs of a template with a hidden parameter `s`, secrets masked.
+    fn outputs_masked(outputs: Value) -> Value {
+        let template = json!({
+            "heat_template_version": "2021-04-16",
+            "parameters": { "s": { "type": "string", "hidden": true }, "p": { "type": "string" } },
+            "conditions": { "is": { "equals": [{ "get_param": "s" }, "geheim"] } },
+            "outputs": outputs,
+        });
+        let source = StackSource {
+            template,
+            parameters: json!({ "s": "geheim", "p": "plain" }).as_object().unwrap().clone(),
+            ..StackSource::default()
+        };
+        let definition =
+            StackDefinition::load(&source, &PseudoParameters::default(), &AnyType).unwrap();
+        let resolved = definition.resolve_outputs(&NothingYet).into_iter();
+        resolved.map(|output| (output.key, taint::masked(&output.value))).collect()
+    }
+
+    #[test]
+    fn whatever_a_function_makes_of_a_secret_is_one() {
+        let secret = json!({ "get_param": "s" });
+        let calls = [
+            json!({ "str_split": ["e", secret] }),
+            json!({ "str_split": ["e", secret, 0] }),
+            json!({ "digest": ["md5", secret] }),
+            json!({ "yaql": { "expression": "len($.data)", "data": secret } }),
+            json!({ "yaql": { "expression": "$.data.toUpper()", "data": secret } }),
+            json!({ "repeat": { "template": "%x%", "for_each": { "%x%": [secret] } } }),
+            json!({ "map_merge": [{ "a": "b" }, { "c": secret }] }),
+            json!({ "str_replace": { "template": "a", "params": { "x": secret } } }),
+            json!({ "if": ["is", { "list_join": ["", [secret]] }, "no"] }),
+            json!({ "contains": ["e", secret] }),
+        ];
+        for call in calls {
+            let shown = outputs_masked(json!({ "o": { "value": call } }));
+            assert_eq!(shown["o"], "******", "{call}");
+        }
+    }
+
+    #[test]
+    fn in_literal_maps_and_lists_only_the_entry_is_secret_and_a_branch_is_as_it_is() {
+        let value = json!({
+            "map": { "a": { "get_param": "p" }, "b": [{ "get_param": "s" }, "open"] },
+            "branch": { "if": ["is", "the one", "the other"] },
+        });
+        assert_eq!(
+            outputs_masked(json!({ "o": { "value": value } }))["o"],
+            json!({ "map": { "a": "plain", "b": ["******", "open"] }, "branch": "the one" })
+        );
+    }
+
+    #[test]
+    fn a_parameter_hidden_in_any_template_of_the_tree_is_secret_by_its_name() {
+        let inner = json!({
+            "heat_template_version": "2021-04-16",
+            "parameters": { "shared": { "type": "string", "hidden": "true", "default": "d" } },
+        });
+        let source = StackSource {
+            template: json!({
+                "heat_template_version": "2021-04-16",
+                "parameters": { "shared": { "type": "string" } },
+                "outputs": { "o": { "value": { "get_param": "shared" } } },
+            }),
+            environment: json!({ "parameter_defaults": { "shared": "geheim", "open": "x" } })
+                .as_object()
+                .unwrap()
+                .clone(),
+            files: BTreeMap::from([("inner.yaml".to_owned(), inner.to_string())]),
+            ..StackSource::default()
+        };
+        let definition =
+            StackDefinition::load(&source, &PseudoParameters::default(), &AnyType).unwrap();
+        let kept = Value::Object(definition.mark(source).environment);
+        assert_eq!(
+            taint::masked(&kept),
+            json!({ "parameter_defaults": { "shared": "******", "open": "x" } })
+        );
+        assert!(taint::is_tainted(&definition.resolve_outputs(&NothingYet)[0].value));
+        assert_eq!(definition.shown_parameters()["shared"], "******");
+        assert_eq!(definition.environment()["parameter_defaults"]["shared"], "******");
+        assert_eq!(definition.secret_files(&|_, _| false), BTreeSet::from(["inner.yaml".into()]));
+    }
+
+    #[test]
+    fn what_is_marked_when_it_is_read_is_marked_when_it_is_written() {
+        let secret = taint::taint(json!("geheim"));
+        let template = json!({
+            "heat_template_version": "2021-04-16",
+            "parameters": { "given": { "type": "string" } },
+            "resources": { "a": { "type": "Some::Type", "properties": {
+                "literal": secret, "of": { "get_param": "given" }, "open": "x" } } },
+        });
+        let source = StackSource {
+            template: template.clone(),
+            parameters: json!({ "given": secret }).as_object().unwrap().clone(),
+            ..StackSource::default()
+        };
+        let definition =
+            StackDefinition::load(&source, &PseudoParameters::default(), &AnyType).unwrap();
+        assert_eq!(definition.template(), template);
+        let properties = definition.resolve(&"a".into(), &NothingYet).unwrap().properties;
+        assert_eq!(
+            taint::masked(&Value::Object(properties)),
+            json!({ "literal": "******", "of": "******", "open": "x" })
+        );
+        assert_eq!(definition.source().parameters["given"], secret);
+    }
+
     #[test]
     fn a_change_of_an_immutable_parameter_is_refused() {
         let old = load(TEMPLATE, json!({"secret": "a"}));

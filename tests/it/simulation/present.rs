@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use hearth::actors::resource::Resource;
 use hearth::actors::stack::Stack;
+use hearth::model::taint;
 use hearth::model::{Action, JsonMap, StackId, Status};
 use serde_json::{Value, json};
 
@@ -96,8 +97,10 @@ impl Present<'_> {
                 None if property == "value" => resource.data.get(property),
                 None => continue,
             };
+            // What was signaled counts as secret, and so does what is made of it.
+            let real = real.cloned().map(taint::plain);
             let says = declared.properties.get(property);
-            let says = says.map(|value| evaluated(value, self));
+            let says = says.map(|value| taint::plain(evaluated(value, self)));
             // What has no value is an empty text.
             let says = says.map(|says| if says.is_null() { "".into() } else { says });
             // The type's default.
@@ -105,7 +108,7 @@ impl Present<'_> {
             // A test resource keeps the text it has where it is told to keep none.
             let keeps =
                 object.is_none() && says.as_ref().and_then(Value::as_str).is_none_or(str::is_empty);
-            if real != says.as_ref() && !keeps {
+            if real != says && !keeps {
                 let stack = &self.stack.name;
                 wrongs.push(format!("{stack}: {name}'s {property} is {real:?}, and not {says:?}"));
             }
