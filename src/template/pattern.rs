@@ -136,7 +136,7 @@ fn parts(pattern: &str) -> usize {
     while let Some(c) = chars.next() {
         match c {
             '(' => groups.push(0),
-            ')' if groups.len() > 1 => last = groups.pop().unwrap_or(0) + 1,
+            ')' if groups.len() > 1 => last = groups.pop().unwrap_or(0).saturating_add(1),
             '{' => {
                 let counts: String = chars.clone().take_while(|c| *c != '}').collect();
                 let most = counts.split(',').filter_map(|count| count.parse::<usize>().ok()).max();

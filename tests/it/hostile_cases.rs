@@ -24,7 +24,7 @@ fn play(case: &Value, registry: &Registry) -> Result<(), Refusal> {
     };
     let size = case["parameter"]["size"].as_u64().unwrap_or_default();
     let (kind, parameter) = match case["parameter"]["kind"].as_str() {
-        Some("list") => ("json", (0..size).map(Value::from).collect()),
+        Some("list") => ("json", (0..size).map(|number| number.to_string()).collect()),
         Some("map") => {
             let entries = (0..size).map(|number| (format!("key{number}"), number.to_string()));
             let entries: Map<String, Value> = entries.map(|(key, it)| (key, it.into())).collect();
