@@ -23,8 +23,8 @@ use super::log::{EventLog, LogError, Reseal};
 pub use super::master_key::MasterKey;
 use super::master_key::{KEY_BYTES, KeyRing, MasterKeyError, sealed_under};
 use crate::clock::Clock;
-use crate::model::taint::{self, MASK};
 use crate::model::JsonMap;
+use crate::model::taint::{self, MASK};
 
 /// The key of a sealed part.
 const SEALED: &str = "sealed";

@@ -15,9 +15,9 @@ use hearth::actors::{
 };
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, SqliteLog};
-use hearth::events::vault::{MasterKey, Vault};
-use hearth::model::taint;
-use hearth::model::{Caller, CommandId, RequestId, Secret, StackId, Status};
+use hearth::events::vault::Vault;
+use hearth::model::{Caller, CommandId, RequestId, Scope, Secret, StackId, Status, taint};
+use hearth::openstack::FetchBudget;
 use hearth::projections::{StackQuery, Views};
 use hearth::resource_types::Registry;
 use hearth::resource_types::software::{ConfigContent, SoftwareConfig};
@@ -38,8 +38,8 @@ impl Past {
     async fn open(folder: &Path) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let log = Arc::new(SqliteLog::open(&folder.join("log.db")).unwrap());
-        let master = MasterKey::load_or_create(&folder.join("master.key"), clock.as_ref()).unwrap();
-        let vault = Arc::new(Vault::new(log.clone(), master, clock.clone()));
+        let vault = Vault::open_with(log.clone(), &folder.join("master.key"), clock.clone()).await;
+        let vault = Arc::new(vault.unwrap());
         let views = Views::in_memory(log.clone()).await.unwrap();
         views.after(log.durable_position()).await.unwrap();
         let engine = Engine::start(EngineParts {
@@ -49,7 +49,7 @@ impl Past {
             cloud: None,
             clock,
             limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
-            may_use: |_, _| true,
+            may_use: Arc::new(|_, _| true),
         });
         Self { engine, views, vault }
     }
@@ -61,12 +61,15 @@ impl Past {
             project_id: "p1".into(),
             project_name: "demo".into(),
             roles: vec!["member".into()],
+            scope: Scope::default(),
+            admin: false,
         };
         Requester {
             caller: Arc::new(caller),
             token: Secret::new("token".to_owned()),
             request_id: RequestId::from("req-1"),
             command_id: CommandId(SystemClock.fresh_id()),
+            fetches: FetchBudget::default(),
         }
     }
 

@@ -82,13 +82,7 @@ impl Seen {
         let within = nesting
             .filter_map(|it| own_child(*ids.get(&it.name)?, it.physical_id.as_deref()))
             .collect();
-        Some(Self {
-            ids,
-            within,
-            child,
-            known: stack.known().cloned(),
-            is_well: stack.is_well(),
-        })
+        Some(Self { ids, within, child, known: stack.known().cloned(), is_well: stack.is_well() })
     }
 }
 

@@ -109,7 +109,8 @@ impl App {
     }
 
     pub(crate) async fn set_up(log: Arc<dyn EventLog>, setup: SetUp) -> Self {
-        let SetUp { log_bytes_per_day_max, limits, front, policy, cloud: cloud_limits, token_life } = setup;
+        let SetUp { log_bytes_per_day_max, limits, front, policy, cloud: cloud_limits, token_life } =
+            setup;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = SandboxConfig {

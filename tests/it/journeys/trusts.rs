@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hearth::actors::{Accepted, CreateStack, EngineLimits, Requester};
 use hearth::clock::{Clock, SystemClock};
 use hearth::model::{Action, CommandId, Refusal, RequestId, Secret};
+use hearth::openstack::FetchBudget;
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
@@ -78,6 +79,7 @@ impl Somebody {
             token,
             request_id: RequestId::from("req-test"),
             command_id: CommandId(SystemClock.fresh_id()),
+            fetches: FetchBudget::default(),
         }
     }
 

@@ -12,6 +12,7 @@ use hearth::events::signing::SigningKey;
 use hearth::events::vault::Vault;
 use hearth::events::{Meta, NewEvent, StreamId};
 use hearth::model::StackId;
+use hearth::model::taint::taint;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -43,7 +44,7 @@ impl Disk {
             disk.stack(&log, &format!("template {number}")).await;
         }
         let vault = disk.vault(&log);
-        vault.seal("stack-gone", &json!("x")).unwrap();
+        vault.seal("stack-gone", "a place", taint(json!("x"))).unwrap();
         vault.destroy("stack-gone").await.unwrap();
         drop((vault, log));
         disk
@@ -76,7 +77,8 @@ impl Disk {
     pub(super) async fn stack<L: EventLog>(&mut self, log: &Arc<L>, template: &str) -> StackId {
         let id = StackId(self.clock.fresh_id());
         let stream = StreamId::stack(id);
-        let secret = self.vault(log).seal(stream.as_str(), &json!("hunter2")).unwrap();
+        let secret =
+            self.vault(log).seal(stream.as_str(), "a place", taint(json!("hunter2"))).unwrap();
         let source = log.put_blob(template.as_bytes());
         let resource = self.clock.fresh_id();
         let node = json!({"name": "net", "id": resource, "type": "OS::Neutron::Net"});

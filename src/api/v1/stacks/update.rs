@@ -11,7 +11,9 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
-use crate::api::v1::{Answer, StackPath, State, answer_large, living_stack, requester, seen, writer};
+use crate::api::v1::{
+    Answer, StackPath, State, answer_large, living_stack, requester, seen, writer,
+};
 use crate::api::versions::plain;
 use crate::model::{JsonMap, StackId};
 
