@@ -23,7 +23,6 @@ mod parameter_cases;
 mod plugins;
 mod resolve_answers;
 mod sandbox;
-mod secrets_everywhere;
 mod simulation;
 mod support;
 mod template_cases;
