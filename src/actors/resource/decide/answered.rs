@@ -192,7 +192,9 @@ impl Resource {
         let definition = self.working_definition().or_else(|| self.definition.clone());
         let Some(definition) = definition.filter(|_| !value.is_null()) else { return value };
         let driver = knowledge.registry.driver(&definition.driver_type);
-        if driver.is_some_and(|driver| driver.is_secret(name)) {
+        if driver.is_some_and(|driver| driver.is_secret(name))
+            || knowledge.registry.is_secret(&definition.driver_type, name)
+        {
             return taint(value);
         }
         taint_repeated(value, &self.secrets(&definition))
