@@ -209,6 +209,7 @@ async fn update(past: &Past, id: StackId, password: &str) {
     assert_eq!(past.settled(&updated).await, "UPDATE_COMPLETE Stack UPDATE completed successfully");
 }
 
+#[expect(clippy::disallowed_methods, reason = "what is recorded is said on the command line")]
 #[actix::test]
 async fn a_log_of_a_former_version_opens_and_its_stacks_go_on() {
     if let Ok(name) = std::env::var("RECORD_HISTORY") {

@@ -190,11 +190,13 @@ impl Resource {
 
     /// A value as it is kept: marked whole where its name says that it is a secret, else where it
     /// repeats one. A cloud does not say where what it answers came from.
-    fn taint_named(&self, name: &String, value: Value, knowledge: &Knowledge) -> Value {
+    fn taint_named(&self, name: &str, value: Value, knowledge: &Knowledge) -> Value {
         let definition = self.working_definition().or_else(|| self.definition.clone());
         let Some(definition) = definition.filter(|_| !value.is_null()) else { return value };
         let driver = knowledge.registry.driver(&definition.driver_type);
-        if driver.is_some_and(|driver| driver.is_secret(name)) {
+        if driver.is_some_and(|driver| driver.is_secret(name))
+            || knowledge.registry.is_secret(&definition.driver_type, name)
+        {
             return taint(value);
         }
         taint_repeated(value, &self.secrets(&definition))
