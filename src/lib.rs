@@ -12,6 +12,7 @@ pub mod model;
 pub mod openstack;
 pub mod outlets;
 pub mod policy;
+pub mod private_files;
 pub mod projections;
 pub mod resource_types;
 pub mod sandbox;

@@ -184,15 +184,27 @@ impl Engine {
         let services = &self.services;
         let project = &who.caller.project_id;
         let lacking = exposure::lacking(services).await;
-        let may = |definition: &StackDefinition| {
-            exposure::check(services, definition, Some(&who.caller), &lacking)
+        let prepare = {
+            let (services, caller) = (Arc::clone(services), Arc::clone(&who.caller));
+            let name = name.clone();
+            move |source: &StackSource| {
+                let may = |definition: &StackDefinition| {
+                    exposure::check(&services, definition, Some(&caller), &lacking)
+                };
+                let project = &caller.project_id;
+                let (known, missed) =
+                    definition::prepare(&services, source, id, &name, project, &may);
+                let asking = |known: Known| {
+                    let asked = services.registry.asked_of_cloud(&known.definition)?;
+                    Ok((known, asked))
+                };
+                (known.and_then(asking), missed)
+            }
         };
-        let prepare =
-            |source: &StackSource| definition::prepare(services, source, id, name, project, &may);
-        let known = self.with_templates(source, prepare).await?;
+        let (known, asked) = self.with_templates(who, source, prepare).await?;
         if let Some(cloud) = &services.cloud {
-            let session = cloud.session_for_token(&who.token, &who.caller.project_id);
-            services.registry.check_custom_constraints(&known.definition, &session).await?;
+            let session = cloud.session_for_token(&who.token, project);
+            services.registry.ask_cloud(&known.definition, asked, &session).await?;
         }
         Ok(known)
     }

@@ -14,6 +14,7 @@ use crate::model::{
     Action, Caller, CommandId, JsonMap, ProjectId, RequestId, ResourceId, ResourceName, Secret,
     StackId, StackName, Status,
 };
+use crate::openstack::FetchBudget;
 use crate::template::StackSource;
 
 /// Who asks, in which request.
@@ -23,6 +24,8 @@ pub struct Requester {
     pub token: Secret<String>,
     pub request_id: RequestId,
     pub command_id: CommandId,
+    /// What the request may still fetch.
+    pub fetches: FetchBudget,
 }
 
 impl Requester {

@@ -9,7 +9,6 @@ use super::resource::StackIdentity;
 use super::services::Services;
 use super::source::{self, Opened, Sourced};
 use super::stack::Known;
-use super::tallies::too_many_resources;
 use crate::events::StreamId;
 use crate::events::log::LogError;
 use crate::events::stack::{Owner, RevisionAccepted};
@@ -17,7 +16,7 @@ use crate::events::vault::Vault;
 use crate::graph::steps::{Declared, Implied, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
-use crate::resource_types::Registry;
+use crate::resource_types::{Registry, TreeBounds, too_many_resources};
 use crate::template::{self, PseudoParameters, StackDefinition, StackSource};
 
 /// Reads a source, and checks all that can be checked without a cloud. Also the URLs of templates
@@ -33,9 +32,9 @@ pub(super) fn prepare(
 ) -> (Result<Known, Refusal>, BTreeSet<String>) {
     match read(&services.registry, source, id, name, project) {
         Ok(definition) => {
-            let (files, limit) = (definition.files(), services.limits.max_resources_per_stack);
+            let (files, bounds) = (definition.files(), services.limits.tree());
             let known =
-                may(&definition).and_then(|()| check(&services.registry, limit, definition));
+                may(&definition).and_then(|()| check(&services.registry, bounds, definition));
             (known, files.missed())
         }
         Err(refusal) => (Err(refusal), BTreeSet::new()),
@@ -45,15 +44,15 @@ pub(super) fn prepare(
 /// Checks all of a definition that can be checked without a cloud.
 pub fn check(
     registry: &Registry,
-    limit: Option<usize>,
+    bounds: TreeBounds,
     definition: StackDefinition,
 ) -> Result<Known, Refusal> {
-    if limit.is_some_and(|limit| definition.resources().len() > limit) {
-        return Err(too_many_resources());
+    if definition.resources().len() > bounds.room() {
+        return Err(too_many_resources().into());
     }
     let dependencies = dependencies(registry, &definition)?;
     match definition.depth() {
-        0 => registry.validate_within(&definition, limit)?,
+        0 => registry.validate_within(&definition, bounds)?,
         _ => registry.validate_nested_alone(&definition)?,
     }
     registry.check_made(&definition)?;

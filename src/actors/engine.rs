@@ -10,6 +10,7 @@ use tracing::{info, warn};
 use super::asks::{Requester, Standing};
 use super::credentials::Credentials;
 use super::directory::Directory;
+use super::pool::Pool;
 use super::services::{EngineLimits, MayUse, Services};
 use super::shell::{Ask, Receipt, Shell};
 use super::software::SoftwareKeeper;
@@ -24,7 +25,7 @@ use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
 use crate::model::{ProjectId, Refusal, StackId, Tally};
 use crate::openstack::{Cloud, Fetcher, Session};
-use crate::resource_types::Registry;
+use crate::resource_types::{Registry, TreeBounds};
 use crate::template::StackSource;
 
 /// What the engine is made of.
@@ -50,14 +51,15 @@ impl Engine {
     /// Starts the engine. Needs a running actix system, whose arbiters carry the actors.
     pub fn start(parts: EngineParts) -> Engine {
         let directory = Arc::new(Directory::new());
-        let EngineLimits { max_template_size, template_fetch_timeout, .. } = parts.limits;
-        let fetcher = Fetcher::new(max_template_size, template_fetch_timeout);
+        let EngineLimits { max_template_size, template_fetch_timeout, fetch_allow, .. } =
+            &parts.limits;
+        let fetcher = Fetcher::new(*max_template_size, *template_fetch_timeout, fetch_allow);
         let services = Arc::new(Services {
             log: parts.log,
             vault: parts.vault,
             registry: parts.registry,
             cloud: parts.cloud,
-            clock: parts.clock,
+            clock: parts.clock.clone(),
             limits: parts.limits,
             may_use: parts.may_use,
             directory: directory.clone(),
@@ -65,6 +67,7 @@ impl Engine {
             tallies: Tallies::default(),
             told: tokio::sync::watch::Sender::new(None),
             fetcher,
+            pool: Pool::start(parts.clock),
         });
         directory.open(services.clone());
         actix::spawn(drop_what_was_lost(services.clone()));
@@ -90,6 +93,11 @@ impl Engine {
     /// others were told of what they were for.
     pub fn told(&self, at: Position) {
         self.services.told.send_replace(Some(at));
+    }
+
+    /// Returns when others were told of everything up to a position.
+    pub async fn everybody_told(&self, at: Position) {
+        self.services.everybody_told(at).await;
     }
 
     /// A session of a user's trust in a project.
@@ -123,7 +131,22 @@ impl Engine {
 
     /// Stops in the middle of everything, as a process that is killed.
     pub fn halt(&self) {
+        self.services.pool.close();
         self.services.directory.stop();
+    }
+
+    /// What a tree of stacks is bounded by.
+    pub fn bounds(&self) -> TreeBounds {
+        self.services.limits.tree()
+    }
+
+    /// Works on templates for a request of a project's, on the threads that are there for it.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        project: &ProjectId,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.services.pool.run(project, job).await
     }
 
     /// The outputs of a stack as they resolve now, sealed; none for a stack that goes or has gone.

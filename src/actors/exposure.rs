@@ -63,13 +63,15 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Refuses a definition with a type that the caller may not use.
+/// Refuses a definition with a type that the caller may not use, by whichever name: an alias is no
+/// way around the type that it stands for.
 pub(super) fn check_allowed(
     services: &Services,
     definition: &StackDefinition,
     caller: &Caller,
 ) -> Result<(), Refusal> {
-    let mut types = definition.resources().values().map(|resource| &resource.declared_type);
+    let resources = definition.resources().values();
+    let mut types = resources.flat_map(|resource| [&resource.declared_type, &resource.type_name]);
     match types.find(|type_name| !(services.may_use)(caller, type_name)) {
         Some(type_name) => Err(forbidden(type_name)),
         None => Ok(()),

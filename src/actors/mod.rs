@@ -16,6 +16,7 @@ mod exposure;
 mod fetch;
 mod history;
 pub mod nested;
+mod pool;
 pub mod preview;
 pub mod project;
 mod project_actor;
@@ -29,6 +30,7 @@ pub mod software;
 pub mod source;
 pub mod stack;
 pub mod stack_actor;
+pub mod stack_users;
 mod tallies;
 
 pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};

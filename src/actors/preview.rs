@@ -2,6 +2,7 @@
 //! unresolved: a resource that reads another's attribute counts as updated.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::model::IndexMap;
 use serde_json::Value;
@@ -16,8 +17,11 @@ use super::stack::Known;
 use super::{nested, source};
 use crate::model::{Refusal, ResourceName, StackId};
 use crate::resource_types::child::{ChildAsk, ChildSeen};
-use crate::resource_types::{Subject, UpdateKind, Work};
-use crate::template::{OutputValue, Reading, ResourceResolved, ResourceValues, Values};
+use crate::resource_types::{Budget, Subject, UpdateKind, Work, too_many_resources};
+use crate::template::{
+    OutputValue, Provider, ResourceResolved, ResourceValues, TemplateError, hold, json_map_size,
+    json_size,
+};
 
 /// A plan: the resources by what becomes of them, in the template's order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,6 +58,8 @@ pub struct PreviewedResource {
     pub type_name: String,
     pub description: String,
     pub physical_id: Option<String>,
+    /// The stack that stands for it by now, where there is one.
+    pub child: Option<StackId>,
     pub properties: crate::model::JsonMap,
     pub metadata: crate::model::JsonMap,
     /// The names of the attributes that it will have.
@@ -82,7 +88,12 @@ impl Engine {
         check_name(&ask.name)?;
         self.refuse_taken(who, &ask.name).await?;
         let known = self.prepare(who, &mut ask.source.clone(), None, &ask.name).await?;
-        Ok(of_create(&self.services, &known))
+        let services = Arc::clone(&self.services);
+        let plan = move || {
+            let mut budget = Budget::of(services.limits.tree());
+            of_create(&services, &known, &mut budget)
+        };
+        Ok(self.work(&who.caller.project_id, plan).await??)
     }
 
     /// What an update would do; nothing is written. `nested` asks for the stacks within as well.
@@ -97,38 +108,70 @@ impl Engine {
         let former = self.source(&standing).await?;
         let mut source = source::updated(ask, &former);
         let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
-        nested::preview(&self.services, &known, standing.incarnations, nested).await
+        let project = &who.caller.project_id;
+        let tree = nested::Tree::new(&self.services, project);
+        nested::preview(&tree, Arc::new(known), standing.incarnations, nested).await
     }
 }
 
-/// What a create would make.
-pub(super) fn of_create(services: &Services, known: &Known) -> Preview {
+/// What a create would make, with what is nested in it.
+fn of_create(
+    services: &Services,
+    known: &Known,
+    budget: &mut Budget,
+) -> Result<Preview, TemplateError> {
     let outputs = known.definition.resolve_outputs(&Unresolved);
-    Preview { added: all_added(services, known), outputs, ..blank(known) }
+    hold(outputs.iter().map(|output| json_size(&output.value)).sum())?;
+    Ok(Preview { added: all_added(services, known, budget)?, outputs, ..blank(known) })
 }
 
-fn all_added(services: &Services, known: &Known) -> Vec<PreviewedResource> {
-    let added = known.definition.resources().keys().map(|name| {
-        let nested = child_of(services, known, name, None).map(|child| PreviewNested {
-            name: child.definition.stack_name().to_owned(),
-            resources: all_added(services, &child),
-        });
-        let planned = previewed(services, known, name, resolved(known, name));
-        PreviewedResource { nested, ..whole(services, known, name, planned) }
+fn all_added(
+    services: &Services,
+    known: &Known,
+    budget: &mut Budget,
+) -> Result<Vec<PreviewedResource>, TemplateError> {
+    budget.take_resources(&known.definition)?;
+    let mut added = Vec::with_capacity(known.definition.resources().len());
+    for name in known.definition.resources().keys() {
+        let nested = match child_of(services, known, name, None, budget)? {
+            None => None,
+            Some(child) => Some(PreviewNested {
+                name: child.definition.stack_name().to_owned(),
+                resources: all_added(services, &child, budget)?,
+            }),
+        };
+        let planned = previewed(services, known, name, resolved(known, name))?;
+        added.push(PreviewedResource { nested, ..whole(services, known, name, planned) });
+    }
+    Ok(added)
+}
+
+/// What a create of a nested stack would make, without what is nested in it.
+pub(super) fn of_create_alone(
+    services: &Services,
+    known: &Known,
+) -> Result<Preview, TemplateError> {
+    let names = known.definition.resources().keys();
+    let added = names.map(|name| {
+        let planned = previewed(services, known, name, resolved(known, name))?;
+        Ok(whole(services, known, name, planned))
     });
-    added.collect()
+    Ok(Preview { added: added.collect::<Result<_, TemplateError>>()?, ..blank(known) })
 }
 
-/// The definition of the stack that a resource stands for, as far as it is known beforehand.
+/// The definition of the stack that a resource stands for, as far as it is known beforehand; a
+/// refusal where the tree has no room for it.
 pub(super) fn child_of(
     services: &Services,
     known: &Known,
     name: &ResourceName,
     child: Option<&ChildSeen>,
-) -> Option<Known> {
+    budget: &mut Budget,
+) -> Result<Option<Known>, TemplateError> {
     let (definition, registry) = (&known.definition, services.registry.as_ref());
-    let driver = registry.driver(registry.driver_type(definition, name)?)?;
-    let nested = driver.nests()?;
+    let driver = registry.driver_type(definition, name).and_then(|it| registry.driver(it));
+    let Some(driver) = driver else { return Ok(None) };
+    let Some(nested) = driver.nests() else { return Ok(None) };
     let subject = Subject {
         name: Some(name.clone()),
         properties: driver.properties(&resolved(known, name).properties),
@@ -141,38 +184,55 @@ pub(super) fn child_of(
         definition,
         child,
         used: None,
+        room: budget.room(),
         timeout: services.limits.stack_action_timeout,
         now: services.clock.now(),
         chance: &|bytes| services.clock.fill(bytes),
     };
+    if nested.stands_beside() {
+        return Ok(None);
+    }
     // What cannot be told before other resources are there is left out.
-    let wanted = nested.wanted(&ask).ok().filter(|_| !nested.stands_beside())?;
-    let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
+    let wanted = match nested.wanted(&ask) {
+        Ok(wanted) => wanted,
+        Err(error) if error.class == LIMIT => return Err(too_many_resources()),
+        Err(_) => return Ok(None),
+    };
+    budget.take_stack(definition.provider(name).map_or(0, Provider::text_bytes))?;
     let (template, parameters) = (&wanted.template, wanted.parameters);
-    let definition = definition.child(name, template, parameters, registry, reading).ok()?;
-    let dependencies = super::definition::dependencies(&services.registry, &definition).ok()?;
-    Some(Known::new(definition, dependencies))
+    let made = definition.child(name, template, parameters, registry, budget.reading());
+    let definition = match made {
+        Ok(definition) => definition,
+        Err(error) if error.class == LIMIT => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let dependencies = super::definition::dependencies(&services.registry, &definition).ok();
+    Ok(dependencies.map(|dependencies| Known::new(definition, dependencies)))
 }
+
+/// The class of what is refused because it is too much, and is never left out.
+const LIMIT: &str = "RequestLimitExceeded";
 
 /// What an update would do to the resources there are, of which those that are lost are replaced
 /// whatever changes.
 pub(super) fn of_update(
-    services: &std::sync::Arc<Services>,
+    services: &Arc<Services>,
     known: &Known,
     present: &IndexMap<ResourceName, Resource>,
     lost: &BTreeSet<ResourceName>,
-) -> Preview {
+) -> Result<Preview, TemplateError> {
     let knowledge = Resource::knowledge(services);
     let mut plan = blank(known);
     for (name, declared) in known.definition.resources() {
         let now = resolved(known, name);
-        let mut entry = previewed(services, known, name, now.clone());
+        let mut entry = previewed(services, known, name, now.clone())?;
         let Some(resource) = present.get(name) else {
             entry.why = "it is new".to_owned();
             plan.added.push(entry);
             continue;
         };
         entry.physical_id = resource.physical_id.clone();
+        entry.child = resource.child_stack();
         let made = resource.definition.as_ref().or(resource.target.as_ref());
         let Some(former) = made.cloned() else {
             entry.why = "it was never made".to_owned();
@@ -239,12 +299,13 @@ pub(super) fn of_update(
                 name: name.to_string(),
                 type_name: resource.type_name.clone(),
                 physical_id: resource.physical_id.clone(),
+                child: resource.child_stack(),
                 why: "the template does not have it".to_owned(),
                 ..PreviewedResource::default()
             });
         }
     }
-    plan
+    Ok(plan)
 }
 
 fn blank(known: &Known) -> Preview {
@@ -260,21 +321,23 @@ fn previewed(
     known: &Known,
     name: &ResourceName,
     resolved: ResourceResolved,
-) -> PreviewedResource {
+) -> Result<PreviewedResource, TemplateError> {
+    hold(json_map_size(&resolved.properties) + json_map_size(&resolved.metadata))?;
     let declared = known.definition.resources().get(name);
     let requires = known.dependencies.requires(name).into_iter().flatten();
-    PreviewedResource {
+    Ok(PreviewedResource {
         name: name.to_string(),
         type_name: known.declared_type(name),
         description: declared.map(|declared| declared.description.clone()).unwrap_or_default(),
         physical_id: None,
+        child: None,
         properties: resolved.properties,
         metadata: resolved.metadata,
         attributes: attributes(services, known, name),
         requires: requires.map(ToString::to_string).collect(),
         why: String::new(),
         nested: None,
-    }
+    })
 }
 
 /// The resource with all properties of its type, unset ones with their defaults or null.

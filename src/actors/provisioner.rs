@@ -317,11 +317,7 @@ impl Inhabit for Resource {
             }
             ResourceEffect::HaltChild { child } => {
                 let meta = shell.meta().clone();
-                let halt = async move {
-                    if let Ok(child) = child.parse() {
-                        nested::halt(&services, child, &meta).await;
-                    }
-                };
+                let halt = async move { nested::halt(&services, child, &meta).await };
                 ctx.spawn(halt.into_actor(shell));
             }
             ResourceEffect::Observe { epoch, driver_type, subject, wanted, user_id } => {

@@ -45,6 +45,7 @@ impl Engine {
         details: &Value,
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
+        self.guard(who, &standing, name).await?;
         if let Some(hook) = details.get("unset_hook").filter(|hook| !hook.is_null()) {
             return self.clear_hook(who, standing, name, hook).await;
         }
@@ -81,6 +82,7 @@ impl Engine {
         name: &ResourceName,
     ) -> Result<JsonMap, Refusal> {
         let standing = self.standing(who, stack).await?;
+        self.guard(who, &standing, name).await?;
         let missing = || Refusal::not_found("Resource", name);
         let id = standing.incarnations.get(name).ok_or_else(missing)?;
         let resource = self.services.resource(*id).await?;

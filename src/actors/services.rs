@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::credentials::Credentials;
 use super::directory::Directory;
+use super::pool::Pool;
 use super::resource::Resource;
 use super::shell::{Shell, fold};
 use super::stack::Stack;
@@ -16,9 +17,10 @@ use crate::clock::Clock;
 use crate::events::log::{EventLog, LogError};
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
-use crate::model::{Caller, Refusal, ResourceId, StackId};
+use crate::model::{AllowedTarget, Caller, Refusal, ResourceId, StackId};
 use crate::openstack::{Cloud, Fetcher};
-use crate::resource_types::Registry;
+use crate::resource_types::{Registry, TreeBounds};
+use crate::template::NESTED_DEPTH_MAX;
 
 /// Limits that an operator sets, under Heat's names.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct EngineLimits {
     pub stack_action_timeout: Duration,
     /// Of a stack with all that are nested in it. `None` is no limit.
     pub max_resources_per_stack: Option<usize>,
+    /// How many stacks one may stand within.
+    pub max_nested_stack_depth: u32,
     /// `None` is no limit; administrators have none.
     pub max_stacks_per_tenant: Option<usize>,
     /// `None` is no limit; administrators have none.
@@ -47,8 +51,17 @@ pub struct EngineLimits {
     pub lost_call_rest: Duration,
     /// Of a template that is fetched, in bytes.
     pub max_template_size: usize,
-    /// How long it may take to fetch one.
+    /// How long it may take to fetch all that one request asks for.
     pub template_fetch_timeout: Duration,
+    /// Where they may be fetched from beside the internet.
+    pub fetch_allow: Vec<AllowedTarget>,
+}
+
+impl EngineLimits {
+    /// What a tree of stacks is bounded by.
+    pub(super) fn tree(&self) -> TreeBounds {
+        TreeBounds { resources: self.max_resources_per_stack, depth: self.max_nested_stack_depth }
+    }
 }
 
 impl Default for EngineLimits {
@@ -56,6 +69,7 @@ impl Default for EngineLimits {
         Self {
             stack_action_timeout: Duration::from_secs(3600),
             max_resources_per_stack: Some(1000),
+            max_nested_stack_depth: NESTED_DEPTH_MAX,
             max_stacks_per_tenant: Some(512),
             max_software_configs_per_tenant: Some(4096),
             max_software_deployments_per_tenant: Some(4096),
@@ -67,6 +81,7 @@ impl Default for EngineLimits {
             lost_call_rest: Duration::from_secs(10),
             max_template_size: 524_288,
             template_fetch_timeout: Duration::from_secs(60),
+            fetch_allow: Vec::new(),
         }
     }
 }
@@ -94,6 +109,8 @@ pub struct Services {
     /// How far others were told of what happened; `None` where nobody is told.
     pub(super) told: watch::Sender<Option<Position>>,
     pub fetcher: Fetcher,
+    /// Where templates are worked on for requests.
+    pub(super) pool: Pool,
 }
 
 impl Services {

@@ -26,7 +26,7 @@ use crate::events::log::{Head, LogError};
 use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
-use crate::resource_types::Heard;
+use crate::resource_types::{Heard, stack_user};
 
 /// How long a stack with nothing to do stays awake.
 const REST_AFTER: Duration = Duration::from_secs(2);
@@ -54,6 +54,7 @@ impl Inhabit for Stack {
             registry: services.registry.clone(),
             vault: services.vault.clone(),
             stack_action_timeout: services.limits.stack_action_timeout,
+            bounds: services.limits.tree(),
         }
     }
 
@@ -101,8 +102,12 @@ impl Inhabit for Stack {
         .boxed()
     }
 
-    fn broken(shell: &mut Shell<Self>, _error: &LogError, ctx: &mut Context<Shell<Self>>) {
+    fn broken(shell: &mut Shell<Self>, error: &LogError, ctx: &mut Context<Shell<Self>>) {
         leave(shell, ctx);
+        if matches!(error, LogError::Damaged(_)) {
+            // It would be read back in vain for ever; whoever asks for it wakes it.
+            return;
+        }
         shell.services.directory.rewake(shell.machine.id);
     }
 
@@ -146,18 +151,20 @@ impl Inhabit for Stack {
             }
             StackEffect::DropUserProject { project_id } => {
                 let services = shell.services.clone();
+                let machine = &shell.machine;
+                let name = stack_user::project_name_of(&machine.project_id, machine.id);
                 let deletion = async move {
                     services.log.durable(at).await.ok()?;
                     let domain = services.cloud.as_ref().and_then(|cloud| cloud.user_domain());
                     // Where there is no such domain any more there is nothing to be reached.
                     let Some(domain) = domain else { return Some(Ok(())) };
                     for pause in DELETION_PAUSES {
-                        match domain.delete_project(project_id.as_str()).await {
+                        match domain.delete_project(project_id.as_str(), &name).await {
                             Err(error) if error.is_transient() => tokio::time::sleep(pause).await,
                             outcome => return Some(outcome),
                         }
                     }
-                    Some(domain.delete_project(project_id.as_str()).await)
+                    Some(domain.delete_project(project_id.as_str(), &name).await)
                 };
                 ctx.spawn(deletion.into_actor(shell).map(move |result, shell, ctx| {
                     if let Some(result) = result {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::{ProjectId, Refusal, StackId, Tally};
+use crate::resource_types::too_many_resources;
 
 /// Something of which a project may have so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,7 +70,7 @@ impl Tallies {
         let tree = counts.trees.entry(root).or_default();
         let others: usize = tree.iter().filter(|(id, _)| **id != stack).map(|(_, it)| it).sum();
         if limit.is_some_and(|limit| others.saturating_add(resources) > limit) {
-            return Err(too_many_resources());
+            return Err(too_many_resources().into());
         }
         tree.insert(stack, resources);
         Ok(())
@@ -109,12 +110,6 @@ impl Tallies {
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Heat's refusal of a stack that is too large.
-pub(super) fn too_many_resources() -> Refusal {
-    let text = "Request limit exceeded: Maximum resources per stack exceeded.";
-    Refusal::new("RequestLimitExceeded", text)
 }
 
 #[cfg(test)]

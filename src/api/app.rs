@@ -5,37 +5,49 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_http::HttpService;
+use actix_service::{IntoServiceFactory, ServiceFactoryExt, map_config};
 use actix_web::dev::ServerHandle;
+use actix_web::dev::{AppConfig, Server, fn_service};
 use actix_web::http::Method;
 use actix_web::http::header::ALLOW;
 use actix_web::middleware::from_fn;
-use actix_web::{App, HttpRequest, HttpResponse, HttpServer, Resource, ResponseError, Route, web};
+use actix_web::{App, Error, HttpRequest, HttpResponse, Resource, ResponseError, Route, web};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::error::Fault;
+use super::front::{Bounds, Cors, Front, Tls, TlsError};
 use super::v1::{
     actions, events, outputs, resource_types, resources, services, snapshots, software_configs,
     software_deployments, stacks, templates,
 };
-use super::{ApiParts, ApiState, auth, feed, trace, versions};
+use super::{ApiParts, ApiState, auth, feed, front, trace, versions};
 
 /// How long a stop waits for requests under way.
 const STOP_WAIT_SECS: u64 = 10;
 
-/// How long a kept connection may stay idle.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// How long the rest of a request that was refused is read and thrown away, so that the client
+/// reads the refusal instead of a broken connection.
+const LINGER: Duration = Duration::from_secs(2);
 
 /// An API that is being served.
 pub struct RunningApi {
     /// Where it listens.
     pub address: SocketAddr,
+    tls: Option<Arc<Tls>>,
     handle: ServerHandle,
     stopping: watch::Sender<bool>,
     server: JoinHandle<io::Result<()>>,
 }
 
 impl RunningApi {
+    /// Reads the certificate anew, for connections to come; `false` where TLS is not spoken. With
+    /// an error the old one stays.
+    pub fn reload_certificate(&self) -> Result<bool, TlsError> {
+        self.tls.as_ref().map_or(Ok(false), |tls| tls.reload().map(|()| true))
+    }
+
     /// Ends open feeds, lets requests under way finish, and stops.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
@@ -46,11 +58,24 @@ impl RunningApi {
     }
 }
 
+/// Why the API cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("the API cannot listen")]
+    Listen(#[from] io::Error),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
 /// Serves the API on a listener. Must be called within a Tokio runtime.
-pub fn serve(parts: ApiParts, listener: TcpListener) -> io::Result<RunningApi> {
+pub fn serve(parts: ApiParts, listener: TcpListener) -> Result<RunningApi, ServeError> {
     let address = listener.local_addr()?;
     let (stopping, stopped) = watch::channel(false);
     let workers = parts.settings.workers;
+    let tls = parts.settings.front.tls.clone().map(Tls::open).transpose()?.map(Arc::new);
+    let bounds = Arc::new(Bounds::new(&parts.settings.front.limits));
+    let patience = parts.settings.front.patience;
+    let front = Arc::new(Front { bounds: Arc::clone(&bounds), tls: tls.clone(), patience });
     let node = services::Node::start(parts.clock.as_ref());
     let state = web::Data::from(Arc::new(ApiState {
         engine: parts.engine,
@@ -62,28 +87,50 @@ pub fn serve(parts: ApiParts, listener: TcpListener) -> io::Result<RunningApi> {
         clock: parts.clock,
         log: parts.log,
         settings: parts.settings,
+        address: address.to_string(),
+        bounds,
         node,
         stopping: stopped,
     }));
-    let mut server = HttpServer::new(move || {
-        App::new()
+    let mut server = Server::build().shutdown_timeout(STOP_WAIT_SECS).disable_signals();
+    if let Some(workers) = workers {
+        server = server.workers(workers);
+    }
+    let draining = server.graceful_shutdown_signal();
+    let server = server.listen("api", listener, move || {
+        let app = App::new()
             .app_data(state.clone())
+            .wrap(from_fn(Cors::apply))
             .wrap(from_fn(trace::with_request_id))
             .service(web::resource("/healthcheck").to(versions::healthcheck))
             .service(web::scope("/v1").wrap(from_fn(auth::authenticate)).configure(register))
             .service(web::scope("/v1.0").wrap(from_fn(auth::authenticate)).configure(register))
-            .default_service(web::to(versions::unversioned))
-    })
-    .keep_alive(KEEP_ALIVE)
-    .shutdown_timeout(STOP_WAIT_SECS)
-    .disable_signals();
-    if let Some(workers) = workers {
-        server = server.workers(workers);
-    }
-    let server = server.listen(listener)?.run();
+            .default_service(web::to(versions::unversioned));
+        let app = app.into_factory().map_err(|error: Error| error.error_response());
+        let draining = draining.clone();
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let draining = draining.clone();
+                async move { draining.notified().await }
+            })
+            .keep_alive(patience.idle)
+            .client_request_timeout(patience.head)
+            .client_disconnect_timeout(LINGER)
+            // Who says that he sends no more is gone: nothing is done for him any longer.
+            .h1_allow_half_closed(false)
+            .on_connect_ext(front::Guarded::tell)
+            .h1(map_config(app, |()| AppConfig::default()));
+        let front = Arc::clone(&front);
+        fn_service(move |socket| {
+            let front = Arc::clone(&front);
+            async move { front.open(socket).await }
+        })
+        .and_then(http)
+    })?;
+    let server = server.run();
     let handle = server.handle();
     let server = tokio::spawn(server);
-    Ok(RunningApi { address, handle, stopping, server })
+    Ok(RunningApi { address, tls, handle, stopping, server })
 }
 
 /// Serves the routes of version 1, the same under each of its prefixes. Every known URL answers

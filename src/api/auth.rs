@@ -12,6 +12,7 @@ use serde_json::json;
 use super::ApiState;
 use super::context::Authenticated;
 use super::error::Fault;
+use super::front;
 use crate::model::{Refusal, Secret};
 use crate::openstack::CloudError;
 
@@ -23,6 +24,13 @@ pub(super) async fn authenticate<B: MessageBody>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     match identify(&state, &request).await {
         Ok(authenticated) => {
+            let _admitted = match front::admit(&state, &request, &authenticated.caller) {
+                Ok(admitted) => admitted,
+                Err(fault) => {
+                    let refused = fault.error_response();
+                    return Ok(request.into_response(refused).map_into_right_body());
+                }
+            };
             request.extensions_mut().insert(authenticated);
             Ok(next.call(request).await?.map_into_left_body())
         }

@@ -8,6 +8,7 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 use super::error::Fault;
 use super::request::state;
 use crate::model::{Caller, ProjectId, RequestId, Secret};
+use crate::openstack::FetchBudget;
 use crate::policy::Policy;
 
 /// What the token check found, kept with the request.
@@ -24,6 +25,8 @@ pub(super) struct Context {
     pub(super) token: Secret<String>,
     pub(super) request_id: RequestId,
     policy: Arc<Policy>,
+    /// What the request may still fetch.
+    pub(super) fetches: FetchBudget,
 }
 
 impl Context {
@@ -33,6 +36,14 @@ impl Context {
             true => Ok(()),
             false => Err(Fault::forbidden(verb)),
         }
+    }
+
+    /// Takes what Keystone says of the caller now.
+    pub(super) async fn renew(&mut self, mut caller: Arc<Caller>) {
+        if self.policy.is_admin(&caller).await {
+            Arc::make_mut(&mut caller).admin = true;
+        }
+        self.caller = caller;
     }
 
     /// The project whose stacks the caller sees; an administrator sees all.
@@ -72,5 +83,6 @@ fn of(request: &HttpRequest) -> Result<Context, Fault> {
         token: found.token.clone(),
         request_id: request_id.clone(),
         policy: Arc::clone(&state(request)?.policy),
+        fetches: FetchBudget::default(),
     })
 }

@@ -24,7 +24,12 @@ const STATUS_OF_CLASS: &[(&str, u16)] = &[
     ("HTTPForbidden", 403),
     ("HTTPMethodNotAllowed", 405),
     ("HTTPNotFound", 404),
+    ("HTTPRequestEntityTooLarge", 413),
+    ("HTTPRequestHeaderFieldsTooLarge", 431),
+    ("HTTPRequestTimeout", 408),
+    ("HTTPRequestURITooLong", 414),
     ("HTTPServiceUnavailable", 503),
+    ("HTTPTooManyRequests", 429),
     ("ImmutableParameterModified", 400),
     ("IncompatibleObjectVersion", 400),
     ("Invalid", 400),
@@ -107,6 +112,14 @@ impl Fault {
         Self::new("Forbidden", format!("You are not authorized to use {verb}."))
     }
 
+    /// The caller, or his project, has as many at work as it may.
+    pub(super) fn too_many(what: &str) -> Self {
+        Self::new(
+            "HTTPTooManyRequests",
+            format!("There are too many {what} of this user or project at work."),
+        )
+    }
+
     /// A URL that is known, by a verb that it does not take.
     pub(super) fn method_not_allowed() -> Self {
         Self::new("HTTPMethodNotAllowed", MALFORMED)
@@ -145,9 +158,11 @@ impl From<ViewError> for Fault {
             ViewError::Stopped => {
                 Self::from(Refusal::unavailable("The event log is not followed at present."))
             }
-            ViewError::Sql(_) | ViewError::Event(_) | ViewError::Json(_) | ViewError::Thread(_) => {
-                Self::new("Error", "An internal error occurred.")
-            }
+            ViewError::Sql(_)
+            | ViewError::Event(_)
+            | ViewError::Json(_)
+            | ViewError::File(_)
+            | ViewError::Thread(_) => Self::new("Error", "An internal error occurred."),
         }
     }
 }
@@ -184,7 +199,7 @@ impl ResponseError for Fault {
             "error": error,
         });
         let mut response = HttpResponse::build(status);
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.insert_header((RETRY_AFTER, RETRY_AFTER_SECS));
         }
         response.insert_header((CONTENT_TYPE, "application/json")).body(body.to_string())
@@ -196,7 +211,12 @@ fn explanation(status: StatusCode) -> &'static str {
         400 | 405 => MALFORMED,
         403 => "Access was denied to this resource.",
         404 => "The resource could not be found.",
+        408 => "The server has waited too long for the request to be sent by the client.",
         409 => "There was a conflict when trying to complete your request.",
+        413 => "The body of your request was too large for this server.",
+        414 => "The request URI was too long for this server.",
+        429 => "The client has sent too many requests to the server.",
+        431 => "The request's header fields were too large.",
         503 => "The server is currently unavailable. Please try again at a later time.",
         _ => "The server has either erred or is incapable of performing the requested operation.",
     }

@@ -7,6 +7,7 @@ mod auth;
 mod context;
 mod error;
 mod feed;
+mod front;
 mod request;
 mod trace;
 mod url;
@@ -17,8 +18,9 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-pub use app::{RunningApi, routes, serve};
+pub use app::{RunningApi, ServeError, routes, serve};
 pub(crate) use error::status_of;
+pub use front::{Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError, TlsFiles};
 
 use crate::actors::Engine;
 use crate::clock::Clock;
@@ -58,6 +60,8 @@ pub struct ApiSettings {
     pub host: String,
     /// `hidden_stack_tags`: stacks with one of these are listed only where asked for.
     pub hidden_stack_tags: Vec<String>,
+    /// What stands between the network and the routes.
+    pub front: FrontSettings,
     /// Threads that serve requests; `None` takes one per core.
     pub workers: Option<usize>,
 }
@@ -73,6 +77,9 @@ struct ApiState {
     clock: Arc<dyn Clock>,
     log: Arc<dyn EventLog>,
     settings: ApiSettings,
+    /// Where it listens, for a client that names no host.
+    address: String,
+    bounds: Arc<front::Bounds>,
     /// Who this process is, in the list of services.
     node: v1::services::Node,
     /// Turns true when the server stops, so that open feeds end.

@@ -1,18 +1,37 @@
 //! Reading a request: its body and its query, by Heat's rules.
 
+use std::time::Duration;
+
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{FromRequest, HttpRequest, dev, web};
 use futures::StreamExt;
 use futures::future::LocalBoxFuture;
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
 use super::ApiState;
 use super::error::Fault;
+use super::front::{BODY_RATE_MIN, FrontSettings};
 use crate::model::JsonMap;
 
 /// How much more than allowed of a body is read and thrown away, so that the client reads the
 /// refusal instead of a broken connection.
 const OVERLONG_READ_FACTOR: usize = 16;
+
+/// How long any body may take.
+const BODY_TIME_MAX: Duration = Duration::from_secs(300);
+
+/// How deep collections nest in what a body holds. Events wrap it, and JSON is read back 128 deep.
+const BODY_DEPTH_MAX: usize = 110;
+
+/// Whether collections nest no deeper in a value than the limit.
+fn nests_within(value: &Value, limit: usize) -> bool {
+    match value {
+        Value::Array(items) => limit > 0 && items.iter().all(|item| nests_within(item, limit - 1)),
+        Value::Object(map) => limit > 0 && map.values().all(|item| nests_within(item, limit - 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
 
 /// The JSON object in the body of a request, if there is one. As in Heat, what does not start with
 /// `{` or is declared to be something else counts as none.
@@ -41,13 +60,22 @@ impl FromRequest for Body {
         let request = request.clone();
         let payload = payload.take();
         Box::pin(async move {
-            let limit = state(&request)?.settings.json_body_size_max;
-            let content = read(payload, limit).await?;
+            let settings = &state(&request)?.settings;
+            let front = &settings.front;
+            let content = read(payload, settings.json_body_size_max, front).await?;
             if !is_json(&request) || !content.starts_with(b"{") {
                 return Ok(Body(None));
             }
             match serde_json::from_slice(&content) {
-                Ok(Value::Object(map)) => Ok(Body(Some(map))),
+                Ok(Value::Object(map))
+                    if map.values().all(|it| nests_within(it, BODY_DEPTH_MAX)) =>
+                {
+                    Ok(Body(Some(map)))
+                }
+                Ok(Value::Object(_)) => Err(Fault::new(
+                    "RequestLimitExceeded",
+                    format!("Request limit exceeded: Recursion depth exceeds {BODY_DEPTH_MAX}."),
+                )),
                 Ok(_) => Ok(Body(None)),
                 Err(error) => Err(Fault::bad_request(error.to_string())),
             }
@@ -60,11 +88,30 @@ pub(super) fn state(request: &HttpRequest) -> Result<&web::Data<ApiState>, Fault
     request.app_data().ok_or_else(|| Fault::new("Error", "An internal error occurred."))
 }
 
-async fn read(mut payload: dev::Payload, limit: usize) -> Result<Vec<u8>, Fault> {
+async fn read(
+    mut payload: dev::Payload,
+    limit: usize,
+    front: &FrontSettings,
+) -> Result<Vec<u8>, Fault> {
     let (mut content, mut length) = (Vec::new(), 0);
-    while let Some(chunk) = payload.next().await {
+    let began = Instant::now();
+    loop {
+        let deadline = began + time_for(length, front.patience.body);
+        let Ok(chunk) = timeout_at(deadline, payload.next()).await else {
+            return Err(Fault::new(
+                "HTTPRequestTimeout",
+                "The body of the request did not come in time.",
+            ));
+        };
+        let Some(chunk) = chunk else { break };
         let chunk = chunk.map_err(|error| Fault::bad_request(error.to_string()))?;
         length += chunk.len();
+        if let Some(max) = front.body_size_max.filter(|max| length > *max) {
+            return Err(Fault::new(
+                "HTTPRequestEntityTooLarge",
+                format!("Request is too large. Larger than max_request_body_size ({max})."),
+            ));
+        }
         if length <= limit {
             content.extend_from_slice(&chunk);
         } else if length > limit.saturating_mul(OVERLONG_READ_FACTOR) {
@@ -81,6 +128,12 @@ async fn read(mut payload: dev::Payload, limit: usize) -> Result<Vec<u8>, Fault>
         ));
     }
     Ok(content)
+}
+
+/// How long a body may take of which so much has come.
+fn time_for(length: usize, grace: Duration) -> Duration {
+    let at_least = u32::try_from(length).unwrap_or(u32::MAX) / BODY_RATE_MIN;
+    (grace + Duration::from_secs(at_least.into())).min(BODY_TIME_MAX.max(grace))
 }
 
 fn is_json(request: &HttpRequest) -> bool {

@@ -1,24 +1,31 @@
-//! A request's id, on its log lines and on its answer.
+//! A request's id, on its log lines and on its answer. A request that panics is answered too.
 
-use actix_web::body::MessageBody;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+
+use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, web};
+use actix_web::{Error, HttpMessage, ResponseError, web};
+use futures::FutureExt;
 use tracing::Instrument;
 
 use super::ApiState;
+use super::error::Fault;
+use super::front::{self, Visit};
 use crate::model::RequestId;
 
 /// Where a client finds the id of its request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-openstack-request-id");
 
 /// Gives each request an id.
-pub(super) async fn with_request_id(
+pub(super) async fn with_request_id<B: MessageBody>(
     request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let id = match request.app_data::<web::Data<ApiState>>() {
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    let state = request.app_data::<web::Data<ApiState>>().cloned();
+    let id = match &state {
         Some(state) => format!("req-{}", state.clock.fresh_id()),
         None => "req-".to_owned(),
     };
@@ -29,10 +36,52 @@ pub(super) async fn with_request_id(
         method = %request.method(),
         path = request.path()
     );
-    let mut response = next.call(request).instrument(span.clone()).await?;
+    let _at_work = request.conn_data::<Rc<Visit>>().map(Visit::begin);
+    let refused = state.and_then(|state| front::check(&state, &request).err());
+    let mut response = match refused {
+        Some(fault) => request.into_response(fault.error_response()).map_into_right_body(),
+        None => {
+            // Whatever the handler left half done is its own: what requests share is in actors,
+            // which are read back from the log.
+            let handled = next.call(request).instrument(span.clone());
+            let Ok(response) = AssertUnwindSafe(handled).catch_unwind().await else {
+                tracing::error!(parent: &span, "a request panicked");
+                return Err(Fault::new("Error", "An internal error occurred.").into());
+            };
+            response?.map_into_left_body()
+        }
+    };
     tracing::debug!(parent: &span, status = response.status().as_u16(), "answered");
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::middleware::from_fn;
+    use actix_web::test::{TestRequest, init_service, try_call_service};
+    use actix_web::{App, HttpResponse};
+
+    use super::*;
+
+    async fn poisoned() -> HttpResponse {
+        panic!("as a poisoned template would")
+    }
+
+    #[actix_web::test]
+    async fn a_request_that_panics_is_a_500_for_itself_alone() {
+        let app = App::new()
+            .wrap(from_fn(with_request_id))
+            .route("/poisoned", web::get().to(poisoned))
+            .route("/plain", web::get().to(HttpResponse::Ok));
+        let app = init_service(app).await;
+        let ask = |path| TestRequest::get().uri(path).to_request();
+        for _ in 0..3 {
+            let error = try_call_service(&app, ask("/poisoned")).await.map(drop).unwrap_err();
+            assert_eq!(error.error_response().status(), 500);
+        }
+        assert_eq!(try_call_service(&app, ask("/plain")).await.unwrap().status(), 200);
+    }
 }

@@ -5,6 +5,7 @@ use percent::quoted;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+pub(super) use super::front::root;
 use crate::model::{ProjectId, StackId};
 use crate::projections::StackRow;
 
@@ -44,12 +45,6 @@ impl Links {
     pub(super) fn event(&self, resource: &str, id: Uuid) -> String {
         format!("{resource}/events/{id}")
     }
-}
-
-/// `http://host:port`, as the client sees it.
-pub(super) fn root(request: &HttpRequest) -> String {
-    let connection = request.connection_info();
-    format!("{}://{}", connection.scheme(), connection.host())
 }
 
 /// A link as Heat writes it.

@@ -1,9 +1,13 @@
 //! The data directory: what is kept in it, and how the subcommands that read the log find it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::clock::Clock;
 use crate::config::{Flags, Settings};
-use crate::events::log::SqliteLog;
+use crate::events::log::{Signing, SqliteLog};
+use crate::events::signing::{SigningKey, SigningKeyError};
+use crate::private_files;
 
 /// The names of the files in a data directory.
 #[derive(Clone, Debug)]
@@ -25,6 +29,21 @@ impl DataDir {
         self.0.join("master.key")
     }
 
+    /// The key that signs the log.
+    pub fn signing_key(&self) -> PathBuf {
+        self.0.join("signing.key")
+    }
+
+    /// The newest signed checkpoint of the log.
+    pub fn checkpoint(&self) -> PathBuf {
+        self.0.join("checkpoint")
+    }
+
+    /// Where a running server hears what `hearth key`, `purge` and `checkpoint` ask of it.
+    pub fn admin_socket(&self) -> PathBuf {
+        self.0.join("admin.sock")
+    }
+
     /// The state of the embedded sandbox.
     pub fn sandbox(&self) -> PathBuf {
         self.0.join("sandbox")
@@ -33,6 +52,26 @@ impl DataDir {
     /// What a client needs to find the service.
     pub fn clouds_yaml(&self) -> PathBuf {
         self.0.join("clouds.yaml")
+    }
+
+    /// Makes the directory where there is none, and closes it to others, with all that an earlier
+    /// version may have left open in it; but keys that others may have read are not used at all.
+    pub fn prepare(&self) -> io::Result<()> {
+        private_files::make_dir(&self.0)?;
+        let mut kept = vec![self.0.clone(), self.clouds_yaml()];
+        for database in [self.log(), self.views()] {
+            for beside in ["", "-wal", "-shm", ".lock"] {
+                let mut path = database.clone().into_os_string();
+                path.push(beside);
+                kept.push(path.into());
+            }
+        }
+        for path in kept {
+            if private_files::tighten(&path)? {
+                tracing::info!(path = %path.display(), "others could use it and no longer can");
+            }
+        }
+        Ok(())
     }
 }
 
@@ -66,6 +105,71 @@ impl DataArguments {
         let settings =
             Settings::load(&flags, std::env::vars()).map_err(|error| with_causes(&error))?;
         Ok(settings.data)
+    }
+}
+
+/// The files that a server works with, as its settings name them.
+#[derive(Clone, Debug)]
+pub struct Files {
+    pub data: DataDir,
+    pub master_key: PathBuf,
+    pub signing_key: PathBuf,
+}
+
+impl Files {
+    /// Those of the settings.
+    pub fn of(settings: &Settings) -> Self {
+        let data = DataDir(settings.data.clone());
+        let or = |given: &Option<PathBuf>, own: PathBuf| given.clone().unwrap_or(own);
+        Self {
+            master_key: or(&settings.master_key_file, data.master_key()),
+            signing_key: or(&settings.signing_key_file, data.signing_key()),
+            data,
+        }
+    }
+
+    /// With what the log is signed; the key is made where there is none.
+    pub fn signing(&self, clock: &dyn Clock) -> Result<Signing, SigningKeyError> {
+        let key = SigningKey::load_or_create(&self.signing_key, clock)?;
+        Ok(Signing { key, beside: self.data.checkpoint() })
+    }
+}
+
+/// The flags that say where the log and its keys are.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct FileArguments {
+    /// The data directory of the server [default: ./hearth-data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The file with the master key [default: master.key in the data directory]
+    #[arg(long, value_name = "FILE")]
+    master_key: Option<PathBuf>,
+    /// The file with the key that signs the log [default: signing.key in the data directory]
+    #[arg(long, value_name = "FILE")]
+    signing_key: Option<PathBuf>,
+    /// The configuration file of the server, if it names them
+    #[arg(long, value_name = "FILE")]
+    config_file: Option<PathBuf>,
+}
+
+impl FileArguments {
+    /// The files that are meant. The error is a whole sentence.
+    pub fn files(&self) -> Result<Files, String> {
+        let flags = Flags {
+            data: self.data.clone(),
+            master_key: self.master_key.clone(),
+            signing_key: self.signing_key.clone(),
+            config_file: self.config_file.clone(),
+            ..Flags::default()
+        };
+        let settings =
+            Settings::load(&flags, std::env::vars()).map_err(|error| with_causes(&error))?;
+        let files = Files::of(&settings);
+        let log = files.data.log();
+        match log.exists() {
+            true => Ok(files),
+            false => Err(format!("there is no log at {} (--data DIR says where)", shown(&log))),
+        }
     }
 }
 

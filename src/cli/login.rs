@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::node::SANDBOX_PASSWORD;
+use crate::sandbox::PASSWORD as SANDBOX_PASSWORD;
 
 /// A user, a project, and where they sign in.
 #[derive(Debug, PartialEq)]

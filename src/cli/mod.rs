@@ -1,17 +1,21 @@
 //! The command line: one file per subcommand, each of which reads its arguments, calls a room and
 //! prints.
 
+mod admin;
 mod bench;
+mod checkpoint;
 mod client;
 mod convert;
 pub mod data;
 mod export;
 mod history;
 mod in_order;
+mod key;
 mod logging;
 mod login;
 mod node;
 mod policy;
+mod purge;
 mod rebuild;
 mod replay;
 mod resolve;
@@ -53,6 +57,9 @@ enum Command {
     Replay(replay::Arguments),
     Verify(verify::Arguments),
     Policy(policy::Arguments),
+    Checkpoint(checkpoint::Arguments),
+    Key(key::Arguments),
+    Purge(purge::Arguments),
     Rebuild(rebuild::RebuildArgs),
     Bench(bench::BenchArgs),
 }
@@ -73,8 +80,11 @@ pub fn main() -> ExitCode {
             Command::Rollback(arguments) => rollback::run(arguments).await,
             Command::Export(arguments) => export::run(arguments).await,
             Command::Replay(arguments) => replay::run(arguments).await,
-            Command::Verify(arguments) => verify::run(arguments).await,
             Command::Policy(arguments) => policy::run(arguments).await,
+            Command::Verify(arguments) => verify::run(&arguments),
+            Command::Checkpoint(arguments) => checkpoint::run(&arguments),
+            Command::Key(arguments) => key::run(&arguments).await,
+            Command::Purge(arguments) => purge::run(&arguments).await,
             Command::Rebuild(args) => rebuild::run(args).await,
             Command::Bench(args) => bench::run(args).await,
         }

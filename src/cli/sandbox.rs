@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use clap::Args as Arguments;
 
-use crate::sandbox::{FaultRule, Latencies, Quotas, Sandbox, SandboxConfig};
+use crate::config;
+use crate::sandbox::{FaultRule, Latencies, Quotas, Sandbox, SandboxConfig, usual_password};
 
 /// Run the sandbox OpenStack alone
 #[derive(Debug, Arguments)]
@@ -51,6 +52,7 @@ pub(super) async fn run(args: Args) -> ExitCode {
     let config = SandboxConfig {
         faults,
         listen: args.listen,
+        password: config::sandbox_password(std::env::vars()).unwrap_or_else(usual_password),
         data: args.data,
         hearth_url: Some(args.hearth_url),
         latencies: Latencies { request, ..latencies },

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use url::Url;
 
 use super::data::with_causes;
-use super::node::Node;
+use super::node::{self, Node};
 use super::{logging, signal};
 use crate::config::{CloudChoice, Flags, Settings, Unused};
 
@@ -19,6 +19,12 @@ pub(super) struct ServeArgs {
     /// Where the log and all else is kept [default: ./hearth-data]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// The file with the master key [default: master.key in the data directory]
+    #[arg(long, value_name = "FILE")]
+    master_key: Option<PathBuf>,
+    /// The file with the key that signs the log [default: signing.key in the data directory]
+    #[arg(long, value_name = "FILE")]
+    signing_key: Option<PathBuf>,
     /// Where the API listens [default: 127.0.0.1:8004]
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
@@ -47,6 +53,8 @@ pub(super) async fn run(args: ServeArgs) -> ExitCode {
     let flags = Flags {
         config_file: args.config_file,
         data: args.data,
+        master_key: args.master_key,
+        signing_key: args.signing_key,
         listen: args.listen,
         sandbox_listen: args.sandbox_listen,
         sandbox: args.sandbox,
@@ -66,7 +74,7 @@ pub(super) async fn run(args: ServeArgs) -> ExitCode {
         Err(error) => return failed(&error),
     };
     tell_where(&node, &settings);
-    signal::until_told().await;
+    signal::until_told(|| node.reload()).await;
     say("stopping");
     node.stop().await;
     ExitCode::SUCCESS
@@ -83,9 +91,10 @@ fn tell_where(node: &Node, settings: &Settings) {
         CloudChoice::SandboxAt(_) => "sandbox elsewhere",
         CloudChoice::OpenStack => "cloud",
     };
+    let scheme = node::scheme(settings);
     let mut lines = vec![
-        ("orchestration API", format!("http://{}/v1", node.address)),
-        ("event feed", format!("http://{}/v1/{{project}}/feed", node.address)),
+        ("orchestration API", format!("{scheme}://{}/v1", node.address)),
+        ("event feed", format!("{scheme}://{}/v1/{{project}}/feed", node.address)),
         (cloud, node.auth_url.clone()),
         ("data", settings.data.display().to_string()),
     ];

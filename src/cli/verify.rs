@@ -1,41 +1,38 @@
-//! `hearth verify`: proves the hash chain of every stream in the log.
+//! `hearth verify`: proves the whole log, and that it continues one that was known before.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::data::DataArguments;
-use crate::events::Position;
-use crate::events::log::chain::Verifier;
-use crate::events::log::{EventLog, Filter, SqliteLog};
+use super::data::{FileArguments, Files, with_causes};
+use crate::events::log::{Audit, Held, audit};
+use crate::events::private_file;
+use crate::events::signing::{PublicKey, SigningKey};
 
-/// How many events are read at a time.
-const PAGE_EVENTS: usize = 4_096;
-
-/// Prove that no event in the log was changed, moved or taken out
+/// Prove that nothing in the log was changed, moved, taken out or cut off
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    data: DataArguments,
+    files: FileArguments,
+    /// A checkpoint that was taken away: today's log must continue the one of then
+    #[arg(long, value_name = "FILE")]
+    against: Vec<PathBuf>,
+    /// The public key, where the key that signs is not at hand
+    #[arg(long, value_name = "KEY")]
+    public_key: Option<PublicKey>,
 }
 
-/// Walks the log and says what it found.
-pub(super) async fn run(arguments: Arguments) -> ExitCode {
-    let log = match arguments.data.open_log() {
-        Ok(log) => log,
-        Err(reason) => {
-            eprintln!("hearth verify: {reason}");
-            return ExitCode::FAILURE;
-        }
-    };
-    match walk(&log).await {
-        Ok(verifier) => {
-            println!(
-                "{} events in {} streams: every chain holds",
-                verifier.events(),
-                verifier.streams()
-            );
-            // Kept elsewhere, it shows later that nothing was cut off the end of a stream.
-            println!("digest of all ends: {}", verifier.digest());
+/// Reads every row and says what it found.
+pub(super) fn run(arguments: &Arguments) -> ExitCode {
+    match prove(arguments) {
+        Ok(found) if found.problems.is_empty() => {
+            tell(&found);
             ExitCode::SUCCESS
+        }
+        Ok(found) => {
+            for problem in &found.problems {
+                eprintln!("hearth verify: {problem}");
+            }
+            ExitCode::FAILURE
         }
         Err(reason) => {
             eprintln!("hearth verify: {reason}");
@@ -44,18 +41,43 @@ pub(super) async fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-async fn walk(log: &SqliteLog) -> Result<Verifier, String> {
-    let mut verifier = Verifier::default();
-    let mut after = Position(0);
-    loop {
-        let page = log
-            .read_all(after, &Filter::default(), PAGE_EVENTS)
-            .await
-            .map_err(|error| error.to_string())?;
-        let Some(last) = page.last() else { return Ok(verifier) };
-        after = last.position;
-        for event in &page {
-            verifier.check(event).map_err(|broken| broken.to_string())?;
+fn prove(arguments: &Arguments) -> Result<Audit, String> {
+    let files = arguments.files.files()?;
+    let key = match arguments.public_key {
+        Some(key) => Some(key),
+        None => {
+            let key = SigningKey::load(&files.signing_key).map_err(|error| with_causes(&error))?;
+            key.map(|key| key.public())
         }
+    };
+    let mut held = Vec::new();
+    // A log that was only ever written without a key has none beside it either.
+    if let Some(text) = beside(&files)? {
+        let name = "the checkpoint beside the log".to_owned();
+        held.push(Held { name, text, was_away: false });
     }
+    for path in &arguments.against {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("could not read {}: {error}", path.display()))?;
+        let name = format!("the checkpoint {}", path.display());
+        held.push(Held { name, text, was_away: true });
+    }
+    audit(&files.data.log(), key, &held).map_err(|error| with_causes(&error))
+}
+
+fn beside(files: &Files) -> Result<Option<String>, String> {
+    let text = private_file::read(&files.data.checkpoint()).map_err(|error| with_causes(&error))?;
+    Ok(text.map(|text| text.to_string()))
+}
+
+fn tell(found: &Audit) {
+    let end = &found.end;
+    println!("{} events in {} streams: every chain holds", end.events, end.streams);
+    println!("{} blobs and {} keys are what was kept", end.blobs, end.keys);
+    match found.signed_by {
+        Some(key) => println!("signed up to position {} with the key {key}", end.position),
+        None => println!("not signed: a log that was made anew as a whole would pass as well"),
+    }
+    println!("checkpoints that it passes through: {}", found.checkpoints);
+    println!("digest: {}", found.digest());
 }

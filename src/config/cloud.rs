@@ -1,6 +1,7 @@
 //! Which cloud the resources are made in, and how it is reached.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use url::Url;
 
@@ -171,19 +172,26 @@ pub struct ClientSettings {
     pub insecure: bool,
     /// `www_authenticate_uri`: the Keystone that a client without a token is sent to.
     pub authenticate_url: Option<String>,
+    /// `token_cache_time`: how long Keystone's word on a token counts, where it is said; nothing
+    /// and less is not at all.
+    pub token_cache_time: Option<Duration>,
 }
 
 impl ClientSettings {
     pub(super) fn from_layers(layers: &Layers) -> Result<ClientSettings, ConfigError> {
         let region = layers.text("DEFAULT", "region_name_for_services");
+        let ca_file = layers.text("clients", "ca_file");
+        let kept: Option<i64> =
+            layers.parsed("keystone_authtoken", "token_cache_time", "a whole number")?;
         Ok(ClientSettings {
             region: region.or_else(|| layers.text("keystone_authtoken", "region_name")),
             endpoint_type: layers
                 .text("clients", "endpoint_type")
                 .map(|kind| kind.trim_end_matches("URL").to_owned()),
-            ca_file: layers.text("clients", "ca_file").map(PathBuf::from),
+            ca_file: ca_file.or(layers.text("keystone_authtoken", "cafile")).map(PathBuf::from),
             insecure: layers.flag("clients", "insecure")?.unwrap_or(false),
             authenticate_url: layers.text("keystone_authtoken", "www_authenticate_uri"),
+            token_cache_time: kept.map(|secs| Duration::from_secs(secs.try_into().unwrap_or(0))),
         })
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::heat_options;
 use super::ini::{self, IniError, Key};
 
 /// Why the settings cannot be used.
@@ -21,6 +22,8 @@ pub enum ConfigError {
     Malformed { path: PathBuf, source: IniError },
     #[error("{name} (from {origin}) must be {wanted}, not {value:?}")]
     Value { name: String, origin: Origin, wanted: &'static str, value: String },
+    #[error("{name} (from {origin}) hardens Heat and has no effect here: {advice}")]
+    Hardening { name: String, origin: Origin, advice: &'static str },
     #[error("{name} must be set: {why}")]
     Missing { name: String, why: &'static str },
 }
@@ -139,10 +142,38 @@ impl Layers {
         Some(parts.map(str::to_owned).collect())
     }
 
+    /// A list of what has a textual form, parted by commas; `wanted` completes "must be …".
+    pub fn parsed_list<T: FromStr>(
+        &self,
+        group: &str,
+        name: &str,
+        wanted: &'static str,
+    ) -> Result<Vec<T>, ConfigError> {
+        let Some((origin, value)) = self.find(group, name) else { return Ok(Vec::new()) };
+        let parts = value.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty());
+        parts
+            .map(|part| part.parse().map_err(|_| self.refused(group, name, origin, wanted, value)))
+            .collect()
+    }
+
     /// The options that nobody has asked for.
     pub fn unread(&self) -> Vec<Key> {
         let read = self.read.borrow();
         self.values.keys().filter(|key| !read.contains(*key)).cloned().collect()
+    }
+
+    /// Refuses an option that nobody has asked for where an operator would believe to be protected
+    /// by it.
+    pub(super) fn refuse_missed_hardening(&self, key: &Key) -> Result<(), ConfigError> {
+        let Some((origin, value)) = self.values.get(key) else { return Ok(()) };
+        match heat_options::missed_hardening(key, value) {
+            None => Ok(()),
+            Some(advice) => Err(ConfigError::Hardening {
+                name: format!("[{}] {}", key.0, key.1),
+                origin: origin.clone(),
+                advice,
+            }),
+        }
     }
 
     fn find(&self, group: &str, name: &str) -> Option<&(Origin, String)> {

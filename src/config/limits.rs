@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{CloudChoice, ConfigError, Layers};
+use crate::model::AllowedTarget;
 
 /// Bounds on what is asked for and on how long it takes. `None` is no bound.
 #[derive(Clone, Debug)]
@@ -36,6 +37,11 @@ pub struct Limits {
     /// `lost_call_rest` of `[hearth]`: how long after a call whose answer was lost its object may
     /// still appear.
     pub lost_call_rest: Duration,
+    /// `fetch_allow` of `[hearth]`: where templates and other clouds may be beside the internet.
+    pub fetch_allow: Vec<AllowedTarget>,
+    /// `limit_iterators` and `memory_quota` of `[yaql]`.
+    pub yaql_iterators: Option<usize>,
+    pub yaql_memory: Option<usize>,
     /// `client_retry_limit`: how often a call that may be repeated is made again, where it is said.
     pub client_retries: Option<u32>,
 }
@@ -70,8 +76,15 @@ impl Limits {
             stack_abandon: flag("enable_stack_abandon")?,
             stack_adopt: flag("enable_stack_adopt")?,
             action_timeout: Duration::from_secs(number("stack_action_timeout", 3600)?.into()),
+            yaql_iterators: layers.limit("yaql", "limit_iterators", 200)?,
+            yaql_memory: layers.limit("yaql", "memory_quota", 10_000)?,
             observe_on_update: flag("observe_on_update")?,
             action_retries: number("action_retry_limit", 5)?,
+            fetch_allow: layers.parsed_list(
+                "hearth",
+                "fetch_allow",
+                "networks and hosts, such as 10.0.0.0/8 and templates.example.org:8080",
+            )?,
             client_retries: layers.parsed("DEFAULT", "client_retry_limit", "a whole number")?,
         })
     }

@@ -3,6 +3,7 @@
 //! in the group `[hearth]`.
 
 mod cloud;
+mod front;
 mod heat_options;
 mod ini;
 mod layers;
@@ -17,12 +18,15 @@ use std::path::PathBuf;
 
 use url::Url;
 
+use crate::model::Secret;
+
 pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials, StackUsers};
+pub use front::{CorsOptions, Front, OpenOptions, TlsFiles};
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
 pub use notifications::Notifications;
 pub use policy::PolicyOptions;
-pub use sandbox::SandboxDelays;
+pub use sandbox::{SandboxDelays, sandbox_password};
 pub use terminal::colors_refused;
 
 /// Heat's port of the Orchestration API.
@@ -38,6 +42,8 @@ const ENVIRONMENT_DIR: &str = "/etc/heat/environment.d";
 pub struct Flags {
     pub config_file: Option<PathBuf>,
     pub data: Option<PathBuf>,
+    pub master_key: Option<PathBuf>,
+    pub signing_key: Option<PathBuf>,
     pub listen: Option<SocketAddr>,
     pub sandbox_listen: Option<SocketAddr>,
     pub sandbox: Option<Url>,
@@ -49,11 +55,17 @@ pub struct Flags {
 pub struct Settings {
     /// Where the log, the views, the keys and the sandbox's state are kept.
     pub data: PathBuf,
+    /// The file with the master key, where it does not lie in the data directory.
+    pub master_key_file: Option<PathBuf>,
+    /// The file with the key that signs the log, where it does not lie in the data directory.
+    pub signing_key_file: Option<PathBuf>,
     /// Where the Orchestration API listens.
     pub listen: SocketAddr,
     /// Where the embedded sandbox listens.
     pub sandbox_listen: SocketAddr,
     pub sandbox_delays: SandboxDelays,
+    /// `password` of `[sandbox]`: of every user of the sandbox, where one was chosen.
+    pub sandbox_password: Option<Secret<String>>,
     pub cloud: CloudChoice,
     /// The service user and its Keystone, where the cloud is a real one.
     pub service: Option<ServiceCredentials>,
@@ -63,6 +75,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Who may do what.
     pub policy: PolicyOptions,
+    /// What stands between the network and the API.
+    pub front: Front,
     /// Directories with declared resource types of the operator's own.
     pub plugin_dirs: Vec<PathBuf>,
     /// The directory with environments for everybody.
@@ -106,6 +120,8 @@ impl Settings {
         layers.add_environment(environment.into_iter());
         let as_flags = [
             ("data", flags.data.as_ref().map(|path| path.display().to_string())),
+            ("master_key_file", flags.master_key.as_ref().map(|path| path.display().to_string())),
+            ("signing_key_file", flags.signing_key.as_ref().map(|path| path.display().to_string())),
             ("listen", flags.listen.map(|address| address.to_string())),
             ("sandbox_listen", flags.sandbox_listen.map(|address| address.to_string())),
             ("sandbox", flags.sandbox.as_ref().map(Url::to_string)),
@@ -126,16 +142,20 @@ impl Settings {
         let (notifications, driver_unused) = Notifications::from_layers(layers, &host)?;
         let mut settings = Settings {
             data: layers.text("hearth", "data").unwrap_or_else(|| "hearth-data".to_owned()).into(),
+            master_key_file: layers.text("hearth", "master_key_file").map(PathBuf::from),
+            signing_key_file: layers.text("hearth", "signing_key_file").map(PathBuf::from),
             listen: api_address(layers)?,
             sandbox_listen: layers
                 .parsed("hearth", "sandbox_listen", "an address and a port")?
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,
+            sandbox_password: sandbox::password(layers),
             service: ServiceCredentials::from_layers(layers, &cloud)?,
             limits: Limits::from_layers(layers, &cloud)?,
             policy: PolicyOptions::from_layers(layers)?,
             cloud,
             clients: ClientSettings::from_layers(layers)?,
+            front: Front::from_layers(layers)?,
             stack_users: StackUsers::from_layers(layers)?,
             plugin_dirs: layers
                 .list("DEFAULT", "plugin_dirs")
@@ -160,6 +180,7 @@ impl Settings {
             },
         };
         for key in layers.unread() {
+            layers.refuse_missed_hardening(&key)?;
             let shown = format!("[{}] {}", key.0, key.1);
             match heat_options::is_known_to_heat(&key) {
                 true => settings.unused.known_to_heat.push(shown),

@@ -1,8 +1,22 @@
-//! How slow the embedded sandbox is made, in `[sandbox]`.
+//! What is chosen of the sandbox, in `[sandbox]`: how slow it is made, and its users' password.
 
 use std::time::Duration;
 
 use super::{ConfigError, Layers};
+use crate::model::Secret;
+
+/// The password that was chosen for the sandbox's users, for who reads the environment alone.
+pub fn sandbox_password(
+    environment: impl Iterator<Item = (String, String)>,
+) -> Option<Secret<String>> {
+    let mut layers = Layers::default();
+    layers.add_environment(environment);
+    password(&layers)
+}
+
+pub(super) fn password(layers: &Layers) -> Option<Secret<String>> {
+    layers.text("sandbox", "password").map(Secret::new)
+}
 
 /// How long things take in the sandbox, where that differs from its own choice.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ use crate::model::{
 };
 
 /// The stream of one entity: `project-{id}`, `stack-{uuid}`, `resource-{uuid}`, `config-{uuid}`,
-/// `deployment-{uuid}`, `outlet-{name}`.
+/// `deployment-{uuid}`, `outlet-{name}`, `purge-log`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StreamId(pub Arc<str>);
@@ -47,6 +47,11 @@ impl StreamId {
     /// What goes out to others by one way.
     pub fn outlet(name: &str) -> Self {
         Self(format!("outlet-{name}").into())
+    }
+
+    /// What was taken away of the log.
+    pub fn purges() -> Self {
+        Self("purge-log".into())
     }
 
     /// What the stream is of: `stack`, `resource`, `project`.

@@ -3,10 +3,15 @@
 #[macro_use]
 mod typed;
 pub mod envelope;
+pub mod forget;
 pub mod log;
+pub mod master_key;
 pub mod outlet;
+pub mod private_file;
 pub mod project;
+pub mod purge;
 pub mod resource;
+pub mod signing;
 pub mod software;
 pub mod stack;
 pub mod upcast;
@@ -15,6 +20,7 @@ pub mod vault;
 pub use envelope::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 pub use outlet::OutletEvent;
 pub use project::ProjectEvent;
+pub use purge::PurgeEvent;
 pub use resource::ResourceEvent;
 pub use software::{ConfigEvent, DeploymentEvent};
 pub use stack::StackEvent;

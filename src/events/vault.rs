@@ -7,19 +7,19 @@
 //! always what was put in.
 
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
 use aes_gcm::{Aes256Gcm, Key};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
-use super::log::{EventLog, LogError};
+use super::log::{EventLog, LogError, Reseal};
+pub use super::master_key::MasterKey;
+use super::master_key::{KEY_BYTES, KeyRing, MasterKeyError, sealed_under};
 use crate::clock::Clock;
 use crate::model::{JsonMap, Secret};
 
@@ -27,22 +27,17 @@ use crate::model::{JsonMap, Secret};
 const SEALED: &str = "sealed";
 /// What stands where a secret is not shown, as in Heat.
 const MASK: &str = "******";
-const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 12;
 /// How many scopes' keys are kept open.
 const KEYS_OPEN_MAX: usize = 1_024;
+/// How many keys a rotation seals anew in one go.
+const RESEAL_KEYS: usize = 256;
 
 /// Why something could not be sealed or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
-    #[error("could not use the master key in {path}")]
-    MasterKey {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{path} does not hold a master key")]
-    NotAKey { path: PathBuf },
+    #[error(transparent)]
+    MasterKey(#[from] MasterKeyError),
     /// The scope has no key or another one, or the value is not what was sealed.
     #[error("a sealed value of {scope} cannot be opened")]
     Closed { scope: String },
@@ -50,71 +45,88 @@ pub enum VaultError {
     Log(#[from] LogError),
 }
 
-/// The key that seals the scopes' keys.
-#[derive(Clone)]
-pub struct MasterKey(Secret<[u8; KEY_BYTES]>);
-
-impl MasterKey {
-    /// A key for a process that keeps nothing.
-    pub fn fresh(clock: &dyn Clock) -> Self {
-        let mut key = [0; KEY_BYTES];
-        clock.fill(&mut key);
-        Self(Secret::new(key))
-    }
-
-    /// Reads the key, or makes the file, which its owner alone may read.
-    pub fn load_or_create(path: &Path, clock: &dyn Clock) -> Result<Self, VaultError> {
-        let failed = |source| VaultError::MasterKey { path: path.to_owned(), source };
-        match fs::read_to_string(path) {
-            Ok(text) => {
-                Self::from_text(&text).ok_or_else(|| VaultError::NotAKey { path: path.to_owned() })
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let key = Self::fresh(clock);
-                key.save(path).map_err(failed)?;
-                Ok(key)
-            }
-            Err(error) => Err(failed(error)),
-        }
-    }
-
-    fn from_text(text: &str) -> Option<Self> {
-        let bytes = STANDARD.decode(text.trim()).ok()?;
-        Some(Self(Secret::new(bytes.try_into().ok()?)))
-    }
-
-    /// Written whole or not at all: half a key would lock everything for ever.
-    fn save(&self, path: &Path) -> io::Result<()> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".new");
-        let mut file =
-            OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&beside)?;
-        writeln!(file, "{}", STANDARD.encode(self.0.reveal()))?;
-        file.sync_all()?;
-        fs::rename(&beside, path)?;
-        // A power cut must not take the name back once something is sealed.
-        match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => fs::File::open(folder)?.sync_all(),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Seals and opens; see the module.
 pub struct Vault {
     log: Arc<dyn EventLog>,
-    master: Cipher,
+    master: RwLock<KeyRing>,
     clock: Arc<dyn Clock>,
     open: Mutex<HashMap<String, Arc<Cipher>>>,
 }
 
 impl Vault {
     /// A vault whose scopes' keys are kept beside the log.
-    pub fn new(log: Arc<dyn EventLog>, master: MasterKey, clock: Arc<dyn Clock>) -> Self {
-        Self { log, master: Cipher::new(master.0.reveal()), clock, open: Mutex::default() }
+    pub fn new(log: Arc<dyn EventLog>, master: impl Into<KeyRing>, clock: Arc<dyn Clock>) -> Self {
+        Self { log, master: RwLock::new(master.into()), clock, open: Mutex::default() }
+    }
+
+    /// A vault with the master key in a file. Where there is none one is made, unless the log holds
+    /// keys already; a rotation that was broken off is finished.
+    pub async fn open_with(
+        log: Arc<dyn EventLog>,
+        path: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, VaultError> {
+        let ring = match KeyRing::load(path)? {
+            Some(ring) => {
+                check_opens(log.as_ref(), &ring, path)?;
+                ring
+            }
+            None if log.keys("", 1)?.is_empty() => {
+                let ring = KeyRing::from(MasterKey::fresh(clock.as_ref()));
+                ring.save(path)?;
+                ring
+            }
+            None => return Err(MasterKeyError::Missing { path: path.to_owned() }.into()),
+        };
+        let vault = Self::new(log, ring.clone(), clock);
+        if ring.has_older() {
+            vault.finish_rotation(path, ring).await?;
+        }
+        Ok(vault)
+    }
+
+    /// Seals every scope's key anew under a fresh master key while others seal and open, and gives
+    /// how many there were. Until all of them are, the file holds the old master key, too: a crash
+    /// at any moment leaves nothing that cannot be opened, and is made good by `open_with`.
+    pub async fn rotate(&self, path: &Path) -> Result<usize, VaultError> {
+        let ring = self.ring().with_fresh(&*self.clock);
+        ring.save(path)?;
+        self.finish_rotation(path, ring).await
+    }
+
+    async fn finish_rotation(&self, path: &Path, ring: KeyRing) -> Result<usize, VaultError> {
+        // Whoever makes a key holds the ring until the key is queued: from here on none is made
+        // under an old one, and what was made before is in the log after the empty batch.
+        *self.master.write().unwrap_or_else(PoisonError::into_inner) = ring.clone();
+        self.log.reseal_keys(Vec::new()).await?;
+        let (mut after, mut count) = (String::new(), 0);
+        loop {
+            let page = self.log.keys(&after, RESEAL_KEYS)?;
+            let Some((last, _)) = page.last() else { break };
+            after = last.clone();
+            let mut batch = Vec::with_capacity(page.len());
+            for (scope, from) in page {
+                if ring.is_of_first(&from) {
+                    continue;
+                }
+                let Some(key) = ring.open(&scope, &from) else {
+                    tracing::error!(%scope, "a key cannot be opened and stays as it is");
+                    continue;
+                };
+                let to = ring.seal(&scope, &key, &*self.clock).ok_or_else(|| closed(&scope))?;
+                batch.push(Reseal { scope, from, to });
+            }
+            count += batch.len();
+            self.log.reseal_keys(batch).await?;
+        }
+        let alone = ring.first_alone();
+        alone.save(path)?;
+        *self.master.write().unwrap_or_else(PoisonError::into_inner) = alone;
+        Ok(count)
+    }
+
+    fn ring(&self) -> KeyRing {
+        self.master.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Seals a value of any kind.
@@ -235,12 +247,15 @@ impl Vault {
         if let Some(cipher) = self.keys().get(scope) {
             return Ok(cipher.clone());
         }
+        // Held until the key is queued: see `finish_rotation`.
+        let master = self.master.read().unwrap_or_else(PoisonError::into_inner);
         let sealed = self.log.key(scope, &|| {
-            let mut key = [0; KEY_BYTES];
-            self.clock.fill(&mut key);
+            let mut key = Zeroizing::new([0; KEY_BYTES]);
+            self.clock.fill(&mut *key);
             // An empty key is refused when it is opened.
-            self.master.seal(scope, &key, &*self.clock).unwrap_or_default()
+            master.seal(scope, &*key, &*self.clock).unwrap_or_default()
         })?;
+        drop(master);
         self.keep(scope, &sealed)
     }
 
@@ -255,9 +270,9 @@ impl Vault {
     }
 
     fn keep(&self, scope: &str, sealed: &[u8]) -> Result<Arc<Cipher>, VaultError> {
-        let key = self.master.open(scope, sealed).ok_or_else(|| closed(scope))?;
-        let key: [u8; KEY_BYTES] = key.try_into().map_err(|_| closed(scope))?;
-        let cipher = Arc::new(Cipher::new(&key));
+        let key = self.ring().open(scope, sealed).ok_or_else(|| closed(scope))?;
+        let key: &[u8; KEY_BYTES] = key.as_slice().try_into().map_err(|_| closed(scope))?;
+        let cipher = Arc::new(Cipher::new(key));
         let mut keys = self.keys();
         if keys.len() >= KEYS_OPEN_MAX {
             keys.clear();
@@ -294,6 +309,28 @@ impl Cipher {
     }
 }
 
+/// Whether the ring is the one that the log's keys were sealed with. One that is damaged does not
+/// count: the others are served still.
+fn check_opens(log: &dyn EventLog, ring: &KeyRing, path: &Path) -> Result<(), VaultError> {
+    let (mut after, mut wanted) = (String::new(), None);
+    loop {
+        let page = log.keys(&after, RESEAL_KEYS)?;
+        let Some((last, sealed)) = page.last() else { break };
+        if page.iter().any(|(scope, sealed)| ring.open(scope, sealed).is_some()) {
+            return Ok(());
+        }
+        wanted = Some(sealed_under(sealed));
+        after = last.clone();
+    }
+    match (wanted, ring.ids().first()) {
+        (Some(wanted), Some(found)) => {
+            let path = path.to_owned();
+            Err(MasterKeyError::Another { path, found: *found, wanted }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 fn closed(scope: &str) -> VaultError {
     VaultError::Closed { scope: scope.to_owned() }
 }
@@ -323,8 +360,6 @@ fn holds_secret(value: &Value, secrets: &[Secret<String>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use serde_json::json;
 
     use super::*;
@@ -391,21 +426,5 @@ mod tests {
         let destroyed = |error| matches!(error, VaultError::Log(LogError::KeyDestroyed(scope)) if scope == "stack-1");
         assert!(vault.open("stack-1", &sealed).is_err_and(destroyed));
         assert!(vault.seal("stack-1", &json!("again")).is_err_and(destroyed));
-    }
-
-    #[test]
-    fn the_master_key_is_kept_and_private() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("data/master.key");
-        let clock = SimulatedClock::new(1);
-        let first = MasterKey::load_or_create(&path, &clock).unwrap();
-        let again = MasterKey::load_or_create(&path, &clock).unwrap();
-        assert_eq!(first.0.reveal(), again.0.reveal());
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        fs::write(&path, "short").unwrap();
-        assert!(matches!(
-            MasterKey::load_or_create(&path, &clock),
-            Err(VaultError::NotAKey { .. })
-        ));
     }
 }

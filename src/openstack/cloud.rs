@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::catalog::{Preference, version_document};
+use super::egress::Egress;
 use super::error::CloudError;
 use super::keystone::credentials::{Credentials, Domain};
 use super::keystone::token::{Login, Token};
@@ -20,7 +22,7 @@ use super::service::Service;
 use super::session::Session;
 use super::transport::{Believed, Call, Transport, certificates};
 use crate::clock::Clock;
-use crate::model::{ProjectId, Secret};
+use crate::model::{AllowedTarget, ProjectId, Secret};
 
 /// What an operator says of the cloud.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub struct CloudSettings {
     /// Where stacks have users of their own.
     pub stack_users: Option<UserDomainSettings>,
     pub limits: CloudLimits,
+    /// Where other clouds may be beside the internet.
+    pub fetch_allow: Vec<AllowedTarget>,
 }
 
 impl CloudSettings {
@@ -65,6 +69,7 @@ impl CloudSettings {
             insecure: false,
             stack_users: None,
             limits: CloudLimits::default(),
+            fetch_allow: Vec::new(),
         }
     }
 }
@@ -89,6 +94,7 @@ struct Inner {
     endpoint_overrides: BTreeMap<Service, String>,
     user_domain: Option<user_domain::Known>,
     validations: Validations,
+    token_cache_time: Duration,
     trusts: Mutex<Trusts>,
     versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
     /// Other regions, and other clouds.
@@ -103,6 +109,7 @@ impl Inner {
             endpoint_overrides: BTreeMap::new(),
             user_domain: None,
             validations: Validations::default(),
+            token_cache_time: CloudLimits::default().token_cache_time,
             trusts: Mutex::default(),
             versions: Mutex::default(),
             places: Mutex::default(),
@@ -140,7 +147,9 @@ impl Cloud {
             certificates: pem.map(certificates).transpose().map_err(unusable)?.unwrap_or_default(),
             insecure: settings.insecure,
         };
-        let transport = Transport::new(settings.limits, believed, Arc::clone(&clock))?;
+        let token_cache_time = settings.limits.token_cache_time;
+        let egress = Egress::new(&settings.fetch_allow);
+        let transport = Transport::new(settings.limits, believed, egress, Arc::clone(&clock))?;
         let place = Place {
             auth_url: versioned(&settings.auth_url),
             preference: Preference { interface: settings.interface, region: settings.region },
@@ -149,6 +158,7 @@ impl Cloud {
         };
         let mut inner = Inner::at(place, clock);
         inner.endpoint_overrides = settings.endpoint_overrides;
+        inner.token_cache_time = token_cache_time;
         inner.user_domain = settings.stack_users.map(Into::into);
         Ok(Cloud { inner: Arc::new(inner) })
     }
@@ -275,6 +285,11 @@ impl Cloud {
 
     pub(super) fn transport(&self) -> &Transport {
         &self.inner.place.transport
+    }
+
+    /// How long Keystone's word on a token counts.
+    pub fn token_cache_time(&self) -> Duration {
+        self.inner.token_cache_time
     }
 
     pub(super) fn validations(&self) -> &Validations {

@@ -25,9 +25,10 @@ pub struct Elsewhere<'a> {
     pub region: Option<&'a str>,
     /// The secret that has the credential for another cloud: its id or its address.
     pub credential: Option<&'a str>,
-    /// PEM text: an authority that is believed there.
+    /// PEM text: an authority that is believed in the other cloud; without effect in a region of
+    /// one's own.
     pub ca_cert: Option<&'a str>,
-    /// Checks no certificate there.
+    /// Checks no certificate of the other cloud; without effect in a region of one's own.
     pub insecure: bool,
 }
 
@@ -109,8 +110,8 @@ impl Cloud {
         to: &Elsewhere<'_>,
         credential: Option<&Secret<String>>,
     ) -> Result<Cloud, CloudError> {
-        let payload = credential.map(Secret::reveal);
-        let key = json!([to.region, to.ca_cert, to.insecure, payload]).to_string();
+        let of_credential = credential.map(|it| json!([it.reveal(), to.ca_cert, to.insecure]));
+        let key = json!([to.region, of_credential]).to_string();
         self.at(&Secret::new(key), |here| place(here, to, credential))
     }
 }
@@ -124,34 +125,53 @@ fn place(
     let region = to.region.map(str::to_owned).or(region);
     let preference = Preference { interface, region };
     let Some(credential) = credential else {
-        let transport = match (to.ca_cert, to.insecure) {
-            (None, false) => Arc::clone(&here.transport),
-            _ => Arc::new(here.transport.believing(believed(here.transport.believed(), to)?)?),
-        };
+        // The same Keystone, with Hearth's own password: only the operator says whom to believe.
         let (auth_url, service) = (here.auth_url.clone(), Arc::clone(&here.service));
-        return Ok(Place { auth_url, preference, transport, service });
+        return Ok(Place { auth_url, preference, transport: Arc::clone(&here.transport), service });
     };
     let Given { auth_url, credentials } = Given::read(credential.reveal())?;
+    let auth_url = versioned(&auth_url);
     // Whom an operator believes at home says nothing of another cloud.
-    let believed = believed(&Believed::default(), to)?;
-    Ok(Place {
-        auth_url: versioned(&auth_url),
-        preference,
-        transport: Arc::new(here.transport.believing(believed)?),
-        service: Arc::new(Login::new(credentials)),
-    })
+    let believed = believed(to)?;
+    // Whoever is somebody else in this cloud goes where the operator said that it is.
+    let transport = match auth_url == here.auth_url {
+        true => here.transport.believing(believed)?,
+        false => here.transport.foreign(believed),
+    };
+    let service = Arc::new(Login::new(credentials));
+    Ok(Place { auth_url, preference, transport: Arc::new(transport), service })
 }
 
-fn believed(here: &Believed, to: &Elsewhere<'_>) -> Result<Believed, CloudError> {
-    let mut believed = here.clone();
-    believed.insecure |= to.insecure;
-    if let Some(pem) = to.ca_cert.filter(|_| !to.insecure) {
-        let unusable = |reason| wrong("ValueError", format!("ca_cert cannot be read: {reason}"));
-        believed.certificates.extend(certificates(pem.as_bytes()).map_err(unusable)?);
-    }
-    Ok(believed)
+fn believed(to: &Elsewhere<'_>) -> Result<Believed, CloudError> {
+    let unusable = |reason| wrong("ValueError", format!("ca_cert cannot be read: {reason}"));
+    let pem = to.ca_cert.filter(|_| !to.insecure).map(|pem| certificates(pem.as_bytes()));
+    Ok(Believed {
+        certificates: pem.transpose().map_err(unusable)?.unwrap_or_default(),
+        insecure: to.insecure,
+    })
 }
 
 fn wrong(class: &'static str, message: impl Into<String>) -> CloudError {
     CloudError::Credential { class, message: message.into(), is_transient: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::openstack::cloud::CloudSettings;
+
+    #[test]
+    fn a_region_is_spoken_to_as_the_operator_says_whatever_a_template_says() {
+        let password = Secret::new("secret".to_owned());
+        let settings = CloudSettings::new("https://h:5000", "hearth", password, "service");
+        let cloud = Cloud::new(settings, Arc::new(SystemClock)).unwrap();
+        let plain = Elsewhere { region: Some("R"), ..Elsewhere::default() };
+        let lax = Elsewhere { insecure: true, ca_cert: Some("none at all"), ..plain };
+        let (one, other) = (cloud.elsewhere(&plain, None).unwrap(), cloud.elsewhere(&lax, None));
+        let other = other.unwrap();
+        assert!(std::ptr::eq(one.transport(), other.transport()));
+        assert!(std::ptr::eq(one.transport(), cloud.transport()));
+        assert_eq!(other.auth_url(""), "https://h:5000/v3/");
+    }
 }

@@ -25,6 +25,13 @@ pub enum CloudError {
     /// The call may have been sent; its answer did not come whole.
     #[error("{reason}: no answer from {url}")]
     Unanswered { url: String, reason: String },
+    /// Where a user said that another cloud is, there is none: what there is instead is not told.
+    #[error("Unable to establish connection to {url}")]
+    NoCloud {
+        url: String,
+        /// Whether the call may have been carried out nevertheless.
+        sent: bool,
+    },
     /// The answer is not what its content type says.
     #[error("The {service} service gave an answer that cannot be read: {reason}")]
     Unreadable { service: Service, reason: String },
@@ -50,7 +57,7 @@ impl CloudError {
     pub fn class(&self) -> &str {
         match self {
             CloudError::Answered { class, .. } => class,
-            CloudError::Unreachable { .. } => "ConnectFailure",
+            CloudError::Unreachable { .. } | CloudError::NoCloud { .. } => "ConnectFailure",
             CloudError::Unanswered { .. } => "ConnectTimeout",
             CloudError::Unreadable { .. } => "MalformedResponseBody",
             CloudError::NoEndpoint { .. } => "EndpointNotFound",
@@ -67,6 +74,7 @@ impl CloudError {
             CloudError::Answered { status, .. } => Some(*status),
             CloudError::InvalidToken => Some(401),
             CloudError::Unreachable { .. }
+            | CloudError::NoCloud { .. }
             | CloudError::Unanswered { .. }
             | CloudError::Unreadable { .. }
             | CloudError::NoEndpoint { .. }
@@ -95,7 +103,9 @@ impl CloudError {
     /// Whether the same call may well succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
-            CloudError::Unreachable { .. } | CloudError::Unanswered { .. } => true,
+            CloudError::Unreachable { .. }
+            | CloudError::Unanswered { .. }
+            | CloudError::NoCloud { .. } => true,
             CloudError::Credential { is_transient, .. } => *is_transient,
             // 413 is Nova's and Cinder's old way to say that calls come too fast; there it has a
             // Retry-After, while a body or quota that is too large has none.
@@ -115,6 +125,7 @@ impl CloudError {
     pub fn is_unanswered(&self) -> bool {
         match self {
             CloudError::Unanswered { .. } | CloudError::Unreadable { .. } => true,
+            CloudError::NoCloud { sent, .. } => *sent,
             // A proxy says these of a service that is still at work, and a service of itself
             // after half of the work.
             CloudError::Answered { status, .. } => matches!(status, 408 | 500 | 502 | 503 | 504),
@@ -132,6 +143,7 @@ impl CloudError {
         match self {
             CloudError::Answered { retry_after, .. } => *retry_after,
             CloudError::Unreachable { .. }
+            | CloudError::NoCloud { .. }
             | CloudError::Unanswered { .. }
             | CloudError::Unreadable { .. }
             | CloudError::NoEndpoint { .. }

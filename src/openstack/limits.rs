@@ -28,7 +28,7 @@ pub(super) const TOKEN_LENGTH_MAX: usize = 8 * 1024;
 /// A token is renewed when less than this is left of it.
 pub(super) const TOKEN_RENEW_BEFORE_SECS: i64 = 120;
 /// How long Keystone's word on a token counts.
-pub(super) const VALIDATION_KEPT_SECS: i64 = 300;
+pub(super) const VALIDATION_KEPT: Duration = Duration::from_secs(300);
 /// How many tokens are known by their validation at a time; the oldest go first.
 pub(super) const VALIDATIONS_MAX: usize = 4096;
 /// How many sessions of trusts are kept with their tokens; the oldest go first.
@@ -45,6 +45,13 @@ pub(super) const SHARED_POLL_GATHER: Duration = Duration::from_millis(15);
 pub(super) const WAITER_KEPT: Duration = Duration::from_secs(2);
 /// How many pages of a list a shared poll reads before each waiter asks for its own.
 pub(super) const SHARED_POLL_PAGES_MAX: usize = 10;
+/// How many requests one request of ours may make to URLs in it, redirections with them.
+pub(super) const FETCHES_MAX: usize = 200;
+/// How much it may fetch from them.
+pub(super) const FETCHED_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How many redirections are followed from one URL.
+pub(super) const FETCH_REDIRECTS_MAX: usize = 5;
+
 /// The limits that an operator may set.
 #[derive(Clone, Debug)]
 pub struct CloudLimits {
@@ -56,6 +63,8 @@ pub struct CloudLimits {
     pub connect_time: Duration,
     /// How often a call that may be repeated is made (Heat's `client_retry_limit`, plus one).
     pub call_attempts: u32,
+    /// How long Keystone's word on a token counts (`token_cache_time`).
+    pub token_cache_time: Duration,
 }
 
 impl Default for CloudLimits {
@@ -65,6 +74,7 @@ impl Default for CloudLimits {
             call_time: CALL_TIME_MAX,
             connect_time: CONNECT_TIME_MAX,
             call_attempts: CALL_ATTEMPTS_MAX,
+            token_cache_time: VALIDATION_KEPT,
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod catalog;
 mod cloud;
+mod egress;
 mod elsewhere;
 pub mod error;
 mod fault;
@@ -24,7 +25,7 @@ mod transport;
 pub use cloud::{Cloud, CloudSettings};
 pub use elsewhere::Elsewhere;
 pub use error::CloudError;
-pub use fetch::Fetcher;
+pub use fetch::{FetchBudget, Fetcher, not_fetched};
 pub use keystone::credentials::{Credentials, Domain};
 pub use keystone::given::Given;
 pub use keystone::user_domain::{UserDomain, UserDomainSettings};

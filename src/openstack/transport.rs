@@ -8,11 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tracing::debug;
+use tracing::{debug, info};
 
+use super::egress::{Egress, Guarded};
 use super::error::CloudError;
 use super::fault::Fault;
 use super::limits::{
@@ -80,11 +83,19 @@ impl Call {
 
 /// The pooled client and its limits.
 pub(super) struct Transport {
-    client: reqwest::Client,
-    believed: Believed,
+    wire: Wire,
+    egress: Egress,
     limits: CloudLimits,
     gates: Mutex<HashMap<Service, Arc<Semaphore>>>,
     clock: Arc<dyn Clock>,
+}
+
+/// Whose word it is where calls go.
+enum Wire {
+    /// The operator's.
+    Own(reqwest::Client),
+    /// A user's.
+    Foreign(Guarded),
 }
 
 /// Which servers are believed to be who they say they are.
@@ -109,30 +120,31 @@ impl Transport {
     pub(super) fn new(
         limits: CloudLimits,
         believed: Believed,
+        egress: Egress,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CloudError> {
-        let client = reqwest::Client::builder()
-            .tcp_nodelay(true)
-            .connect_timeout(limits.connect_time)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
-            .pool_idle_timeout(IDLE_CONNECTION_KEPT)
+        let client = client(&limits, &believed)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
-            .tls_danger_accept_invalid_certs(believed.insecure)
-            .tls_certs_merge(believed.certificates.iter().cloned())
-            .user_agent(concat!("hearth/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| CloudError::Unsendable(root_cause(&error)))?;
-        Ok(Self { client, believed, limits, gates: Mutex::default(), clock })
+        let gates = Mutex::default();
+        Ok(Self { wire: Wire::Own(client), egress, limits, gates, clock })
     }
 
     /// The same in all but whom it believes.
     pub(super) fn believing(&self, believed: Believed) -> Result<Self, CloudError> {
-        Self::new(self.limits.clone(), believed, Arc::clone(&self.clock))
+        let (limits, egress) = (self.limits.clone(), self.egress.clone());
+        Self::new(limits, believed, egress, Arc::clone(&self.clock))
     }
 
-    pub(super) fn believed(&self) -> &Believed {
-        &self.believed
+    /// The same to a cloud that a user named.
+    pub(super) fn foreign(&self, believed: Believed) -> Self {
+        let (limits, egress) = (self.limits.clone(), self.egress.clone());
+        let settings = (limits.clone(), believed);
+        let guarded = Guarded::new(egress.clone(), move || client(&settings.0, &settings.1));
+        let (wire, clock) = (Wire::Foreign(guarded), Arc::clone(&self.clock));
+        Self { wire, egress, limits, gates: Mutex::default(), clock }
     }
 
     /// Makes the call, again where it may be repeated. An answer of 400 or more is an error.
@@ -140,11 +152,14 @@ impl Transport {
         let began = Instant::now();
         let mut attempt = 1;
         loop {
-            let error = match self.send_once(call).await {
+            let error = match self.attempt(call).await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            let nothing_sent = matches!(error, CloudError::Unreachable { .. });
+            let nothing_sent = matches!(
+                error,
+                CloudError::Unreachable { .. } | CloudError::NoCloud { sent: false, .. }
+            );
             let may_repeat = error.is_transient() && (call.repeatable || nothing_sent);
             let time_left = began.elapsed() < self.limits.call_time;
             if !may_repeat || !time_left || attempt >= self.limits.call_attempts {
@@ -161,14 +176,38 @@ impl Transport {
         }
     }
 
-    async fn send_once(&self, call: &Call) -> Result<Response, CloudError> {
+    async fn attempt(&self, call: &Call) -> Result<Response, CloudError> {
+        match &self.wire {
+            Wire::Own(client) => self.send_once(client, call).await,
+            Wire::Foreign(guarded) => {
+                let no_cloud = |sent| CloudError::NoCloud { url: call.url.clone(), sent };
+                let url = Url::parse(&call.url).map_err(|_| no_cloud(false))?;
+                let client = guarded.client(&url).map_err(|_| no_cloud(false))?;
+                self.send_once(client, call).await.map_err(|error| {
+                    info!(service = %call.service, %error, "a call to a user's cloud failed");
+                    match error {
+                        CloudError::Unreachable { .. } => no_cloud(false),
+                        CloudError::Unanswered { .. } | CloudError::Unreadable { .. } => {
+                            no_cloud(true)
+                        }
+                        other => other,
+                    }
+                })
+            }
+        }
+    }
+
+    async fn send_once(
+        &self,
+        client: &reqwest::Client,
+        call: &Call,
+    ) -> Result<Response, CloudError> {
         let gate = self.gate(&call.service);
         // The gate is never closed.
         let _open = gate.acquire().await;
         let began = Instant::now();
         let limit = call.time_limit.unwrap_or(self.limits.call_time);
-        let mut request = self
-            .client
+        let mut request = client
             .request(wire_method(call.method), &call.url)
             .headers(call.headers.clone())
             .timeout(limit);
@@ -190,6 +229,11 @@ impl Transport {
             took = ?began.elapsed(),
             "cloud call answered"
         );
+        let is_foreign = matches!(self.wire, Wire::Foreign(_));
+        if is_foreign && !is_openstack(call.method, status, &bytes) {
+            let reason = "it is not of an OpenStack".to_owned();
+            return Err(CloudError::Unreadable { service: call.service.clone(), reason });
+        }
         if status >= 400 {
             let fault = Fault {
                 service: &call.service,
@@ -220,6 +264,30 @@ impl Transport {
         let mut chance = [0; 4];
         self.clock.fill(&mut chance);
         longest.mul_f64(f64::from(u32::from_le_bytes(chance)) / f64::from(u32::MAX))
+    }
+}
+
+/// What is to be set of a client whatever it is for.
+fn client(limits: &CloudLimits, believed: &Believed) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .tcp_nodelay(true)
+        .connect_timeout(limits.connect_time)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+        .pool_idle_timeout(IDLE_CONNECTION_KEPT)
+        .tls_danger_accept_invalid_certs(believed.insecure)
+        .tls_certs_merge(believed.certificates.iter().cloned())
+        .user_agent(concat!("hearth/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Whether an answer has the form that Keystone and Heat give theirs: what has not is not quoted
+/// to a user who said that a cloud is there.
+fn is_openstack(method: Method, status: u16, body: &[u8]) -> bool {
+    let body = || serde_json::from_slice::<Value>(body).unwrap_or_default();
+    match status {
+        200 if method.is_read() => body().is_object(),
+        201 => body().is_object(),
+        400.. => body()["error"]["message"].is_string(),
+        _ => true,
     }
 }
 

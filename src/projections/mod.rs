@@ -7,6 +7,7 @@
 mod columns;
 mod event_list;
 mod outputs;
+mod purged;
 mod resources;
 mod revisions;
 mod runner;

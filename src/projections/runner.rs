@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::store::{self, Checkpoint, Place, Readers};
 use super::views::ViewError;
-use super::{resources, software, stacks};
+use super::{purged, resources, software, stacks};
 use crate::events::log::{EventLog, Filter};
 use crate::events::{Position, RecordedEvent};
 use crate::model::{ConfigId, DeploymentId, ResourceId, StackId};
@@ -182,6 +182,7 @@ fn apply(db: &Connection, event: &RecordedEvent) -> Result<(), ViewError> {
             let id = DeploymentId(id);
             event.decode().map(|body| software::apply_deployment(db, id, event, &body))
         }
+        ("purge", _) => event.decode().map(|body| purged::apply(db, &body)),
         _ => return Ok(()),
     };
     taken.unwrap_or_else(|error| {

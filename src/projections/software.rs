@@ -117,6 +117,11 @@ pub(super) fn apply_deployment(
 
 const CONFIG: &str = "c.id, c.project, c.name, c.tool, c.created_at, c.content";
 const DEPLOYMENT: &str = "id, project, server, state, created_at, updated_at";
+/// The deployments that a project (`?1`) sees: its own, and those that it is the users' project of,
+/// as far as a stack says so that stands where the deployment does. What a deployment says itself
+/// of its users is no proof.
+const SEEN: &str = "(?1 IS NULL OR d.project = ?1 OR (d.user_project = ?1 AND EXISTS \
+     (SELECT 1 FROM stacks s WHERE s.user_project = ?1 AND s.project = d.project)))";
 
 fn config_row(row: &Row<'_>) -> rusqlite::Result<ConfigRow> {
     Ok(ConfigRow {
@@ -192,12 +197,9 @@ pub(super) fn deployment_of(
     project: Option<&ProjectId>,
     id: DeploymentId,
 ) -> rusqlite::Result<Option<DeploymentRow>> {
-    db.prepare_cached(&format!(
-        "SELECT {DEPLOYMENT} FROM deployments WHERE id = ?1 AND \
-         (?2 IS NULL OR project = ?2 OR user_project = ?2)"
-    ))?
-    .query_row(params![bytes(id.0), project.map(ProjectId::as_str)], deployment_row)
-    .optional()
+    db.prepare_cached(&format!("SELECT {DEPLOYMENT} FROM deployments d WHERE {SEEN} AND id = ?2"))?
+        .query_row(params![project.map(ProjectId::as_str), bytes(id.0)], deployment_row)
+        .optional()
 }
 
 /// The deployments that a project sees, the oldest first; of one server, where one is named.
@@ -207,8 +209,8 @@ pub(super) fn deployments(
     server: Option<&str>,
 ) -> rusqlite::Result<Vec<DeploymentRow>> {
     db.prepare_cached(&format!(
-        "SELECT {DEPLOYMENT} FROM deployments WHERE (?1 IS NULL OR project = ?1 OR \
-         user_project = ?1) AND (?2 IS NULL OR server = ?2) ORDER BY number"
+        "SELECT {DEPLOYMENT} FROM deployments d WHERE {SEEN} AND (?2 IS NULL OR server = ?2) \
+         ORDER BY number"
     ))?
     .query_map(params![project.map(ProjectId::as_str), server], deployment_row)?
     .collect()
@@ -221,9 +223,8 @@ pub(super) fn configs_of_server(
     server: &str,
 ) -> rusqlite::Result<Vec<ConfigRow>> {
     db.prepare_cached(&format!(
-        "SELECT {CONFIG} FROM deployments d JOIN configs c ON c.id = d.config WHERE \
-         (?1 IS NULL OR d.project = ?1 OR d.user_project = ?1) AND d.server = ?2 \
-         ORDER BY c.name, d.number"
+        "SELECT {CONFIG} FROM deployments d JOIN configs c ON c.id = d.config WHERE {SEEN} AND \
+         d.server = ?2 ORDER BY c.name, d.number"
     ))?
     .query_map(params![project.map(ProjectId::as_str), server], config_row)?
     .collect()

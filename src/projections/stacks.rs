@@ -217,6 +217,13 @@ pub(super) fn by_id(db: &Connection, id: StackId) -> rusqlite::Result<Option<Sta
         .optional()
 }
 
+/// Every stack of a tree, deleted ones too.
+pub(super) fn of_root(db: &Connection, root: StackId) -> rusqlite::Result<Vec<StackId>> {
+    db.prepare_cached("SELECT id FROM stacks WHERE root = ?1")?
+        .query_map([bytes(root.0)], |row| Ok(StackId(uuid(row, 0)?)))?
+        .collect()
+}
+
 /// The living stacks that stand in a stack itself.
 pub(super) fn children(db: &Connection, of: &StackRow) -> rusqlite::Result<Vec<StackRow>> {
     let root = of.within.as_ref().map_or(of.id, |within| within.root);

@@ -10,9 +10,10 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use super::columns::{position, stored};
 use super::views::ViewError;
 use crate::events::Position;
+use crate::private_files;
 
 /// Moves with every change of `schema.sql` or of what the projections write.
-const SCHEMA_VERSION: i64 = 7;
+const SCHEMA_VERSION: i64 = 8;
 
 /// How many connections for reading are kept open.
 const READERS_MAX: usize = 4;
@@ -60,6 +61,10 @@ impl Place {
     /// The one connection that writes. NORMAL keeps the file whole through a power cut; the last
     /// transactions may be missing then, and the log has them.
     pub(super) fn open_to_write(&self) -> Result<Connection, ViewError> {
+        if let Place::File(path) = self {
+            // SQLite gives its side files the same mode.
+            private_files::make_file(path)?;
+        }
         let db = self.open()?;
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "NORMAL")?;

@@ -31,6 +31,8 @@ pub enum ViewError {
     Event(#[from] DecodeError),
     #[error("a view could not be written as JSON")]
     Json(#[from] serde_json::Error),
+    #[error("the views' file could not be made")]
+    File(#[from] std::io::Error),
     #[error("the views' thread could not be started")]
     Thread(#[source] std::io::Error),
     /// The runner is gone: what is there stays, and nothing new comes.
@@ -165,6 +167,11 @@ impl Views {
     /// The living stacks that stand in a stack itself, oldest first.
     pub async fn children(&self, stack: StackRow) -> Result<Vec<StackRow>, ViewError> {
         self.read(move |db| stacks::children(db, &stack))
+    }
+
+    /// Every stack of a tree, deleted ones too, by the outermost.
+    pub async fn tree(&self, root: StackId) -> Result<Vec<StackId>, ViewError> {
+        self.read(move |db| stacks::of_root(db, root))
     }
 
     /// The resources that a stack lists.

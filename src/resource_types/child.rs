@@ -120,6 +120,8 @@ pub struct ChildAsk<'a> {
     pub child: Option<&'a ChildSeen>,
     /// The resource that the type uses.
     pub used: Option<&'a ResourceUsed>,
+    /// How many resources the child may have.
+    pub room: usize,
     /// How long an action of the stack may take.
     pub timeout: Duration,
     pub now: DateTime<Utc>,

@@ -32,6 +32,8 @@ pub use driver::{
 };
 pub(crate) use groups::cooldown;
 pub use groups::{Adjustment, CapacityKind};
+pub use nested::TreeBounds;
+pub(crate) use nested::{Budget, too_many_resources};
 pub use reading::Problem;
 pub use registry::{PluginChecks, Registry, RegistryError};
 pub use show::{TemplateKind, TypeFilter};

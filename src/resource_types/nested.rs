@@ -8,8 +8,8 @@ use super::registry::Registry;
 use super::schema::{Kind, Properties, PropertySchema};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{
-    Behind, NestedTemplate, Outcome, Provider, ProviderKind, Reading, StackDefinition,
-    TemplateError, Values,
+    Behind, NESTED_DEPTH_MAX, NestedTemplate, Outcome, Provider, ProviderKind, Reading,
+    StackDefinition, TemplateError, Values, hold, json_map_size,
 };
 
 /// How much text of nested templates is read in the validation of one stack, counted as often as
@@ -19,12 +19,32 @@ const NESTED_TEXT_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// How many nested stacks are validated with one stack.
 const NESTED_STACKS_MAX: usize = 2_000;
 
-/// What is left to be read.
+/// What an operator allows a tree of stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeBounds {
+    /// How many resources all its stacks have together; `None` is no limit.
+    pub resources: Option<usize>,
+    /// How many stacks one may stand within.
+    pub depth: u32,
+}
+
+impl TreeBounds {
+    /// Nothing but that it ends.
+    pub const LOOSE: Self = Self { resources: None, depth: NESTED_DEPTH_MAX };
+
+    /// How many resources it may have.
+    pub fn room(&self) -> usize {
+        self.resources.unwrap_or(usize::MAX)
+    }
+}
+
+/// What is left of a tree that is being looked through. It is taken before a stack is put together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
+    bounds: TreeBounds,
     text_bytes: usize,
     stacks: usize,
-    /// How many resources each may have.
+    /// How many resources more there may be.
     resources: usize,
     /// Whether nested stacks are looked into at all.
     descends: bool,
@@ -32,36 +52,61 @@ pub(super) struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self {
-            text_bytes: NESTED_TEXT_MAX_BYTES,
-            stacks: NESTED_STACKS_MAX,
-            resources: usize::MAX,
-            descends: true,
-        }
+        Self::of(TreeBounds::LOOSE)
     }
 }
 
 impl Budget {
+    /// For a tree within its bounds.
+    pub(crate) fn of(bounds: TreeBounds) -> Self {
+        Self {
+            bounds,
+            text_bytes: NESTED_TEXT_MAX_BYTES,
+            stacks: NESTED_STACKS_MAX,
+            resources: bounds.room(),
+            descends: true,
+        }
+    }
+
     /// For one stack without those within it.
     pub(super) fn of_one_stack() -> Self {
         Self { descends: false, ..Self::default() }
     }
 
-    /// For stacks of no more resources than the limit.
-    pub(super) fn of_stacks_of(limit: Option<usize>) -> Self {
-        Self { resources: limit.unwrap_or(usize::MAX), ..Self::default() }
+    /// Takes the resources of a stack off.
+    pub(crate) fn take_resources(&mut self, of: &StackDefinition) -> Outcome<()> {
+        let left = self.resources.checked_sub(of.resources().len());
+        self.resources = left.ok_or_else(too_many_resources)?;
+        Ok(())
     }
 
-    /// Takes a nested stack off.
-    fn spend(&mut self, text_bytes: usize) -> Outcome<()> {
+    /// Takes a nested stack off, and the text that it is read from.
+    pub(crate) fn take_stack(&mut self, text_bytes: usize) -> Outcome<()> {
         let left = (self.stacks.checked_sub(1), self.text_bytes.checked_sub(text_bytes));
-        let (Some(stacks), Some(text_bytes)) = left else {
-            let message = "Request limit exceeded: Maximum resources per stack exceeded.";
-            return Err(TemplateError::new("RequestLimitExceeded", message));
-        };
+        let (Some(stacks), Some(text_bytes)) = left else { return Err(too_many_resources()) };
         *self = Self { text_bytes, stacks, ..*self };
         Ok(())
     }
+
+    /// How a nested stack is read whose resources all have room.
+    pub(crate) fn reading(&self) -> Reading {
+        Reading {
+            resources_max: self.bounds.room(),
+            depth_max: self.bounds.depth,
+            values: Values::Unchecked,
+        }
+    }
+
+    /// How many resources more there may be.
+    pub(crate) fn room(&self) -> usize {
+        self.resources
+    }
+}
+
+/// Heat's refusal of a tree that is too large.
+pub(crate) fn too_many_resources() -> TemplateError {
+    let message = "Request limit exceeded: Maximum resources per stack exceeded.";
+    TemplateError::new("RequestLimitExceeded", message)
 }
 
 /// The properties of a type that is a template.
@@ -151,9 +196,8 @@ impl Registry {
                 NestedTemplate::At(url) => parent.template_text(url)?.len(),
                 NestedTemplate::Provider | NestedTemplate::Made(_) | NestedTemplate::Text(_) => 0,
             };
-            budget.spend(provider.map_or(named, Provider::text_bytes))?;
-            let reading = Reading { resources_max: budget.resources, values: Values::Unchecked };
-            let child = parent.child(name, template, parameters, self, reading)?;
+            budget.take_stack(provider.map_or(named, Provider::text_bytes))?;
+            let child = parent.child(name, template, parameters, self, budget.reading())?;
             self.validate_stack(&child, budget)
         });
         let url = provider.map_or("nested_stack", Provider::template_name);
@@ -162,8 +206,12 @@ impl Registry {
     }
 
     /// The parameters of nested stacks by resource, with those of the stacks within them.
-    pub fn nested_parameters(&self, definition: &StackDefinition) -> Result<JsonMap, Refusal> {
-        self.parameters_within(definition, &mut Budget::default()).map_err(Refusal::from)
+    pub fn nested_parameters(
+        &self,
+        definition: &StackDefinition,
+        bounds: TreeBounds,
+    ) -> Result<JsonMap, Refusal> {
+        self.parameters_within(definition, &mut Budget::of(bounds)).map_err(Refusal::from)
     }
 
     fn parameters_within(
@@ -171,7 +219,7 @@ impl Registry {
         definition: &StackDefinition,
         budget: &mut Budget,
     ) -> Outcome<JsonMap> {
-        let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
+        budget.take_resources(definition)?;
         let mut shown = JsonMap::new();
         for (name, resource) in definition.resources() {
             let (template, parameters) = match definition.provider(name) {
@@ -179,21 +227,22 @@ impl Registry {
                     if let Some(problem) = provider.problem() {
                         return Err(TemplateError::validation(problem));
                     }
-                    budget.spend(provider.text_bytes())?;
+                    budget.take_stack(provider.text_bytes())?;
                     let early = self.early_of_template(definition, name, Some(provider));
                     (NestedTemplate::Provider, parameters(&early.schema, &early.properties)?)
                 }
                 None => {
                     let made = self.looked(definition, name, |looked| self.made(looked, true));
                     let Some(made) = made.flatten().transpose()? else { continue };
-                    budget.spend(0)?;
+                    budget.take_stack(0)?;
                     (made.template, made.parameters)
                 }
             };
-            let child = definition.child(name, &template, parameters, self, reading)?;
+            let child = definition.child(name, &template, parameters, self, budget.reading())?;
             let within = self.parameters_within(&child, budget)?;
             let mut body = child.parameters_body(within);
             body.insert("Type".to_owned(), resource.declared_type.as_str().into());
+            hold(json_map_size(&body))?;
             shown.insert(name.to_string(), body.into());
         }
         Ok(shown)

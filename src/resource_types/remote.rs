@@ -72,7 +72,7 @@ impl Registry {
             secrets: Vec::new(),
             files: BTreeMap::new(),
         };
-        let reading = Reading { resources_max: usize::MAX, values: Values::Unchecked };
+        let reading = Reading::ordinary(Values::Unchecked);
         let beside = definition.beside(place, text, parameters, self, reading)?;
         self.validate_template(&beside)
     }

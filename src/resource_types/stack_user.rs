@@ -8,13 +8,16 @@ use serde_json::{Value, json};
 
 use super::driver::{Beat, DriverError, Learned, Subject};
 use crate::events::resource::Step;
-use crate::model::Secret;
+use crate::model::{ProjectId, Secret, StackId};
 use crate::openstack::{Service, Session, UserDomain};
 
 /// Resource data: the stack's project in the users' domain, the user in it, his password.
 pub const PROJECT: &str = "stack_user_project_id";
-pub(crate) const USER: &str = "user_id";
+pub const USER: &str = "user_id";
 pub(crate) const PASSWORD: &str = "password";
+
+/// What only Hearth itself says of a resource's user: never taken from data that are adopted.
+pub(crate) const OWN_DATA: [&str; 3] = [PROJECT, USER, PASSWORD];
 
 /// The longest name of a project.
 const PROJECT_NAME_MAX: usize = 64;
@@ -83,11 +86,14 @@ fn password(subject: &Subject) -> Result<String, DriverError> {
     Ok(format!("{one}&A{other:X}z9"))
 }
 
-/// As Heat names it, so that an operator finds the stack by it.
+/// The name of a stack's project, as Heat gives it: an operator finds the stack by it.
+pub fn project_name_of(project: &ProjectId, stack: StackId) -> String {
+    format!("{project}-{stack}").chars().take(PROJECT_NAME_MAX).collect()
+}
+
 fn project_name(subject: &Subject) -> String {
     let project = subject.project_id.clone().unwrap_or_default();
-    let stack = subject.stack_id.map(|id| id.to_string()).unwrap_or_default();
-    format!("{project}-{stack}").chars().take(PROJECT_NAME_MAX).collect()
+    project_name_of(&project, subject.stack_id.unwrap_or_default())
 }
 
 /// The end of the resource's physical name.
@@ -107,8 +113,8 @@ pub(crate) async fn project_of(
     }
 }
 
-/// Deletes the user, also one that was made and never heard of. What is learned has the project,
-/// which goes with the stack.
+/// Deletes the user, also one that was made and never heard of, and never another stack's. What is
+/// learned has the project, which goes with the stack.
 pub(crate) async fn remove(cloud: &Session, subject: &Subject) -> Result<Learned, DriverError> {
     let Some(domain) = cloud.user_domain() else { return Ok(Learned::default()) };
     let text = |key: &str| subject.data.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -117,7 +123,7 @@ pub(crate) async fn remove(cloud: &Session, subject: &Subject) -> Result<Learned
         None => domain.find_user(&user_name(subject)).await?,
     };
     if let Some(user) = user {
-        domain.delete_user(&user).await?;
+        domain.delete_user(&user, &project_name(subject)).await?;
     }
     let project = match text(PROJECT) {
         Some(project) => Some(project),
@@ -139,7 +145,7 @@ pub(crate) async fn set_enabled(
 ) -> Result<(), DriverError> {
     let user = subject.data.get(USER).and_then(Value::as_str);
     if let (Some(domain), Some(user)) = (cloud.user_domain(), user) {
-        domain.set_enabled(user, enabled).await?;
+        domain.set_enabled(user, &project_name(subject), enabled).await?;
     }
     Ok(())
 }

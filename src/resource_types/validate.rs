@@ -1,18 +1,28 @@
 //! Validation of a stack's properties before anything is created.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::constraints::custom::{self, CustomError};
 use super::driver::Subject;
-use super::nested::Budget;
+use super::nested::{Budget, TreeBounds};
 use super::reading::Problem;
 use super::registry::Registry;
 use super::remote::BESIDE;
 use crate::graph::steps::{Declared, RejectCycles};
 use crate::graph::{Dependencies, build};
-use crate::model::{Refusal, ResourceName};
+use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::openstack::Session;
-use crate::template::{Outcome, ResourceDeclared, StackDefinition, TemplateError, TypeLookup};
+use crate::template::{
+    CustomConstraintAsked, Outcome, ResourceDeclared, StackDefinition, TemplateError, TypeLookup,
+};
+
+/// What the cloud is to be asked about a definition.
+#[derive(Debug, Default)]
+pub struct AskedOfCloud {
+    parameters: Vec<CustomConstraintAsked>,
+    /// What custom constraints say of a resource's properties, and these.
+    resources: HashMap<ResourceName, (Vec<custom::Asked>, JsonMap)>,
+}
 
 impl Registry {
     /// Checks what needs no cloud: every resource by the schema and the rules of its type, with
@@ -22,13 +32,13 @@ impl Registry {
         self.validate_stack(definition, &mut Budget::default()).map_err(Refusal::from)
     }
 
-    /// The same, where no nested stack may have more resources than the limit.
+    /// The same, for a tree of stacks within bounds.
     pub fn validate_within(
         &self,
         definition: &StackDefinition,
-        limit: Option<usize>,
+        bounds: TreeBounds,
     ) -> Result<(), Refusal> {
-        self.validate_stack(definition, &mut Budget::of_stacks_of(limit)).map_err(Refusal::from)
+        self.validate_stack(definition, &mut Budget::of(bounds)).map_err(Refusal::from)
     }
 
     /// The same for a nested stack that is about to be made: those within it were validated with
@@ -87,6 +97,7 @@ impl Registry {
         definition: &StackDefinition,
         budget: &mut Budget,
     ) -> Outcome<()> {
+        budget.take_resources(definition)?;
         let graph = self.graph(definition)?;
         let mut seen = HashSet::new();
         for name in graph.in_order() {
@@ -122,15 +133,37 @@ impl Registry {
         }
     }
 
-    /// Asks the cloud what it alone knows: custom constraints of parameters and properties.
-    pub async fn check_custom_constraints(
+    /// What the cloud alone knows of a definition: custom constraints of parameters and properties.
+    pub fn asked_of_cloud(&self, definition: &StackDefinition) -> Result<AskedOfCloud, Refusal> {
+        let mut resources = Vec::new();
+        for (name, declared) in definition.resources() {
+            // What a nested stack asks is asked when it is made.
+            if declared.external_id.is_some() || definition.provider(name).is_some() {
+                continue;
+            }
+            let declaration = self.known(&declared.type_name)?;
+            if declaration.accepts_anything {
+                continue;
+            }
+            let early = self.early(definition, name, declaration);
+            resources.push((name.clone(), (early.asked(), early.properties)));
+        }
+        Ok(AskedOfCloud {
+            parameters: definition.custom_constraints(),
+            resources: resources.into_iter().collect(),
+        })
+    }
+
+    /// Asks it.
+    pub async fn ask_cloud(
         &self,
         definition: &StackDefinition,
+        mut of: AskedOfCloud,
         cloud: &Session,
     ) -> Result<(), Refusal> {
         // An image that ten servers share is looked up once.
         let mut asked_before = HashSet::new();
-        for asked in definition.custom_constraints() {
+        for asked in of.parameters {
             if !asked_before.insert((asked.constraint.clone(), asked.value.to_string())) {
                 continue;
             }
@@ -145,16 +178,8 @@ impl Registry {
                 self.check_external(declared, id, cloud).await?;
                 continue;
             }
-            // What a nested stack asks is asked when it is made.
-            if definition.provider(name).is_some() {
-                continue;
-            }
-            let declaration = self.known(&declared.type_name)?;
-            if declaration.accepts_anything {
-                continue;
-            }
-            let early = self.early(definition, name, declaration);
-            for asked in early.asked() {
+            let Some((all_asked, properties)) = of.resources.remove(name) else { continue };
+            for asked in all_asked {
                 if !asked_before.insert((asked.constraint.clone(), asked.value.to_string())) {
                     continue;
                 }
@@ -170,10 +195,10 @@ impl Registry {
                 }
             }
             if declared.type_name == BESIDE {
-                self.check_beside(definition, name, &early.properties, cloud).await?;
+                self.check_beside(definition, name, &properties, cloud).await?;
             }
             if let Some(driver) = self.driver(&declared.type_name) {
-                driver.validate_in_cloud(cloud, &early.properties).await?;
+                driver.validate_in_cloud(cloud, &properties).await?;
             }
         }
         Ok(())

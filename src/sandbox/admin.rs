@@ -1,5 +1,5 @@
 //! The admin routes: faults to order, the requests seen, and everything that the cloud holds.
-//! They need no token: whoever reaches a sandbox owns it.
+//! They need no token, so they are served on loopback alone: whoever reaches them owns the sandbox.
 
 use actix_web::HttpRequest;
 use actix_web::web::Bytes;

@@ -22,6 +22,7 @@ use super::swift::Swift;
 use super::zaqar::Zaqar;
 use super::{barbican, cinder, glance, keystone, neutron, nova, swift, zaqar};
 use crate::clock::Clock;
+use crate::private_files;
 
 /// Everything that the sandbox knows.
 pub(super) struct Cloud {
@@ -60,14 +61,20 @@ impl Cloud {
             next_due: None,
         };
         if let Some(directory) = &config.data {
-            std::fs::create_dir_all(directory)?;
+            private_files::make_dir(directory)?;
             let path = directory.join("sandbox.journal");
+            for path in [directory, &path] {
+                if private_files::tighten(path)? {
+                    tracing::info!(path = %path.display(), "others could use it and no longer can");
+                }
+            }
             cloud.journal = Some(Journal::open(&path, &mut cloud.tables())?);
         }
         if cloud.keystone.is_empty() {
             seed::plant(&mut cloud);
         }
         seed::plant_stack_users(&mut cloud);
+        seed::set_passwords(&mut cloud);
         cloud.commit()?;
         cloud.find_next_due();
         Ok(cloud)

@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::faults::FaultRule;
+use crate::model::Secret;
+
+/// The users' password where nobody chose one: good enough on loopback, and nowhere else.
+pub const PASSWORD: &str = "secret";
 
 /// Everything a sandbox is started with.
 #[derive(Clone, Debug)]
@@ -21,8 +25,8 @@ pub struct SandboxConfig {
     pub cfn_url: Option<String>,
     /// Further regions, which have nothing but a Heat: their names, and its addresses.
     pub other_regions: Vec<(String, String)>,
-    /// The password of every user.
-    pub password: String,
+    /// The password of every user who is there from the start.
+    pub password: Secret<String>,
     pub region: String,
     /// How long a token lives.
     pub token_life: Duration,
@@ -30,6 +34,11 @@ pub struct SandboxConfig {
     pub faults: Vec<FaultRule>,
     /// How many of the newest requests `/admin/requests` remembers.
     pub requests_remembered: usize,
+}
+
+/// As a secret.
+pub fn usual_password() -> Secret<String> {
+    Secret::new(PASSWORD.to_owned())
 }
 
 impl Default for SandboxConfig {
@@ -42,7 +51,7 @@ impl Default for SandboxConfig {
             hearth_url: Some("http://127.0.0.1:8004".to_owned()),
             cfn_url: Some("http://127.0.0.1:8000".to_owned()),
             other_regions: Vec::new(),
-            password: "secret".to_owned(),
+            password: usual_password(),
             region: "RegionOne".to_owned(),
             token_life: Duration::from_secs(3600),
             faults: Vec::new(),
@@ -52,6 +61,16 @@ impl Default for SandboxConfig {
 }
 
 impl SandboxConfig {
+    /// Whether others than this machine's users reach it.
+    pub(super) fn is_exposed(&self) -> bool {
+        !self.listen.ip().is_loopback()
+    }
+
+    /// Whether anybody could guess the password.
+    pub(super) fn has_usual_password(&self) -> bool {
+        matches!(self.password.reveal().as_str(), "" | PASSWORD)
+    }
+
     /// For tests: a free port, nothing kept, no waiting.
     pub fn instant() -> Self {
         Self {

@@ -27,6 +27,6 @@ mod store;
 mod swift;
 mod zaqar;
 
-pub use config::{Latencies, Quotas, SandboxConfig};
+pub use config::{Latencies, PASSWORD, Quotas, SandboxConfig, usual_password};
 pub use faults::{Fault, FaultRule};
 pub use server::{RequestSeen, RunningSandbox, Sandbox, SandboxError};

@@ -14,6 +14,7 @@ const ROLES: [&str; 6] =
 
 /// The domain of the users that stacks have.
 const STACK_USERS: &str = "heat";
+const STACK_USERS_ADMIN: &str = "heat_domain_admin";
 
 /// User, home project, and the roles there.
 const USERS: [(&str, &str, &[&str]); 5] = [
@@ -99,8 +100,26 @@ pub(super) fn plant_stack_users(cloud: &mut Cloud) {
         return;
     }
     domain(cloud, STACK_USERS, "heat", "The users of stacks");
-    let admin = user(cloud, "heat_domain_admin", STACK_USERS);
+    let admin = user(cloud, STACK_USERS_ADMIN, STACK_USERS);
     grant_on(cloud, &admin, STACK_USERS, "admin");
+}
+
+/// Gives everybody who was here from the start the password of this start: one that an earlier
+/// start had opens nothing any more.
+pub(super) fn set_passwords(cloud: &mut Cloud) {
+    let password = cloud.config.password.reveal().clone();
+    let is_ours = |user: &User| match user.domain_id.as_str() {
+        "default" => USERS.iter().any(|(name, ..)| *name == user.name),
+        STACK_USERS => user.name == STACK_USERS_ADMIN,
+        _ => false,
+    };
+    let outdated = cloud.keystone.users.values().filter(|user| is_ours(user));
+    let outdated = outdated.filter(|user| user.password != password);
+    let outdated: Vec<User> = outdated.cloned().collect();
+    for user in outdated {
+        let id = user.id.clone();
+        cloud.keystone.users.insert(&id, User { password: password.clone(), ..user });
+    }
 }
 
 fn domain(cloud: &mut Cloud, id: &str, name: &str, description: &str) {
@@ -114,7 +133,7 @@ fn user(cloud: &mut Cloud, name: &str, domain: &str) -> String {
         id: cloud.fresh_hex(),
         name: name.to_owned(),
         domain_id: domain.to_owned(),
-        password: cloud.config.password.clone(),
+        password: cloud.config.password.reveal().clone(),
         email: Some(format!("{name}@sandbox.test")),
         description: String::new(),
         default_project_id: None,

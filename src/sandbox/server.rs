@@ -55,6 +55,11 @@ pub enum SandboxError {
     State { path: String, source: io::Error },
     #[error("the sandbox's fault rules are wrong: {0}")]
     Faults(String),
+    #[error(
+        "the sandbox listens on {0}, where others reach it, so its users need a password that \
+         nobody knows: set [sandbox] password, or HEARTH_SANDBOX__PASSWORD in the environment"
+    )]
+    Exposed(SocketAddr),
     #[error("the sandbox could not be started")]
     Start(#[source] io::Error),
 }
@@ -80,6 +85,8 @@ pub(super) struct Shared {
     seen: Mutex<Seen>,
     clock: Arc<dyn Clock>,
     request_latency: Duration,
+    /// Whether `/admin` is served, which needs no token: on loopback alone.
+    has_admin: bool,
     base: String,
 }
 
@@ -105,6 +112,9 @@ impl Sandbox {
         clock: Arc<dyn Clock>,
     ) -> Result<RunningSandbox, SandboxError> {
         let address = config.listen;
+        if config.is_exposed() && config.has_usual_password() {
+            return Err(SandboxError::Exposed(address));
+        }
         let listener = TcpListener::bind(address)
             .map_err(|source| SandboxError::Listen { address, source })?;
         let address =
@@ -114,6 +124,7 @@ impl Sandbox {
         let path = config.data.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
         let remembered = config.requests_remembered;
         let request_latency = config.latencies.request;
+        let has_admin = !config.is_exposed();
         let cloud = Cloud::open(Arc::new(config), Arc::clone(&clock))
             .map_err(|source| SandboxError::State { path, source })?;
         let shared = Arc::new(Shared {
@@ -122,6 +133,7 @@ impl Sandbox {
             seen: Mutex::new(Seen { remembered, ..Seen::default() }),
             clock,
             request_latency,
+            has_admin,
             base: format!("http://{address}"),
         });
         let (server, thread) = serve(listener, Arc::clone(&shared)).map_err(SandboxError::Start)?;
@@ -257,7 +269,7 @@ fn keep_connection(connection: &dyn Any, extensions: &mut Extensions) {
 
 async fn handle(request: HttpRequest, body: Bytes, shared: web::Data<Shared>) -> HttpResponse {
     let path = request.path();
-    if path.starts_with("/admin/") {
+    if shared.has_admin && path.starts_with("/admin/") {
         return respond(admin::answer(&shared, &request, &body));
     }
     let met = shared.faults().meet(request.method().as_str(), path, shared.clock.as_ref());

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::error::{Outcome, TemplateError};
+use super::work;
 
 /// What one look at a definition may make.
 pub(crate) const VALUES_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -18,6 +19,7 @@ pub(crate) struct Budget(AtomicUsize);
 impl Budget {
     /// Begins a look at all of a definition.
     pub(crate) fn renew(&self) {
+        work::begin_look();
         self.0.store(VALUES_BYTES_MAX, Ordering::Relaxed);
     }
 
@@ -29,6 +31,7 @@ impl Budget {
 
     /// Takes what is about to be made, or was.
     pub(crate) fn spend(&self, bytes: usize) -> Outcome<()> {
+        work::step_over(bytes)?;
         match self.0.load(Ordering::Relaxed).checked_sub(bytes) {
             Some(left) => {
                 self.0.store(left, Ordering::Relaxed);

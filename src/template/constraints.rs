@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+use super::pattern::{self, Unanswered};
 use super::value::Datum;
-use super::{pattern, python};
+use super::{python, work};
 
 /// One constraint and the text its author gave for the case that it fails.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,10 +224,15 @@ fn float(value: &Datum) -> f64 {
     }
 }
 
+/// How many values are compared in a step.
+const COMPARED_PER_STEP: usize = 8;
+
 /// All items of a list must be allowed as they are; another value is compared in its type.
 fn is_allowed(value: &Datum, allowed: &[Value], of: ValueType) -> Result<bool, Broken> {
     let allowed: Vec<Datum> = allowed.iter().map(Datum::from).collect();
     if let Datum::List(items) = value {
+        let steps = items.len().saturating_mul(allowed.len()) / COMPARED_PER_STEP;
+        work::step_of_request(steps).map_err(|error| Broken::Rule(error.message))?;
         return Ok(items.iter().all(|item| allowed.contains(item)));
     }
     let mut typed = Vec::with_capacity(allowed.len());
@@ -283,9 +289,14 @@ fn matches_whole(expression: &str, value: &Datum) -> Result<bool, Broken> {
         let message = format!("expected string or bytes-like object, got '{kind}'");
         return Err(Broken::Kind(message));
     };
-    let regex = pattern::compile(expression).map_err(Broken::Rule)?;
-    let found = regex.find(text.as_str()).map_err(|error| Broken::Rule(error.to_string()))?;
-    Ok(found.is_some_and(|found| found.end() == text.len()))
+    let pay = |steps| work::step_of_request(steps).map_err(|error| error.message);
+    pay(pattern::steps_to_compile(expression)).map_err(Broken::Rule)?;
+    let pattern = pattern::compile(expression).map_err(Broken::Rule)?;
+    let found = pattern.find(text.as_str(), 0, pay).map_err(|unanswered| match unanswered {
+        Unanswered::Refused(reason) | Unanswered::GaveUp(reason) => Broken::Rule(reason),
+    })?;
+    let whole = found.and_then(|found| found.into_iter().next().flatten());
+    Ok(whole.is_some_and(|whole| whole.end == text.len()))
 }
 
 #[cfg(test)]

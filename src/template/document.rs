@@ -64,6 +64,11 @@ pub(super) fn template_map(text: &str, name: &str) -> Outcome<Node> {
     Ok(node)
 }
 
+/// Whether a text is a template, whatever is wrong with it as one.
+pub fn is_template_text(text: &str) -> bool {
+    template_text(text, ROOT).is_ok()
+}
+
 /// A template of the same version without anything in it, as a rolled-back create leaves it.
 pub fn emptied(template: &Value) -> Value {
     let sections = template.as_object().into_iter().flatten();
@@ -201,17 +206,20 @@ fn check_size(size: usize) -> Outcome<()> {
     Err(TemplateError::new("RequestLimitExceeded", message))
 }
 
-/// The size of a template sent as an object, without writing it out.
-fn json_size(value: &Value) -> usize {
+/// The size of a value as JSON, without writing it out.
+pub(crate) fn json_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 4,
         Value::Number(number) => number.to_string().len(),
         Value::String(text) => text.chars().count() + 2,
         Value::Array(items) => 2 + items.iter().map(|item| json_size(item) + 2).sum::<usize>(),
-        Value::Object(map) => {
-            2 + map.iter().map(|(key, item)| key.len() + 6 + json_size(item)).sum::<usize>()
-        }
+        Value::Object(map) => json_map_size(map),
     }
+}
+
+/// The same of a map.
+pub(crate) fn json_map_size(map: &JsonMap) -> usize {
+    2 + map.iter().map(|(key, item)| key.len() + 6 + json_size(item)).sum::<usize>()
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ mod suggest;
 mod value;
 mod version;
 mod walk;
+mod work;
 mod yaml;
 mod yaql;
 
@@ -48,9 +49,10 @@ pub use definition::{
 pub(crate) use definition::{Behind, Reading, Values};
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{
-    FileNamed, TEMPLATE_SIZE_MAX_BYTES, emptied, files_named, map_text, template_map_text,
-    yaml_text,
+    FileNamed, TEMPLATE_SIZE_MAX_BYTES, emptied, files_named, is_template_text, map_text,
+    template_map_text, yaml_text,
 };
+pub(crate) use document::{json_map_size, json_size};
 pub use environment::mappings::{Mappings, MappingsError};
 pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub(crate) use error::{Outcome, TemplateError};
@@ -59,6 +61,11 @@ pub use listing::{FunctionListed, VersionListed, template_functions, template_ve
 pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
 pub use request::Request;
 pub(crate) use value::Datum;
+pub(crate) use work::hold;
+#[cfg(test)]
+pub(crate) use work::step_of_request;
+pub use work::{ANSWER_BYTES_MAX, GoesOn, REQUEST_STEPS_MAX, within_request};
+pub use yaql::{Limits as YaqlLimits, limit as limit_yaql};
 
 /// The names of the parameters that a template declares; none where it cannot be read.
 pub fn parameter_names(template: &Value) -> BTreeSet<String> {

@@ -1,10 +1,114 @@
 //! Python's regular expressions in terms of ours: the few things that are written differently.
 
-use fancy_regex::Regex;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use fancy_regex::{Error, Regex, RegexBuilder, RuntimeError};
+
+/// How often a search may go back: cheaply at first, and dearer where that does not do.
+const BACKTRACKS: [usize; 3] = [2_000, 50_000, 1_000_000];
+
+/// How many goings back cost as much as a step, in a text of one piece.
+const BACKTRACKS_PER_STEP: usize = 16;
+
+/// The bytes of a text that a search reads in a step.
+const BYTES_PER_STEP: usize = 256;
+
+/// The steps that it costs to compile the shortest pattern, and each of its bytes.
+const STEPS_TO_COMPILE: (usize, usize) = (100, 4);
+
+/// The bytes that a pattern may take once it is compiled: repetitions of repetitions multiply.
+const COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// A compiled pattern. What a search costs is told to who searches, before it is done.
+pub(crate) struct Pattern {
+    text: String,
+    /// By how often they may go back.
+    regexes: [OnceLock<Regex>; BACKTRACKS.len()],
+}
+
+/// Where the groups of a match are, in bytes; the first is the match itself.
+pub(crate) type Match = Vec<Option<Range<usize>>>;
+
+/// Why a search found no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered<E> {
+    /// Who searches has no more steps to give.
+    Refused(E),
+    /// The pattern goes back too often.
+    GaveUp(String),
+}
+
+impl Pattern {
+    fn new(text: String) -> Result<Self, String> {
+        let pattern = Self { text, regexes: Default::default() };
+        pattern.regex(0)?;
+        Ok(pattern)
+    }
+
+    fn regex(&self, tier: usize) -> Result<&Regex, String> {
+        if let Some(known) = self.regexes[tier].get() {
+            return Ok(known);
+        }
+        let regex = RegexBuilder::new(&self.text)
+            .backtrack_limit(BACKTRACKS[tier])
+            .delegate_size_limit(COMPILED_BYTES_MAX)
+            .delegate_dfa_size_limit(COMPILED_BYTES_MAX)
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(self.regexes[tier].get_or_init(|| regex))
+    }
+
+    /// The names of its groups; the first is the whole match, which has none.
+    pub(crate) fn group_names(&self) -> Vec<Option<&str>> {
+        self.regexes[0].get().map(|regex| regex.capture_names().collect()).unwrap_or_default()
+    }
+
+    /// The first match from a place on. `pay` takes the steps that it costs.
+    pub(crate) fn find<E>(
+        &self,
+        text: &str,
+        from: usize,
+        mut pay: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<Option<Match>, Unanswered<E>> {
+        let pieces = 1 + text.len() / BYTES_PER_STEP;
+        pay(pieces).map_err(Unanswered::Refused)?;
+        for (tier, backtracks) in BACKTRACKS.into_iter().enumerate() {
+            let regex = self.regex(tier).map_err(Unanswered::GaveUp)?;
+            match regex.captures_from_pos(text, from) {
+                Ok(found) => {
+                    // Each group is somebody's to look at.
+                    let groups = found.as_ref().map_or(0, fancy_regex::Captures::len);
+                    pay(groups.saturating_mul(pieces)).map_err(Unanswered::Refused)?;
+                    return Ok(found.map(|found| {
+                        (0..found.len())
+                            .map(|group| found.get(group).map(|group| group.range()))
+                            .collect()
+                    }));
+                }
+                Err(Error::RuntimeError(RuntimeError::BacktrackLimitExceeded))
+                    if tier + 1 < BACKTRACKS.len() =>
+                {
+                    // What was tried is paid for, and so is what comes next.
+                    let steps = (backtracks + BACKTRACKS[tier + 1]) / BACKTRACKS_PER_STEP;
+                    pay(steps.saturating_mul(pieces)).map_err(Unanswered::Refused)?;
+                }
+                Err(error) => return Err(Unanswered::GaveUp(error.to_string())),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The steps that it costs to compile a pattern.
+pub(crate) fn steps_to_compile(pattern: &str) -> usize {
+    let (least, per_byte) = STEPS_TO_COMPILE;
+    least + pattern.len() * per_byte
+}
 
 /// Compiles a pattern that has to match from the start of a text; the error is ours.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
-    Regex::new(&format!("\\A(?:{})", translated(pattern))).map_err(|error| error.to_string())
+pub(crate) fn compile(pattern: &str) -> Result<Pattern, String> {
+    Pattern::new(format!("\\A(?:{})", translated(pattern)))
 }
 
 /// How a pattern is to be read.
@@ -16,7 +120,7 @@ pub(crate) struct Flags {
 }
 
 /// Compiles a pattern that may match anywhere in a text; the error is ours.
-pub(crate) fn searching(pattern: &str, flags: Flags) -> Result<Regex, String> {
+pub(crate) fn searching(pattern: &str, flags: Flags) -> Result<Pattern, String> {
     let Flags { ignore_case, multi_line, dot_all } = flags;
     let mut pattern = translated(pattern);
     for (is_set, letter) in [(ignore_case, 'i'), (dot_all, 's')] {
@@ -27,7 +131,7 @@ pub(crate) fn searching(pattern: &str, flags: Flags) -> Result<Regex, String> {
     if multi_line {
         pattern = format!("(?m:{})", pattern.replace(END, "$"));
     }
-    Regex::new(&pattern).map_err(|error| error.to_string())
+    Pattern::new(pattern)
 }
 
 /// What `$` means to Python where it stands for the end of a text.
@@ -115,8 +219,9 @@ mod tests {
     use super::*;
 
     fn first_match(pattern: &str, text: &str) -> Option<String> {
-        let regex = compile(pattern).unwrap();
-        regex.find(text).unwrap().map(|found| found.as_str().to_owned())
+        let found = compile(pattern).unwrap().find(text, 0, |_| Ok::<(), ()>(())).unwrap();
+        let whole = found.and_then(|found| found.into_iter().next().flatten());
+        whole.map(|whole| text[whole].to_owned())
     }
 
     #[test]
@@ -129,5 +234,30 @@ mod tests {
         assert_eq!(first_match("(?P<x>a)(?P=x)", "aa").as_deref(), Some("aa"));
         assert_eq!(first_match("[[]", "[").as_deref(), Some("["));
         assert_eq!(first_match("b", "ab"), None);
+    }
+
+    #[test]
+    fn a_pattern_that_goes_back_for_ever_is_paid_for_and_given_up() {
+        let pattern = compile("(?=a)(a|a|aa)*\\Zb").unwrap();
+        let text = "a".repeat(300);
+        let mut paid = 0;
+        let gave_up = pattern.find(&text, 0, |steps| {
+            paid += steps;
+            Ok::<(), ()>(())
+        });
+        assert!(matches!(gave_up, Err(Unanswered::GaveUp(_))));
+        assert!(paid > 100_000, "{paid}");
+        let poor = |steps| if steps > 100 { Err("too dear") } else { Ok(()) };
+        let refused = pattern.find(&text, 0, poor);
+        assert!(matches!(refused, Err(Unanswered::Refused("too dear"))));
+    }
+
+    #[test]
+    fn repetitions_of_repetitions_are_no_pattern() {
+        let mut nested = "a".to_owned();
+        for _ in 0..8 {
+            nested = format!("(?:{nested}){{50}}");
+        }
+        assert!(compile(&nested).is_err());
     }
 }

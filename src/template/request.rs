@@ -87,7 +87,7 @@ impl Request {
         pseudo: &PseudoParameters,
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
-        let reading = Reading { resources_max: usize::MAX, values: Values::Required };
+        let reading = Reading::unbounded(Values::Required);
         Ok(self.definition(pseudo, types, reading)?)
     }
 

@@ -46,13 +46,26 @@ impl Datum {
 
     /// About how much memory it takes.
     pub(crate) fn bytes(&self) -> usize {
+        self.size().bytes
+    }
+
+    /// How large it is.
+    pub(crate) fn size(&self) -> Size {
         const NODE: usize = size_of::<Datum>();
-        NODE + match self {
-            Datum::Null | Datum::Bool(_) | Datum::Int(_) | Datum::Float(_) => 0,
-            Datum::Text(text) => text.len(),
-            Datum::List(items) => items.iter().map(Datum::bytes).sum(),
-            Datum::Map(map) => map.iter().map(|(key, item)| NODE + key.len() + item.bytes()).sum(),
+        let mut size = Size { bytes: NODE, depth: 0 };
+        match self {
+            Datum::Null | Datum::Bool(_) | Datum::Int(_) | Datum::Float(_) => {}
+            Datum::Text(text) => size.bytes += text.len(),
+            Datum::List(items) => {
+                size.depth = 1;
+                items.iter().for_each(|item| size.hold(0, item.size()));
+            }
+            Datum::Map(map) => {
+                size.depth = 1;
+                map.iter().for_each(|(key, item)| size.hold(NODE + key.len(), item.size()));
+            }
         }
+        size
     }
 
     /// As JSON. What JSON cannot say (NaN, infinities) is null there, and an integer beyond 64
@@ -67,6 +80,23 @@ impl Datum {
             Datum::List(items) => Value::Array(items.iter().map(Datum::to_json).collect()),
             Datum::Map(map) => Value::Object(to_json_map(map)),
         }
+    }
+}
+
+/// How large a value is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Size {
+    /// About how much memory it takes.
+    pub(crate) bytes: usize,
+    /// How many collections stand within each other.
+    pub(crate) depth: u32,
+}
+
+impl Size {
+    /// Takes an item in, and the bytes that it takes beside its own.
+    fn hold(&mut self, more: usize, item: Size) {
+        self.bytes += more + item.bytes;
+        self.depth = self.depth.max(item.depth + 1);
     }
 }
 

@@ -7,6 +7,7 @@ use super::error::{Outcome, TemplateError};
 use super::functions::{Function, Read, Scope};
 use super::node::{Form, Node, Place};
 use super::value::{Datum, DatumMap};
+use super::work::{self, Level};
 
 /// The value of a node; what vanishes is null here.
 pub(crate) fn resolve(node: &Node, scope: &Scope<'_>) -> Outcome<Datum> {
@@ -15,15 +16,35 @@ pub(crate) fn resolve(node: &Node, scope: &Scope<'_>) -> Outcome<Datum> {
 
 /// The value of a node, or nothing where `if` says that the entry vanishes.
 pub(crate) fn resolve_nullable(node: &Node, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
+    if !node.may_hold_calls() {
+        return resolve_at(node, scope, None);
+    }
+    let level = work::deeper().map_err(|error| error.placed(node.place))?;
+    let value = resolve_at(node, scope, Some(&level))?;
+    let depth = || value.as_ref().map_or(0, |value| value.size().depth);
+    if level.ends_deep() && depth() > work::VALUE_DEPTH_MAX {
+        return Err(work::too_deep(work::VALUE_DEPTH_MAX).placed(node.place));
+    }
+    Ok(value)
+}
+
+/// The same, at a level of its own if it is a collection or a call.
+fn resolve_at(node: &Node, scope: &Scope<'_>, level: Option<&Level>) -> Outcome<Option<Datum>> {
     Ok(Some(match &node.form {
         Form::Omitted => return Ok(None),
         Form::Call(call) => {
             let placed = |error: TemplateError| error.placed(place_of(call.as_ref(), node));
+            work::step(1).map_err(placed)?;
             let value = call.resolve(scope).map_err(placed)?;
-            scope.budget.spend(value.as_ref().map_or(0, Datum::bytes)).map_err(placed)?;
+            let size = value.as_ref().map(Datum::size).unwrap_or_default();
+            scope.budget.spend(size.bytes).map_err(placed)?;
+            if let Some(level) = level {
+                level.meet(size.depth);
+            }
             return Ok(value);
         }
         Form::List(items) => {
+            work::step(items.len())?;
             let mut resolved = Vec::with_capacity(items.len());
             for item in items {
                 resolved.extend(resolve_nullable(item, scope)?);
@@ -31,6 +52,7 @@ pub(crate) fn resolve_nullable(node: &Node, scope: &Scope<'_>) -> Outcome<Option
             Datum::List(resolved)
         }
         Form::Map(map) => {
+            work::step(map.len())?;
             let mut resolved = DatumMap::with_capacity_and_hasher(map.len(), Default::default());
             for (key, item) in map.iter() {
                 if let Some(value) = resolve_nullable(item, scope)? {

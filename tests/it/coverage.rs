@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use hearth::events::{
-    ConfigEvent, DeploymentEvent, OutletEvent, ProjectEvent, ResourceEvent, StackEvent,
+    ConfigEvent, DeploymentEvent, OutletEvent, ProjectEvent, PurgeEvent, ResourceEvent, StackEvent,
 };
 use hearth::resource_types::Registry;
 
@@ -18,6 +18,7 @@ fn every_event_is_explained_with_its_version() {
         ConfigEvent::TYPES,
         DeploymentEvent::TYPES,
         OutletEvent::TYPES,
+        PurgeEvent::TYPES,
     ];
     for (name, version) in kinds.into_iter().flatten() {
         let row = format!("| `{name}` | {version} |");

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What any room may use.
-const COMMON: [&str; 2] = ["model", "clock"];
+const COMMON: [&str; 3] = ["model", "clock", "private_files"];
 
 /// A room and what else it may import.
-const MAY_IMPORT: [(&str, &[&str]); 14] = [
+const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("model", &[]),
     ("clock", &[]),
+    ("private_files", &[]),
     ("config", &[]),
     ("template", &[]),
     ("graph", &["template"]),

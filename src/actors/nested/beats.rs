@@ -97,11 +97,11 @@ impl Beating<'_> {
         let services = self.services;
         let lacking = exposure::lacking(services).await;
         exposure::check(services, &definition, self.asked.caller.as_deref(), &lacking)?;
-        let limit = services.limits.max_resources_per_stack;
-        let known = definition::check(&services.registry, limit, definition)?;
+        let known = definition::check(&services.registry, services.limits.tree(), definition)?;
         if services.cloud.is_some() {
             let registry = &services.registry;
-            registry.check_custom_constraints(&known.definition, self.session).await?;
+            let asked = registry.asked_of_cloud(&known.definition)?;
+            registry.ask_cloud(&known.definition, asked, self.session).await?;
         }
         Ok(known)
     }

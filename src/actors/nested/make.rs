@@ -15,7 +15,7 @@ use crate::events::log::BlobId;
 use crate::events::vault::{Vault, VaultError};
 use crate::model::{Refusal, StackId};
 use crate::resource_types::child::ChildWanted;
-use crate::resource_types::{DriverError, Registry, Subject};
+use crate::resource_types::{DriverError, Registry, Subject, TreeBounds};
 use crate::template::{ChildPlace, Facade, NestedTemplate, Reading, StackDefinition, Values};
 
 /// Where the child stands.
@@ -35,7 +35,7 @@ fn place(subject: &Subject, nesting: &Nesting) -> ChildPlace {
 
 /// The child's definition, within its parent's or `beside` it.
 pub(super) fn define(
-    registry: &Registry,
+    (registry, bounds): (&Registry, TreeBounds),
     (subject, nesting): (&Subject, &Nesting),
     beside: bool,
     wanted: &ChildWanted,
@@ -47,7 +47,7 @@ pub(super) fn define(
     if let (true, Some(known)) = (wanted.keeps_files, known) {
         place.files = known.definition.files().texts.clone();
     }
-    let reading = Reading { resources_max: usize::MAX, values: Values::Required };
+    let reading = Reading { depth_max: bounds.depth, ..Reading::unbounded(Values::Required) };
     if let (true, NestedTemplate::Text(text)) = (beside, &wanted.template) {
         return Ok(parent.beside(place, text, &wanted.parameters, registry, reading)?);
     }

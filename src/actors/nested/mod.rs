@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 pub(super) use asks::{answer_awaiting, halt};
 pub(super) use beats::{Beating, beat};
 pub use make::revise;
-pub(super) use preview::preview;
+pub(super) use preview::{Tree, preview};
 pub(super) use scale::{adjust, answer_adjusted, size};
 pub use scale::{adjusted, adjustment_of, sized};
 pub use see::own_attributes;
@@ -39,10 +39,23 @@ pub(in crate::actors) fn child_of(resource: ResourceId, repetition: u32) -> Stac
     StackId(derived(&[b"child", resource.0.as_bytes(), &repetition.to_be_bytes()]))
 }
 
+/// How many repetitions of a create are looked through for a child.
+const REPETITIONS_MAX: u32 = 256;
+
+/// The child that a physical id names. A resource that was adopted, or is external, may name any
+/// stack at all: only one that follows from the resource itself is its child.
+pub(in crate::actors) fn own_child(
+    resource: ResourceId,
+    physical_id: Option<&str>,
+) -> Option<StackId> {
+    let named = physical_id?.parse().ok()?;
+    (0..REPETITIONS_MAX).map(|repetition| child_of(resource, repetition)).find(|it| *it == named)
+}
+
 /// The child that a resource has, or is about to have.
 fn child_id(subject: &Subject, nesting: &Nesting) -> StackId {
-    let known = subject.physical_id.as_ref().and_then(|id| id.parse().ok());
     let resource = subject.resource_id.unwrap_or_default();
+    let known = own_child(resource, subject.physical_id.as_deref());
     known.unwrap_or_else(|| child_of(resource, nesting.repetition))
 }
 

@@ -128,6 +128,7 @@ async fn definition(beating: &Beating<'_>) -> Result<Value, DriverError> {
         definition: &known.definition,
         child: None,
         used: None,
+        room: beating.services.limits.tree().room(),
         timeout: parent.timeout(beating.services.limits.stack_action_timeout),
         now: clock.now(),
         chance: &|bytes| clock.fill(bytes),

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::asks::{See, end_of, meta, sight, tell};
 use super::beats::Beating;
-use super::derived;
 use super::sight::Seen;
 use super::turn::{ChildBeat, refused_by_class};
+use super::{derived, own_child};
 use crate::actors::resource::{Adjust, Adjusted, Resize, Resource, ResourceCommand};
 use crate::actors::services::{SENDS_MAX, Services};
 use crate::actors::shell::{Ask, Shell};
@@ -145,7 +145,7 @@ pub(in crate::actors) async fn size(
     subject: &Subject,
     adjustment: &Adjustment,
 ) -> Option<Resize> {
-    let child = subject.physical_id.as_ref()?.parse().ok()?;
+    let child = own_child(subject.resource_id?, subject.physical_id.as_deref())?;
     let seen = services.ask_of(child, || See).await??;
     sized(driver, subject, &seen, adjustment)
 }

@@ -8,13 +8,13 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::asks::{See, sight};
-use super::remote;
 use super::sight::Seen;
 use super::turn::ChildBeat;
+use super::{own_child, remote};
 use crate::actors::resource::Resource;
 use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
-use crate::model::{JsonMap, ResourceName, Secret, StackId};
+use crate::model::{JsonMap, ResourceName, Secret};
 use crate::openstack::{CloudError, Session};
 use crate::resource_types::child::{ChildSeen, Nested};
 use crate::resource_types::{Driver, Subject};
@@ -60,15 +60,16 @@ pub(in crate::actors) fn attributes<'a>(
     wanted: &'a [String],
 ) -> BoxFuture<'a, (JsonMap, Vec<Secret<String>>)> {
     async move {
-        let child: Option<StackId> = subject.physical_id.as_ref().and_then(|id| id.parse().ok());
-        let (Some(child), Some(nested)) = (child, driver.nests()) else {
-            return Default::default();
-        };
+        let Some(nested) = driver.nests() else { return Default::default() };
         let properties = driver.properties(&subject.properties);
         let filled = Subject { properties, ..subject.clone() };
         if let Some(seen) = remote::seen(services, session, nested, &filled).await {
             return (far_attributes(nested, &filled, seen, wanted), Vec::new());
         }
+        let resource = subject.resource_id.unwrap_or_default();
+        let Some(child) = own_child(resource, subject.physical_id.as_deref()) else {
+            return Default::default();
+        };
         let Some(Some(seen)) = services.ask_of(child, || See).await else {
             return Default::default();
         };

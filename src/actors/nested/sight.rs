@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::own_child;
 use crate::actors::resource::{self, Resource, StackIdentity};
 use crate::actors::stack::{self, Known, Stack};
 use crate::events::stack::{Owner, RevisionAccepted};
@@ -78,10 +79,13 @@ impl Seen {
             driver.is_some_and(|driver| driver.nests().is_some())
         };
         let nesting = child.members.iter().filter(|member| nests(&member.name));
-        let within = nesting.filter_map(|member| member.physical_id.as_ref()?.parse().ok());
+        let ids = stack.incarnations();
+        let within = nesting
+            .filter_map(|it| own_child(*ids.get(&it.name)?, it.physical_id.as_deref()))
+            .collect();
         Some(Self {
-            ids: stack.incarnations(),
-            within: within.collect(),
+            ids,
+            within,
             child,
             secrets,
             known: stack.known().cloned(),

@@ -192,7 +192,8 @@ impl<'a> ChildBeat<'a> {
         let mut nesting = self.nesting.clone();
         nesting.secrets.extend(sight.used.iter().flat_map(|used| used.secrets.iter().cloned()));
         let (of, beside) = ((self.subject, &nesting), self.nested.stands_beside());
-        make::define(&self.knowledge.registry, of, beside, wanted, sight)
+        let types = (self.knowledge.registry.as_ref(), self.knowledge.bounds);
+        make::define(types, of, beside, wanted, sight)
     }
 
     fn ask<'b>(
@@ -208,6 +209,7 @@ impl<'a> ChildBeat<'a> {
             definition: &sight.known.definition,
             child: sight.seen.as_ref().map(|seen| &seen.child),
             used: sight.used.as_ref().map(|used| &used.resource),
+            room: self.knowledge.bounds.room(),
             timeout: sight.parent.timeout(self.knowledge.stack_action_timeout),
             now: self.clock.now(),
             chance,

@@ -351,7 +351,7 @@ pub enum ResourceEffect {
     /// See whether the child stack is as the definition wants it.
     SeeChild { epoch: u64, driver_type: String, subject: Box<Subject>, nesting: Nesting },
     /// Nothing further of the child stack is to start.
-    HaltChild { child: String },
+    HaltChild { child: StackId },
     /// Look attributes up.
     Observe {
         epoch: u64,

@@ -4,13 +4,10 @@ use serde_json::Value;
 
 use super::command::Report;
 use super::state::{Knowledge, Resource};
-use crate::actors::nested::child_of;
+use crate::actors::nested::own_child;
 use crate::events::stack::ResourceKept;
 use crate::model::{Action, ProjectId, StackId, Status};
 use crate::resource_types::{Signals, stack_user};
-
-/// How many children a resource may have had: one with each repetition of its create.
-const CHILDREN_MAX: u32 = 32;
 
 impl Resource {
     /// How the resource stands, as its stack is told.
@@ -55,9 +52,7 @@ impl Resource {
 
     /// The child stack that stands for it in the cloud's place, where it has one.
     pub fn child_stack(&self) -> Option<StackId> {
-        let id = self.physical_id.as_ref()?;
-        let mut children = (0..CHILDREN_MAX).map(|repetition| child_of(self.id, repetition));
-        children.find(|child| child.to_string() == *id)
+        own_child(self.id, self.physical_id.as_deref())
     }
 
     /// The resource as a snapshot or an export has it.

@@ -15,6 +15,7 @@ use crate::resource_types::software::SoftwareConfig;
 #[derive(Clone, Debug, Default)]
 pub struct CreateDeployment {
     pub server_id: String,
+    /// The project of one of the client's stacks' users: whoever asks has made sure of it.
     pub stack_user_project_id: Option<String>,
     pub change: ChangeDeployment,
 }
@@ -66,9 +67,6 @@ impl SoftwareKeeper {
         who: &Requester,
         ask: CreateDeployment,
     ) -> Result<(DeploymentId, Position), Refusal> {
-        if ask.stack_user_project_id.as_ref().is_some_and(|id| id.chars().count() > 64) {
-            return Err(invalid("\"stack_user_project_id\" should be no more than 64 characters"));
-        }
         let project = &who.caller.project_id;
         let id = DeploymentId(self.0.clock.fresh_id());
         let limit = self.limit(Counted::Deployment).filter(|_| !who.caller.is_admin());
@@ -130,8 +128,4 @@ impl SoftwareKeeper {
             output_values: seal(ask.output_values)?,
         })
     }
-}
-
-fn invalid(reason: &str) -> Refusal {
-    Refusal::new("Invalid", format!("Data supplied was not valid: {reason}"))
 }

@@ -27,7 +27,7 @@ use crate::model::{
     Action, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, StackRevision,
     Status, TraversalId,
 };
-use crate::resource_types::Registry;
+use crate::resource_types::{Registry, TreeBounds};
 
 /// What a stack decides with.
 #[derive(Clone)]
@@ -36,6 +36,8 @@ pub struct Knowledge {
     pub vault: Arc<Vault>,
     /// The time a stack has when it names none.
     pub stack_action_timeout: std::time::Duration,
+    /// What a tree of stacks is bounded by.
+    pub bounds: TreeBounds,
 }
 
 /// The newest traversal.

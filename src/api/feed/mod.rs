@@ -6,6 +6,7 @@
 
 mod frame;
 mod scope;
+mod validity;
 
 use std::time::Duration;
 
@@ -16,9 +17,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use self::scope::{Scope, Selection};
+use self::validity::Validity;
 use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
+use super::front;
 use super::request::Params;
 use super::v1::State;
 use crate::events::Position;
@@ -48,20 +51,25 @@ pub(super) async fn follow(
     context: Context,
     request: HttpRequest,
 ) -> Result<HttpResponse, Fault> {
-    context.require("feed:follow").await?;
     let params = Params::of(&request);
     let everywhere = params.boolean("all_projects")?.unwrap_or(false);
-    if everywhere {
-        context.require("feed:all_projects").await?;
+    let verbs = match everywhere {
+        true => vec!["feed:follow", "feed:all_projects"],
+        false => vec!["feed:follow"],
+    };
+    for verb in &verbs {
+        context.require(verb).await?;
     }
     let after = starting_point(&state, &request, &params)?;
     let project = (!everywhere).then(|| context.caller.project_id.clone());
     let selection = Selection::of(&state, &params, project).await?;
+    let counted = front::feed(&state, &request, &context.caller)?;
     let (sender, receiver) = mpsc::channel(QUEUE_MAX_EVENTS);
-    actix_web::rt::spawn(pump(state, selection, after, sender));
-    let body = futures::stream::unfold(receiver, |mut receiver| async {
+    let validity = Validity::of(context, verbs);
+    actix_web::rt::spawn(pump(state, selection, after, sender, validity));
+    let body = futures::stream::unfold((receiver, counted), |(mut receiver, counted)| async {
         let chunk = receiver.recv().await?;
-        Some((Ok::<Bytes, Fault>(chunk), receiver))
+        Some((Ok::<Bytes, Fault>(chunk), (receiver, counted)))
     });
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream")
@@ -87,12 +95,19 @@ fn starting_point(
 }
 
 /// Follows the log until the client, the server or the log goes away.
-async fn pump(state: State, selection: Selection, after: Position, sender: mpsc::Sender<Bytes>) {
+async fn pump(
+    state: State,
+    selection: Selection,
+    after: Position,
+    sender: mpsc::Sender<Bytes>,
+    validity: Validity,
+) {
     let mut stopping = state.stopping.clone();
     let ended = tokio::select! {
         ended = feed(&state, selection, after, &sender) => ended,
         _ = stopping.wait_for(|stopping| *stopping) => return,
         () = sender.closed() => return,
+        why = validity.ends(&state) => Err(why),
     };
     if let Err(error) = ended {
         tracing::info!(%error, "a feed ended");
@@ -108,6 +123,12 @@ enum Ended {
     Lookup(#[from] ViewError),
     #[error("the reader is too slow")]
     Slow,
+    #[error("its token is no longer valid")]
+    Token,
+    #[error("the identity service has not confirmed its token for too long")]
+    Unconfirmed,
+    #[error("its caller may no longer follow it")]
+    Forbidden,
 }
 
 async fn feed(

@@ -24,7 +24,7 @@ use super::context::Context;
 use super::error::Fault;
 use crate::actors::{Accepted, Requester};
 use crate::events::Position;
-use crate::model::{CommandId, StackId};
+use crate::model::{CommandId, ProjectId, StackId};
 use crate::projections::StackRow;
 
 /// `…/stacks/{name}/{id}…`: a stack by its whole identity.
@@ -68,6 +68,7 @@ fn requester(state: &ApiState, context: &Context) -> Requester {
         token: context.token.clone(),
         request_id: context.request_id.clone(),
         command_id: CommandId(state.clock.fresh_id()),
+        fetches: context.fetches.clone(),
     }
 }
 
@@ -94,6 +95,17 @@ async fn seen_at(state: &ApiState, position: Position) -> Result<(), Fault> {
 /// 200 with a body.
 fn answer(body: &impl Serialize) -> Result<HttpResponse, Fault> {
     let body = serde_json::to_vec(body)?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(body))
+}
+
+/// 200 with a body that is as large as a template makes it: put together where templates are worked
+/// on.
+async fn answer_large<B: Serialize>(
+    state: &ApiState,
+    project: &ProjectId,
+    body: impl FnOnce() -> B + Send + 'static,
+) -> Answer {
+    let body = state.engine.work(project, move || serde_json::to_vec(&body())).await??;
     Ok(HttpResponse::Ok().content_type("application/json").body(body))
 }
 

@@ -9,6 +9,7 @@ use super::{
     Answer, StackPath, State, answer, answer_nothing, any_stack, living_stack, requester, seen,
     software_configs, time,
 };
+use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -185,9 +186,9 @@ pub(in crate::api) async fn signal(
 ) -> Answer {
     context.require("resource:signal").await?;
     let stack = living_stack(&state, &context, &path).await?;
-    let resource = named(&state, &stack, &wanted.resource).await?;
-    let details = body.0.map_or(Value::Null, Value::Object);
     let who = requester(&state, &context);
+    let resource = named_for(&state, &context, &stack, &wanted.resource).await?;
+    let details = body.0.map_or(Value::Null, Value::Object);
     let accepted = state.engine.signal_resource(&who, stack.id, &resource.name, &details).await?;
     seen(&state, &accepted).await?;
     Ok(answer_nothing())
@@ -201,8 +202,8 @@ pub(in crate::api) async fn metadata(
 ) -> Answer {
     context.require("resource:metadata").await?;
     let stack = living_stack(&state, &context, &path).await?;
-    let resource = named(&state, &stack, &wanted.resource).await?;
     let who = requester(&state, &context);
+    let resource = named_for(&state, &context, &stack, &wanted.resource).await?;
     // It is read by the resource's own agent, for which it was written: secrets are open.
     let mut metadata = state.engine.resource_metadata(&who, stack.id, &resource.name).await?;
     if let (Some(deployments), Some(server)) =
@@ -223,6 +224,21 @@ async fn named(state: &ApiState, stack: &StackRow, name: &str) -> Result<Resourc
     resources
         .find(|resource| resource.name.as_str() == name)
         .ok_or_else(|| resource_missing(stack, name))
+}
+
+/// The same for somebody who may be one of the stack's users: to them a name that nothing has is
+/// as forbidden as what is not theirs.
+async fn named_for(
+    state: &ApiState,
+    context: &Context,
+    stack: &StackRow,
+    name: &str,
+) -> Result<ResourceRow, Fault> {
+    let is_user = stack.user_project.as_ref() == Some(&context.caller.project_id);
+    match named(state, stack, name).await {
+        Err(_) if is_user => Err(forbidden().into()),
+        found => found,
+    }
 }
 
 /// The resource of a name, or of a physical id.

@@ -8,12 +8,13 @@ use uuid::Uuid;
 use super::software_configs::{self, object, opened};
 use super::{Answer, State, answer, requester, seen_at, time};
 use crate::actors::software::{ChangeDeployment, CreateDeployment};
+use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
-use crate::model::{DeploymentId, JsonMap};
-use crate::projections::DeploymentRow;
+use crate::model::{DeploymentId, JsonMap, ProjectId};
+use crate::projections::{DeploymentRow, StackField, StackQuery, StackRow};
 use crate::resource_types::python;
 
 /// `…/software_deployments/{deployment}`.
@@ -43,11 +44,72 @@ pub(in crate::api) async fn metadata(
     path: web::Path<ServerPath>,
 ) -> Answer {
     context.require("software_deployments:metadata").await?;
-    let rows = state.views.configs_of_server(context.visible_project(), &path.server).await?;
+    let project = match polled(&state, &context, &path.server).await? {
+        Some(project) => Some(project),
+        None => context.visible_project(),
+    };
+    let rows = state.views.configs_of_server(project, &path.server).await?;
     let views: Result<Vec<Value>, Fault> =
         rows.iter().map(|row| software_configs::view(&state, row)).collect();
     answer(&json!({ "metadata": views? }))
 }
+
+/// The project of the server that a user of a stack's asks for: he must be that server's own.
+/// None: the caller is no such user.
+async fn polled(
+    state: &ApiState,
+    context: &Context,
+    server: &str,
+) -> Result<Option<ProjectId>, Fault> {
+    let stacks = of_users(state, None, context.caller.project_id.as_str()).await?;
+    if stacks.is_empty() && !state.engine.is_stack_user(&context.caller) {
+        return Ok(None);
+    }
+    let who = requester(state, context);
+    for stack in stacks {
+        let resources = state.views.resources(stack.id).await?;
+        let mut own = resources.iter().filter(|it| it.physical_id.as_deref() == Some(server));
+        if let Some(resource) = own.next() {
+            state.engine.allow_resource(&who, stack.id, &resource.name).await?;
+            return Ok(Some(stack.project_id));
+        }
+    }
+    Err(forbidden().into())
+}
+
+/// The living stacks, of one project or of any, whose users' project this is.
+async fn of_users(
+    state: &ApiState,
+    owner: Option<ProjectId>,
+    users: &str,
+) -> Result<Vec<StackRow>, Fault> {
+    let query = StackQuery {
+        project: owner,
+        filters: vec![(StackField::UserProject, vec![users.to_owned()])],
+        nested: true,
+        ..StackQuery::default()
+    };
+    Ok(state.views.stacks(query).await?)
+}
+
+/// Refuses a project for a server's user that is not of the caller's own stacks: what is deployed
+/// is shown to its users.
+async fn check_users(state: &ApiState, context: &Context, users: &str) -> Result<(), Fault> {
+    let invalid = |reason: &str| {
+        let text = format!("Data supplied was not valid: \"stack_user_project_id\" {reason}");
+        Fault::new("Invalid", text)
+    };
+    if users.chars().count() > USERS_PROJECT_MAX {
+        return Err(invalid(&format!("should be no more than {USERS_PROJECT_MAX} characters")));
+    }
+    match of_users(state, Some(context.caller.project_id.clone()), users).await?.is_empty() {
+        true => Err(invalid("should be the one of a stack in this project")),
+        false => Ok(()),
+    }
+}
+
+/// Characters of a project's id, as in Heat.
+const USERS_PROJECT_MAX: usize = 64;
 
 pub(in crate::api) async fn show(
     state: State,
@@ -70,6 +132,9 @@ pub(in crate::api) async fn create(state: State, context: Context, body: Body) -
             ..change(&asked)
         },
     };
+    if let Some(users) = &ask.stack_user_project_id {
+        check_users(&state, &context, users).await?;
+    }
     let who = requester(&state, &context);
     let (id, position) = state.engine.software().create_deployment(&who, ask).await?;
     seen_at(&state, position).await?;

@@ -1,13 +1,14 @@
 //! `POST …/validate`, and what templates may be written in.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use actix_web::{HttpRequest, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::stacks::source::Sent;
-use super::{Answer, State, answer};
+use super::{Answer, State, answer, answer_large, requester};
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
@@ -38,11 +39,13 @@ pub(in crate::api) async fn validate(
         let unknown = unknown.join(", ");
         return Err(Fault::bad_request(format!("Invalid codes in ignore_errors : [{unknown}]")));
     }
-    let sent = Sent::read(&state, &body.required()?).await?;
+    let who = requester(&state, &context);
+    let sent = Sent::read(&state, &who, &body.required()?).await?;
     if sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
-    let merged = sent.merged(None)?;
+    let project = &context.caller.project_id;
+    let (sent, merged) = sent.merged(&state, project, None).await?;
     let mut source = StackSource {
         template: sent.template.unwrap_or_default(),
         environment: merged.environment,
@@ -52,23 +55,25 @@ pub(in crate::api) async fn validate(
     };
     let pseudo = PseudoParameters {
         stack_name: DUMMY_STACK.to_owned(),
-        project_id: context.caller.project_id.to_string(),
+        project_id: project.to_string(),
         ..PseudoParameters::default()
     };
-    let types = state.registry.as_ref();
-    let validate = |source: &StackSource| {
+    let (types, bounds) = (Arc::clone(&state.registry), state.engine.bounds());
+    let validate = move |source: &StackSource| {
+        let types = types.as_ref();
         let definition = match StackDefinition::load_without_values(source, &pseudo, types) {
             Ok(definition) => definition,
             Err(refusal) => return (Err(refusal), BTreeSet::new()),
         };
         let nested = || match with_nested {
-            true => types.nested_parameters(&definition),
+            true => types.nested_parameters(&definition, bounds),
             false => Ok(JsonMap::new()),
         };
         let nested = types.validate_template(&definition).and_then(|()| nested());
         (nested.map(|nested| definition.validation_body(nested)), definition.files().missed())
     };
-    answer(&state.engine.with_templates(&mut source, validate).await?)
+    let body = state.engine.with_templates(&who, &mut source, validate).await?;
+    answer_large(&state, project, move || body).await
 }
 
 pub(in crate::api) async fn versions(context: Context) -> Answer {

@@ -3,10 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{SANDBOX_PASSWORD, SANDBOX_REGION, StartError};
+use super::{SANDBOX_REGION, StartError, sandbox_password};
 use crate::clock::Clock;
 use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
-use crate::model::Secret;
 use crate::openstack::{self, Cloud, CloudSettings, UserDomainSettings};
 use crate::sandbox::{Latencies, RunningSandbox, Sandbox, SandboxConfig};
 
@@ -26,9 +25,9 @@ pub(super) fn start_sandbox(
     let config = SandboxConfig {
         listen: settings.sandbox_listen,
         data: Some(state),
-        hearth_url: Some(format!("http://{api}")),
+        hearth_url: Some(format!("{}://{api}", super::scheme(settings))),
         latencies: latencies(settings),
-        password: SANDBOX_PASSWORD.to_owned(),
+        password: sandbox_password(settings),
         region: SANDBOX_REGION.to_owned(),
         ..SandboxConfig::default()
     };
@@ -57,8 +56,8 @@ pub(super) fn connect(
 ) -> Result<(Arc<Cloud>, String), StartError> {
     let mut cloud = match (&settings.cloud, &settings.service, sandbox) {
         (CloudChoice::OpenStack, Some(service), _) => of_service(service),
-        (CloudChoice::SandboxAt(url), ..) => of_sandbox(url.as_str()),
-        (_, _, Some(sandbox)) => of_sandbox(&sandbox.auth_url),
+        (CloudChoice::SandboxAt(url), ..) => of_sandbox(url.as_str(), settings),
+        (_, _, Some(sandbox)) => of_sandbox(&sandbox.auth_url, settings),
         (CloudChoice::OpenStack | CloudChoice::Sandbox, ..) => {
             return Err(StartError::NoCredentials);
         }
@@ -76,6 +75,7 @@ pub(super) fn connect(
         cloud.interface.clone_from(interface);
     }
     cloud.insecure = settings.clients.insecure;
+    cloud.fetch_allow.clone_from(&settings.limits.fetch_allow);
     if let Some(path) = &settings.clients.ca_file {
         let read = std::fs::read(path);
         cloud.ca_file =
@@ -84,12 +84,15 @@ pub(super) fn connect(
     if let Some(repeats) = settings.limits.client_retries {
         cloud.limits.call_attempts = repeats.saturating_add(1);
     }
+    if let Some(kept) = settings.clients.token_cache_time {
+        cloud.limits.token_cache_time = kept;
+    }
     let auth_url = cloud.auth_url.clone();
     Ok((Arc::new(Cloud::new(cloud, clock)?), auth_url))
 }
 
-fn of_sandbox(auth_url: &str) -> CloudSettings {
-    let password = Secret::new(SANDBOX_PASSWORD.to_owned());
+fn of_sandbox(auth_url: &str, settings: &Settings) -> CloudSettings {
+    let password = sandbox_password(settings);
     let stack_users = UserDomainSettings::of_sandbox(password.clone());
     let cloud =
         CloudSettings::new(auth_url, SANDBOX_SERVICE_USER, password, SANDBOX_SERVICE_PROJECT);

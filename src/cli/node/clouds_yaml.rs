@@ -3,14 +3,18 @@
 use std::io;
 use std::path::Path;
 
+use crate::model::Secret;
+use crate::private_files;
+
 /// Writes the clouds `hearth` (user demo) and `hearth-admin`.
-pub(super) fn write(path: &Path, auth_url: &str) -> io::Result<()> {
+pub(super) fn write(path: &Path, auth_url: &str, password: &Secret<String>) -> io::Result<()> {
+    // Single quotes take any text in YAML but their own kind, which is doubled.
+    let password = password.reveal().replace('\'', "''");
     let cloud = |name: &str, user: &str| {
         format!(
             "  {name}:\n    auth:\n      auth_url: {auth_url}\n      username: {user}\n      \
-             password: {}\n      project_name: {user}\n      user_domain_name: Default\n      \
+             password: '{password}'\n      project_name: {user}\n      user_domain_name: Default\n      \
              project_domain_name: Default\n    region_name: {}\n    identity_api_version: 3\n",
-            super::SANDBOX_PASSWORD,
             super::SANDBOX_REGION,
         )
     };
@@ -20,5 +24,5 @@ pub(super) fn write(path: &Path, auth_url: &str) -> io::Result<()> {
         cloud("hearth", "demo"),
         cloud("hearth-admin", "admin"),
     );
-    std::fs::write(path, text)
+    private_files::write(path, text.as_bytes())
 }

@@ -2,29 +2,34 @@
 
 mod cloud;
 mod clouds_yaml;
+mod front;
+mod upkeep;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::data::DataDir;
+use super::admin::{AdminSocket, Administrator};
+use super::data::{DataDir, Files, with_causes};
 use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
-use crate::api::{self, ApiParts, ApiSettings, RunningApi};
+use crate::api::{self, ApiParts, ApiSettings, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
 use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
-use crate::events::vault::{MasterKey, Vault, VaultError};
+use crate::events::signing::SigningKeyError;
+use crate::events::vault::{Vault, VaultError};
+use crate::model::Secret;
 use crate::openstack::CloudError;
 use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
 use crate::policy::{Policy, PolicyError};
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
-use crate::sandbox::{RunningSandbox, SandboxError};
+use crate::sandbox::{self, RunningSandbox, SandboxError};
+use crate::template::{self, NESTED_DEPTH_MAX, YaqlLimits};
+use upkeep::{Upkeep, UpkeepParts};
 
-/// The password of every user of the sandbox.
-pub(super) const SANDBOX_PASSWORD: &str = "secret";
 const SANDBOX_REGION: &str = "RegionOne";
 
 /// Why Hearth could not start.
@@ -48,12 +53,18 @@ pub(super) enum StartError {
     NoCredentials,
     #[error("the cloud's client could not be made")]
     Cloud(#[from] CloudError),
+    #[error("{name:?} of secure_proxy_ssl_header is no name of a header")]
+    NoHeader { name: String },
+    #[error(transparent)]
+    Api(#[from] ServeError),
     #[error(transparent)]
     Log(#[from] OpenError),
     #[error("the keys could not be opened")]
     Vault(#[from] VaultError),
     #[error("there are no rules to start with: correct the policy")]
     Policy(#[from] PolicyError),
+    #[error("the log could not be signed")]
+    Signing(#[from] SigningKeyError),
     #[error("the resource types could not be read")]
     Registry(#[from] RegistryError),
     #[error("the views could not be opened")]
@@ -74,18 +85,26 @@ pub(super) struct Node {
     outlets: Outlets,
     api: RunningApi,
     sandbox: Option<RunningSandbox>,
+    /// `None` where it could not be opened.
+    admin: Option<AdminSocket>,
+    upkeep: Upkeep,
 }
 
 impl Node {
     /// Starts everything and takes up the work that a former process left.
     pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
-        let data = DataDir(settings.data.clone());
+        template::limit_yaql(YaqlLimits {
+            iterators: settings.limits.yaql_iterators,
+            memory: settings.limits.yaql_memory,
+        });
+        let files = Files::of(settings);
+        let data = files.data.clone();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let policy = Arc::new(Policy::load(settings_of(&settings.policy), Arc::clone(&clock))?);
-        std::fs::create_dir_all(&data.0)
-            .map_err(|source| StartError::File { path: data.0.clone(), source })?;
+        data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
-        let log = Arc::new(SqliteLog::open(&data.log())?);
+        let signing = files.signing(clock.as_ref())?;
+        let log = Arc::new(SqliteLog::open_signed(&data.log(), signing)?);
         let listener = listen(settings.listen)?;
         let address = listener
             .local_addr()
@@ -94,8 +113,8 @@ impl Node {
         let (cloud, auth_url) = cloud::connect(settings, sandbox.as_ref(), Arc::clone(&clock))?;
 
         let shared_log: Arc<dyn EventLog> = log.clone();
-        let master = MasterKey::load_or_create(&data.master_key(), clock.as_ref())?;
-        let vault = Arc::new(Vault::new(Arc::clone(&shared_log), master, Arc::clone(&clock)));
+        let vault = Vault::open_with(Arc::clone(&shared_log), &files.master_key, clock.clone());
+        let vault = Arc::new(vault.await?);
         let registry = Arc::new(registry(settings)?);
         let views = Views::open(&data.views(), Arc::clone(&shared_log)).await?;
         let engine = Engine::start(EngineParts {
@@ -123,6 +142,14 @@ impl Node {
         engine.count(views.tally().await?);
         engine.recover(views.unsettled_stacks().await?).await;
 
+        let admin = open_admin(&files, &log, &vault, &clock);
+        let upkeep = Upkeep::start(UpkeepParts {
+            log: Arc::clone(&log),
+            vault: Arc::clone(&vault),
+            engine: engine.clone(),
+            views: views.clone(),
+            clock: Arc::clone(&clock),
+        });
         let parts = ApiParts {
             engine: engine.clone(),
             views: views.clone(),
@@ -132,12 +159,23 @@ impl Node {
             policy,
             clock,
             log: shared_log,
-            settings: api_settings(settings, &auth_url),
+            settings: api_settings(settings, &auth_url)?,
         };
-        let api =
-            api::serve(parts, listener).map_err(|source| StartError::Listen { address, source })?;
+        let api = api::serve(parts, listener)?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
-        Ok(Node { log, address, auth_url, clouds_yaml, engine, views, outlets, api, sandbox })
+        Ok(Node {
+            log,
+            address,
+            auth_url,
+            clouds_yaml,
+            engine,
+            views,
+            outlets,
+            api,
+            sandbox,
+            admin,
+            upkeep,
+        })
     }
 
     /// Returns when the API shows what the log has up to the position.
@@ -145,8 +183,22 @@ impl Node {
         self.views.after(position).await
     }
 
+    /// Reads the certificate of the API anew; says what came of it.
+    pub(super) fn reload(&self) {
+        match self.api.reload_certificate() {
+            Ok(true) => tracing::info!("the certificate was read anew"),
+            Ok(false) => {}
+            Err(error) => {
+                let error = with_causes(&error);
+                tracing::error!(error, "the certificate cannot be used; the old one stays");
+            }
+        }
+    }
+
     /// Lets requests finish, makes everything durable and stops.
     pub(super) async fn stop(self) {
+        drop(self.admin);
+        drop(self.upkeep);
         self.api.stop().await;
         self.outlets.stop().await;
         self.engine.shutdown().await;
@@ -155,6 +207,30 @@ impl Node {
             sandbox.stop().await;
         }
     }
+}
+
+/// The service goes before the operator's commands: without the socket it still serves.
+fn open_admin(
+    files: &Files,
+    log: &Arc<SqliteLog>,
+    vault: &Arc<Vault>,
+    clock: &Arc<dyn Clock>,
+) -> Option<AdminSocket> {
+    let administrator = Administrator {
+        log: Arc::clone(log),
+        vault: Arc::clone(vault),
+        clock: Arc::clone(clock),
+        master_key: files.master_key.clone(),
+    };
+    let path = files.data.admin_socket();
+    AdminSocket::open(path, administrator)
+        .inspect_err(|error| tracing::warn!(%error, "operator's commands are not heard"))
+        .ok()
+}
+
+/// How the API is spoken to.
+pub(super) fn scheme(settings: &Settings) -> &'static str {
+    if settings.front.tls.is_some() { "https" } else { "http" }
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -179,6 +255,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
     EngineLimits {
         stack_action_timeout: settings.limits.action_timeout,
         max_resources_per_stack: settings.limits.resources_per_stack,
+        max_nested_stack_depth: NESTED_DEPTH_MAX,
         max_stacks_per_tenant: settings.limits.stacks_per_project,
         max_software_configs_per_tenant: settings.limits.configs_per_project,
         max_software_deployments_per_tenant: settings.limits.deployments_per_project,
@@ -190,6 +267,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         lost_call_rest: settings.limits.lost_call_rest,
         max_template_size: settings.limits.template_size,
         template_fetch_timeout: settings.limits.template_fetch,
+        fetch_allow: settings.limits.fetch_allow.clone(),
     }
 }
 
@@ -199,16 +277,22 @@ fn notification_settings(settings: &Settings) -> Option<NotificationSettings> {
     Some(NotificationSettings { level: told.level, publisher_id: told.publisher_id, send })
 }
 
-fn api_settings(settings: &Settings, auth_url: &str) -> ApiSettings {
-    ApiSettings {
+fn api_settings(settings: &Settings, auth_url: &str) -> Result<ApiSettings, StartError> {
+    Ok(ApiSettings {
         json_body_size_max: settings.limits.json_body_size,
         template_size_max: settings.limits.template_size,
         auth_url: settings.clients.authenticate_url.clone().unwrap_or_else(|| auth_url.to_owned()),
         build_revision: settings.build_revision.clone(),
         host: settings.host.clone(),
         hidden_stack_tags: settings.hidden_stack_tags.clone(),
+        front: front::settings(settings)?,
         workers: None,
-    }
+    })
+}
+
+/// The password of every user of the sandbox.
+pub(super) fn sandbox_password(settings: &Settings) -> Secret<String> {
+    settings.sandbox_password.clone().unwrap_or_else(sandbox::usual_password)
 }
 
 fn write_clouds_yaml(
@@ -220,7 +304,7 @@ fn write_clouds_yaml(
         return Ok(None);
     }
     let path = data.clouds_yaml();
-    clouds_yaml::write(&path, auth_url)
+    clouds_yaml::write(&path, auth_url, &sandbox_password(settings))
         .map_err(|source| StartError::File { path: path.clone(), source })?;
     Ok(Some(path))
 }

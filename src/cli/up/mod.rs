@@ -20,7 +20,7 @@ use self::tree::{Settled, Tree};
 use super::client::{Client, ClientError, Login};
 use super::data::with_causes;
 use super::logging;
-use super::node::{Node, SANDBOX_PASSWORD, StartError};
+use super::node::{Node, StartError, sandbox_password};
 use super::template_files::{Inputs, TemplateArguments};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{ConfigError, Flags, Settings};
@@ -96,19 +96,25 @@ async fn up(args: UpArgs) -> Result<Status, UpError> {
     // Log lines would tear the picture; what goes wrong is in the tree.
     logging::start(settings.log_filter.as_deref().unwrap_or("error"));
     let node = Node::start(&settings).await?;
-    let outcome = bring_up(&node, &name, &inputs).await;
+    let outcome = bring_up(&node, &settings, &name, &inputs).await;
     node.stop().await;
     let status = outcome?;
     tell_how_to_go_on(&name, &settings);
     Ok(status)
 }
 
-async fn bring_up(node: &Node, name: &str, inputs: &Inputs) -> Result<Status, UpError> {
+async fn bring_up(
+    node: &Node,
+    settings: &Settings,
+    name: &str,
+    inputs: &Inputs,
+) -> Result<Status, UpError> {
+    let password = sandbox_password(settings);
     let login = Login {
         auth_url: &node.auth_url,
         user: "demo",
         project: "demo",
-        password: SANDBOX_PASSWORD,
+        password: password.reveal(),
         domains: ("Default", "Default"),
     };
     let client = Client::sign_in(&login).await?;

@@ -3,10 +3,12 @@
 //! follow. `hearth verify` walks it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 
+use super::LogError;
 use crate::events::{Meta, RecordedEvent, StreamId};
 
 /// SHA-256.
@@ -129,6 +131,16 @@ impl Verifier {
     }
 }
 
+/// Proves what was read of a stream from its first event on. Errors: `Damaged`, which names the
+/// first event that is not what was written.
+pub(super) fn check_stream(events: &[Arc<RecordedEvent>]) -> Result<(), LogError> {
+    let mut verifier = Verifier::default();
+    for event in events {
+        verifier.check(event).map_err(|broken| LogError::Damaged(broken.to_string()))?;
+    }
+    Ok(())
+}
+
 fn recompute(previous: &Hash, event: &RecordedEvent) -> Option<Hash> {
     let meta = meta_text(&event.meta).ok()?;
     let content = Content {
@@ -144,7 +156,7 @@ fn recompute(previous: &Hash, event: &RecordedEvent) -> Option<Hash> {
 }
 
 /// Lower-case hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(in crate::events) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes
         .iter()
@@ -155,8 +167,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::events::{Position, StreamRevision};
 

@@ -10,7 +10,9 @@ use tokio::sync::{oneshot, watch};
 
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey};
-use super::{Appended, BlobId, EventLog, Filter, Head, LogError, StreamSlice, chain, subscription};
+use super::{
+    Appended, BlobId, EventLog, Filter, Head, LogError, Reseal, StreamSlice, chain, subscription,
+};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 
 /// Events found by a walk over the whole log.
@@ -36,6 +38,20 @@ pub(super) trait Store: Send + Sync + 'static {
 
     /// A scope's key.
     fn key(&self, scope: &str) -> Result<StoredKey, LogError>;
+
+    /// Scopes with sealed keys; see `EventLog::keys`.
+    fn keys(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, LogError>;
+
+    /// Streams of a kind; see `EventLog::streams`.
+    fn streams(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<StreamId>, LogError>;
+
+    /// Ids of large bodies; see `EventLog::blobs`.
+    fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError>;
+
+    /// How much of the files holds nothing, in the store's own unit.
+    fn spare(&self) -> Result<u64, LogError> {
+        Ok(0)
+    }
 
     /// Called after something was queued, for a store without a writer thread.
     fn queued(&self, _ledger: &Ledger) {}
@@ -96,6 +112,9 @@ impl<S: Store> EventLog for Embedded<S> {
             let unwritten = self.ledger.unwritten(stream, from.0);
             let whole = unwritten.events.first().is_some_and(|event| event.revision == from);
             let mut events = if whole { Vec::new() } else { self.store.stream(stream, from.0)? };
+            if from.0 == 0 {
+                chain::check_stream(&events)?;
+            }
             let next = events.last().map_or(from.0, |event| event.revision.0 + 1);
             events.extend(unwritten.events.into_iter().filter(|event| event.revision.0 >= next));
             let next = match (events.last(), unwritten.next) {
@@ -152,16 +171,22 @@ impl<S: Store> EventLog for Embedded<S> {
     }
 
     fn put_blob(&self, content: &[u8]) -> BlobId {
-        let id = BlobId(chain::hex(&Sha256::digest(content)));
+        let id = blob_id(content);
         self.ledger.put_blob(&id, content);
         self.store.queued(&self.ledger);
         id
     }
 
     async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
-        match self.ledger.blob(id) {
-            Some(content) => Ok(Some(content)),
-            None => self.store.blob(id),
+        if let Some(content) = self.ledger.blob(id) {
+            return Ok(Some(content));
+        }
+        let content = self.store.blob(id)?;
+        match &content {
+            Some(content) if blob_id(content) != *id => {
+                Err(LogError::Damaged(format!("blob {id:?} is not what was kept under its id")))
+            }
+            _ => Ok(content),
         }
     }
 
@@ -187,11 +212,61 @@ impl<S: Store> EventLog for Embedded<S> {
         }
     }
 
+    fn keys(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, LogError> {
+        self.store.keys(after, limit)
+    }
+
+    async fn reseal_keys(&self, batch: Vec<Reseal>) -> Result<(), LogError> {
+        let heard = self.ledger.reseal_keys(batch)?;
+        self.store.queued(&self.ledger);
+        hear(heard).await
+    }
+
     async fn destroy_key(&self, scope: &str) -> Result<(), LogError> {
         let heard = self.ledger.destroy_key(scope)?;
         self.store.queued(&self.ledger);
         hear(heard).await
     }
+
+    fn streams(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<StreamId>, LogError> {
+        self.store.streams(kind, after, limit)
+    }
+
+    async fn purge(&self, streams: Vec<StreamId>) -> Result<(), LogError> {
+        let heard = self.ledger.purge(streams, |stream| self.store.tip(stream))?;
+        self.store.queued(&self.ledger);
+        hear(heard).await
+    }
+
+    fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError> {
+        self.store.blobs(after, limit)
+    }
+
+    async fn drop_blobs(&self, ids: Vec<BlobId>) -> Result<usize, LogError> {
+        let (count, heard) = self.ledger.drop_blobs(ids)?;
+        self.store.queued(&self.ledger);
+        hear(heard).await?;
+        Ok(count)
+    }
+
+    async fn compact(&self, may_rewrite: bool) -> Result<(), LogError> {
+        let mut spare = u64::MAX;
+        loop {
+            let heard = self.ledger.compact(may_rewrite)?;
+            self.store.queued(&self.ledger);
+            hear(heard).await?;
+            let left = self.store.spare()?;
+            if left == 0 || left >= spare {
+                return Ok(());
+            }
+            spare = left;
+        }
+    }
+}
+
+/// The id that a content has.
+fn blob_id(content: &[u8]) -> BlobId {
+    BlobId(chain::hex(&Sha256::digest(content)))
 }
 
 async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogError> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::embedded::{Embedded, Scan, Store};
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey, Work};
-use super::{BlobId, Filter, LogError};
+use super::{BlobId, Filter, LogError, Reseal};
 use crate::events::{Position, RecordedEvent, StreamId};
 
 /// A log that is gone with the process.
@@ -128,6 +128,28 @@ impl Store for MemoryStore {
         Ok(self.lock().keys.get(scope).cloned().unwrap_or(StoredKey::Absent))
     }
 
+    fn keys(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, LogError> {
+        let kept = self.lock();
+        let sealed = kept.keys.iter().filter_map(|(scope, key)| match key {
+            StoredKey::Sealed(sealed) if scope.as_str() > after => {
+                Some((scope.clone(), sealed.clone()))
+            }
+            _ => None,
+        });
+        Ok(first(sealed, limit))
+    }
+
+    fn streams(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<StreamId>, LogError> {
+        let kept = self.lock();
+        let of_kind = kept.streams.keys().filter(|it| it.kind() == kind && it.as_str() > after);
+        Ok(first(of_kind.cloned(), limit))
+    }
+
+    fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError> {
+        let kept = self.lock();
+        Ok(first(kept.blobs.keys().filter(|id| id.0.as_str() > after).cloned(), limit))
+    }
+
     fn queued(&self, ledger: &Ledger) {
         // Held over both steps, so that groups of concurrent appends are kept in their order.
         let mut kept = self.lock();
@@ -165,9 +187,34 @@ impl Kept {
             Work::DestroyKey(scope, _) => {
                 self.keys.insert(scope.clone(), StoredKey::Destroyed);
             }
+            Work::Reseal(batch, _) => {
+                for Reseal { scope, from, to } in batch {
+                    if self.keys.get(scope) == Some(&StoredKey::Sealed(from.clone())) {
+                        self.keys.insert(scope.clone(), StoredKey::Sealed(to.clone()));
+                    }
+                }
+            }
             Work::Tombstone(stream, _) => {
                 self.tombstones.insert(stream.clone());
             }
+            Work::Purge(streams, _) => {
+                for stream in streams {
+                    self.tombstones.insert(stream.clone());
+                    for event in self.streams.remove(stream).unwrap_or_default() {
+                        self.events.remove(&event.position.0);
+                    }
+                }
+            }
+            Work::DropBlobs(ids, _) => ids.iter().for_each(|id| drop(self.blobs.remove(id))),
+            Work::Compact { .. } => {}
         }
     }
+}
+
+/// The first so many, in order.
+fn first<T: Ord>(found: impl Iterator<Item = T>, limit: usize) -> Vec<T> {
+    let mut found: Vec<T> = found.collect();
+    found.sort_unstable();
+    found.truncate(limit);
+    found
 }

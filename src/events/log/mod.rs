@@ -7,6 +7,7 @@
 //! what is durable.
 
 pub mod chain;
+pub mod checkpoint;
 mod embedded;
 mod heads;
 mod ledger;
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use embedded::Embedded;
 pub use memory::{MemoryLog, MemoryStore};
-pub use sqlite::{OpenError, SqliteLog, SqliteStore};
+pub use sqlite::{Audit, Held, OpenError, Signing, SqliteLog, SqliteStore, audit};
 
 use super::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 
@@ -75,6 +76,14 @@ impl Filter {
     pub fn takes(&self, stream: &StreamId) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&stream.kind())
     }
+}
+
+/// A scope's sealed key and what is put in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reseal {
+    pub scope: String,
+    pub from: Vec<u8>,
+    pub to: Vec<u8>,
 }
 
 /// Why the log did not do what it was asked.
@@ -158,6 +167,33 @@ pub trait EventLog: Send + Sync + 'static {
     /// The sealed key of a scope, if it has one.
     fn find_key(&self, scope: &str) -> Result<Option<Vec<u8>>, LogError>;
 
+    /// The next scopes after one, in the order of their names, with their sealed keys as they are on
+    /// disk. Destroyed ones are left out.
+    fn keys(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, LogError>;
+
+    /// Puts other sealed keys in place of those that are still `from`; returns when that and every
+    /// key made before is on disk.
+    async fn reseal_keys(&self, batch: Vec<Reseal>) -> Result<(), LogError>;
+
     /// Destroys a scope's key: what it sealed can never be read again.
     async fn destroy_key(&self, scope: &str) -> Result<(), LogError>;
+
+    /// The next streams of a kind after one, in the order of their names, as they are on disk.
+    /// Purged ones are left out.
+    fn streams(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<StreamId>, LogError>;
+
+    /// Takes the events of the streams away for good and closes the streams; returns when that is
+    /// on disk. The hash of each event stays, so that the log can be proved still.
+    async fn purge(&self, streams: Vec<StreamId>) -> Result<(), LogError>;
+
+    /// The next bodies after one, in the order of their ids, as they are on disk.
+    fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError>;
+
+    /// Drops those of the bodies that nobody has put for a while, for whoever puts one is about to
+    /// refer to it; returns how many went when they are off the disk.
+    async fn drop_blobs(&self, ids: Vec<BlobId>) -> Result<usize, LogError>;
+
+    /// Gives the space of what was taken away back to the file system, in steps between which
+    /// others write. A file of the first format is rewritten as a whole, if that is allowed.
+    async fn compact(&self, may_rewrite: bool) -> Result<(), LogError>;
 }

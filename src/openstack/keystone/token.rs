@@ -115,7 +115,10 @@ impl Login {
         }
         let token = match &self.credentials {
             // Boxed, because looking a token up needs a token of our own.
-            Credentials::Token { token, .. } => Box::pin(cloud.look_up(token)).await?,
+            Credentials::Token { token, .. } => {
+                let age_max = cloud.token_cache_time();
+                Box::pin(cloud.look_up(token, age_max)).await?
+            }
             Credentials::Password { .. }
             | Credentials::Given { .. }
             | Credentials::Domain { .. }
@@ -138,7 +141,16 @@ impl Login {
 async fn authenticate(cloud: &Cloud, credentials: &Credentials) -> Result<Token, CloudError> {
     if let Credentials::Given { .. } = credentials {
         let asked = ask(cloud, credentials, Proof::Credentials(credentials)).await;
-        return asked.map_err(|error| given::refused(&error.to_string(), error.is_transient()));
+        return asked.map_err(|error| {
+            // What is no Keystone is not told from what does not answer.
+            let error = match error {
+                CloudError::Unreadable { .. } => {
+                    CloudError::NoCloud { url: cloud.auth_url("auth/tokens"), sent: true }
+                }
+                other => other,
+            };
+            given::refused(&error.to_string(), error.is_transient())
+        });
     }
     if let Credentials::Trust { .. } = credentials {
         // Boxed, because this asks for a token on the way to a token.

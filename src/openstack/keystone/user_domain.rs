@@ -60,6 +60,11 @@ pub struct UserDomain {
 }
 
 impl Cloud {
+    /// The role that stacks' users have, where there is a domain for them.
+    pub fn stack_user_role(&self) -> Option<&str> {
+        self.known_user_domain().map(|known| known.role.as_str())
+    }
+
     /// The domain of stacks' users, where there is one.
     pub fn user_domain(&self) -> Option<UserDomain> {
         let known = self.known_user_domain()?;
@@ -90,9 +95,13 @@ impl UserDomain {
         self.find("project", name).await
     }
 
-    /// Deletes a project. One that is gone already is no error.
-    pub async fn delete_project(&self, id: &str) -> Result<(), CloudError> {
-        self.delete("project", id).await
+    /// Deletes the project of a name. One that is gone already is no error, and what is another
+    /// name's or another domain's stays.
+    pub async fn delete_project(&self, id: &str, name: &str) -> Result<(), CloudError> {
+        match self.is_project(id, name).await? {
+            true => self.delete("project", id).await,
+            false => Ok(()),
+        }
     }
 
     /// The user of a name, who is made where he is not there: in a project, with the role of such
@@ -132,17 +141,29 @@ impl UserDomain {
         self.find("user", name).await
     }
 
-    /// Lets a user in, or keeps him out.
-    pub async fn set_enabled(&self, user: &str, enabled: bool) -> Result<(), CloudError> {
+    /// Lets a user of a project's in, or keeps him out; nobody else's.
+    pub async fn set_enabled(
+        &self,
+        user: &str,
+        project_name: &str,
+        enabled: bool,
+    ) -> Result<(), CloudError> {
+        if !self.is_user(user, project_name).await? {
+            return Ok(());
+        }
         let path = format!("/v3/users/{}", path_segment(user));
         let body = json!({ "user": { "enabled": enabled } });
         self.session.send(Request::patch(Service::Identity, path).json(body)).await?;
         Ok(())
     }
 
-    /// Deletes a user. One who is gone already is no error.
-    pub async fn delete_user(&self, id: &str) -> Result<(), CloudError> {
-        self.delete("user", id).await
+    /// Deletes a user of a project's. One who is gone already is no error, and nobody else's is
+    /// touched.
+    pub async fn delete_user(&self, id: &str, project_name: &str) -> Result<(), CloudError> {
+        match self.is_user(id, project_name).await? {
+            true => self.delete("user", id).await,
+            false => Ok(()),
+        }
     }
 
     /// A token of a user's in his project.
@@ -185,6 +206,34 @@ impl UserDomain {
         let found = self.session.send(request).await?.json()?;
         let all = found[format!("{kind}s")].as_array();
         all.and_then(|all| all.first()).map(|it| text(it, "id")).transpose()
+    }
+
+    /// Whether an id is that of the domain's project of a name. Ids may have come with data that
+    /// somebody adopted, and the administrator of the domain could delete any.
+    async fn is_project(&self, id: &str, name: &str) -> Result<bool, CloudError> {
+        let Some(project) = self.read("project", id).await? else { return Ok(false) };
+        Ok(project["name"] == *name && project["domain_id"] == *self.id().await?)
+    }
+
+    /// Whether an id is that of a user who belongs to the domain's project of a name.
+    async fn is_user(&self, id: &str, project_name: &str) -> Result<bool, CloudError> {
+        let Some(user) = self.read("user", id).await? else { return Ok(false) };
+        match user["default_project_id"].as_str() {
+            Some(project) if user["domain_id"] == *self.id().await? => {
+                self.is_project(project, project_name).await
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// What there is of an id; none where it is gone, or not the domain's.
+    async fn read(&self, kind: &str, id: &str) -> Result<Option<Value>, CloudError> {
+        let path = format!("/v3/{kind}s/{}", path_segment(id));
+        match self.session.send(Request::get(Service::Identity, path)).await {
+            Ok(answer) => Ok(Some(answer.json()?[kind].clone())),
+            Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn delete(&self, kind: &str, id: &str) -> Result<(), CloudError> {

@@ -1,8 +1,9 @@
 //! Whose a token is: Keystone's word on it, kept for a while, so that a busy client costs one
-//! question in five minutes.
+//! question in `token_cache_time`.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest, Sha256};
@@ -11,7 +12,7 @@ use super::token::Token;
 use crate::model::{Caller, Secret};
 use crate::openstack::cloud::Cloud;
 use crate::openstack::error::CloudError;
-use crate::openstack::limits::{TOKEN_LENGTH_MAX, VALIDATION_KEPT_SECS, VALIDATIONS_MAX};
+use crate::openstack::limits::{TOKEN_LENGTH_MAX, VALIDATIONS_MAX};
 use crate::openstack::request::Method;
 use crate::openstack::service::Service;
 use crate::openstack::transport::Call;
@@ -50,7 +51,7 @@ struct Inner {
 
 struct Known {
     token: Arc<Token>,
-    until: DateTime<Utc>,
+    asked_at: DateTime<Utc>,
 }
 
 impl Validations {
@@ -58,14 +59,26 @@ impl Validations {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known(&self, key: &Fingerprint, now: DateTime<Utc>) -> Option<Arc<Token>> {
-        self.lock().known.get(key).filter(|known| now < known.until).map(|it| Arc::clone(&it.token))
+    /// What was said of a token since then.
+    fn known(
+        &self,
+        key: &Fingerprint,
+        since: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> Option<Arc<Token>> {
+        let inner = self.lock();
+        let known = inner.known.get(key)?;
+        let counts = since < known.asked_at && now < known.token.expires_at;
+        counts.then(|| Arc::clone(&known.token))
+    }
+
+    fn forget(&self, key: &Fingerprint) {
+        self.lock().known.remove(key);
     }
 
     fn keep(&self, key: Fingerprint, token: Arc<Token>, now: DateTime<Utc>) {
-        let until = token.expires_at.min(now + TimeDelta::seconds(VALIDATION_KEPT_SECS));
         let mut inner = self.lock();
-        if inner.known.insert(key, Known { token, until }).is_none() {
+        if inner.known.insert(key, Known { token, asked_at: now }).is_none() {
             inner.order.push_back(key);
         }
         while inner.order.len() > VALIDATIONS_MAX {
@@ -90,22 +103,36 @@ impl Validations {
     }
 }
 
+fn identity(token: &Token) -> Identity {
+    Identity {
+        caller: Arc::clone(&token.caller),
+        user_domain_id: token.user_domain_id.clone(),
+        expires_at: token.expires_at,
+        trust_id: token.trust_id.clone(),
+    }
+}
+
 impl Cloud {
     /// Whose the token is. `CloudError::InvalidToken` where it is nobody's.
     pub async fn validate_token(&self, token: &Secret<String>) -> Result<Identity, CloudError> {
-        let token = self.look_up(token).await?;
-        Ok(Identity {
-            caller: Arc::clone(&token.caller),
-            user_domain_id: token.user_domain_id.clone(),
-            expires_at: token.expires_at,
-            trust_id: token.trust_id.clone(),
-        })
+        self.look_up(token, self.token_cache_time()).await.map(|token| identity(&token))
+    }
+
+    /// The same by Keystone's word that is no older than this.
+    pub async fn validate_token_anew(
+        &self,
+        token: &Secret<String>,
+        age_max: Duration,
+    ) -> Result<Identity, CloudError> {
+        let age_max = age_max.min(self.token_cache_time());
+        self.look_up(token, age_max).await.map(|token| identity(&token))
     }
 
     /// The token with its catalog, from the cache or from Keystone.
     pub(in crate::openstack) async fn look_up(
         &self,
         token: &Secret<String>,
+        age_max: Duration,
     ) -> Result<Arc<Token>, CloudError> {
         let text = token.reveal();
         let can_be_one = !text.is_empty()
@@ -115,19 +142,25 @@ impl Cloud {
             return Err(CloudError::InvalidToken);
         }
         let key = fingerprint(token);
-        if let Some(known) = self.validations().known(&key, self.now()) {
+        let since = self.now() - TimeDelta::from_std(age_max).unwrap_or_default();
+        if let Some(known) = self.validations().known(&key, since, self.now()) {
             return Ok(known);
         }
         let turn = self.validations().turn(key);
         let _mine = turn.lock().await;
-        if let Some(known) = self.validations().known(&key, self.now()) {
+        if let Some(known) = self.validations().known(&key, since, self.now()) {
             return Ok(known);
         }
-        let found = Arc::new(self.ask_keystone(token).await?);
-        if found.expires_at <= self.now() {
-            return Err(CloudError::InvalidToken);
-        }
-        self.validations().keep(key, Arc::clone(&found), self.now());
+        let asked_at = self.now();
+        let found = match self.ask_keystone(token).await {
+            Ok(found) if asked_at < found.expires_at => Arc::new(found),
+            Ok(_) | Err(CloudError::InvalidToken) => {
+                self.validations().forget(&key);
+                return Err(CloudError::InvalidToken);
+            }
+            Err(error) => return Err(error),
+        };
+        self.validations().keep(key, Arc::clone(&found), asked_at);
         Ok(found)
     }
 

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::batches::{Batch, Pace, of_indexed};
 use super::members::{self, Change};
 use super::outputs::{Language, Read, at, map, output_name};
-use super::standing::{Group, count, section};
+use super::standing::{Group, check_size, count, section};
 use crate::model::JsonMap;
+use crate::resource_types::driver::DriverError;
 
 /// The group's names for what every deployment gives out.
 const RENAMED: [(&str, &str); 3] = [
@@ -26,6 +27,13 @@ pub(crate) fn attribute_names() -> Vec<String> {
 /// The names of all members.
 pub(crate) fn names(group: &Group<'_>) -> Vec<String> {
     section(group.properties, "servers").into_iter().flat_map(JsonMap::keys).cloned().collect()
+}
+
+/// Refuses a group of more servers than there is room for members.
+pub(crate) fn check(group: &Group<'_>, room: usize) -> Result<(), DriverError> {
+    let shared = group.properties.iter().filter(|(key, _)| *key != "servers");
+    let size = section(group.properties, "servers").map_or(0, JsonMap::len);
+    check_size(size, room, shared.map(|(_, value)| value))
 }
 
 /// A member: the group's own properties, for one of its servers.

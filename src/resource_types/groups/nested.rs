@@ -195,7 +195,7 @@ impl Nested for ResourceGroup {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
             let size = resource_group::size(group);
-            check_size(size)?;
+            check_size(size, ask.room, group.properties.get("resource_def"))?;
             let names = resource_group::names(&resource_group::removed(group), size);
             Ok(made(resource_group::whole(group, &names, false)))
         })
@@ -226,7 +226,8 @@ impl Nested for ResourceGroup {
     fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
-            check_size(resource_group::size(group))?;
+            let size = resource_group::size(group);
+            check_size(size, ask.room, group.properties.get("resource_def"))?;
             let stages = Self::stages(group, ask.work, way);
             step(&stages, way, ask.timeout, |stage| made(Self::template(group, stage)))
         })
@@ -245,7 +246,11 @@ impl Nested for ResourceGroup {
 
 impl Nested for ResourceChain {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
-        Ok(with_group(ask.subject, ask.child, |group| made(chain::template(group))))
+        with_group(ask.subject, ask.child, |group| {
+            let size = chain::types(group.properties).len();
+            check_size(size, ask.room, group.properties.get("resource_properties"))?;
+            Ok(made(chain::template(group)))
+        })
     }
 
     fn attribute(&self, subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
@@ -283,7 +288,10 @@ impl DeploymentGroup {
 
 impl Nested for DeploymentGroup {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
-        Ok(with_group(ask.subject, ask.child, |group| made(self.template(group, Stage::Whole))))
+        with_group(ask.subject, ask.child, |group| {
+            deployments::check(group, ask.room)?;
+            Ok(made(self.template(group, Stage::Whole)))
+        })
     }
 
     fn sample(&self, ask: &ChildAsk<'_>, _even_if_empty: bool) -> Result<ChildWanted, DriverError> {
@@ -303,6 +311,7 @@ impl Nested for DeploymentGroup {
     fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
+            deployments::check(group, ask.room)?;
             let stages = Self::stages(group, ask.work, way);
             step(&stages, way, ask.timeout, |stage| made(self.template(group, stage)))
         })
@@ -388,7 +397,7 @@ impl ScalingGroup {
 impl Nested for ScalingGroup {
     fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
         with_group(ask.subject, ask.child, |group| {
-            check_size(self.0.size(group))?;
+            check_size(self.0.size(group), ask.room, group.properties.get("resource"))?;
             Ok(self.scaled(ask, group, self.batch(group, Stage::Whole)))
         })
     }
@@ -418,7 +427,7 @@ impl Nested for ScalingGroup {
     fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
-            check_size(self.0.size(group))?;
+            check_size(self.0.size(group), ask.room, group.properties.get("resource"))?;
             let stages = self.stages(group, ask.work, way);
             let scaled = |stage| self.scaled(ask, group, self.batch(group, stage));
             let step = step(&stages, way, ask.timeout, scaled)?;
@@ -468,7 +477,9 @@ impl Scales for ScalingGroup {
 
     fn resized(&self, ask: &ChildAsk<'_>, size: usize) -> ChildWanted {
         with_group(ask.subject, ask.child, |group| {
-            self.scaled(ask, group, Batch { capacity: size, changes: 0 })
+            // One more than there is room for is refused as all of them would be.
+            let capacity = size.min(ask.room.saturating_add(1));
+            self.scaled(ask, group, Batch { capacity, changes: 0 })
         })
     }
 }

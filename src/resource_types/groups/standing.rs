@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use super::members::Member;
 use super::outputs::{Language, Read};
-use crate::model::JsonMap;
+use crate::model::{JsonMap, Refusal};
 use crate::resource_types::driver::DriverError;
+use crate::resource_types::too_many_resources;
+use crate::template::json_size;
 
 /// A group as its type's rules see it.
 pub(crate) struct Group<'a> {
@@ -88,13 +90,29 @@ pub(crate) fn count(properties: &JsonMap, name: &str) -> usize {
     (number as usize).min(MEMBERS_MAX + 1)
 }
 
-/// Refuses a group that is too large to be made.
-pub(crate) fn check_size(size: usize) -> Result<(), DriverError> {
-    if size <= MEMBERS_MAX {
-        return Ok(());
+/// How many bytes the template of a group's members may have, as often as it says the same.
+const MEMBERS_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Refuses a group that is too large to be made, before anything of it is: how many members there
+/// is room for, and what of its properties each member says again.
+pub(crate) fn check_size<'a>(
+    size: usize,
+    room: usize,
+    said_again: impl IntoIterator<Item = &'a Value>,
+) -> Result<(), DriverError> {
+    if size > MEMBERS_MAX.min(room) {
+        return Err(Refusal::from(too_many_resources()).into());
     }
-    let text = "Request limit exceeded: Maximum resources per stack exceeded.";
-    Err(DriverError::fatal("RequestLimitExceeded", text))
+    let each: usize = said_again.into_iter().map(json_size).sum();
+    let bytes = size.saturating_mul(each);
+    if bytes > MEMBERS_BYTES_MAX {
+        let text = format!(
+            "Request limit exceeded: Template size ({bytes} bytes) exceeds maximum allowed size \
+             ({MEMBERS_BYTES_MAX} bytes)."
+        );
+        return Err(DriverError::fatal("RequestLimitExceeded", text));
+    }
+    Ok(())
 }
 
 /// A map among properties, if it is there.

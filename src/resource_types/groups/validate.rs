@@ -78,6 +78,7 @@ impl Registry {
             definition,
             child: None,
             used: used.as_ref(),
+            room: usize::MAX,
             timeout: std::time::Duration::MAX,
             now: SystemClock.now(),
             chance: &|bytes| SystemClock.fill(bytes),

@@ -3,13 +3,14 @@
 //! and no request is found half done. It is written anew when most of it is outdated. A machine that loses power may lose the last moments: this is
 //! a sandbox, and waiting for the disk would make it the slowest part of a benchmark.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::Rows;
+use crate::private_files;
 
 /// Fewer entries than this are never worth rewriting.
 const ENTRIES_KEPT_MIN: usize = 50_000;
@@ -45,7 +46,7 @@ impl Journal {
                 whole += read as u64;
             }
         }
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let file = private_files::append(path)?;
         file.set_len(whole)?;
         let mut journal = Journal { path: path.to_owned(), file, entries, bytes: whole };
         journal.rewrite_if_outdated(tables)?;
@@ -82,9 +83,9 @@ impl Journal {
             }
         }
         let fresh = self.path.with_extension("new");
-        std::fs::write(&fresh, &lines)?;
+        private_files::write(&fresh, &lines)?;
         std::fs::rename(&fresh, &self.path)?;
-        self.file = OpenOptions::new().append(true).open(&self.path)?;
+        self.file = private_files::append(&self.path)?;
         self.entries = rows;
         self.bytes = lines.len() as u64;
         Ok(())

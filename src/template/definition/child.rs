@@ -13,7 +13,7 @@ use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Node;
 use crate::template::provider::{Files, NestedTemplate};
 use crate::template::value::{Datum, DatumMap};
-use crate::template::{Facade, PseudoParameters, TypeLookup, document, walk};
+use crate::template::{Facade, PseudoParameters, TypeLookup, document, walk, work};
 
 /// Heat's `max_nested_stack_depth`.
 pub const NESTED_DEPTH_MAX: u32 = 5;
@@ -63,10 +63,8 @@ impl StackDefinition {
         types: &dyn TypeLookup,
         reading: Reading,
     ) -> Outcome<StackDefinition> {
-        if self.depth >= NESTED_DEPTH_MAX {
-            let message =
-                format!("Request limit exceeded: Recursion depth exceeds {NESTED_DEPTH_MAX}.");
-            return Err(TemplateError::new("RequestLimitExceeded", message));
+        if self.depth >= reading.depth_max {
+            return Err(work::too_deep(reading.depth_max));
         }
         let provider = self.provider(resource);
         let parameters: DatumMap =

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::model::IndexMap;
 use serde_json::Value;
 
-use super::{RESOURCES_MAX, StackDefinition};
+use super::{NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition};
 use crate::model::{JsonMap, Refusal, ResourceName, Secret};
 use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
@@ -29,7 +29,21 @@ use crate::template::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) resources_max: usize,
+    /// How many stacks it may stand within.
+    pub(crate) depth_max: u32,
     pub(crate) values: Values,
+}
+
+impl Reading {
+    /// As long as nothing bounds the tree that the stack is of.
+    pub(crate) fn unbounded(values: Values) -> Self {
+        Self { resources_max: usize::MAX, depth_max: NESTED_DEPTH_MAX, values }
+    }
+
+    /// Of no more resources than Heat allows unless it is told otherwise.
+    pub(crate) fn ordinary(values: Values) -> Self {
+        Self { resources_max: RESOURCES_MAX, ..Self::unbounded(values) }
+    }
 }
 
 /// Which parameters must have values that their schemas accept.
@@ -68,7 +82,7 @@ impl StackDefinition {
         pseudo: &PseudoParameters,
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
-        let reading = Reading { resources_max: RESOURCES_MAX, values: Values::Required };
+        let reading = Reading::ordinary(Values::Required);
         Ok(Self::read(source, pseudo, types, reading)?)
     }
 
@@ -78,7 +92,7 @@ impl StackDefinition {
         pseudo: &PseudoParameters,
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
-        let reading = Reading { resources_max: usize::MAX, values: Values::Required };
+        let reading = Reading::unbounded(Values::Required);
         Ok(Self::read(source, pseudo, types, reading)?)
     }
 
@@ -99,7 +113,7 @@ impl StackDefinition {
             depth,
             secrets,
         };
-        let reading = Reading { resources_max: usize::MAX, values: Values::Required };
+        let reading = Reading::unbounded(Values::Required);
         Ok(Self::put_together(parts, types, reading)?)
     }
 
@@ -109,7 +123,7 @@ impl StackDefinition {
         pseudo: &PseudoParameters,
         types: &dyn TypeLookup,
     ) -> Result<StackDefinition, Refusal> {
-        let reading = Reading { resources_max: RESOURCES_MAX, values: Values::Unchecked };
+        let reading = Reading::ordinary(Values::Unchecked);
         Self::read(source, pseudo, types, reading).map_err(TemplateError::of_validation)
     }
 

@@ -179,7 +179,7 @@ impl Look<'_> {
 
     fn attempt(&self, root: &Node, environments: &Environments) -> Outcome<StackDefinition> {
         let source = StackSource { files: self.documents.files.clone(), ..StackSource::default() };
-        let reading = Reading { resources_max: super::RESOURCES_MAX, values: Values::IfGiven };
+        let reading = Reading::ordinary(Values::IfGiven);
         let types = set_aside::Types(self.types);
         let environment = environments.merged(root)?;
         let definition = StackDefinition::assemble(

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Scope};
+use super::{Call, Function, ITEMS_PER_STEP, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::value::Datum;
-use crate::template::walk;
+use crate::template::{walk, work};
 
 #[derive(Debug)]
 struct Filter(Call);
@@ -41,7 +41,10 @@ impl Function for Filter {
         };
         match walk::resolve(values, scope)? {
             values if !values.is_truthy() => {}
-            Datum::List(values) => items.retain(|item| !values.contains(item)),
+            Datum::List(values) => {
+                work::step(items.len().saturating_mul(1 + values.len() / ITEMS_PER_STEP))?;
+                items.retain(|item| !values.contains(item));
+            }
             _ => {
                 return Err(TemplateError::kind(format!("\"{name}\" filters a list of values")));
             }

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Scope, misuse};
+use super::{Call, Function, ITEMS_PER_STEP, Scope, misuse};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::python;
 use crate::template::value::Datum;
+use crate::template::work;
 
 #[derive(Debug)]
 struct ListConcat {
@@ -56,6 +57,7 @@ impl Function for ListConcat {
         if self.unique {
             let mut unique: Vec<Datum> = Vec::with_capacity(items.len());
             for item in items {
+                work::step(1 + unique.len() / ITEMS_PER_STEP)?;
                 if !unique.contains(&item) {
                     unique.push(item);
                 }

@@ -58,6 +58,9 @@ pub(crate) struct Call {
     pub(crate) args: Node,
 }
 
+/// How many items are compared with another one in a step.
+const ITEMS_PER_STEP: usize = 8;
+
 /// Makes a call of its arguments, or says what is wrong with them.
 pub(crate) type Parse = fn(Call) -> Outcome<Arc<dyn Function>>;
 

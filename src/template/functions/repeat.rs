@@ -7,7 +7,7 @@ use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
 use crate::template::value::{Datum, DatumMap};
-use crate::template::{python, walk};
+use crate::template::{python, walk, work};
 
 /// How many items a call may make.
 const ITEMS_MAX: usize = 100_000;
@@ -181,6 +181,8 @@ fn replace_text(text: &str, chosen: &[(&str, &Datum)], scope: &Scope<'_>) -> Out
     scope.budget.spend(text.len())?;
     let mut text = text.to_owned();
     for (placeholder, value) in chosen {
+        work::step(1)?;
+        work::step_over(text.len())?;
         let Datum::Text(value) = value else {
             let kind = match value {
                 Datum::Null => "None",

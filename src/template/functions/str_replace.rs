@@ -9,7 +9,7 @@ use super::{Call, Function, Scope, misuse, unpack};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
 use crate::template::value::{Datum, DatumMap};
-use crate::template::{python, walk};
+use crate::template::{python, walk, work};
 
 #[derive(Debug)]
 struct StrReplace {
@@ -131,7 +131,12 @@ impl StrReplace {
             if placeholder.is_empty() {
                 return Err(TemplateError::value("empty separator"));
             }
+            // What is still open is gone through, and copied, once for each placeholder.
+            let open = pieces.iter().map(Piece::len).sum();
+            work::step(pieces.len())?;
+            work::step_over(open)?;
             let mut next = Vec::with_capacity(pieces.len());
+            let mut is_found = false;
             for piece in pieces {
                 let Piece::Open(text) = piece else {
                     next.push(piece);
@@ -141,10 +146,13 @@ impl StrReplace {
                     if index > 0 {
                         scope.budget.spend(value.len())?;
                         next.push(Piece::Settled(value.clone()));
-                        unreplaced.retain(|other| *other != placeholder);
+                        is_found = true;
                     }
                     next.push(Piece::Open(part.to_owned()));
                 }
+            }
+            if is_found {
+                unreplaced.retain(|other| *other != placeholder);
             }
             pieces = next;
         }
@@ -165,6 +173,12 @@ enum Piece {
 }
 
 impl Piece {
+    fn len(&self) -> usize {
+        match self {
+            Piece::Open(text) | Piece::Settled(text) => text.len(),
+        }
+    }
+
     fn into_text(self) -> String {
         match self {
             Piece::Open(text) | Piece::Settled(text) => text,

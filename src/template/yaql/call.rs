@@ -7,7 +7,8 @@ use super::context::Context;
 use super::expression::Expression;
 use super::failure;
 use super::library::{self, Definition};
-use super::machine::{LIMIT_ITERATORS, Machine};
+use super::limits;
+use super::machine::Machine;
 use super::signature::{Arg, Default, Kind, Parameter};
 use super::stream::{Cursor, limited};
 use super::value::{Entries, Value};
@@ -458,7 +459,9 @@ fn slot(
     };
     machine.limit_memory(&value)?;
     match parameter.kind {
-        Kind::Iterable | Kind::Unset => limited(machine, value, LIMIT_ITERATORS).map(Slot::Value),
+        Kind::Iterable | Kind::Unset => {
+            limited(machine, value, limits::iterators()).map(Slot::Value)
+        }
         _ => Ok(Slot::Value(value)),
     }
 }

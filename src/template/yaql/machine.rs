@@ -8,11 +8,13 @@ use super::context::Context;
 use super::expression::{Expression, Operation};
 use super::failure;
 use super::library::ordering::Ordering;
+use super::limits;
 use super::signature::{Arg, constant, is_iterable};
 use super::size;
 use super::stream::{Cursor, Producer, Stream, limited};
 use super::value::Value;
 use crate::template::error::Outcome;
+use crate::template::work;
 
 /// How many elements of a collection an expression may go through: Heat's default of the option
 /// `limit_iterators`.
@@ -23,12 +25,15 @@ pub(super) const MEMORY_QUOTA: usize = 10_000;
 const STEPS_MAX: usize = 400_000;
 /// The bytes of a value that cost as much as a step.
 const BYTES_PER_STEP: usize = 64;
+/// The values within a value that cost as much as a step.
+const WEIGHT_PER_STEP: usize = 32;
 /// How deep evaluations may be nested in each other.
 const EVALUATIONS_MAX: usize = 120;
 
 /// The state of an evaluation.
 pub(super) struct Machine {
     steps_left: usize,
+    steps_max: usize,
     depth: usize,
     kept: Vec<Kept>,
 }
@@ -57,7 +62,13 @@ impl Drop for Machine {
 
 impl Machine {
     pub(super) fn new() -> Self {
-        Self { steps_left: STEPS_MAX, depth: 0, kept: Vec::new() }
+        let steps_max = work::steps_left().min(STEPS_MAX);
+        Self { steps_left: steps_max, steps_max, depth: 0, kept: Vec::new() }
+    }
+
+    /// How many steps it took.
+    pub(super) fn steps_taken(&self) -> usize {
+        self.steps_max - self.steps_left
     }
 
     /// Counts steps.
@@ -115,13 +126,14 @@ impl Machine {
 
     /// Refuses a value over the memory quota.
     pub(super) fn limit_memory(&mut self, value: &Value) -> Outcome<()> {
+        self.step(value.weight() / WEIGHT_PER_STEP)?;
         self.limit_bytes(size::bytes(value))
     }
 
     /// Refuses a size over the memory quota.
     pub(super) fn limit_bytes(&mut self, bytes: usize) -> Outcome<()> {
         self.step(bytes / BYTES_PER_STEP)?;
-        if bytes > MEMORY_QUOTA { Err(failure::memory()) } else { Ok(()) }
+        if bytes > limits::memory_quota() { Err(failure::memory()) } else { Ok(()) }
     }
 
     /// Evaluates an expression.
@@ -232,7 +244,7 @@ impl Machine {
             return Ok(value);
         }
         if is_iterable(&receiver) {
-            let collection = limited(self, receiver, LIMIT_ITERATORS)?;
+            let collection = limited(self, receiver, limits::iterators())?;
             let mut cursor = Cursor::over(self, &collection)?;
             let (name, context) = (name.to_owned(), Rc::clone(context));
             return Ok(self.stream(move |machine| match cursor.next(machine)? {

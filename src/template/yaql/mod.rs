@@ -8,6 +8,7 @@ mod expression;
 mod failure;
 mod lexer;
 mod library;
+mod limits;
 mod machine;
 mod output;
 mod parser;
@@ -20,12 +21,15 @@ mod value;
 use std::rc::Rc;
 use std::sync::Arc;
 
+pub use self::limits::{Limits, limit};
+
 use self::context::Context;
 use self::expression::Expression;
 use self::machine::Machine;
 use self::value::{Entries, Value};
 use super::error::{Outcome, TemplateError};
 use super::value::Datum;
+use super::work;
 
 /// How deep an expression may be nested.
 const DEPTH_MAX: usize = 100;
@@ -50,7 +54,10 @@ impl Query {
         let context = Rc::new(Context::default());
         let root = Entries::from([(Value::text("data"), Value::from_datum(data)?)]);
         context.set("$", Value::map(root)?);
-        let value = machine.evaluate(&self.0, &context)?;
-        output::datum(&mut machine, value)
+        let value = machine.evaluate(&self.0, &context);
+        let value = value.and_then(|value| output::datum(&mut machine, value));
+        // Where the thread's own steps were fewer, that they are over is what counts.
+        work::step(machine.steps_taken() + 1)?;
+        value
     }
 }

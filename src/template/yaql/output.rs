@@ -2,7 +2,8 @@
 //! shows it: sets are lists, sorted so that they are the same each time, and keys are text.
 
 use super::failure;
-use super::machine::{LIMIT_ITERATORS, Machine};
+use super::limits;
+use super::machine::Machine;
 use super::print;
 use super::stream::{Cursor, limited};
 use super::value::Value;
@@ -27,8 +28,8 @@ fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
         Value::Float(number) => Datum::Float(number),
         Value::Text(text) => Datum::Text(text.to_string().into()),
         Value::Map(map) => {
-            if map.entries.len() > LIMIT_ITERATORS {
-                return Err(failure::collection(LIMIT_ITERATORS));
+            if map.entries.len() > limits::iterators() {
+                return Err(failure::collection(limits::iterators()));
             }
             let mut out = DatumMap::default();
             for (key, item) in &map.entries {
@@ -51,7 +52,7 @@ fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
 }
 
 fn items(machine: &mut Machine, collection: Value) -> Outcome<Vec<Datum>> {
-    let collection = limited(machine, collection, LIMIT_ITERATORS)?;
+    let collection = limited(machine, collection, limits::iterators())?;
     let mut cursor = Cursor::over(machine, &collection)?;
     let mut out = Vec::new();
     while let Some(item) = cursor.next(machine)? {

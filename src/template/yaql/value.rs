@@ -18,6 +18,12 @@ use crate::template::value::Datum;
 /// How deep collections may be nested.
 const NESTING_MAX: u32 = 100;
 
+/// How many values a collection may be made of, counted as often as it holds them.
+const WEIGHT_MAX: usize = 1_000_000;
+
+/// The bytes of a text that count as a value.
+const BYTES_OF_WEIGHT: usize = 64;
+
 /// A value.
 #[derive(Clone)]
 pub(super) enum Value {
@@ -45,7 +51,7 @@ pub(super) enum Value {
 pub(super) struct List {
     pub(super) items: Vec<Value>,
     pub(super) is_tuple: bool,
-    nesting: u32,
+    extent: Extent,
 }
 
 /// The entries of a map.
@@ -55,7 +61,7 @@ pub(super) type Entries = IndexMap<Value, Value>;
 pub(super) struct Map {
     pub(super) entries: Entries,
     pub(super) is_frozen: bool,
-    nesting: u32,
+    extent: Extent,
 }
 
 /// The members of a set.
@@ -64,7 +70,7 @@ pub(super) type Members = IndexSet<Value>;
 /// A frozen set.
 pub(super) struct Set {
     pub(super) members: Members,
-    nesting: u32,
+    extent: Extent,
 }
 
 /// The keys, values or items of a map.
@@ -81,9 +87,29 @@ pub(super) enum Part {
     Items,
 }
 
-fn nesting<'a>(inside: impl IntoIterator<Item = &'a Value>) -> Outcome<u32> {
-    let deepest = inside.into_iter().map(Value::nesting).max().unwrap_or(0);
-    if deepest >= NESTING_MAX { Err(failure::depth()) } else { Ok(deepest + 1) }
+/// How far a value reaches. What it holds may be the same many times over, and is met as often by
+/// who compares it or prints it.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    nesting: u32,
+    /// How many values it is made of, long texts counting for more.
+    weight: usize,
+}
+
+impl Extent {
+    /// That of a collection.
+    fn around<'a>(inside: impl IntoIterator<Item = &'a Value>) -> Outcome<Self> {
+        let mut all = Self { nesting: 0, weight: 1 };
+        for extent in inside.into_iter().map(Value::extent) {
+            all.nesting = all.nesting.max(extent.nesting);
+            all.weight = all.weight.saturating_add(extent.weight);
+        }
+        match all {
+            Self { nesting, .. } if nesting >= NESTING_MAX => Err(failure::depth()),
+            Self { weight, .. } if weight > WEIGHT_MAX => Err(failure::memory()),
+            Self { nesting, weight } => Ok(Self { nesting: nesting + 1, weight }),
+        }
+    }
 }
 
 impl Value {
@@ -92,39 +118,49 @@ impl Value {
     }
 
     pub(super) fn tuple(items: Vec<Value>) -> Outcome<Self> {
-        let nesting = nesting(&items)?;
-        Ok(Value::List(Rc::new(List { items, is_tuple: true, nesting })))
+        let extent = Extent::around(&items)?;
+        Ok(Value::List(Rc::new(List { items, is_tuple: true, extent })))
     }
 
     pub(super) fn list(items: Vec<Value>) -> Outcome<Self> {
-        let nesting = nesting(&items)?;
-        Ok(Value::List(Rc::new(List { items, is_tuple: false, nesting })))
+        let extent = Extent::around(&items)?;
+        Ok(Value::List(Rc::new(List { items, is_tuple: false, extent })))
     }
 
     pub(super) fn map(entries: Entries) -> Outcome<Self> {
-        let nesting = nesting(entries.keys().chain(entries.values()))?;
-        Ok(Value::Map(Rc::new(Map { entries, is_frozen: true, nesting })))
+        let extent = Extent::around(entries.keys().chain(entries.values()))?;
+        Ok(Value::Map(Rc::new(Map { entries, is_frozen: true, extent })))
     }
 
     pub(super) fn dict(entries: Entries) -> Outcome<Self> {
-        let nesting = nesting(entries.keys().chain(entries.values()))?;
-        Ok(Value::Map(Rc::new(Map { entries, is_frozen: false, nesting })))
+        let extent = Extent::around(entries.keys().chain(entries.values()))?;
+        Ok(Value::Map(Rc::new(Map { entries, is_frozen: false, extent })))
     }
 
     pub(super) fn set(members: Members) -> Outcome<Self> {
-        let nesting = nesting(&members)?;
-        Ok(Value::Set(Rc::new(Set { members, nesting })))
+        let extent = Extent::around(&members)?;
+        Ok(Value::Set(Rc::new(Set { members, extent })))
     }
 
-    fn nesting(&self) -> u32 {
+    fn extent(&self) -> Extent {
         match self {
-            Value::List(list) => list.nesting,
-            Value::Map(map) => map.nesting,
-            Value::Set(set) => set.nesting,
-            Value::View(view) => view.of.nesting + 1,
-            Value::Rule(rule) => rule.0.nesting().max(rule.1.nesting()) + 1,
-            _ => 0,
+            Value::List(list) => list.extent,
+            Value::Map(map) => map.extent,
+            Value::Set(set) => set.extent,
+            Value::View(view) => Extent { nesting: view.of.extent.nesting + 1, ..view.of.extent },
+            Value::Rule(rule) => {
+                let (left, right) = (rule.0.extent(), rule.1.extent());
+                let nesting = left.nesting.max(right.nesting) + 1;
+                Extent { nesting, weight: left.weight.saturating_add(right.weight) }
+            }
+            Value::Text(text) => Extent { nesting: 0, weight: 1 + text.len() / BYTES_OF_WEIGHT },
+            _ => Extent { nesting: 0, weight: 1 },
         }
+    }
+
+    /// How many values it is made of, long texts counting for more.
+    pub(super) fn weight(&self) -> usize {
+        self.extent().weight
     }
 
     /// As yaql takes values in: lists as tuples, maps as its own.

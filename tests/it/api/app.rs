@@ -2,19 +2,22 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 
 use hearth::actors::{Engine, EngineLimits, EngineParts};
-use hearth::api::{ApiParts, ApiSettings, RunningApi, serve};
+use hearth::api::{ApiParts, ApiSettings, FrontSettings, RunningApi, serve};
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::model::Secret;
-use hearth::openstack::{Cloud, CloudSettings, UserDomainSettings};
+use hearth::openstack::{Cloud, CloudLimits, CloudSettings, UserDomainSettings};
 use hearth::policy::Policy;
 use hearth::projections::Views;
 use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
+
+use crate::support::world::loopback;
 
 /// The whole, and a client that follows no redirects.
 pub(crate) struct App {
@@ -28,6 +31,28 @@ pub(crate) struct App {
     engine: Engine,
     running: RunningApi,
     _sandbox: RunningSandbox,
+}
+
+/// What may differ from one test to the next.
+pub(crate) struct SetUp {
+    pub(crate) limits: EngineLimits,
+    pub(crate) front: FrontSettings,
+    pub(crate) policy: Policy,
+    pub(crate) cloud: CloudLimits,
+    /// Of every token that the sandbox gives.
+    pub(crate) token_life: Duration,
+}
+
+impl Default for SetUp {
+    fn default() -> Self {
+        Self {
+            limits: EngineLimits::default(),
+            front: FrontSettings::default(),
+            policy: Policy::defaults().unwrap(),
+            cloud: CloudLimits::default(),
+            token_life: Duration::from_secs(3600),
+        }
+    }
 }
 
 /// What came back.
@@ -54,26 +79,37 @@ impl App {
 
     /// The same over a log that has events already.
     pub(crate) async fn over(log: Arc<dyn EventLog>) -> Self {
-        Self::with(log, EngineLimits::default(), Policy::defaults().unwrap()).await
+        let limits = EngineLimits { fetch_allow: loopback(), ..EngineLimits::default() };
+        Self::set_up(log, SetUp { limits, ..SetUp::default() }).await
     }
 
     /// The same with limits of its own.
     pub(crate) async fn within(limits: EngineLimits) -> Self {
-        Self::with(Arc::new(MemoryLog::new()), limits, Policy::defaults().unwrap()).await
+        let setup = SetUp { limits, ..SetUp::default() };
+        Self::set_up(Arc::new(MemoryLog::new()), setup).await
     }
 
     /// The same with a policy of its own.
     pub(crate) async fn under(policy: Policy) -> Self {
-        Self::with(Arc::new(MemoryLog::new()), EngineLimits::default(), policy).await
+        let setup = SetUp { policy, ..SetUp::default() };
+        Self::set_up(Arc::new(MemoryLog::new()), setup).await
     }
 
-    async fn with(log: Arc<dyn EventLog>, limits: EngineLimits, policy: Policy) -> Self {
+    /// The same behind a front of its own.
+    pub(crate) async fn behind(front: FrontSettings) -> Self {
+        let setup = SetUp { front, ..SetUp::default() };
+        Self::set_up(Arc::new(MemoryLog::new()), setup).await
+    }
+
+    pub(crate) async fn set_up(log: Arc<dyn EventLog>, setup: SetUp) -> Self {
+        let SetUp { limits, front, policy, cloud: cloud_limits, token_life } = setup;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = SandboxConfig {
             hearth_url: Some(format!("http://127.0.0.1:{port}")),
             // The same server by another name.
             other_regions: vec![("Elsewhere".to_owned(), format!("http://localhost:{port}"))],
+            token_life,
             ..SandboxConfig::instant()
         };
         let sandbox = Sandbox::start(config).unwrap();
@@ -82,6 +118,7 @@ impl App {
         let stack_users = UserDomainSettings::of_sandbox(password.clone());
         let settings = CloudSettings {
             stack_users: Some(stack_users),
+            limits: cloud_limits,
             ..CloudSettings::new(&sandbox.auth_url, "hearth", password, "service")
         };
         let cloud = Arc::new(Cloud::new(settings, Arc::clone(&clock)).unwrap());
@@ -119,6 +156,7 @@ impl App {
                 build_revision: "unknown".into(),
                 host: "here".into(),
                 hidden_stack_tags: vec!["hidden".into()],
+                front,
                 workers: Some(1),
             },
         };
@@ -145,6 +183,14 @@ impl App {
     /// A token of a user for the project of the same name, and the project's id.
     pub(crate) async fn login(&self, user: &str, project: &str) -> (String, String) {
         login(&self.client, &self.keystone, user, project).await
+    }
+
+    /// Takes a token back at Keystone.
+    pub(crate) async fn revoke(&self, token: &str) {
+        let url = format!("{}/auth/tokens", self.keystone.trim_end_matches('/'));
+        let request = self.client.delete(url).header("x-auth-token", token);
+        let status = request.header("x-subject-token", token).send().await.unwrap().status();
+        assert_eq!(status, 204);
     }
 
     /// A request below the project's own URL, with the token of `demo`.

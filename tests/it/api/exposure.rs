@@ -94,3 +94,45 @@ async fn a_nested_stack_has_no_types_that_its_user_may_not_use() {
     );
     app.stop().await;
 }
+
+#[actix::test]
+async fn an_alias_is_no_way_around_a_type_that_is_the_administrators() {
+    let app = App::start().await;
+    let template = one("My::Own", json!({ "ram": 1, "vcpus": 1 }));
+    let registries = [
+        json!({ "My::Own": "OS::Nova::Flavor" }),
+        json!({ "My::Own": "My::Other", "My::Other": "OS::Nova::Flavor" }),
+        json!({ "My::*": "OS::Nova::*", "My::Own": "OS::Nova::Flavor" }),
+        json!({ "resources": { "a": { "My::Own": "OS::Nova::Flavor" } } }),
+    ];
+    let before = app.log.durable_position();
+    for registry in registries {
+        let body = json!({ "stack_name": "web", "template": template,
+                           "environment": { "resource_registry": registry } });
+        for path in ["/stacks", "/stacks/preview"] {
+            let answered = app.ask("POST", path, Some(body.clone())).await;
+            let text = "You are not authorized to use OS::Nova::Flavor.";
+            is_fault(&answered, 403, "Forbidden", text);
+        }
+    }
+    assert_eq!(app.log.durable_position(), before);
+    // Behind a template that stands for the type, the alias counts as little.
+    let body = json!({
+        "stack_name": "web", "template": template,
+        "environment": { "resource_registry": { "My::Own": "inner.yaml",
+                                                "My::Other": "OS::Nova::Flavor" } },
+        "files": { "inner.yaml": json!({
+            "heat_template_version": "2021-04-16",
+            "parameters": { "ram": { "type": "number" }, "vcpus": { "type": "number" } },
+            "resources": { "b": { "type": "My::Other", "properties": {
+                "ram": { "get_param": "ram" }, "vcpus": { "get_param": "vcpus" } } } },
+        }).to_string() },
+    });
+    let answered = app.ask("POST", "/stacks", Some(body)).await;
+    assert_eq!(answered.status, 201, "{}", answered.text);
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "CREATE_FAILED", "{settled}");
+    let reason = settled["stack_status_reason"].as_str().unwrap();
+    assert!(reason.ends_with("You are not authorized to use OS::Nova::Flavor."), "{reason}");
+    app.stop().await;
+}

@@ -1,9 +1,10 @@
 //! The feed: every event once, in order, from anywhere, and only one's own.
 
 use hearth::model::{Action, Status};
+use hearth::openstack::CloudLimits;
 use serde_json::Value;
 
-use super::app::App;
+use super::app::{App, SetUp};
 use super::story::Story;
 
 /// A frame as a client reads it.
@@ -121,4 +122,50 @@ async fn an_open_feed_does_not_hold_up_a_stop() {
     app.stop().await;
     assert!(started.elapsed() < std::time::Duration::from_secs(5));
     drop(feed);
+}
+
+/// Opens a feed and waits until the server ends it.
+async fn ended_after(app: &App) -> std::time::Duration {
+    let url = format!("{}/v1/{}/feed", app.url, app.project);
+    let mut feed = app.client.get(url).header("x-auth-token", &app.token).send().await.unwrap();
+    assert_eq!(feed.status(), 200);
+    let began = std::time::Instant::now();
+    while feed.chunk().await.unwrap().is_some() {}
+    began.elapsed()
+}
+
+#[actix::test]
+async fn a_feed_ends_with_its_token_and_so_does_the_token_everywhere_else() {
+    let app = App::start().await;
+    let (ended, ()) = futures::join!(ended_after(&app), async {
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        app.revoke(&app.token).await;
+    });
+    assert!(ended < std::time::Duration::from_secs(11), "{ended:?}");
+    assert_eq!(app.get("/stacks").await.status, 401);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_feed_does_not_outlive_its_token() {
+    let token_life = std::time::Duration::from_secs(6);
+    let log = std::sync::Arc::new(hearth::events::log::MemoryLog::new());
+    let app = App::set_up(log, SetUp { token_life, ..SetUp::default() }).await;
+    let ended = ended_after(&app).await;
+    assert!(ended < token_life + std::time::Duration::from_secs(1), "{ended:?}");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_token_that_was_taken_back_is_good_for_as_long_as_the_operator_lets_it_be_remembered() {
+    for (kept, status) in [(0, 401), (300, 200)] {
+        let token_cache_time = std::time::Duration::from_secs(kept);
+        let cloud = CloudLimits { token_cache_time, ..CloudLimits::default() };
+        let log = std::sync::Arc::new(hearth::events::log::MemoryLog::new());
+        let app = App::set_up(log, SetUp { cloud, ..SetUp::default() }).await;
+        assert_eq!(app.get("/stacks").await.status, 200);
+        app.revoke(&app.token).await;
+        assert_eq!(app.get("/stacks").await.status, status);
+        app.stop().await;
+    }
 }

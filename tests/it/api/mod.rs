@@ -6,6 +6,7 @@ mod cloudformation;
 mod commands;
 mod exposure;
 mod feed;
+mod front;
 mod nested;
 mod reads;
 mod regions;

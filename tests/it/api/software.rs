@@ -123,3 +123,78 @@ async fn a_signal_is_answered_with_null_and_shows_in_metadata_and_events() {
     );
     app.stop().await;
 }
+
+#[actix::test]
+async fn a_configuration_cannot_be_put_on_another_tenants_server_by_the_project_of_its_users() {
+    let app = App::start().await;
+    let (token, project) = app.login("alt_demo", "alt_demo").await;
+    let as_other = [("x-auth-token", token.as_str())];
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "resources": { "server": { "type": "OS::Nova::Server", "properties": {
+            "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
+            "user_data_format": "SOFTWARE_CONFIG",
+            "software_config_transport": "POLL_SERVER_HEAT" } } },
+    });
+    let victim = app.create("web", template).await;
+    assert_eq!(victim["stack_status"], "CREATE_COMPLETE", "{victim}");
+    let path = format!("/stacks/web/{}/resources/server", victim["id"].as_str().unwrap());
+    let server = app.get(&path).await.json()["resource"]["physical_resource_id"].clone();
+    let users = &victim["stack_user_project_id"];
+
+    let url = |rest: &str| format!("/v1/{project}/{rest}");
+    let config = json!({ "name": "evil", "config": "rm -rf /" }).to_string();
+    let config = app.send("POST", &url("software_configs"), &as_other, Some(config)).await;
+    let config = config.json()["software_config"]["id"].clone();
+    let put = async |users: &Value| {
+        let body = json!({ "server_id": server, "config_id": config, "action": "CREATE",
+            "status": "IN_PROGRESS", "stack_user_project_id": users });
+        app.send("POST", &url("software_deployments"), &as_other, Some(body.to_string())).await
+    };
+    for named in [users, &json!(app.project), &json!("unknown"), &json!(project)] {
+        let refused = put(named).await;
+        assert_eq!(refused.status, 400, "{named}: {}", refused.text);
+        let text = "Data supplied was not valid: \"stack_user_project_id\" should be the one of \
+                    a stack in this project";
+        assert_eq!(refused.json()["error"]["message"], text);
+    }
+    // The id of the server alone reaches nobody, and says nothing of whether there is one.
+    assert_eq!(put(&Value::Null).await.status, 200);
+    let metadata = app.get(&format!("{path}/metadata")).await.json();
+    assert_eq!(metadata["metadata"]["deployments"], json!([]), "{metadata}");
+    let server = server.as_str().unwrap();
+    let own = app.get(&format!("/software_deployments/metadata/{server}")).await.json();
+    assert_eq!(own["metadata"], json!([]));
+    assert_eq!(app.get("/software_deployments").await.json()["software_deployments"], json!([]));
+    app.stop().await;
+}
+
+#[actix::test]
+async fn another_tenants_configurations_and_deployments_are_not_there() {
+    let app = App::start().await;
+    let config = send(&app, "POST", "/software_configs", json!({ "name": "one" })).await;
+    let config = config.json()["software_config"]["id"].as_str().unwrap().to_owned();
+    let asked = json!({ "server_id": "s1", "config_id": config });
+    let made = send(&app, "POST", "/software_deployments", asked.clone()).await;
+    let made = made.json()["software_deployment"]["id"].as_str().unwrap().to_owned();
+    let (token, project) = app.login("alt_demo", "alt_demo").await;
+    let as_other = [("x-auth-token", token.as_str())];
+    let missing = [
+        ("GET", format!("software_configs/{config}"), None),
+        ("DELETE", format!("software_configs/{config}"), None),
+        ("GET", format!("software_deployments/{made}"), None),
+        ("PUT", format!("software_deployments/{made}"), Some(json!({ "status": "FAILED" }))),
+        ("DELETE", format!("software_deployments/{made}"), None),
+        ("POST", "software_deployments".to_owned(), Some(asked)),
+    ];
+    for (verb, rest, body) in missing {
+        let body = body.map(|body| body.to_string());
+        let answered = app.send(verb, &format!("/v1/{project}/{rest}"), &as_other, body).await;
+        assert_eq!(answered.status, 404, "{verb} {rest}: {}", answered.text);
+    }
+    for kind in ["software_configs", "software_deployments"] {
+        let listed = app.send("GET", &format!("/v1/{project}/{kind}"), &as_other, None).await;
+        assert_eq!(listed.json()[kind], json!([]));
+    }
+    app.stop().await;
+}

@@ -112,8 +112,17 @@ async fn a_deployment_tells_its_server_as_whom_to_answer() {
     });
     let (token, body) = log_in(&app, &known).await;
     assert_eq!(body["token"]["user"]["name"], told("deploy_username"));
-    let metadata = configurations(&app, &known["project_id"], &token, "s1").await;
-    assert_eq!(metadata[0]["id"], config["id"], "{metadata}");
+    // He may say how it went, and is not the server itself, which asks for what it is to do.
+    let project = known["project_id"].as_str().unwrap();
+    let path = format!("/v1/{project}/software_deployments/metadata/s1");
+    is_forbidden(&app.send("GET", &path, &[("x-auth-token", &token)], None).await);
+    let moved = app.get("/stacks/web").await;
+    let (_, place) = moved.header("location").split_once("/stacks/").unwrap();
+    let path = format!("/v1/{project}/stacks/{place}/resources/deployment/signal");
+    let body = Some(json!({ "deploy_status_code": 0 }).to_string());
+    let signaled = app.send("POST", &path, &[("x-auth-token", &token)], body).await;
+    assert_eq!(signaled.status, 200, "{}", signaled.text);
+    assert_eq!(app.settled("web").await["stack_status"], "CREATE_COMPLETE");
     app.stop().await;
 }
 
@@ -152,5 +161,109 @@ async fn a_server_asks_for_its_configurations_as_a_user_of_its_stacks() {
     let path = format!("/v1/{users}{path}/metadata");
     let polled = app.send("GET", &path, &[("x-auth-token", &token)], None).await;
     assert_eq!(polled.json()["metadata"], shown);
+    app.stop().await;
+}
+
+/// The attributes of a resource of `web`, once it has a token of its user's.
+async fn with_token(app: &App, path: &str) -> Value {
+    loop {
+        let attributes = app.get(path).await.json()["resource"]["attributes"].clone();
+        if attributes["token"].is_string() {
+            return attributes;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+fn is_forbidden(answered: &super::app::Answered) {
+    let error = answered.json()["error"].clone();
+    let text = "You are not authorized to complete this action.";
+    assert_eq!((answered.status, &error["type"]), (403, &json!("Forbidden")), "{error}");
+    assert_eq!(error["message"], text);
+}
+
+#[actix::test]
+async fn a_stacks_user_can_neither_read_nor_signal_what_is_not_his() {
+    let app = App::start().await;
+    let template = json!({
+        "heat_template_version": "2018-08-31",
+        "resources": {
+            "own": { "type": "OS::Heat::WaitConditionHandle" },
+            "other": { "type": "OS::Heat::WaitConditionHandle" },
+            "database": { "type": "OS::Heat::TestResource",
+                          "metadata": { "password": "hunter2" } },
+        },
+    });
+    let id = accepted(&app, template).await;
+    let attributes = with_token(&app, &format!("/stacks/web/{id}/resources/own")).await;
+    let (_, place) = attributes["endpoint"].as_str().unwrap().split_once("/v1/").unwrap();
+    let (users, _) = place.split_once('/').unwrap();
+    assert_eq!(app.settled("web").await["stack_status"], "CREATE_COMPLETE");
+    let token = [("x-auth-token", attributes["token"].as_str().unwrap())];
+    let ask = async |verb: &str, rest: &str| {
+        let path = format!("/v1/{users}/stacks/web/{id}{rest}");
+        app.send(verb, &path, &token, None).await
+    };
+    let own = ask("GET", "/resources/own/metadata").await;
+    assert_eq!(own.status, 200, "{}", own.text);
+    for name in ["database", "other", "nowhere"] {
+        is_forbidden(&ask("GET", &format!("/resources/{name}/metadata")).await);
+        is_forbidden(&ask("POST", &format!("/resources/{name}/signal")).await);
+    }
+    for rest in ["", "/resources", "/resources/own", "/events", "/template", "/environment"] {
+        assert_eq!(ask("GET", rest).await.status, 403, "{rest}");
+    }
+    // The signals of others left no trace.
+    let metadata = app.get(&format!("/stacks/web/{id}/resources/other/metadata")).await.json();
+    assert_eq!(metadata["metadata"], json!({}));
+
+    // A stack of the same project whose user he is not is not there at all.
+    app.create("beside", json!({ "heat_template_version": "2018-08-31" })).await;
+    let beside = app.settled("beside").await["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/{users}/stacks/beside/{beside}/resources/own/metadata");
+    assert_eq!(app.send("GET", &path, &token, None).await.status, 404);
+    let path = format!("/v1/{users}/stacks/beside");
+    assert_eq!(app.send("GET", &path, &token, None).await.status, 404);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_server_cannot_ask_for_the_configurations_of_its_neighbor() {
+    let app = App::start().await;
+    let server = json!({ "type": "OS::Nova::Server", "properties": {
+        "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
+        "user_data_format": "SOFTWARE_CONFIG",
+        "software_config_transport": "POLL_SERVER_HEAT" } });
+    let template = json!({
+        "heat_template_version": "2018-08-31",
+        "resources": {
+            "one": server, "two": server,
+            "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": "x" } },
+            "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+                "config": { "get_resource": "config" }, "server": { "get_resource": "one" },
+                "signal_transport": "NO_SIGNAL" } },
+        },
+        "outputs": { "one": { "value": { "get_resource": "one" } },
+                     "two": { "value": { "get_resource": "two" } } },
+    });
+    let id = accepted(&app, template).await;
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "CREATE_COMPLETE", "{settled}");
+    let output = |key: &str| {
+        let outputs = settled["outputs"].as_array().unwrap();
+        let found = outputs.iter().find(|output| output["output_key"] == key).unwrap();
+        found["output_value"].as_str().unwrap().to_owned()
+    };
+    let path = format!("/stacks/web/{id}/resources/two/metadata");
+    let known = app.get(&path).await.json()["metadata"]["os-collect-config"]["heat"].clone();
+    let (token, _) = log_in(&app, &known).await;
+    let users = known["project_id"].as_str().unwrap();
+    let polled = async |server: &str| {
+        let path = format!("/v1/{users}/software_deployments/metadata/{server}");
+        app.send("GET", &path, &[("x-auth-token", token.as_str())], None).await
+    };
+    assert_eq!(polled(&output("two")).await.json()["metadata"], json!([]));
+    is_forbidden(&polled(&output("one")).await);
+    is_forbidden(&polled("nowhere").await);
     app.stop().await;
 }

@@ -1,6 +1,8 @@
 //! What was there before: external resources, export, abandon and adopt.
 
 use hearth::actors::{Accepted, CreateStack, EngineLimits};
+use hearth::model::{Action, Secret};
+use hearth::openstack::Credentials;
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
@@ -198,4 +200,118 @@ async fn an_external_resource_is_looked_at_and_never_changed() {
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     assert_eq!(ground.counts(), full, "what is somebody else's stays");
+}
+
+fn handle() -> Value {
+    hot(json!({ "handle": { "type": "OS::Heat::WaitConditionHandle",
+                            "properties": { "signal_transport": "HEAT_SIGNAL" } } }))
+}
+
+/// Whether somebody who was told a user's password is let in.
+async fn is_let_in(ground: &Ground, known: &Value) -> bool {
+    let text = |key: &str| known[key].as_str().unwrap().to_owned();
+    let credentials = Credentials::User {
+        id: text("user_id"),
+        password: Secret::new(text("password")),
+        project: text("project_id").into(),
+    };
+    ground.cloud(true).session(credentials).token().await.is_ok()
+}
+
+#[actix::test]
+async fn adopting_somebody_elses_user_and_project_neither_shuts_them_out_nor_deletes_them() {
+    let ground = Ground::new().await;
+    let world = ground.start_within(limits()).await;
+    let victim = world.create("victim", handle()).await.unwrap();
+    assert_eq!(world.settled(&victim).await, "CREATE_COMPLETE");
+    let who = world.requester();
+    let shown = world.engine.inspect_resource(&who, victim.stack, &"handle".into(), &[]).await;
+    let known: Value = serde_json::from_str(shown.unwrap()["signal"].as_str().unwrap()).unwrap();
+    let full = ground.counts();
+
+    let resource = json!({ "resource_id": known["user_id"], "resource_data": {
+        "user_id": known["user_id"], "stack_user_project_id": known["project_id"],
+        "password": "guessed", "token": "t", "endpoint": "e" } });
+    let document = json!({ "template": handle(), "stack_user_project_id": known["project_id"],
+                           "resources": { "handle": resource } });
+    let again = adopt(&world, &document, true).await;
+    assert_eq!(world.settled(&again).await, "ADOPT_COMPLETE");
+    let row = world.views.stack(again.stack).await.unwrap().unwrap();
+    assert_eq!(row.user_project, None, "the stack has taken the project for its own");
+    let who = world.requester();
+    let suspended = world.engine.act_on_stack(&who, again.stack, Action::Suspend).await.unwrap();
+    world.settled(&suspended).await;
+    assert!(is_let_in(&ground, &known).await, "the user was shut out");
+    let deleted = world.delete(again.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert_eq!(ground.counts(), full, "something of the victim's is deleted");
+    assert!(is_let_in(&ground, &known).await, "the user is gone");
+}
+
+#[actix::test]
+async fn what_an_older_release_took_over_of_somebody_elses_is_not_deleted_either() {
+    let ground = Ground::new().await;
+    let world = ground.start_within(limits()).await;
+    let victim = world.create("victim", handle()).await.unwrap();
+    assert_eq!(world.settled(&victim).await, "CREATE_COMPLETE");
+    let user = world.physical_id(victim.stack, "handle").await.unwrap();
+    let project = world.views.stack(victim.stack).await.unwrap().unwrap().user_project.unwrap();
+    let full = ground.counts();
+    let domain = ground.cloud(true).user_domain().unwrap();
+    let other = "another-project-s-stack";
+    domain.set_enabled(&user, other, false).await.unwrap();
+    domain.delete_user(&user, other).await.unwrap();
+    domain.delete_project(project.as_str(), other).await.unwrap();
+    // Nor is anything in another domain, whatever it is called.
+    let demo = world.requester().caller.clone();
+    domain.delete_user(&demo.user_id, &demo.project_name).await.unwrap();
+    domain.delete_project(demo.project_id.as_str(), &demo.project_name).await.unwrap();
+    assert_eq!(ground.counts(), full);
+}
+
+#[actix::test]
+async fn an_external_id_opens_no_stack_that_is_not_the_resources_own() {
+    let ground = Ground::new().await;
+    let world = ground.start_within(limits()).await;
+    let mut secret = hot(json!({ "a": test_resource(json!({ "value": "hunter2" })) }));
+    secret["outputs"] = json!({ "refs": { "value": { "get_attr": ["a", "output"] } } });
+    let victim = world.create("victim", secret).await.unwrap();
+    assert_eq!(world.settled(&victim).await, "CREATE_COMPLETE");
+    let before = world.events(victim.stack).await;
+    let template = |external: bool| {
+        let mut group = json!({ "type": "OS::Heat::ResourceGroup", "properties": {
+            "count": 1, "resource_def": test_resource(json!({ "value": "own" })) } });
+        if external {
+            group["external_id"] = json!(victim.stack.to_string());
+        }
+        let mut template = hot(json!({ "group": group }));
+        template["outputs"] = json!({
+            "a": { "value": { "get_attr": ["group", "resource.a.output"] } },
+            "refs": { "value": { "get_attr": ["group", "refs"] } },
+            "all": { "value": { "get_attr": ["group", "attributes", "output"] } },
+        });
+        template
+    };
+    if let Ok(spy) = world.create("spy", template(true)).await {
+        world.settled(&spy).await;
+        let who = world.requester();
+        let named = &"group".into();
+        let seen = world.engine.inspect_resource(&who, spy.stack, named, &[]).await;
+        let shown = world.views.stack_shown(spy.stack).await.unwrap().unwrap();
+        let shown = format!("{seen:?} {:?}", shown.outputs);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        let suspended = world.engine.act_on_stack(&who, spy.stack, Action::Suspend).await;
+        world.settled(&suspended.unwrap()).await;
+        let deleted = world.delete(spy.stack).await.unwrap();
+        world.settled(&deleted).await;
+    }
+    // The same id in adopted data.
+    let document = json!({ "template": template(false), "resources": { "group": {
+        "resource_id": victim.stack.to_string(), "action": "CREATE", "status": "COMPLETE",
+        "id": victim.stack.to_string(), "resources": {} } } });
+    let again = adopt(&world, &document, true).await;
+    world.settled(&again).await;
+    let deleted = world.delete(again.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert_eq!(world.events(victim.stack).await, before, "the victim was told something");
 }

@@ -1,11 +1,15 @@
 //! Stacks that a resource has in another cloud, by a credential that its user keeps in the key
 //! manager.
 
+use std::sync::{Arc, Mutex};
+
 use hearth::model::{Action, StackId};
 use hearth::openstack::{Request, Service};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::far::{Far, Lost, Place, act, credential, store, template_in};
+use crate::support::shelf::Shelf;
 use crate::support::tls::AUTHORITY;
 use crate::support::world::World;
 
@@ -201,26 +205,131 @@ async fn a_credential_that_is_taken_back_does_not_look_like_a_stack_that_is_gone
 }
 
 #[actix::test]
-async fn a_server_elsewhere_is_believed_by_its_authority_or_unseen() {
-    for place in [Place::Region, Place::Cloud] {
-        let far = Far::behind(place, true).await;
-        let world = far.ground.start().await;
-        let template = |more: Value| template_in(with(&far.context(), &more), "one");
-        let refusal = world.create("unknown", template(json!({}))).await.unwrap_err();
-        assert!(refusal.message.contains("Unable to establish connection to https://127.0.0.1:"));
-        let beside = json!({ "ca_cert": "-----BEGIN CERTIFICATE-----\nAAAA\n" });
-        let refusal = world.create("unread", template(beside)).await.unwrap_err();
-        assert!(refusal.message.contains("due to \"ca_cert cannot be read: "), "{refusal:?}");
-        for (name, more) in [
-            ("known", json!({ "ca_cert": AUTHORITY })),
-            ("unseen", json!({ "insecure": true, "ca_cert": "not looked at" })),
-        ] {
-            let web = world.create(name, template(more)).await.unwrap();
-            let state = world.settled(&web).await;
-            assert_eq!(state, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
-            let deleted = world.delete(web.stack).await.unwrap();
-            assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
-        }
-        far.stop().await;
+async fn a_server_in_another_cloud_is_believed_by_its_authority_or_unseen() {
+    let far = Far::behind(Place::Cloud, true).await;
+    let world = far.ground.start().await;
+    let template = |more: Value| template_in(with(&far.context(), &more), "one");
+    let refusal = world.create("unknown", template(json!({}))).await.unwrap_err();
+    assert!(refusal.message.contains("Unable to establish connection to https://127.0.0.1:"));
+    let beside = json!({ "ca_cert": "-----BEGIN CERTIFICATE-----\nAAAA\n" });
+    let refusal = world.create("unread", template(beside)).await.unwrap_err();
+    assert!(refusal.message.contains("due to \"ca_cert cannot be read: "), "{refusal:?}");
+    for (name, more) in [
+        ("known", json!({ "ca_cert": AUTHORITY })),
+        ("unseen", json!({ "insecure": true, "ca_cert": "not looked at" })),
+    ] {
+        let web = world.create(name, template(more)).await.unwrap();
+        let state = world.settled(&web).await;
+        assert_eq!(state, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+        let deleted = world.delete(web.stack).await.unwrap();
+        assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     }
+    far.stop().await;
+}
+
+#[actix::test]
+async fn a_template_cannot_have_hearth_believe_anybody_in_its_own_cloud() {
+    let far = Far::behind(Place::Region, true).await;
+    let world = far.ground.start().await;
+    for more in [json!({ "insecure": true }), json!({ "ca_cert": AUTHORITY })] {
+        let template = template_in(with(&far.context(), &more), "one");
+        let refusal = world.create("web", template).await.unwrap_err();
+        let text = "Unable to establish connection to https://127.0.0.1:";
+        assert!(refusal.message.contains(text), "{refusal:?}");
+        assert!(refusal.message.contains("invalid peer certificate"), "{refusal:?}");
+    }
+    far.stop().await;
+}
+
+#[actix::test]
+async fn a_credential_cannot_have_a_token_or_password_sent_to_a_foreign_host() {
+    let far = Far::new(Place::Cloud).await;
+    let world = far.ground.start().await;
+    let spy = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = spy.local_addr().unwrap();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let listening = actix::spawn({
+        let heard = Arc::clone(&heard);
+        async move {
+            while let Ok((mut from, _)) = spy.accept().await {
+                let mut bytes = vec![0; 65_536];
+                let read = from.read(&mut bytes).await.unwrap_or_default();
+                heard.lock().unwrap().extend_from_slice(&bytes[..read]);
+                let body = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
+                let _ = from.write_all(body.as_bytes()).await;
+            }
+        }
+    });
+    let given = json!({ "auth_type": "v3password", "auth": {
+        "auth_url": format!("http://{address}/v3"), "user_id": "mallory", "password": "mine" } });
+    let secret = store(&far.ground, &given).await;
+    let context = json!({ "credential_secret_id": secret, "insecure": true });
+    let refusal = world.create("web", template_in(context, "one")).await.unwrap_err();
+    assert!(refusal.message.starts_with(UNREACHED), "{refusal:?}");
+    listening.abort();
+    let heard = String::from_utf8_lossy(&heard.lock().unwrap()).to_lowercase();
+    assert!(heard.contains("mallory"), "nothing was heard");
+    let token = world.requester().token.reveal().to_lowercase();
+    assert!(!heard.contains(&token), "the user's own token is sent");
+    // The password of the sandbox's users, of Hearth's own among them.
+    assert!(!heard.contains("\"secret\""), "{heard}");
+    assert!(!heard.contains("x-auth-token") && !heard.contains("os-trust"), "{heard}");
+    far.stop().await;
+}
+
+#[actix::test]
+async fn a_credential_leads_to_no_address_that_is_not_allowed_and_tells_of_none() {
+    let far = Far::new(Place::Cloud).await;
+    let shelf = Shelf::new().await;
+    let good = credential(far.there(), &far.there().sandbox.auth_url).await;
+    let refused = async |world: &World, auth_url: &str| {
+        let mut payload = good.clone();
+        payload["auth"]["auth_url"] = auth_url.into();
+        let secret = store(&far.ground, &payload).await;
+        let context = json!({ "credential_secret_id": secret });
+        let refusal = world.create("web", template_in(context, "one")).await.unwrap_err();
+        refusal.message.replace(auth_url, "URL")
+    };
+    // Closed; open, but no cloud: another text, another JSON.
+    shelf.lay("/page/v3/auth/tokens", "<h1>hunter2</h1>");
+    shelf.lay("/json/v3/auth/tokens", "{\"secret\": \"hunter2\"}");
+    let open = far.ground.start().await;
+    let closed_port = refused(&open, "http://127.0.0.1:1/v3").await;
+    let text = format!(
+        "{UNREACHED}Authorization failed. Failed to validate auth_plugin with error Unable to \
+         establish connection to URL/auth/tokens. "
+    );
+    assert!(closed_port.starts_with(&text), "{closed_port}");
+    for page in ["/page/v3", "/json/v3", "/gone/v3"] {
+        assert_eq!(refused(&open, &shelf.at(page)).await, closed_port, "{page}");
+    }
+    let asked = shelf.asked();
+    drop(open);
+    // What is not allowed is not asked.
+    let shut = far.ground.start_allowing(&[]).await;
+    for url in [&shelf.at("/page/v3"), "http://169.254.169.254/v3", "http://2130706433:1/v3"] {
+        assert_eq!(refused(&shut, url).await, closed_port, "{url}");
+    }
+    let there = far.there().sandbox.auth_url.clone();
+    assert_eq!(refused(&shut, &there).await, closed_port);
+    assert_eq!(shelf.asked(), asked);
+    drop(shut);
+    // A Keystone that is allowed may say where its Heat is, and does not open the way there.
+    let keystone = far.ground.start_allowing(&[far.there().sandbox.address.to_string()]).await;
+    let refusal = refused(&keystone, &there).await;
+    assert!(refusal.starts_with("Unable to establish connection to http://127."), "{refusal}");
+    assert_eq!(far.seen(), 0);
+    far.stop().await;
+}
+
+#[actix::test]
+async fn somebody_else_in_the_own_cloud_needs_no_leave() {
+    let far = Far::new(Place::Region).await;
+    let auth_url = &far.ground.sandbox.auth_url;
+    let secret = store(&far.ground, &credential(&far.ground, auth_url).await).await;
+    let world = far.ground.start_allowing(&[]).await;
+    let context = with(&far.context(), &json!({ "credential_secret_id": secret }));
+    let web = world.create("web", template_in(context, "one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    far.stop().await;
 }

@@ -91,38 +91,47 @@ async fn what_cannot_be_fetched_refuses_the_stack() {
     let shelf = Shelf::new().await;
     let limits = EngineLimits { max_template_size: 1000, ..Ground::limits() };
     let world = ground.start_within(limits).await;
-    let long = shelf.lay("/long.yaml", "x".repeat(2000));
-    let gone = shelf.lay("/gone.yaml", "");
-    shelf.clear();
-    shelf.lay("/long.yaml", "x".repeat(2000));
     let refusal = |template: Value| {
         let world = &world;
         async move { world.create("web", template).await.unwrap_err() }
     };
-    let of = |class: &'static str, text: String| Refusal::new(class, text);
-    assert_eq!(
-        refusal(hot(json!({ "o": { "type": gone } }))).await,
-        of(
-            "StackValidationFailed",
-            format!(
-                "Could not fetch remote template \"{gone}\": Failed to retrieve template from \
-                 {gone}"
-            )
-        )
-    );
-    assert_eq!(
-        refusal(stack_at(&long)).await,
-        of(
-            "StackValidationFailed",
-            format!(
-                "ValueError: : resources.s<nested_stack>: : Could not fetch remote template \
-                 '{long}': Template exceeds maximum allowed size (1000 bytes)"
-            )
-        )
-    );
+    // Closed, open without the text, something else than a template, and what is not allowed: who
+    // gave the URL learns nothing of which it is, and nothing of what stands there.
+    for url in [
+        "http://127.0.0.1:1/x.yaml".to_owned(),
+        "http://169.254.169.254/latest.yaml".to_owned(),
+        shelf.at("/gone.yaml"),
+        shelf.lay("/long.yaml", "x".repeat(2000)),
+        shelf.lay("/json.yaml", "{\"secret\": \"hunter2\"}"),
+        shelf.lay("/broken.yaml", "secret: [hunter2\nheat_template_version: 2018-08-31"),
+        shelf.lay("/passwd.yaml", "root:x:0:0:hunter2:/root:/bin/sh"),
+        shelf.lay("/empty.yaml", ""),
+    ] {
+        let why = format!("Failed to retrieve template from {url}");
+        let behind = format!("Could not fetch remote template \"{url}\": {why}");
+        let of = |text: String| Refusal::new("StackValidationFailed", text);
+        assert_eq!(refusal(hot(json!({ "o": { "type": url } }))).await, of(behind));
+        let nested = format!(
+            "ValueError: : resources.s<nested_stack>: : Could not fetch remote template '{url}': \
+             {why}"
+        );
+        assert_eq!(refusal(stack_at(&url)).await, of(nested));
+    }
     assert_eq!(
         refusal(stack_at("file:///etc/hosts")).await.message,
         "ValueError: : resources.s<nested_stack>: : Could not fetch remote template \
          'file:///etc/hosts': Invalid URL scheme file"
     );
+}
+
+#[actix::test]
+async fn loopback_is_not_fetched_where_nobody_allowed_it() {
+    let ground = Ground::new().await;
+    let shelf = Shelf::new().await;
+    let url = shelf.lay("/child.template", child("one"));
+    let limits = EngineLimits { fetch_allow: Vec::new(), ..Ground::limits() };
+    let world = ground.start_within(limits).await;
+    let refusal = world.create("web", stack_at(&url)).await.unwrap_err();
+    assert!(refusal.message.ends_with(&format!("Failed to retrieve template from {url}")));
+    assert_eq!(shelf.asked(), 0);
 }

@@ -17,7 +17,7 @@ use hearth::events::log::BlobId;
 use hearth::events::resource::Step;
 use hearth::events::stack::RevisionAccepted;
 use hearth::model::{Action, CommandId, JsonMap, Refusal, ResourceId, StackId};
-use hearth::resource_types::{Attempt, Beat, Driver, DriverError, Subject, Work};
+use hearth::resource_types::{Attempt, Beat, Driver, DriverError, Subject, TreeBounds, Work};
 
 use super::world::{Ask, Outside, World};
 
@@ -139,8 +139,8 @@ impl World {
             .map_err(refused)?;
         }
         let ChildDefined { definition, timeout_mins, step, revisits, then } = child;
-        let known =
-            definition::check(&nest.knowledge.registry, None, definition).map_err(refused)?;
+        let known = definition::check(&nest.knowledge.registry, TreeBounds::LOOSE, definition)
+            .map_err(refused)?;
         let (vault, kept) = (&nest.knowledge.vault, &mut self.kept);
         let put = |blob: &[u8]| {
             kept.push(blob.to_vec());
@@ -356,8 +356,7 @@ impl World {
     }
 
     /// Nothing further of a child is to start.
-    pub(super) fn halt_child(&mut self, child: &str) {
-        let Ok(child) = child.parse() else { return };
+    pub(super) fn halt_child(&mut self, child: StackId) {
         let id = CommandId(self.clock.fresh_id());
         let _ = self.command_child(child, id, StackCommand::CancelWithoutRollback);
     }

@@ -172,7 +172,7 @@ impl World {
                 let differs = self.child_differs(driver_type, subject, nesting);
                 ResourceCommand::ChildSeen { epoch, differs }
             }
-            Ask::HaltChild(child) => return self.halt_child(&child),
+            Ask::HaltChild(child) => return self.halt_child(child),
             Ask::CarryOutSignal { signal, driver_type, subject, nesting } => {
                 return self.carry_out_signal(resource, signal, driver_type, subject, *nesting);
             }

@@ -20,7 +20,7 @@ use hearth::events::log::{BlobId, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
 use hearth::graph::steps::{Declared, Implied, RejectCycles};
 use hearth::model::{CommandId, Refusal, ResourceId, ResourceName, StackId, TraversalId};
-use hearth::resource_types::{Registry, Subject};
+use hearth::resource_types::{Registry, Subject, TreeBounds};
 use hearth::template::{PseudoParameters, StackDefinition, StackSource};
 
 use super::child::Nest;
@@ -91,7 +91,7 @@ pub(super) enum Ask {
         subject: Box<Subject>,
         nesting: Nesting,
     },
-    HaltChild(String),
+    HaltChild(StackId),
     CarryOutSignal {
         signal: Signal,
         driver_type: String,
@@ -204,6 +204,7 @@ impl World {
                 registry: registry.clone(),
                 vault: vault.clone(),
                 stack_action_timeout: Duration::from_secs(3600),
+                bounds: TreeBounds::LOOSE,
             },
             resource_knowledge: resource::Knowledge {
                 registry,

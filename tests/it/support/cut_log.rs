@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use hearth::events::log::{
-    Appended, BlobId, EventLog, Filter, Head, LogError, MemoryLog, StreamSlice,
+    Appended, BlobId, EventLog, Filter, Head, LogError, MemoryLog, Reseal, StreamSlice,
 };
 use hearth::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use tokio::sync::{Mutex, MutexGuard};
@@ -34,6 +34,14 @@ impl CutLog {
         self.held.lock().await
     }
 
+    fn takes_one_more(&self) -> Result<(), LogError> {
+        if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
+            self.left.store(-1, Ordering::SeqCst);
+            return Err(LogError::Unavailable("cut".to_owned()));
+        }
+        Ok(())
+    }
+
     /// Breaks off now.
     pub(crate) fn cut(&self) {
         self.left.store(-1, Ordering::SeqCst);
@@ -51,10 +59,7 @@ impl EventLog for CutLog {
         if stream.as_str().starts_with("stack-") {
             drop(self.held.lock().await);
         }
-        if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
-            self.left.store(-1, Ordering::SeqCst);
-            return Err(LogError::Unavailable("cut".to_owned()));
-        }
+        self.takes_one_more()?;
         self.inner.append(stream, expected, events).await
     }
 
@@ -112,6 +117,37 @@ impl EventLog for CutLog {
 
     fn find_key(&self, scope: &str) -> Result<Option<Vec<u8>>, LogError> {
         self.inner.find_key(scope)
+    }
+
+    fn keys(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, LogError> {
+        self.inner.keys(after, limit)
+    }
+
+    async fn reseal_keys(&self, batch: Vec<Reseal>) -> Result<(), LogError> {
+        self.takes_one_more()?;
+        self.inner.reseal_keys(batch).await
+    }
+
+    fn streams(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<StreamId>, LogError> {
+        self.inner.streams(kind, after, limit)
+    }
+
+    async fn purge(&self, streams: Vec<StreamId>) -> Result<(), LogError> {
+        self.takes_one_more()?;
+        self.inner.purge(streams).await
+    }
+
+    fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError> {
+        self.inner.blobs(after, limit)
+    }
+
+    async fn drop_blobs(&self, ids: Vec<BlobId>) -> Result<usize, LogError> {
+        self.takes_one_more()?;
+        self.inner.drop_blobs(ids).await
+    }
+
+    async fn compact(&self, may_rewrite: bool) -> Result<(), LogError> {
+        self.inner.compact(may_rewrite).await
     }
 
     async fn destroy_key(&self, scope: &str) -> Result<(), LogError> {

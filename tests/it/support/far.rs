@@ -117,6 +117,7 @@ impl Far {
             may_use: Arc::new(|_, _| true),
         });
         let settings = ApiSettings {
+            front: hearth::api::FrontSettings::default(),
             json_body_size_max: 1_048_576,
             template_size_max: 524_288,
             auth_url: there.sandbox.auth_url.clone(),

@@ -36,6 +36,11 @@ impl Shelf {
     /// Lays a text out under a path, and gives its URL.
     pub(crate) fn lay(&self, path: &str, text: impl ToString) -> String {
         self.laid.lock().unwrap().texts.insert(path.to_owned(), text.to_string());
+        self.at(path)
+    }
+
+    /// The URL of a path, whether anything is laid out there or not.
+    pub(crate) fn at(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 

@@ -11,8 +11,10 @@ use hearth::clock::{Clock, SystemClock};
 use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
-use hearth::model::{Caller, CommandId, Refusal, RequestId, Scope, Secret, StackId, Status};
-use hearth::openstack::{Cloud, CloudSettings, Session, UserDomainSettings};
+use hearth::model::{
+    AllowedTarget, Caller, CommandId, Refusal, RequestId, Scope, Secret, StackId, Status,
+};
+use hearth::openstack::{Cloud, CloudSettings, FetchBudget, Session, UserDomainSettings};
 use hearth::outlets::{Notification, NotificationSettings, OutletParts, Outlets};
 use hearth::projections::{EventQuery, Views};
 use hearth::resource_types::Registry;
@@ -77,7 +79,11 @@ impl Ground {
 
     /// The limits of tests: nothing rests.
     pub(crate) fn limits() -> EngineLimits {
-        EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() }
+        EngineLimits {
+            lost_call_rest: Duration::ZERO,
+            fetch_allow: loopback(),
+            ..EngineLimits::default()
+        }
     }
 
     /// Starts an engine on another door to the ground's log.
@@ -115,6 +121,15 @@ impl Ground {
         self.start_on_cloud(self.log.clone(), Self::limits(), self.cloud(false)).await
     }
 
+    /// Starts an engine that reaches what users name only where these allow it.
+    pub(crate) async fn start_allowing(&self, allowed: &[String]) -> World {
+        let allowed: Vec<AllowedTarget> = allowed.iter().map(|it| it.parse().unwrap()).collect();
+        let settings = CloudSettings { fetch_allow: allowed.clone(), ..self.settings(None) };
+        let cloud = Cloud::new(settings, Arc::new(SystemClock)).unwrap();
+        let limits = EngineLimits { fetch_allow: allowed, ..Self::limits() };
+        self.start_on_cloud(self.log.clone(), limits, cloud).await
+    }
+
     /// The cloud as Hearth reaches it, with or without users of stacks.
     pub(crate) fn cloud(&self, has_users: bool) -> Cloud {
         let stack_users =
@@ -129,12 +144,16 @@ impl Ground {
     }
 
     fn cloud_with(&self, stack_users: Option<UserDomainSettings>, clock: Arc<dyn Clock>) -> Cloud {
+        Cloud::new(self.settings(stack_users), clock).unwrap()
+    }
+
+    fn settings(&self, stack_users: Option<UserDomainSettings>) -> CloudSettings {
         let password = Secret::new("secret".to_owned());
-        let settings = CloudSettings {
+        CloudSettings {
             stack_users,
+            fetch_allow: loopback(),
             ..CloudSettings::new(&self.sandbox.auth_url, "hearth", password, "service")
-        };
-        Cloud::new(settings, clock).unwrap()
+        }
     }
 
     /// The cloud as who asks sees it.
@@ -224,7 +243,11 @@ impl Drop for World {
 
 impl World {
     pub(crate) fn requester(&self) -> Requester {
-        Requester { command_id: CommandId(SystemClock.fresh_id()), ..self.requester.clone() }
+        Requester {
+            command_id: CommandId(SystemClock.fresh_id()),
+            fetches: FetchBudget::default(),
+            ..self.requester.clone()
+        }
     }
 
     pub(crate) async fn create(&self, name: &str, template: Value) -> Result<Accepted, Refusal> {
@@ -389,6 +412,11 @@ impl World {
     }
 }
 
+/// What the servers of tests need to be reached where users name them.
+pub(crate) fn loopback() -> Vec<AllowedTarget> {
+    vec!["127.0.0.0/8".parse().unwrap()]
+}
+
 /// A HOT template of the given resources.
 pub(crate) fn hot(resources: Value) -> Value {
     json!({ "heat_template_version": "2021-04-16", "resources": resources })
@@ -430,5 +458,6 @@ async fn log_in(auth_url: &str) -> Requester {
         token: Secret::new(token),
         request_id: RequestId::from("req-test"),
         command_id: CommandId::default(),
+        fetches: FetchBudget::default(),
     }
 }

@@ -12,7 +12,7 @@ use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired};
 use crate::model::{Action, JsonMap, Secret, Status};
-use crate::resource_types::{Beat, DriverError, Learned};
+use crate::resource_types::{Beat, DriverError, Learned, stack_user};
 
 /// How often a call that fails in passing is made before the resource fails.
 const CALL_ATTEMPTS_MAX: u32 = 10;
@@ -46,13 +46,15 @@ impl Resource {
                     Some(_) => self.halt_child(learned.physical_id.as_ref(), knowledge),
                     None => Decision::nothing(),
                 };
+                let has_users = learned.data.contains_key(stack_user::PROJECT);
                 let mut learns = halted.and_record(CallAnswered {
                     physical_id: learned.physical_id,
                     data: learned.data,
                     next,
                 });
-                if self.action == Action::Snapshot {
-                    // Where the snapshot is given up, its stack knows what there is to be deleted.
+                if self.action == Action::Snapshot || has_users {
+                    // Where the snapshot is given up, its stack knows what there is to be deleted;
+                    // and a user that is made may signal before the action is over.
                     learns = learns.and_do(ResourceEffect::Report);
                 }
                 Self::and_proceed(learns)

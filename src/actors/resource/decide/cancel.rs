@@ -2,6 +2,7 @@
 //! given up in mid-air: its answer is awaited, so that what it made is known. A type that has told
 //! others to go on takes that back first.
 
+use crate::actors::nested::own_child;
 use crate::actors::resource::command::ResourceEffect;
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
@@ -72,11 +73,12 @@ impl Resource {
             let driver = knowledge.registry.driver(&definition.driver_type);
             driver.is_some_and(|driver| driver.nests().is_some())
         });
-        match learned.or(self.physical_id.as_ref()) {
+        let named = learned.or(self.physical_id.as_ref());
+        match own_child(self.id, named.map(String::as_str)) {
             Some(child) if nests && changes && self.in_progress() => {
-                Decision::nothing().and_do(ResourceEffect::HaltChild { child: child.clone() })
+                Decision::nothing().and_do(ResourceEffect::HaltChild { child })
             }
-            _ => Decision::nothing(),
+            Some(_) | None => Decision::nothing(),
         }
     }
 

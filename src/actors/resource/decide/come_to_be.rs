@@ -6,6 +6,7 @@ use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, Definition};
 use crate::model::{Action, Hook, JsonMap, Status};
+use crate::resource_types::stack_user;
 
 impl Resource {
     pub(super) fn come_to_be(
@@ -42,8 +43,9 @@ impl Resource {
         &self,
         converge: &Converge,
         definition: Definition,
-        adopted: Adopted,
+        mut adopted: Adopted,
     ) -> Decision<Self> {
+        adopted.data.retain(|key, _| !stack_user::OWN_DATA.contains(&key.as_str()));
         let (status, reason) = match &adopted.physical_id {
             Some(_) => (Status::Complete, "state changed".to_owned()),
             None => {

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::source::{Handling, Sent, refuse_update_options};
 use super::{keep, preview};
-use crate::actors::CreateStack;
+use crate::actors::{CreateStack, Requester};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::Body;
 use crate::api::url::{Links, link};
-use crate::api::v1::{Answer, State, answer, requester, seen};
+use crate::api::v1::{Answer, State, answer_large, requester, seen};
 use crate::model::{JsonMap, StackName};
 use crate::resource_types::python;
 use crate::template::StackSource;
@@ -26,10 +26,19 @@ pub(in crate::api) async fn create(
     context.require("stacks:create").await?;
     let body = body.required()?;
     let who = requester(&state, &context);
-    let accepted = match keep::adopted(&body)? {
-        None => state.engine.create_stack(&who, read(&state, &body).await?).await?,
+    let adopted = state.engine.work(&context.caller.project_id, move || {
+        let adopted = keep::adopted(&body);
+        adopted.map(|adopted| (body, adopted))
+    });
+    let (body, adopted) = adopted.await??;
+    let accepted = match adopted {
+        None => {
+            let ask = read(&state, &who, &body).await?;
+            state.engine.create_stack(&who, ask).await?
+        }
         Some((body, resources)) => {
-            state.engine.adopt_stack(&who, read(&state, &body).await?, resources).await?
+            let ask = read(&state, &who, &body).await?;
+            state.engine.adopt_stack(&who, ask, resources).await?
         }
     };
     seen(&state, &accepted).await?;
@@ -46,14 +55,18 @@ pub(super) async fn preview(
     body: Body,
 ) -> Answer {
     context.require("stacks:preview").await?;
-    let ask = read(state, &body.required()?).await?;
-    let plan = state.engine.preview_create(&requester(state, context), &ask).await?;
+    let who = requester(state, context);
+    let ask = read(state, &who, &body.required()?).await?;
+    let plan = state.engine.preview_create(&who, &ask).await?;
     let links = Links::of(request);
     let now = state.clock.now();
-    answer(&json!({ "stack": preview::of_create(&links, context, &ask, &plan, now) }))
+    let context = context.clone();
+    let project = context.caller.project_id.clone();
+    let view = move || json!({ "stack": preview::of_create(&links, &context, &ask, &plan, now) });
+    answer_large(state, &project, view).await
 }
 
-async fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
+async fn read(state: &ApiState, who: &Requester, body: &JsonMap) -> Result<CreateStack, Fault> {
     refuse_update_options(body)?;
     let handling = Handling::read(body)?;
     let name = match body.get("stack_name") {
@@ -64,11 +77,11 @@ async fn read(state: &ApiState, body: &JsonMap) -> Result<CreateStack, Fault> {
         }
         None => return Err(Fault::bad_request("No stack name specified")),
     };
-    let sent = Sent::read(state, body).await?;
+    let sent = Sent::read(state, who, body).await?;
     if sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
-    let merged = sent.merged(None)?;
+    let (sent, merged) = sent.merged(state, &who.caller.project_id, None).await?;
     Ok(CreateStack {
         name: StackName(name),
         source: StackSource {

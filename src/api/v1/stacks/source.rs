@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::actors::Requester;
 use crate::api::ApiState;
 use crate::api::error::Fault;
 use crate::api::request::{boolean, number, tags};
-use crate::model::JsonMap;
+use crate::model::{JsonMap, ProjectId};
 use crate::template::{EnvironmentMerged, EnvironmentSent};
 
 /// What is read and not passed on: other keys are tolerated, as in Heat.
@@ -25,11 +26,15 @@ pub(in crate::api::v1) struct Sent {
 
 impl Sent {
     /// Reads the parts of a body that define a stack.
-    pub(in crate::api::v1) async fn read(state: &ApiState, body: &JsonMap) -> Result<Self, Fault> {
+    pub(in crate::api::v1) async fn read(
+        state: &ApiState,
+        who: &Requester,
+        body: &JsonMap,
+    ) -> Result<Self, Fault> {
         if body.contains_key("adopt_stack_data") {
             return Err(Fault::new("NotSupported", "Stack Adopt is not supported."));
         }
-        Ok(Self { template: template(state, body).await?, ..Self::beside_template(body)? })
+        Ok(Self { template: template(state, who, body).await?, ..Self::beside_template(body)? })
     }
 
     /// Whether a body says nothing at all of a definition.
@@ -69,18 +74,24 @@ impl Sent {
 
     /// The environments as one. Parameters are merged by the types that a template gives them:
     /// the one that was sent, or else the stored one.
-    pub(in crate::api::v1) fn merged(
-        &self,
-        stored: Option<&Value>,
-    ) -> Result<EnvironmentMerged, Fault> {
-        let sent = EnvironmentSent {
-            template: self.template.as_ref().or(stored).unwrap_or(&Value::Null),
-            environment: &self.environment,
-            environment_files: &self.environment_files,
-            files: &self.files,
-            parameters: &self.parameters,
+    pub(in crate::api::v1) async fn merged(
+        self,
+        state: &ApiState,
+        project: &ProjectId,
+        stored: Option<Value>,
+    ) -> Result<(Self, EnvironmentMerged), Fault> {
+        let merge = move || {
+            let sent = EnvironmentSent {
+                template: self.template.as_ref().or(stored.as_ref()).unwrap_or(&Value::Null),
+                environment: &self.environment,
+                environment_files: &self.environment_files,
+                files: &self.files,
+                parameters: &self.parameters,
+            };
+            let merged = sent.merge();
+            merged.map(|merged| (self, merged))
         };
-        Ok(sent.merge()?)
+        Ok(state.engine.work(project, merge).await??)
     }
 }
 
@@ -147,11 +158,15 @@ fn names(body: &JsonMap, key: &str) -> Result<Vec<String>, Fault> {
     names.flatten().ok_or_else(|| Fault::bad_request(format!("{key} must be a list of names")))
 }
 
-async fn template(state: &ApiState, body: &JsonMap) -> Result<Option<Value>, Fault> {
+async fn template(
+    state: &ApiState,
+    who: &Requester,
+    body: &JsonMap,
+) -> Result<Option<Value>, Fault> {
     // As in Heat, a template that is null hides the URL.
     if let (None, Some(url)) = (body.get("template"), given(body, "template_url")) {
         let url = url.as_str().map_or_else(|| url.to_string(), str::to_owned);
-        let fetched = state.engine.fetch(&url).await.map(|text| Some(text.into()));
+        let fetched = state.engine.fetch(who, &url).await.map(|text| Some(text.into()));
         return fetched.map_err(|reason| {
             Fault::bad_request(format!("Could not retrieve template: {reason}"))
         });

@@ -11,7 +11,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
-use crate::api::v1::{Answer, StackPath, State, answer, living_stack, requester, seen};
+use crate::api::v1::{Answer, StackPath, State, answer_large, living_stack, requester, seen};
 use crate::api::versions::plain;
 use crate::model::{JsonMap, StackId};
 
@@ -103,7 +103,13 @@ async fn preview(
     let who = requester(state, context);
     let ask = read(state, &who, stack.id, body, existing).await?;
     let plan = state.engine.preview_update(&who, stack.id, &ask, nested).await?;
-    answer(&json!({ "resource_changes": preview::of_update(state, &who, &stack, &plan).await? }))
+    let changes = preview::of_update(state, &who, &stack, &plan).await?;
+    let view = move || {
+        // What the plan takes is given back here as well.
+        drop(plan);
+        json!({ "resource_changes": changes })
+    };
+    answer_large(state, &who.caller.project_id, view).await
 }
 
 async fn read(
@@ -114,15 +120,15 @@ async fn read(
     existing: Existing,
 ) -> Result<UpdateStack, Fault> {
     let handling = Handling::read(body)?;
-    let sent = Sent::read(state, body).await?;
+    let sent = Sent::read(state, who, body).await?;
     if existing == Existing::Forgotten && sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
-    let merged = if sent.needs_template() {
-        sent.merged(Some(&state.engine.source_of(who, stack).await?.template))?
-    } else {
-        sent.merged(None)?
+    let stored = match sent.needs_template() {
+        true => Some(state.engine.source_of(who, stack).await?.template),
+        false => None,
     };
+    let (sent, merged) = sent.merged(state, &who.caller.project_id, stored).await?;
     Ok(UpdateStack {
         existing: existing == Existing::Kept,
         template: sent.template,

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 use super::heads::Tip;
-use super::{Appended, BlobId, Head, LogError};
+use super::{Appended, BlobId, Head, LogError, Reseal};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId};
 use state::{State, digests};
 
@@ -37,7 +37,14 @@ pub(super) enum Work {
     Blob(BlobId, Arc<[u8]>),
     Key(String, Vec<u8>),
     DestroyKey(String, Done),
+    Reseal(Vec<Reseal>, Done),
     Tombstone(StreamId, Done),
+    Purge(Vec<StreamId>, Done),
+    DropBlobs(Vec<BlobId>, Done),
+    Compact {
+        may_rewrite: bool,
+        done: Done,
+    },
 }
 
 /// A scope's key, as the ledger or the store knows it.
@@ -151,6 +158,7 @@ impl Ledger {
     /// Keeps a blob for the writer, unless it waits already.
     pub(super) fn put_blob(&self, id: &BlobId, content: &[u8]) {
         let mut state = self.lock();
+        state.note_put(id);
         if state.closed || state.blobs.contains_key(id) || state.blobs_written.contains(id) {
             return;
         }
@@ -193,6 +201,68 @@ impl Ledger {
         state.refuse_unless_writable()?;
         state.keys.insert(scope.to_owned(), StoredKey::Destroyed);
         state.queue.push_back(Work::DestroyKey(scope.to_owned(), done));
+        self.work.notify_one();
+        Ok(heard)
+    }
+
+    /// Puts other sealed keys in place; the receiver hears when it is done.
+    pub(super) fn reseal_keys(
+        &self,
+        batch: Vec<Reseal>,
+    ) -> Result<oneshot::Receiver<Result<(), String>>, LogError> {
+        self.ask(|done| Work::Reseal(batch, done))
+    }
+
+    /// Takes the events of streams away; the receiver hears when it is done.
+    pub(super) fn purge(
+        &self,
+        streams: Vec<StreamId>,
+        load: impl Fn(&StreamId) -> Result<Tip, LogError>,
+    ) -> Result<oneshot::Receiver<Result<(), String>>, LogError> {
+        for stream in &streams {
+            if let Some(entry) = self.with_tip(stream, || load(stream))?.heads.get(stream) {
+                entry.tip.tombstoned = true;
+            }
+        }
+        self.ask(|done| Work::Purge(streams, done))
+    }
+
+    /// Drops blobs that nobody has put for a while; how many, and a receiver that hears when it is
+    /// done.
+    pub(super) fn drop_blobs(
+        &self,
+        mut ids: Vec<BlobId>,
+    ) -> Result<(usize, oneshot::Receiver<Result<(), String>>), LogError> {
+        let mut state = self.lock();
+        ids.retain(|id| !state.blobs.contains_key(id) && !state.was_put_lately(id));
+        for id in &ids {
+            // Whoever puts it from now on has it written after it was dropped.
+            state.blobs_written.remove(id);
+        }
+        let (done, heard) = oneshot::channel();
+        state.refuse_unless_writable()?;
+        let count = ids.len();
+        state.queue.push_back(Work::DropBlobs(ids, done));
+        self.work.notify_one();
+        Ok((count, heard))
+    }
+
+    /// Gives space back, one step of it; the receiver hears when it is done.
+    pub(super) fn compact(
+        &self,
+        may_rewrite: bool,
+    ) -> Result<oneshot::Receiver<Result<(), String>>, LogError> {
+        self.ask(|done| Work::Compact { may_rewrite, done })
+    }
+
+    fn ask(
+        &self,
+        work: impl FnOnce(Done) -> Work,
+    ) -> Result<oneshot::Receiver<Result<(), String>>, LogError> {
+        let (done, heard) = oneshot::channel();
+        let mut state = self.lock();
+        state.refuse_unless_writable()?;
+        state.queue.push_back(work(done));
         self.work.notify_one();
         Ok(heard)
     }
@@ -258,7 +328,11 @@ impl Ledger {
                     state.keys.remove(&scope);
                     told.push(done);
                 }
-                Work::Tombstone(_, done) => told.push(done),
+                Work::Tombstone(_, done)
+                | Work::Reseal(_, done)
+                | Work::Purge(_, done)
+                | Work::DropBlobs(_, done)
+                | Work::Compact { done, .. } => told.push(done),
             }
         }
         let later = state.waiters.split_off(&(durable + 1));
@@ -285,13 +359,20 @@ impl Ledger {
             }
         }
         let rest = std::mem::take(&mut state.queue);
+        let mut told: Vec<Done> = Vec::new();
         for work in group.into_iter().chain(rest) {
             match work {
                 Work::Blob(..) | Work::Key(..) => state.queue.push_back(work),
-                Work::DestroyKey(scope, _) => {
+                Work::DestroyKey(scope, done) => {
                     state.keys.remove(&scope);
+                    told.push(done);
                 }
-                Work::Events(_) | Work::Tombstone(..) => {}
+                Work::Tombstone(_, done)
+                | Work::Reseal(_, done)
+                | Work::Purge(_, done)
+                | Work::DropBlobs(_, done)
+                | Work::Compact { done, .. } => told.push(done),
+                Work::Events(_) => {}
             }
         }
         state.queued_events = 0;
@@ -302,7 +383,7 @@ impl Ledger {
         let waiters = std::mem::take(&mut state.waiters);
         self.generation.send_modify(|generation| *generation += 1);
         drop(state);
-        for done in waiters.into_values().flatten() {
+        for done in waiters.into_values().flatten().chain(told) {
             let _ = done.send(Err(reason.to_owned()));
         }
     }

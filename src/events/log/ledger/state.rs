@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::super::chain::{Content, Hash, link, meta_text};
 use super::super::heads::Heads;
@@ -14,6 +15,10 @@ use crate::events::{Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRev
 const GROUP_EVENTS_MAX: usize = 1_024;
 /// How many bytes one group commit takes, unless a single item has more.
 const GROUP_BYTES_MAX: usize = 8 << 20;
+/// How long after it was put a blob is not dropped: whoever put it is about to refer to it.
+const BLOB_SPARED: Duration = Duration::from_secs(60);
+/// How many puts are remembered before those that count no more are forgotten.
+const BLOBS_PUT_MAX: usize = 4_096;
 /// How many bytes of blobs may wait for a writer that cannot write.
 const BLOBS_WAITING_MAX_BYTES: usize = 64 << 20;
 
@@ -37,6 +42,8 @@ pub(super) struct State {
     pub(super) blobs: HashMap<BlobId, Arc<[u8]>>,
     /// Blobs that are known to be on disk, so that a template used again is not written again.
     pub(super) blobs_written: HashSet<BlobId>,
+    /// When blobs were put, for as long as that counts.
+    blobs_put: HashMap<BlobId, Instant>,
     pub(super) keys: HashMap<String, StoredKey>,
 }
 
@@ -57,6 +64,7 @@ impl State {
             closed: false,
             blobs: HashMap::new(),
             blobs_written: HashSet::new(),
+            blobs_put: HashMap::new(),
             keys: HashMap::new(),
         }
     }
@@ -130,10 +138,27 @@ impl State {
                 }
                 Work::Blob(_, content) => bytes += content.len(),
                 Work::Key(..) | Work::DestroyKey(..) | Work::Tombstone(..) => events += 1,
+                Work::Reseal(batch, _) => events += batch.len(),
+                Work::DropBlobs(ids, _) => events += ids.len(),
+                // Others must not wait for more than one of them.
+                Work::Purge(..) | Work::Compact { .. } => events += GROUP_EVENTS_MAX,
             }
             group.push(work);
         }
         (!group.is_empty()).then_some(group)
+    }
+
+    /// Remembers that a blob was put just now.
+    pub(super) fn note_put(&mut self, id: &BlobId) {
+        if self.blobs_put.len() >= BLOBS_PUT_MAX {
+            self.blobs_put.retain(|_, put| put.elapsed() < BLOB_SPARED);
+        }
+        self.blobs_put.insert(id.clone(), Instant::now());
+    }
+
+    /// Whether somebody may be about to refer to the blob.
+    pub(super) fn was_put_lately(&self, id: &BlobId) -> bool {
+        self.blobs_put.get(id).is_some_and(|put| put.elapsed() < BLOB_SPARED)
     }
 
     /// While nothing can be written, blobs of refused commands must not fill the memory.

@@ -1,11 +1,13 @@
 //! The embedded default: one SQLite file in WAL mode with `synchronous=FULL`, one writer thread
 //! that commits in groups, and readers on connections of their own.
 
+mod audit;
+mod proof;
 mod reader;
 mod schema;
 mod writer;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -14,7 +16,11 @@ use super::embedded::{Embedded, Scan, Store};
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey};
 use super::{BlobId, Filter, LogError};
-use crate::events::{Position, RecordedEvent, StreamId};
+use crate::events::{Position, RecordedEvent, StreamId, private_file};
+use crate::private_files;
+pub use audit::{Audit, Held, audit};
+use proof::Proof;
+pub use proof::Signing;
 use reader::Readers;
 use writer::{SizeLimit, Writer};
 
@@ -26,6 +32,8 @@ pub struct SqliteStore {
     readers: Readers,
     limit: SizeLimit,
     running: Mutex<Option<Running>>,
+    /// Where the newest checkpoint is kept outside the log's own files.
+    beside: Option<PathBuf>,
 }
 
 /// The writer thread and the lock on the file.
@@ -61,13 +69,26 @@ pub enum OpenError {
 
 impl SqliteLog {
     /// Opens the log for reading and writing; makes it where there is none. One process at a time.
+    /// What is written is not signed.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
+        Self::open_for(path, None)
+    }
+
+    /// As `open`; the end of the log is signed with each transaction.
+    pub fn open_signed(path: &Path, signing: Signing) -> Result<Self, OpenError> {
+        Self::open_for(path, Some(signing))
+    }
+
+    fn open_for(path: &Path, signing: Option<Signing>) -> Result<Self, OpenError> {
         let lock = lock(path)?;
-        let connection = schema::open(path)?;
+        let mut connection = schema::open(path)?;
+        let beside = signing.as_ref().map(|signing| signing.beside.clone());
+        let proof = Proof::open(&mut connection, signing)
+            .map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
         let readers = Readers::new(path);
         let ledger = Arc::new(Ledger::new(readers.end()?));
         let limit = SizeLimit::default();
-        let writer = Writer::new(connection, path, limit.clone())
+        let writer = Writer::new(connection, path, limit.clone(), proof)
             .map_err(|source| OpenError::File { path: path.to_owned(), source })?;
         let writing = ledger.clone();
         let thread = std::thread::Builder::new()
@@ -75,7 +96,7 @@ impl SqliteLog {
             .spawn(move || writer.run(&writing))
             .map_err(|source| OpenError::File { path: path.to_owned(), source })?;
         let running = Mutex::new(Some(Running { writer: thread, _lock: lock }));
-        Ok(Self::of(ledger, Arc::new(SqliteStore { readers, limit, running })))
+        Ok(Self::of(ledger, Arc::new(SqliteStore { readers, limit, running, beside })))
     }
 
     /// Opens the log for reading alone, also while a server writes it. It ends where it ends now.
@@ -84,8 +105,19 @@ impl SqliteLog {
         let readers = Readers::new(path);
         let ledger = Arc::new(Ledger::new(readers.end()?));
         ledger.refuse("it was opened for reading alone");
-        let store = SqliteStore { readers, limit: SizeLimit::default(), running: Mutex::new(None) };
+        let (limit, running) = (SizeLimit::default(), Mutex::new(None));
+        let store = SqliteStore { readers, limit, running, beside: None };
         Ok(Self::of(ledger, Arc::new(store)))
+    }
+
+    /// The checkpoint at the end of what is durable, as text; `None` in a log of the first format.
+    pub fn checkpoint(&self) -> Result<Option<String>, LogError> {
+        self.store.readers.with(|reader| reader.head())
+    }
+
+    /// Puts the newest checkpoint beside the log, where one is kept there.
+    pub fn keep_checkpoint(&self) -> Result<(), LogError> {
+        self.store.keep_checkpoint()
     }
 
     /// Lets the file grow to this size at most (`None`: as far as the disk goes). At the limit
@@ -100,16 +132,27 @@ impl SqliteLog {
 fn lock(path: &Path) -> Result<File, OpenError> {
     let failed = |source| OpenError::File { path: path.to_owned(), source };
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        private_files::make_dir(folder).map_err(failed)?;
     }
     let mut beside = path.as_os_str().to_owned();
     beside.push(".lock");
-    let file =
-        OpenOptions::new().create(true).truncate(false).write(true).open(beside).map_err(failed)?;
+    let file = private_files::append(Path::new(&beside)).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_owned() }),
         Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+impl SqliteStore {
+    fn keep_checkpoint(&self) -> Result<(), LogError> {
+        let Some(beside) = &self.beside else { return Ok(()) };
+        let Some(text) = self.readers.with(|reader| reader.head())? else { return Ok(()) };
+        let read = || private_file::read(beside).ok().flatten();
+        if read().is_some_and(|kept| *kept == text) {
+            return Ok(());
+        }
+        private_file::write(beside, &text).map_err(|error| LogError::Unavailable(error.to_string()))
     }
 }
 
@@ -134,12 +177,31 @@ impl Store for SqliteStore {
         self.readers.with(|reader| reader.key(scope))
     }
 
+    fn keys(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, LogError> {
+        self.readers.with(|reader| reader.keys(after, limit))
+    }
+
+    fn streams(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<StreamId>, LogError> {
+        self.readers.with(|reader| reader.streams(kind, after, limit))
+    }
+
+    fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError> {
+        self.readers.with(|reader| reader.blobs(after, limit))
+    }
+
+    fn spare(&self) -> Result<u64, LogError> {
+        self.readers.with(|reader| reader.spare())
+    }
+
     fn finish(&self, _ledger: &Ledger) {
         let running = self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         if let Some(running) = running
             && running.writer.join().is_err()
         {
             tracing::error!("the log's writer ended in a panic");
+        }
+        if let Err(error) = self.keep_checkpoint() {
+            tracing::error!(%error, "the checkpoint beside the log is an old one");
         }
     }
 }

@@ -13,6 +13,7 @@ use super::super::embedded::Scan;
 use super::super::heads::Tip;
 use super::super::ledger::StoredKey;
 use super::super::{BlobId, Filter, LogError};
+use super::{proof, schema};
 use crate::events::{Meta, Position, RecordedEvent, StreamId, StreamRevision};
 
 /// How many idle connections are kept.
@@ -136,7 +137,8 @@ impl Reader {
             statement.query(params![stream.as_str(), from as i64]).map_err(unreadable)?;
         let mut events = Vec::new();
         while let Some(row) = rows.next().map_err(unreadable)? {
-            events.push(Arc::new(names.event(connection, row, stream.clone())?));
+            let event = names.event(connection, row, stream.clone());
+            events.push(Arc::new(event.map_err(|error| of(stream, &error))?));
         }
         Ok(events)
     }
@@ -156,9 +158,14 @@ impl Reader {
             && let Some(row) = rows.next().map_err(unreadable)?
         {
             scan.to = Position(row.get::<_, i64>(0).map_err(unreadable)? as u64);
-            let stream = names.stream(connection, row.get(1).map_err(unreadable)?)?;
-            if filter.takes(&stream) {
-                scan.events.push(Arc::new(names.event(connection, row, stream)?));
+            match names.taken(connection, row, filter) {
+                Ok(Some(event)) => scan.events.push(Arc::new(event)),
+                Ok(None) => {}
+                // One event that is damaged does not hide those after it. Whoever reads its stream
+                // is refused.
+                Err(error) => {
+                    tracing::error!(position = %scan.to, %error, "an event is passed over");
+                }
             }
         }
         Ok(scan)
@@ -172,10 +179,73 @@ impl Reader {
         let mut rows = statement.query([&id.0]).map_err(unreadable)?;
         let mut content: Option<Vec<u8>> = None;
         while let Some(row) = rows.next().map_err(unreadable)? {
-            let part = row.get_ref(0).and_then(|part| Ok(part.as_blob()?)).map_err(unreadable)?;
+            let part = row.get_ref(0).and_then(|part| Ok(part.as_blob()?));
+            let part = part.map_err(|error| of(format_args!("blob {id:?}"), &unreadable(error)))?;
             content.get_or_insert_default().extend_from_slice(part);
         }
         Ok(content.map(Arc::from))
+    }
+
+    /// The checkpoint at the end; `None` in a log of the first format.
+    pub(super) fn head(&mut self) -> Result<Option<String>, LogError> {
+        let (_, format) = schema::identity(&self.connection).map_err(unreadable)?;
+        if format < 2 { Ok(None) } else { proof::head(&self.connection).map_err(unreadable) }
+    }
+
+    /// Free pages.
+    pub(super) fn spare(&mut self) -> Result<u64, LogError> {
+        let pages: i64 = self
+            .connection
+            .pragma_query_value(None, "freelist_count", |row| row.get(0))
+            .map_err(unreadable)?;
+        Ok(pages as u64)
+    }
+
+    pub(super) fn keys(
+        &mut self,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, LogError> {
+        self.page(
+            "SELECT scope, sealed FROM keys WHERE scope > ?1 AND sealed IS NOT NULL \
+             ORDER BY scope LIMIT ?2",
+            params![after, limit as i64],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+
+    pub(super) fn streams(
+        &mut self,
+        kind: &str,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<StreamId>, LogError> {
+        self.page(
+            "SELECT name FROM streams WHERE name > max(?1, ?2 || '-') AND name < ?2 || '.' \
+             AND EXISTS (SELECT 1 FROM events WHERE events.stream = streams.id) \
+             ORDER BY name LIMIT ?3",
+            params![after, kind, limit as i64],
+            |row| Ok(StreamId(row.get::<_, String>(0)?.into())),
+        )
+    }
+
+    pub(super) fn blobs(&mut self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError> {
+        self.page(
+            "SELECT id FROM blobs WHERE id > ?1 AND part = 0 ORDER BY id LIMIT ?2",
+            params![after, limit as i64],
+            |row| Ok(BlobId(row.get(0)?)),
+        )
+    }
+
+    fn page<T>(
+        &mut self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, LogError> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(unreadable)?;
+        let rows = statement.query_map(params, |row| read(row)).map_err(unreadable)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(unreadable)
     }
 
     pub(super) fn key(&mut self, scope: &str) -> Result<StoredKey, LogError> {
@@ -193,6 +263,20 @@ impl Reader {
 }
 
 impl Names {
+    /// The event of a row, if the filter takes it.
+    fn taken(
+        &mut self,
+        connection: &Connection,
+        row: &Row<'_>,
+        filter: &Filter,
+    ) -> Result<Option<RecordedEvent>, LogError> {
+        let stream = self.stream(connection, row.get(1).map_err(unreadable)?)?;
+        match filter.takes(&stream) {
+            true => self.event(connection, row, stream).map(Some),
+            false => Ok(None),
+        }
+    }
+
     fn event(
         &mut self,
         connection: &Connection,
@@ -263,6 +347,11 @@ fn remembered<K: Eq + Hash + Copy, V: Clone>(
     }
     memory.insert(key, value.clone());
     Ok(value)
+}
+
+/// What cannot be read, and of what it is.
+fn of(what: impl std::fmt::Display, error: &LogError) -> LogError {
+    LogError::Damaged(format!("{what}: {error}"))
 }
 
 fn unreadable(error: rusqlite::Error) -> LogError {

@@ -3,18 +3,17 @@
 //! Names that recur (streams, event types, metas) are stored once and referred to by number.
 //! An event's body is its last column, so that a scan that does not want it need not read it.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::OpenError;
+use crate::private_files;
 
 /// "HRTH", by which SQLite files are told apart.
 const APPLICATION_ID: i64 = 0x4852_5448;
-/// Of the tables below.
-const FORMAT: i64 = 1;
+/// Of the tables below. The first had neither notes nor checkpoints.
+const FORMAT: i64 = 2;
 /// How much of the file the writer's connection keeps in memory.
 const WRITER_CACHE_KIB: i64 = 4_096;
 /// After how many pages the write-ahead log is folded back into the file.
@@ -22,6 +21,7 @@ const CHECKPOINT_AFTER_PAGES: i64 = 4_000;
 /// What the write-ahead log is cut back to after that.
 const WAL_KEPT_BYTES: i64 = 32 << 20;
 
+/// The tables of the first format.
 const TABLES: &str = "
     CREATE TABLE streams (
         id INTEGER PRIMARY KEY,
@@ -54,15 +54,37 @@ const TABLES: &str = "
     CREATE TABLE probe (page BLOB);
 ";
 
+/// What the second format adds.
+const PROOF_TABLES: &str = "
+    -- What is left of an event that was purged.
+    CREATE TABLE purged (
+        position INTEGER PRIMARY KEY,
+        stream INTEGER NOT NULL REFERENCES streams,
+        hash BLOB NOT NULL
+    );
+    -- What is part of the digest beside the events; see `checkpoint::NoteKind`.
+    CREATE TABLE notes (
+        number INTEGER PRIMARY KEY,
+        after INTEGER NOT NULL, -- the position of the event before it
+        kind INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        hash BLOB NOT NULL
+    );
+    -- The checkpoint at the end of the log, moved by each transaction.
+    CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 0), checkpoint TEXT NOT NULL);
+    -- Those that were passed.
+    CREATE TABLE checkpoints (
+        position INTEGER NOT NULL,
+        notes INTEGER NOT NULL,
+        checkpoint TEXT NOT NULL,
+        PRIMARY KEY (position, notes)
+    );
+";
+
 /// Opens the file for the writer; makes it where there is none.
 pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
-    // Made here so that only its owner may read it; SQLite gives its side files the same mode.
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(0o600)
-        .open(path)
+    // SQLite gives its side files the same mode.
+    private_files::make_file(path)
         .map_err(|source| OpenError::File { path: path.to_owned(), source })?;
     let connection = Connection::open_with_flags(
         path,
@@ -92,25 +114,62 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     if !is_new {
         refuse_foreign(path, application, format)?;
     }
-    configure(connection).map_err(sqlite)?;
     if is_new {
+        // Only a file without tables takes it: what is deleted later can be given back in steps.
         connection
-            .execute_batch(&format!(
-                "BEGIN; {TABLES} PRAGMA application_id = {APPLICATION_ID}; \
-                 PRAGMA user_version = {FORMAT}; COMMIT;"
-            ))
+            .pragma_update_and_check(None, "auto_vacuum", "INCREMENTAL", |_| Ok(()))
+            .or_else(no_row)
             .map_err(sqlite)?;
     }
-    Ok(())
+    configure(connection).map_err(sqlite)?;
+    let tables = match (is_new, format) {
+        (true, _) => format!("{TABLES}{PROOF_TABLES}"),
+        (false, 1) => PROOF_TABLES.to_owned(),
+        (false, _) => return Ok(()),
+    };
+    connection
+        .execute_batch(&format!(
+            "BEGIN; {tables} PRAGMA application_id = {APPLICATION_ID}; \
+             PRAGMA user_version = {FORMAT}; COMMIT;"
+        ))
+        .map_err(sqlite)
 }
 
-fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+/// A pragma that answers nothing has done what it was asked.
+fn no_row(error: rusqlite::Error) -> rusqlite::Result<()> {
+    match error {
+        rusqlite::Error::QueryReturnedNoRows => Ok(()),
+        error => Err(error),
+    }
+}
+
+/// The tables and indexes that a log of a format has, as SQLite keeps them.
+pub(super) fn expected(format: i64) -> rusqlite::Result<Vec<(String, String)>> {
+    let blank = Connection::open_in_memory()?;
+    blank.execute_batch(TABLES)?;
+    if format > 1 {
+        blank.execute_batch(PROOF_TABLES)?;
+    }
+    found(&blank)
+}
+
+/// The tables and indexes of a file: names and how they were made.
+pub(super) fn found(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    connection
+        .prepare(
+            "SELECT name, coalesce(sql, '') || tbl_name || type FROM sqlite_schema ORDER BY name",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+pub(super) fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let format = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok((application, format))
 }
 
-fn refuse_foreign(path: &Path, application: i64, format: i64) -> Result<(), OpenError> {
+pub(super) fn refuse_foreign(path: &Path, application: i64, format: i64) -> Result<(), OpenError> {
     if application != APPLICATION_ID {
         return Err(OpenError::NotALog { path: path.to_owned() });
     }

@@ -13,7 +13,10 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::super::chain::meta_text;
+use super::super::checkpoint::NoteKind;
 use super::super::ledger::{Ledger, Work};
+use super::super::{BlobId, Reseal};
+use super::proof::Proof;
 use crate::events::{Meta, RecordedEvent, StreamId};
 
 /// Bodies are stored in parts of this size at most.
@@ -23,6 +26,10 @@ const NUMBERS_KEPT_MAX: usize = 4_096;
 /// The first pause before a disk that failed is tried again, and the longest.
 const RETRY_FIRST: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(2);
+/// How many pages one step of a compaction frees.
+const COMPACT_PAGES: u32 = 2_000;
+/// SQLite's number for a file that can give pages back in steps.
+const AUTO_VACUUM_INCREMENTAL: i64 = 2;
 /// What a trial writes: more pages than a group that follows may find free by chance.
 const PROBE_BYTES: i32 = 64 << 10;
 
@@ -55,6 +62,9 @@ pub(super) struct Writer {
     limit: SizeLimit,
     limit_set: u64,
     numbers: Numbers,
+    proof: Proof,
+    /// Whether metas may be left that no event refers to.
+    has_purged: bool,
 }
 
 /// Numbers under which recurring names are stored.
@@ -68,7 +78,12 @@ struct Numbers {
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, path: &Path, limit: SizeLimit) -> io::Result<Self> {
+    pub(super) fn new(
+        connection: Connection,
+        path: &Path,
+        limit: SizeLimit,
+        proof: Proof,
+    ) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         Ok(Self {
             connection,
@@ -77,6 +92,8 @@ impl Writer {
             limit,
             limit_set: 0,
             numbers: Numbers::default(),
+            proof,
+            has_purged: false,
         })
     }
 
@@ -97,6 +114,15 @@ impl Writer {
                 }
             }
         }
+        // So that the file is whole without what SQLite keeps beside it.
+        if let Err(error) = self.fold() {
+            tracing::warn!(%error, "the write-ahead log stays beside the log");
+        }
+    }
+
+    /// Brings the write-ahead log into the file, as far as readers let it.
+    fn fold(&self) -> rusqlite::Result<()> {
+        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
 
     /// Tries now and then whether the file takes pages; false when the log was closed.
@@ -128,42 +154,89 @@ impl Writer {
     fn commit(&mut self, group: &[Work]) -> Result<(), WriteError> {
         self.check_file()?;
         self.follow_limit()?;
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let end = self.proof.end;
+        let written = self.write(group);
+        if written.is_err() {
+            // Nothing of the group was kept.
+            self.proof.end = end;
+        }
+        written
+    }
+
+    fn write(&mut self, group: &[Work]) -> Result<(), WriteError> {
+        let Self { connection, numbers, proof, .. } = self;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for work in group {
             match work {
                 Work::Events(events) => {
                     for event in events {
-                        self.numbers.insert_event(&transaction, event)?;
+                        numbers.insert_event(&transaction, event)?;
+                        proof.event(&transaction, event)?;
                     }
                 }
-                Work::Blob(id, content) => insert_blob(&transaction, &id.0, content)?,
-                Work::Key(scope, sealed) => {
-                    transaction
-                        .prepare_cached(
-                            "INSERT OR IGNORE INTO keys (scope, sealed) VALUES (?1, ?2)",
-                        )?
-                        .execute(params![scope, sealed])?;
+                Work::Blob(id, content) => {
+                    if insert_blob(&transaction, &id.0, content)? {
+                        proof.end.blobs += 1;
+                    }
                 }
-                Work::DestroyKey(scope, _) => {
-                    transaction
-                        .prepare_cached(
-                            "INSERT OR REPLACE INTO keys (scope, sealed) VALUES (?1, NULL)",
-                        )?
-                        .execute([scope])?;
+                Work::Key(scope, sealed) => keep_key(&transaction, proof, scope, sealed)?,
+                Work::DestroyKey(scope, _) => destroy_key(&transaction, proof, scope)?,
+                Work::Reseal(batch, _) => {
+                    batch.iter().try_for_each(|one| reseal(&transaction, proof, one))?;
                 }
                 Work::Tombstone(stream, _) => {
-                    transaction
-                        .prepare_cached(
-                            "INSERT INTO streams (name, tombstoned) VALUES (?1, 1) \
-                             ON CONFLICT (name) DO UPDATE SET tombstoned = 1",
-                        )?
-                        .execute([stream.as_str()])?;
+                    close(&transaction, stream)?;
+                    proof.note(&transaction, NoteKind::Closed, stream.as_str(), &[])?;
                 }
+                Work::Purge(streams, _) => {
+                    for stream in streams {
+                        purge(&transaction, stream)?;
+                    }
+                    // What no event refers to goes with the next compaction, and must not be
+                    // referred to again.
+                    numbers.metas.clear();
+                    numbers.last_meta = None;
+                    self.has_purged = true;
+                }
+                Work::DropBlobs(ids, _) => {
+                    for id in ids {
+                        proof.end.blobs -= u64::from(drop_blob(&transaction, id)?);
+                    }
+                }
+                Work::Compact { .. } => {}
             }
         }
+        proof.write_head(&transaction)?;
         transaction.commit()?;
+        let steps = group.iter().filter_map(|work| match work {
+            Work::Compact { may_rewrite, .. } => Some(*may_rewrite),
+            _ => None,
+        });
+        for may_rewrite in steps {
+            self.compact(may_rewrite)?;
+        }
         Ok(())
+    }
+
+    /// One step towards a file without free pages.
+    fn compact(&mut self, may_rewrite: bool) -> Result<(), WriteError> {
+        if std::mem::take(&mut self.has_purged) {
+            self.connection
+                .execute("DELETE FROM metas WHERE id NOT IN (SELECT meta FROM events)", [])?;
+        }
+        let kind: i64 =
+            self.connection.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
+        if kind == AUTO_VACUUM_INCREMENTAL {
+            let steps = format!("PRAGMA incremental_vacuum({COMPACT_PAGES})");
+            // It frees a page with each row that is asked for.
+            let mut statement = self.connection.prepare(&steps)?;
+            let mut rows = statement.query([])?;
+            while rows.next()?.is_some() {}
+        } else if may_rewrite {
+            self.connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+            self.connection.execute_batch("VACUUM")?;
+        }
+        Ok(self.fold()?)
     }
 
     /// SQLite would go on writing into a file that has been unlinked, and all of it would be lost.
@@ -282,12 +355,88 @@ impl Numbers {
     }
 }
 
-fn insert_blob(connection: &Connection, id: &str, content: &[u8]) -> Result<(), WriteError> {
+fn keep_key(
+    connection: &Connection,
+    proof: &mut Proof,
+    scope: &str,
+    sealed: &[u8],
+) -> Result<(), WriteError> {
+    let made = connection
+        .prepare_cached("INSERT OR IGNORE INTO keys (scope, sealed) VALUES (?1, ?2)")?
+        .execute(params![scope, sealed])?;
+    if made > 0 {
+        proof.note_key(connection, scope, sealed)?;
+        proof.end.keys += 1;
+    }
+    Ok(())
+}
+
+fn destroy_key(connection: &Connection, proof: &mut Proof, scope: &str) -> Result<(), WriteError> {
+    let known: Option<bool> = connection
+        .prepare_cached("SELECT sealed IS NOT NULL FROM keys WHERE scope = ?1")?
+        .query_row([scope], |row| row.get(0))
+        .optional()?;
+    if known == Some(false) {
+        return Ok(());
+    }
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO keys (scope, sealed) VALUES (?1, NULL)")?
+        .execute([scope])?;
+    proof.note(connection, NoteKind::Destroyed, scope, &[])?;
+    proof.end.keys -= u64::from(known.is_some());
+    Ok(())
+}
+
+fn reseal(connection: &Connection, proof: &mut Proof, one: &Reseal) -> Result<(), WriteError> {
+    let Reseal { scope, from, to } = one;
+    let changed = connection
+        .prepare_cached("UPDATE keys SET sealed = ?3 WHERE scope = ?1 AND sealed = ?2")?
+        .execute(params![scope, from, to])?;
+    if changed > 0 {
+        proof.note_key(connection, scope, to)?;
+    }
+    Ok(())
+}
+
+fn close(connection: &Connection, stream: &StreamId) -> Result<(), WriteError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO streams (name, tombstoned) VALUES (?1, 1) \
+             ON CONFLICT (name) DO UPDATE SET tombstoned = 1",
+        )?
+        .execute([stream.as_str()])?;
+    Ok(())
+}
+
+/// Leaves the hash of each event of the stream, and nothing else.
+fn purge(connection: &Connection, stream: &StreamId) -> Result<(), WriteError> {
+    close(connection, stream)?;
+    let number: i64 = connection
+        .prepare_cached("SELECT id FROM streams WHERE name = ?1")?
+        .query_row([stream.as_str()], |row| row.get(0))?;
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO purged (position, stream, hash) \
+             SELECT position, stream, hash FROM events WHERE stream = ?1",
+        )?
+        .execute([number])?;
+    connection.prepare_cached("DELETE FROM events WHERE stream = ?1")?.execute([number])?;
+    Ok(())
+}
+
+/// Whether it was there.
+fn drop_blob(connection: &Connection, id: &BlobId) -> Result<bool, WriteError> {
+    let parts = connection.prepare_cached("DELETE FROM blobs WHERE id = ?1")?.execute([&id.0])?;
+    Ok(parts > 0)
+}
+
+/// Whether it was not there before.
+fn insert_blob(connection: &Connection, id: &str, content: &[u8]) -> Result<bool, WriteError> {
     let known = connection
         .prepare_cached("SELECT 1 FROM blobs WHERE id = ?1 AND part = 0")?
         .exists([id])?;
     if known {
-        return Ok(());
+        return Ok(false);
     }
     let mut statement =
         connection.prepare_cached("INSERT INTO blobs (id, part, content) VALUES (?1, ?2, ?3)")?;
@@ -297,5 +446,5 @@ fn insert_blob(connection: &Connection, id: &str, content: &[u8]) -> Result<(), 
     for (part, chunk) in (0_i64..).zip(content.chunks(BLOB_PART_MAX_BYTES)) {
         statement.execute(params![id, part, chunk])?;
     }
-    Ok(())
+    Ok(true)
 }

@@ -5,7 +5,8 @@ use super::{Entry, method};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::yaql::call::{Call, Lambda};
 use crate::template::yaql::failure;
-use crate::template::yaql::machine::{LIMIT_ITERATORS, Machine};
+use crate::template::yaql::limits;
+use crate::template::yaql::machine::Machine;
 use crate::template::yaql::size;
 use crate::template::yaql::value::{Entries, List, Members, Value};
 
@@ -181,8 +182,8 @@ impl Merge {
         for item in one.items.iter().chain(&other.items) {
             call.machine.step(1)?;
             members.insert(item.clone().hashable()?);
-            if members.len() > LIMIT_ITERATORS {
-                return Err(failure::collection(LIMIT_ITERATORS));
+            if members.len() > limits::iterators() {
+                return Err(failure::collection(limits::iterators()));
             }
         }
         Value::tuple(members.into_iter().collect())

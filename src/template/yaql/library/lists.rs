@@ -5,7 +5,8 @@ use super::{Entry, either, function, method};
 use crate::template::error::Outcome;
 use crate::template::yaql::call::Call;
 use crate::template::yaql::failure;
-use crate::template::yaql::machine::{LIMIT_ITERATORS, Machine};
+use crate::template::yaql::limits;
+use crate::template::yaql::machine::Machine;
 use crate::template::yaql::signature::is_iterable;
 use crate::template::yaql::size;
 use crate::template::yaql::stream::Cursor;
@@ -63,8 +64,8 @@ pub(super) fn flattened_iterators(call: &mut Call<'_>) -> Outcome<Vec<Value>> {
 fn push_flattened(machine: &mut Machine, value: Value, items: &mut Vec<Value>) -> Outcome<()> {
     if !matches!(value, Value::Stream(_)) {
         items.push(value);
-        let is_over = items.len() > LIMIT_ITERATORS;
-        return if is_over { Err(failure::collection(LIMIT_ITERATORS)) } else { Ok(()) };
+        let is_over = items.len() > limits::iterators();
+        return if is_over { Err(failure::collection(limits::iterators())) } else { Ok(()) };
     }
     let mut cursor = Cursor::over(machine, &value)?;
     while let Some(item) = cursor.next(machine)? {

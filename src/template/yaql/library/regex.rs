@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use super::{Entry, function, method};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::pattern::{self, Flags};
+use crate::template::pattern::{self, Flags, Match, Unanswered};
 use crate::template::python;
 use crate::template::yaql::call::Call;
 use crate::template::yaql::context::Context;
 use crate::template::yaql::failure;
-use crate::template::yaql::machine::{MEMORY_QUOTA, Machine};
+use crate::template::yaql::limits;
+use crate::template::yaql::machine::Machine;
 use crate::template::yaql::value::{Entries, Value};
 
 pub(super) const FUNCTIONS: &[Entry] = &[
@@ -24,7 +25,8 @@ pub(super) const FUNCTIONS: &[Entry] = &[
                 multi_line: call.truth(2),
                 dot_all: call.truth(3),
             };
-            Ok(Value::Regex(Rc::new(Pattern::new(&call.string(0), flags)?)))
+            let text = call.string(0);
+            Ok(Value::Regex(Rc::new(Pattern::new(call.machine, &text, flags)?)))
         },
     ),
     method("matches", "regexp: regex, string: text", |call| is_found(call, 0, 1)),
@@ -72,7 +74,7 @@ pub(super) const FUNCTIONS: &[Entry] = &[
 pub(in crate::template::yaql) struct Pattern {
     text: String,
     flags: Flags,
-    regex: fancy_regex::Regex,
+    compiled: pattern::Pattern,
 }
 
 impl PartialEq for Pattern {
@@ -81,25 +83,23 @@ impl PartialEq for Pattern {
     }
 }
 
-/// Where the groups of a match are, in bytes; the first is the match itself.
-type Match = Vec<Option<Range<usize>>>;
-
 /// Python's class of errors about patterns.
 fn error(message: impl Into<String>) -> TemplateError {
     TemplateError::new("error", message)
 }
 
 impl Pattern {
-    fn new(text: &str, flags: Flags) -> Outcome<Self> {
-        let regex = pattern::searching(text, flags).map_err(error)?;
-        Ok(Self { text: text.to_owned(), flags, regex })
+    fn new(machine: &mut Machine, text: &str, flags: Flags) -> Outcome<Self> {
+        machine.step(pattern::steps_to_compile(text))?;
+        let compiled = pattern::searching(text, flags).map_err(error)?;
+        Ok(Self { text: text.to_owned(), flags, compiled })
     }
 
     /// The expression that an argument is or says.
-    fn of(value: &Value) -> Outcome<Rc<Self>> {
+    fn of(machine: &mut Machine, value: &Value) -> Outcome<Rc<Self>> {
         match value {
             Value::Regex(pattern) => Ok(Rc::clone(pattern)),
-            Value::Text(text) => Pattern::new(text, Flags::default()).map(Rc::new),
+            Value::Text(text) => Pattern::new(machine, text, Flags::default()).map(Rc::new),
             _ => Err(error("no regular expression")),
         }
     }
@@ -121,14 +121,11 @@ impl Pattern {
 
     /// The first match from a place on.
     fn find(&self, machine: &mut Machine, string: &str, from: usize) -> Outcome<Option<Match>> {
-        machine.step(1 + string.len() / 256)?;
-        let found = self
-            .regex
-            .captures_from_pos(string, from)
-            .map_err(|failure| error(format!("a regular expression gave up: {failure}")))?;
-        Ok(found.map(|found| {
-            (0..found.len()).map(|group| found.get(group).map(|group| group.range())).collect()
-        }))
+        let found = self.compiled.find(string, from, |steps| machine.step(steps));
+        found.map_err(|unanswered| match unanswered {
+            Unanswered::Refused(failure) => failure,
+            Unanswered::GaveUp(why) => error(format!("a regular expression gave up: {why}")),
+        })
     }
 
     /// The match after another one. An empty one is not found twice.
@@ -169,7 +166,7 @@ fn whole(found: &Match) -> Range<usize> {
 }
 
 fn is_found(call: &mut Call<'_>, pattern: usize, string: usize) -> Outcome<Value> {
-    let pattern = Pattern::of(&call.value(pattern))?;
+    let pattern = Pattern::of(call.machine, &call.value(pattern))?;
     let found = pattern.find(call.machine, &call.string(string), 0)?;
     Ok(Value::Bool(found.is_some()))
 }
@@ -193,8 +190,7 @@ fn publish(context: &Context, pattern: &Pattern, string: &str, found: &Match) ->
         context.set(&(index + 1).to_string(), Value::dict(entries)?);
     }
     // Heat's yaql takes the text of each group with a name for a pair, and so fails on the first.
-    let names = pattern.regex.capture_names().enumerate();
-    let Some((named, _)) = names.into_iter().find(|(_, name)| name.is_some()) else {
+    let Some(named) = pattern.compiled.group_names().iter().position(Option::is_some) else {
         return Ok(());
     };
     match found.get(named).cloned().flatten().map(|range| string[range].chars().count()) {
@@ -208,7 +204,7 @@ fn publish(context: &Context, pattern: &Pattern, string: &str, found: &Match) ->
 }
 
 fn search(call: &mut Call<'_>) -> Outcome<Value> {
-    let (pattern, string) = (Pattern::of(&call.value(0))?, call.string(1));
+    let (pattern, string) = (Pattern::of(call.machine, &call.value(0))?, call.string(1));
     let Some(found) = pattern.find(call.machine, &string, 0)? else { return Ok(Value::Null) };
     let Some(selector) = call.lambda(2) else { return Ok(Value::text(&string[whole(&found)])) };
     let context = call.machine.context(&call.context);
@@ -217,7 +213,7 @@ fn search(call: &mut Call<'_>) -> Outcome<Value> {
 }
 
 fn search_all(call: &mut Call<'_>) -> Outcome<Value> {
-    let (pattern, string) = (Pattern::of(&call.value(0))?, call.string(1));
+    let (pattern, string) = (Pattern::of(call.machine, &call.value(0))?, call.string(1));
     let selector = call.lambda(2);
     let around = Rc::clone(&call.context);
     let mut before: Option<Range<usize>> = None;
@@ -237,7 +233,7 @@ fn search_all(call: &mut Call<'_>) -> Outcome<Value> {
 }
 
 fn split(call: &mut Call<'_>, pattern: usize, string: usize) -> Outcome<Value> {
-    let (pattern, string) = (Pattern::of(&call.value(pattern))?, call.string(string));
+    let (pattern, string) = (Pattern::of(call.machine, &call.value(pattern))?, call.string(string));
     let count = call.int(2);
     let mut parts = Vec::new();
     let mut end = 0;
@@ -263,7 +259,7 @@ enum Piece {
 }
 
 fn replace(call: &mut Call<'_>, pattern: usize, string: usize) -> Outcome<Value> {
-    let (pattern, string) = (Pattern::of(&call.value(pattern))?, call.string(string));
+    let (pattern, string) = (Pattern::of(call.machine, &call.value(pattern))?, call.string(string));
     let pieces = pieces(&call.string(2), &pattern)?;
     let found = matches(call, &pattern, &string)?;
     let mut out = String::new();
@@ -282,7 +278,7 @@ fn replace(call: &mut Call<'_>, pattern: usize, string: usize) -> Outcome<Value>
         }
         end = place.end;
         // Far over the quota: the rest is not even built.
-        if out.len() > 100 * MEMORY_QUOTA {
+        if out.len() > 100 * limits::memory_quota() {
             return Err(failure::memory());
         }
     }
@@ -299,7 +295,7 @@ fn matches(call: &mut Call<'_>, pattern: &Pattern, string: &str) -> Outcome<Vec<
 }
 
 fn replace_by(call: &mut Call<'_>, pattern: usize, string: usize) -> Outcome<Value> {
-    let (pattern, string) = (Pattern::of(&call.value(pattern))?, call.string(string));
+    let (pattern, string) = (Pattern::of(call.machine, &call.value(pattern))?, call.string(string));
     let found = matches(call, &pattern, &string)?;
     let Some(by) = call.lambda(2) else {
         return Err(TemplateError::kind("decoding to str: need a bytes-like object"));
@@ -406,13 +402,13 @@ fn group_name(chars: &[char], at: usize) -> Outcome<(String, usize)> {
 
 fn group_number(name: &str, pattern: &Pattern, at: usize) -> Outcome<usize> {
     if let Ok(number) = name.parse::<usize>() {
-        if number < pattern.regex.captures_len() {
+        if number < pattern.compiled.group_names().len() {
             return Ok(number);
         }
         return Err(error(format!("invalid group reference {number} at position {at}")));
     }
-    let mut names = pattern.regex.capture_names();
-    names.position(|known| known == Some(name)).ok_or_else(|| {
+    let names = pattern.compiled.group_names();
+    names.iter().position(|known| *known == Some(name)).ok_or_else(|| {
         let message = format!("unknown group name {}", python::quoted(name));
         TemplateError::new("IndexError", message)
     })

@@ -3,7 +3,7 @@
 use super::{Entry, either, function, method};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::yaql::call::Call;
-use crate::template::yaql::machine::MEMORY_QUOTA;
+use crate::template::yaql::limits;
 use crate::template::yaql::stream::characters as split_characters;
 use crate::template::yaql::value::Value;
 use crate::template::yaql::{failure, print, size};
@@ -143,7 +143,7 @@ fn join(call: &mut Call<'_>, sequence: usize, separator: usize) -> Outcome<Value
         }
         out.push_str(&yaql_text(&item));
         // All of it would be over the quota.
-        if out.len() > 4 * MEMORY_QUOTA {
+        if out.len() > 4 * limits::memory_quota() {
             return Err(failure::memory());
         }
     }
@@ -199,7 +199,7 @@ fn replaced(string: &str, old: &str, new: &str, count: i128) -> Outcome<String> 
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let found = string.matches(old).count().min(count);
     // Far over the quota: it is not even built.
-    if string.len() + found * new.len() > 100 * MEMORY_QUOTA {
+    if string.len() + found * new.len() > 100 * limits::memory_quota() {
         return Err(failure::memory());
     }
     Ok(string.replacen(old, new, count))
@@ -207,7 +207,7 @@ fn replaced(string: &str, old: &str, new: &str, count: i128) -> Outcome<String> 
 
 /// Refuses a product over the quota before it is made.
 pub(super) fn limit_product(count: i128, one: usize, empty: usize) -> Outcome<()> {
-    let quota = MEMORY_QUOTA as i128;
+    let quota = limits::memory_quota() as i128;
     let empties = count.checked_neg().and_then(|count| (count + 1).checked_mul(empty as i128));
     let all = count.checked_mul(one as i128);
     match (empties, all) {

@@ -1,0 +1,59 @@
+//! What a user may reach whom a stack has made for one of its resources: that resource, and no
+//! other of the stack.
+
+use super::asks::{Requester, Standing};
+use super::engine::Engine;
+use crate::model::{Caller, Refusal, ResourceName, StackId};
+use crate::resource_types::stack_user;
+
+/// The role of such users where no domain for them is configured, Heat's default.
+const ROLE: &str = "heat_stack_user";
+
+impl Engine {
+    /// Whether the caller has the role of users that stacks make (`heat_stack_user_role`).
+    pub fn is_stack_user(&self, caller: &Caller) -> bool {
+        let cloud = self.services.cloud.as_ref();
+        let role = cloud.and_then(|cloud| cloud.stack_user_role()).unwrap_or(ROLE);
+        caller.roles.iter().any(|held| held.eq_ignore_ascii_case(role))
+    }
+
+    /// Refuses a stack's user who is not the resource's own.
+    pub async fn allow_resource(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        name: &ResourceName,
+    ) -> Result<(), Refusal> {
+        let standing = self.standing(who, stack).await?;
+        self.guard(who, &standing, name).await
+    }
+
+    /// The same for a stack that was looked at. What is not there is refused alike, so that names
+    /// stay unknown.
+    pub(super) async fn guard(
+        &self,
+        who: &Requester,
+        standing: &Standing,
+        name: &ResourceName,
+    ) -> Result<(), Refusal> {
+        let caller = &who.caller;
+        // Whatever his roles: who comes with the project of the stack's users is one of them.
+        let is_theirs = standing.user_project.as_ref() == Some(&caller.project_id);
+        if !is_theirs && !self.is_stack_user(caller) {
+            return Ok(());
+        }
+        if let Some(id) = standing.incarnations.get(name) {
+            let resource = self.services.resource(*id).await?;
+            let user = resource.data.get(stack_user::USER).and_then(|user| user.as_str());
+            if user == Some(&caller.user_id) {
+                return Ok(());
+            }
+        }
+        Err(forbidden())
+    }
+}
+
+/// Heat's words for who is somebody and may not.
+pub fn forbidden() -> Refusal {
+    Refusal::new("Forbidden", "You are not authorized to complete this action.")
+}

@@ -1,0 +1,173 @@
+//! What stands between the network and the routes: it takes connections, speaks TLS on them where
+//! that is wanted, and bounds how many there are and how slow their clients may be.
+
+mod admit;
+mod bounds;
+mod cors;
+mod head;
+mod origin;
+mod stream;
+mod tls;
+mod visit;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_http::error::DispatchError;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+pub(in crate::api) use admit::{admit, feed};
+pub(in crate::api) use bounds::Bounds;
+pub use bounds::OpenLimits;
+pub use cors::Cors;
+pub(in crate::api) use head::check;
+pub use origin::Proxy;
+pub(in crate::api) use origin::root;
+pub(in crate::api) use stream::Guarded;
+use stream::Wire;
+pub(in crate::api) use tls::Tls;
+pub use tls::{TlsError, TlsFiles};
+pub(in crate::api) use visit::Visit;
+
+/// How long a client may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// From the first byte of a request's head to its last, and for a handshake of TLS.
+    pub head: Duration,
+    /// For a body, beside what its bytes take at `BODY_RATE_MIN`.
+    pub body: Duration,
+    /// Without taking anything of an answer.
+    pub answer: Duration,
+    /// Between two requests.
+    pub idle: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(10),
+            body: Duration::from_secs(20),
+            answer: Duration::from_secs(60),
+            idle: Duration::from_secs(75),
+        }
+    }
+}
+
+/// How long a fresh socket may take to be writable, which it is at once.
+const WORD_TIME: Duration = Duration::from_secs(1);
+
+/// Bytes of a body in a second.
+pub(in crate::api) const BODY_RATE_MIN: u32 = 1024;
+
+/// What an operator can set of all this.
+#[derive(Clone, Debug)]
+pub struct FrontSettings {
+    pub tls: Option<TlsFiles>,
+    pub limits: OpenLimits,
+    pub patience: Patience,
+    /// Bytes of a header, and of a URL (`max_header_line`).
+    pub header_line_max: usize,
+    /// `max_request_body_size`, in bytes.
+    pub body_size_max: Option<usize>,
+    pub proxy: Proxy,
+    pub cors: Cors,
+}
+
+impl Default for FrontSettings {
+    fn default() -> Self {
+        Self {
+            tls: None,
+            limits: OpenLimits::default(),
+            patience: Patience::default(),
+            header_line_max: 16_384,
+            body_size_max: None,
+            proxy: Proxy::default(),
+            cors: Cors::default(),
+        }
+    }
+}
+
+/// What all connections share.
+pub(in crate::api) struct Front {
+    pub(in crate::api) bounds: Arc<Bounds>,
+    pub(in crate::api) tls: Option<Arc<Tls>>,
+    pub(in crate::api) patience: Patience,
+}
+
+impl Front {
+    /// Takes a connection, or turns it away.
+    pub(in crate::api) async fn open(
+        &self,
+        socket: TcpStream,
+    ) -> Result<(Guarded, Option<SocketAddr>), DispatchError> {
+        let peer = socket.peer_addr()?;
+        let Some(place) = self.bounds.connections.take(()) else {
+            return Err(self.turn_away(&socket, peer.ip(), &TOO_MANY).await);
+        };
+        let Some(stranger) = self.bounds.addresses.take(bounds::counted_as(peer.ip())) else {
+            return Err(self.turn_away(&socket, peer.ip(), &TOO_MANY_FROM_ADDRESS).await);
+        };
+        // Answers are small, and wait for nothing that would be worth sending with them.
+        socket.set_nodelay(true)?;
+        let wire = match &self.tls {
+            None => Wire::Plain(socket),
+            Some(tls) => {
+                let shaken = timeout(self.patience.head, tls.acceptor().accept(socket)).await;
+                let shaken = shaken.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+                Wire::Tls(Box::new(shaken?))
+            }
+        };
+        let visit = Rc::new(Visit::new(self.patience, place, stranger));
+        Ok((Guarded::new(wire, visit, self.patience), Some(peer)))
+    }
+
+    /// Says why, as far as the buffers of a fresh socket take it: whoever floods is not worth any
+    /// waiting.
+    async fn turn_away(&self, socket: &TcpStream, peer: IpAddr, why: &TurnedAway) -> DispatchError {
+        tracing::debug!(%peer, reason = why.reason, "a connection was turned away");
+        if self.tls.is_none() {
+            let body = format!(
+                "{{\"code\": {}, \"title\": \"{}\", \"explanation\": \"{}\", \"error\": \
+                 {{\"type\": \"{}\", \"message\": \"{}\", \"traceback\": null}}}}",
+                why.code, why.title, why.reason, why.class, why.reason
+            );
+            let answer = format!(
+                "HTTP/1.1 {} {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+                 retry-after: 5\r\nconnection: close\r\n\r\n{body}",
+                why.code,
+                why.title,
+                body.len()
+            );
+            if let Ok(Ok(())) = timeout(WORD_TIME, socket.writable()).await {
+                let _ = socket.try_write(answer.as_bytes());
+            }
+        }
+        DispatchError::Io(io::ErrorKind::ConnectionRefused.into())
+    }
+}
+
+/// Why a connection is turned away, as its client sees it.
+struct TurnedAway {
+    code: u16,
+    title: &'static str,
+    class: &'static str,
+    reason: &'static str,
+}
+
+const TOO_MANY: TurnedAway = TurnedAway {
+    code: 503,
+    title: "Service Unavailable",
+    class: "HTTPServiceUnavailable",
+    reason: "The server has as many connections as it may have.",
+};
+
+const TOO_MANY_FROM_ADDRESS: TurnedAway = TurnedAway {
+    code: 429,
+    title: "Too Many Requests",
+    class: "HTTPTooManyRequests",
+    reason: "There are too many connections from this address on which nobody has signed in.",
+};

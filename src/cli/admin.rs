@@ -1,0 +1,177 @@
+//! What a running server is asked by the commands of its operator: a line of JSON each way, over a
+//! socket in the data directory that its owner alone may open. Where no server runs, the command
+//! does the work itself, under the lock of the log.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinHandle;
+
+use super::data::{Files, with_causes};
+use crate::clock::{Clock, SystemClock};
+use crate::events::forget::{self, Forgotten, Older};
+use crate::events::log::{EventLog, OpenError, SqliteLog};
+use crate::events::vault::Vault;
+
+/// The most bytes of a request or an answer.
+const LINE_MAX_BYTES: u64 = 64 << 10;
+/// How long a request may take to arrive.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What is asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// Seal every stack's key under a fresh master key.
+    RotateMasterKey,
+    /// Take away what was deleted long ago.
+    Purge(Older),
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    Rotated { keys: usize },
+    Purged(Forgotten),
+    Failed(String),
+}
+
+/// Who carries orders out: a server, or a command where none runs.
+#[derive(Clone)]
+pub(super) struct Administrator {
+    pub(super) log: Arc<SqliteLog>,
+    pub(super) vault: Arc<Vault>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) master_key: PathBuf,
+}
+
+impl Administrator {
+    async fn carry_out(&self, order: Order) -> Answer {
+        let done = match order {
+            Order::RotateMasterKey => {
+                let rotated = self.vault.rotate(&self.master_key).await;
+                rotated.map(|keys| Answer::Rotated { keys })
+            }
+            Order::Purge(older) => {
+                let before = older.before(self.clock.now());
+                let forgotten =
+                    forget::purge(self.log.as_ref(), self.clock.as_ref(), before, &older).await;
+                forgotten.map(Answer::Purged).map_err(Into::into)
+            }
+        };
+        if let Err(error) = self.log.keep_checkpoint() {
+            tracing::error!(%error, "the checkpoint beside the log is an old one");
+        }
+        done.unwrap_or_else(|error| Answer::Failed(with_causes(&error)))
+    }
+}
+
+/// Hears orders until it is dropped.
+pub(super) struct AdminSocket {
+    path: PathBuf,
+    task: JoinHandle<()>,
+}
+
+impl AdminSocket {
+    /// Opens the socket, for the owner of this process alone.
+    pub(super) fn open(path: PathBuf, administrator: Administrator) -> io::Result<Self> {
+        // Whoever holds the lock of the log is the only one who may listen here.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        // One order at a time: two rotations or purges at once would only wait for each other.
+        let task = actix::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                if let Err(error) = answer(stream, &administrator).await {
+                    tracing::warn!(%error, "an order could not be heard or answered");
+                }
+            }
+        });
+        Ok(Self { path, task })
+    }
+}
+
+impl Drop for AdminSocket {
+    fn drop(&mut self) {
+        self.task.abort();
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+async fn answer(mut stream: UnixStream, administrator: &Administrator) -> io::Result<()> {
+    let (read, mut write) = stream.split();
+    let mut line = String::new();
+    let mut read = BufReader::new(read.take(LINE_MAX_BYTES));
+    tokio::time::timeout(REQUEST_TIMEOUT, read.read_line(&mut line)).await??;
+    let answer = match serde_json::from_str(&line) {
+        Ok(order) => administrator.carry_out(order).await,
+        Err(error) => Answer::Failed(format!("this is no order: {error}")),
+    };
+    let mut text = serde_json::to_string(&answer)?;
+    text.push('\n');
+    write.write_all(text.as_bytes()).await
+}
+
+/// Has an order carried out by the server that runs, or here if none does. The error is a whole
+/// sentence.
+pub(super) async fn order(files: &Files, order: Order) -> Result<Answer, String> {
+    let answer = match ask(&files.data.admin_socket(), &order).await {
+        Ok(Some(answer)) => answer,
+        Ok(None) => here(files, order).await?,
+        Err(error) => return Err(format!("the server did not answer: {error}")),
+    };
+    match answer {
+        Answer::Failed(reason) => Err(reason),
+        answer => Ok(answer),
+    }
+}
+
+/// Asks the server; `None` where nobody listens.
+async fn ask(path: &Path, order: &Order) -> io::Result<Option<Answer>> {
+    let mut stream = match UnixStream::connect(path).await {
+        Ok(stream) => stream,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut text = serde_json::to_string(order)?;
+    text.push('\n');
+    stream.write_all(text.as_bytes()).await?;
+    let mut line = String::new();
+    BufReader::new(stream.take(LINE_MAX_BYTES)).read_line(&mut line).await?;
+    Ok(Some(serde_json::from_str(&line)?))
+}
+
+async fn here(files: &Files, order: Order) -> Result<Answer, String> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let signing = files.signing(clock.as_ref()).map_err(|error| with_causes(&error))?;
+    let log = SqliteLog::open_signed(&files.data.log(), signing).map_err(|error| match error {
+        OpenError::InUse { .. } => {
+            "a server works with this log and does not listen for orders".to_owned()
+        }
+        error => with_causes(&error),
+    })?;
+    let log = Arc::new(log);
+    let shared: Arc<dyn EventLog> = log.clone();
+    let vault = Vault::open_with(shared, &files.master_key, clock.clone()).await;
+    let vault = Arc::new(vault.map_err(|error| with_causes(&error))?);
+    let master_key = files.master_key.clone();
+    Ok(Administrator { log, vault, clock, master_key }.carry_out(order).await)
+}

@@ -1,0 +1,190 @@
+//! Forgetting: what was deleted is gone from the disk, and the log can be proved still.
+
+use std::fs;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use hearth::events::forget::{self, Forgotten, Older};
+use hearth::events::log::{EventLog, LogError, MemoryLog, SqliteLog};
+use hearth::events::{StreamId, StreamRevision};
+use hearth::model::ProjectId;
+use hearth::projections::Views;
+use serde_json::json;
+
+use super::log::Disk;
+use crate::support::cut_log::CutLog;
+
+const DAY: u64 = 86_400;
+
+fn everything() -> Older {
+    Older { seconds: 0, project: None }
+}
+
+async fn purge(disk: &Disk, log: &dyn EventLog, older: &Older) -> Result<Forgotten, LogError> {
+    forget::purge(log, &*disk.clock, older.before(disk.now()), older).await
+}
+
+fn is_on_disk(disk: &Disk, marker: &str) -> bool {
+    ["log.db", "log.db-wal"].iter().any(|name| {
+        let content = fs::read(disk.path(name)).unwrap_or_default();
+        content.windows(marker.len()).any(|bytes| bytes == marker.as_bytes())
+    })
+}
+
+#[tokio::test]
+async fn what_was_purged_is_gone_from_the_disk_and_the_log_is_proved_still() {
+    let mut disk = Disk::with_stacks().await;
+    let log = disk.open();
+    let id = disk.stack(&log, "a template that nobody shall find").await;
+    let living = disk.stacks[0];
+    disk.delete(&*log, id).await;
+    drop(log);
+    let then = SqliteLog::open_read_only(&disk.path("log.db")).unwrap().checkpoint().unwrap();
+    for marker in ["a template that nobody shall find", "web-3", "t-3"] {
+        assert!(is_on_disk(&disk, marker), "{marker}");
+    }
+    let log = disk.open();
+    let forgotten = purge(&disk, &*log, &everything()).await.unwrap();
+    let expected = Forgotten { stacks: 1, blobs: 1, events: 10, ..Forgotten::default() };
+    assert_eq!(forgotten, expected);
+    assert!(log.read(&StreamId::stack(id), StreamRevision(0)).await.unwrap().events.is_empty());
+    assert!(matches!(log.find_key(StreamId::stack(id).as_str()), Err(LogError::KeyDestroyed(_))));
+    let kept = log.read(&StreamId::stack(living), StreamRevision(0)).await.unwrap();
+    assert_eq!(kept.events.len(), 4);
+    assert!(log.blob(&disk.blobs[0]).await.unwrap().is_some());
+    drop(log);
+    for marker in ["a template that nobody shall find", "web-3"] {
+        assert!(!is_on_disk(&disk, marker), "{marker}");
+    }
+    // With what was signed before the purge as with what was signed after it.
+    assert_eq!(disk.audit_against(&[then.unwrap()]).problems, Vec::<String>::new());
+    let log = disk.open();
+    assert_eq!(purge(&disk, &*log, &everything()).await.unwrap(), Forgotten::default());
+}
+
+#[tokio::test]
+async fn only_what_was_deleted_long_enough_ago_goes_and_only_of_the_project_named() {
+    let mut disk = Disk::with_stacks().await;
+    let log = disk.open();
+    let id = disk.stack(&log, "x").await;
+    disk.delete(&*log, id).await;
+    disk.clock.advance(TimeDelta::days(29));
+    let older = Older { seconds: 30 * DAY, project: None };
+    assert_eq!(purge(&disk, &*log, &older).await.unwrap().stacks, 0);
+    disk.clock.advance(TimeDelta::days(2));
+    let of = |project: &str| Older { project: Some(ProjectId::from(project)), ..older.clone() };
+    assert_eq!(purge(&disk, &*log, &of("p2")).await.unwrap().stacks, 0);
+    assert_eq!(purge(&disk, &*log, &of("p1")).await.unwrap().stacks, 1);
+}
+
+#[tokio::test]
+async fn a_template_that_a_living_stack_shares_stays() {
+    let mut disk = Disk::with_stacks().await;
+    let log = disk.open();
+    let id = disk.stack(&log, "template 0").await;
+    disk.delete(&*log, id).await;
+    drop(log);
+    let log = disk.open();
+    assert_eq!(purge(&disk, &*log, &everything()).await.unwrap().blobs, 0);
+    assert!(log.blob(&disk.blobs[0]).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_template_that_is_just_being_given_again_is_not_dropped() {
+    let mut disk = Disk::with_stacks().await;
+    let log = disk.open();
+    let id = disk.stack(&log, "x").await;
+    disk.delete(&*log, id).await;
+    // Given, and not yet referred to by any event.
+    let again = log.put_blob(b"x");
+    assert_eq!(purge(&disk, &*log, &everything()).await.unwrap().blobs, 0);
+    assert!(log.blob(&again).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn configurations_made_and_deleted_do_not_fill_the_disk() {
+    let disk = Disk::fresh();
+    let log = disk.open();
+    let content = "c".repeat(1 << 20);
+    for number in 0..20 {
+        let id = hearth::clock::Clock::fresh_id(&*disk.clock);
+        let stream = StreamId(format!("config-{id}").into());
+        let created = json!({"config_id": id, "project_id": "p1", "content": content});
+        disk.append(&*log, &stream, 0, "ConfigCreated", created).await;
+        if number > 0 {
+            disk.append(&*log, &stream, 1, "ConfigDeleted", json!({"config_id": id})).await;
+        }
+    }
+    let size = || fs::metadata(disk.path("log.db")).unwrap().len();
+    let forgotten = forget::purge_deleted_software(&*log, &*disk.clock, disk.now()).await.unwrap();
+    assert_eq!((forgotten.configs, forgotten.events), (19, 38));
+    assert!(size() < 3 << 20, "{} bytes are left", size());
+    drop(log);
+    assert_eq!(disk.audit().problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_format_gives_space_back_too() {
+    let disk = Disk::fresh();
+    let log = disk.open();
+    let id = hearth::clock::Clock::fresh_id(&*disk.clock);
+    let stream = StreamId(format!("config-{id}").into());
+    let content = "c".repeat(8 << 20);
+    let created = json!({"config_id": id, "project_id": "p1", "content": content});
+    disk.append(&*log, &stream, 0, "ConfigCreated", created).await;
+    disk.append(&*log, &stream, 1, "ConfigDeleted", json!({"config_id": id})).await;
+    drop(log);
+    disk.tamper("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM");
+    let log = disk.open();
+    purge(&disk, &*log, &everything()).await.unwrap();
+    let size = fs::metadata(disk.path("log.db")).unwrap().len();
+    assert!(size < 1 << 20, "{size} bytes are left");
+}
+
+#[tokio::test]
+async fn a_purge_killed_at_any_moment_is_taken_up_by_the_next() {
+    for steps in 0.. {
+        let mut disk = Disk::fresh();
+        let inner = Arc::new(MemoryLog::new());
+        let living = disk.stack(&inner, "shared").await;
+        for _ in 0..2 {
+            let id = disk.stack(&inner, "x").await;
+            disk.delete(&*inner, id).await;
+        }
+        let cut = CutLog::new(inner.clone(), steps);
+        let whole = purge(&disk, &cut, &everything()).await.is_ok();
+        let log = inner.cut_after(inner.durable_position());
+        purge(&disk, &log, &everything()).await.unwrap();
+        for kind in ["stack", "resource"] {
+            assert_eq!(log.streams(kind, "", 10).unwrap().len(), 1, "{kind} after {steps} steps");
+        }
+        let kept = log.read(&StreamId::stack(living), StreamRevision(0)).await.unwrap();
+        assert_eq!(kept.events.len(), 4);
+        assert_eq!(log.blobs("", 10).unwrap(), [disk.blobs[0].clone()]);
+        if whole {
+            assert!(steps > 4, "{steps}");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_purged_stack_is_in_no_view() {
+    let mut disk = Disk::fresh();
+    let log = Arc::new(MemoryLog::new());
+    let views = Views::in_memory(log.clone()).await.unwrap();
+    let (living, gone) = (disk.stack(&log, "a").await, disk.stack(&log, "b").await);
+    disk.delete(&*log, gone).await;
+    views.after(log.durable_position()).await.unwrap();
+    assert!(views.stack(gone).await.unwrap().unwrap().is_deleted());
+    purge(&disk, &*log, &everything()).await.unwrap();
+    views.after(log.durable_position()).await.unwrap();
+    assert_eq!(views.stack(gone).await.unwrap(), None);
+    assert!(views.revisions(gone).await.unwrap().is_empty());
+    assert!(views.stack(living).await.unwrap().is_some());
+    // As views that are made anew see it.
+    let anew = Views::in_memory(log.clone()).await.unwrap();
+    anew.after(log.durable_position()).await.unwrap();
+    assert_eq!(anew.stack(gone).await.unwrap(), None);
+    assert!(anew.stack(living).await.unwrap().is_some());
+}
