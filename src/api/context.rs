@@ -38,6 +38,14 @@ impl Context {
         }
     }
 
+    /// Takes what Keystone says of the caller now.
+    pub(super) async fn renew(&mut self, mut caller: Arc<Caller>) {
+        if self.policy.is_admin(&caller).await {
+            Arc::make_mut(&mut caller).admin = true;
+        }
+        self.caller = caller;
+    }
+
     /// The project whose stacks the caller sees; an administrator sees all.
     pub(super) fn visible_project(&self) -> Option<ProjectId> {
         (!self.caller.is_admin()).then(|| self.caller.project_id.clone())

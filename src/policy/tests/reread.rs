@@ -81,7 +81,7 @@ fn hearth_does_not_start_with_rules_that_it_cannot_read() {
         ("a: rule:b\nb: rule:a", "names itself"),
         ("a: {b: c}", "neither a text nor a list"),
         // YAML takes an exclamation mark without quotes for a tag of nothing.
-        ("a: !", "neither a text nor a list"),
+        ("a: !", "cannot be read"),
         ("a: @", "cannot be read"),
         ("a:", "neither a text nor a list"),
         ("{\"a\": ", "cannot be read"),
