@@ -3,6 +3,7 @@
 
 use super::asks::{Requester, Standing};
 use super::engine::Engine;
+use crate::model::taint::plain;
 use crate::model::{Caller, Refusal, ResourceName, StackId};
 use crate::resource_types::stack_user;
 
@@ -44,8 +45,8 @@ impl Engine {
         }
         if let Some(id) = standing.incarnations.get(name) {
             let resource = self.services.resource(*id).await?;
-            let user = resource.data.get(stack_user::USER).and_then(|user| user.as_str());
-            if user == Some(&caller.user_id) {
+            let user = resource.data.get(stack_user::USER).cloned().map(plain);
+            if user.is_some_and(|user| user == *caller.user_id) {
                 return Ok(());
             }
         }

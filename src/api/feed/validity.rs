@@ -37,7 +37,7 @@ impl Validity {
                     let left = identity.expires_at - state.clock.now();
                     pause = left.to_std().unwrap_or_default().min(ASK_EVERY);
                     confirmed = Instant::now();
-                    self.context.caller = identity.caller;
+                    self.context.renew(identity.caller).await;
                     for verb in &self.verbs {
                         if self.context.require(verb).await.is_err() {
                             return Ended::Forbidden;

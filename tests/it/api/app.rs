@@ -7,9 +7,10 @@ use std::time::Duration;
 use hearth::actors::{Engine, EngineLimits, EngineParts};
 use hearth::api::{ApiParts, ApiSettings, FrontSettings, RunningApi, serve};
 use hearth::clock::{Clock, SystemClock};
+use hearth::events::StreamId;
 use hearth::events::log::{EventLog, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
-use hearth::model::Secret;
+use hearth::model::{Secret, StackId};
 use hearth::openstack::{Cloud, CloudLimits, CloudSettings, UserDomainSettings};
 use hearth::policy::Policy;
 use hearth::projections::Views;
@@ -29,6 +30,7 @@ pub(crate) struct App {
     pub(crate) client: reqwest::Client,
     pub(crate) keystone: String,
     engine: Engine,
+    vault: Arc<Vault>,
     running: RunningApi,
     _sandbox: RunningSandbox,
 }
@@ -75,6 +77,11 @@ impl Answered {
 }
 
 impl App {
+    /// A value of a stack's as its owner sees it.
+    pub(crate) fn opened(&self, stack: StackId, value: &Value) -> Value {
+        self.vault.open(StreamId::stack(stack).as_str(), value).unwrap()
+    }
+
     pub(crate) async fn start() -> Self {
         Self::over(Arc::new(MemoryLog::new())).await
     }
@@ -152,7 +159,7 @@ impl App {
             engine: engine.clone(),
             views: views.clone(),
             cloud: Some(cloud),
-            vault,
+            vault: Arc::clone(&vault),
             registry,
             policy,
             clock,
@@ -184,6 +191,7 @@ impl App {
             client,
             keystone,
             engine,
+            vault,
             running,
             _sandbox: sandbox,
         }

@@ -68,9 +68,9 @@ async fn more_tags_than_anybody_needs_are_refused_and_break_nothing() {
     let app = App::start().await;
     let tags = |count: usize| (0..count).map(|n| format!("t{n}")).collect::<Vec<_>>().join(",");
     for parameter in ["tags", "tags_any", "not_tags", "not_tags_any"] {
-        let refused = app.get(&format!("/stacks?{parameter}={}", tags(3000))).await;
+        let refused = app.get(&format!("/stacks?{parameter}={}", tags(1000))).await;
         assert_eq!(refused.status, 400, "{parameter}: {}", refused.text);
-        assert_eq!(message(&refused), "Invalid tags, there are 3000 and may be 200");
+        assert_eq!(message(&refused), "Invalid tags, there are 1000 and may be 200");
         let listed = app.get(&format!("/stacks?{parameter}={}", tags(200))).await;
         assert_eq!(listed.status, 200, "{parameter}: {}", listed.text);
     }
@@ -78,7 +78,7 @@ async fn more_tags_than_anybody_needs_are_refused_and_break_nothing() {
         let template = json!({ "heat_template_version": "2018-08-31" });
         Some(json!({ "stack_name": "web", "template": template, "tags": tags }))
     };
-    assert_eq!(app.ask("POST", "/stacks", create(tags(3000))).await.status, 400);
+    assert_eq!(app.ask("POST", "/stacks", create(tags(1000))).await.status, 400);
     let long = app.ask("POST", "/stacks", create("t".repeat(81))).await;
     assert!(message(&long).ends_with("is longer than 80 characters"), "{}", long.text);
     assert_eq!(app.ask("POST", "/stacks", create(tags(200))).await.status, 201);

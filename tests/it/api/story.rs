@@ -94,6 +94,8 @@ impl Story {
         };
         self.stack_event(stack.id, created).await;
         self.revision(&stack, 1, &["blue"]).await;
+        // What is sealed in the story was never open.
+        self.log.destroy_key(StreamId::stack(stack.id).as_str()).await.unwrap();
         stack
     }
 
@@ -109,7 +111,9 @@ impl Story {
             origin: StackRevision(revision),
             source: Some(self.log.put_blob(template.to_string().as_bytes())),
             source_bytes: 2,
-            parameters: map(json!({ "key": "k", "password": { "sealed": "AAAA" } })),
+            parameters: map(
+                json!({ "key": "k", "password": { "sealed": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" } }),
+            ),
             shown_parameters: map(json!({ "key": "k", "password": "******" })),
             description: "A web".into(),
             outputs: vec![OutputDeclared { key: "url".into(), description: String::new() }],
@@ -179,7 +183,9 @@ impl Story {
     pub(crate) async fn start(&self, stack: &Stack, name: &str, id: ResourceId, action: Action) {
         let definition = Definition {
             driver_type: "OS::Heat::TestResource".into(),
-            properties: map(json!({ "value": "v", "secret": { "sealed": "AAAA" } })),
+            properties: map(
+                json!({ "value": "v", "secret": { "sealed": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" } }),
+            ),
             metadata: map(json!({ "role": "web" })),
             ..Definition::default()
         };

@@ -307,7 +307,8 @@ impl<'a> Life<'a> {
             return Err(format!("the resources are {states:?}"));
         }
         if let Some(wanted) = &seen.outputs_are {
-            let outputs = shown.outputs.iter().map(|it| (it.key.clone(), it.value.clone()));
+            let open = |value: &Value| self.app.opened(stack, value);
+            let outputs = shown.outputs.iter().map(|it| (it.key.clone(), open(&it.value)));
             let outputs: serde_json::Map<String, Value> = outputs.collect();
             has(&Value::Object(outputs.clone()), &Value::Object(wanted.clone()))
                 .map_err(|at| format!("{at} in the outputs {outputs:?}"))?;

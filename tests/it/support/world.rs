@@ -8,9 +8,9 @@ use hearth::actors::{
     Accepted, CreateStack, Engine, EngineLimits, EngineParts, Requester, UpdateStack,
 };
 use hearth::clock::{Clock, SystemClock};
-use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::events::vault::{MasterKey, Vault};
+use hearth::events::{Position, StreamId};
 use hearth::model::{
     AllowedTarget, Caller, CommandId, Refusal, RequestId, Scope, Secret, StackId, Status,
 };
@@ -37,6 +37,7 @@ pub(crate) struct Ground {
 pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) views: Views,
+    vault: Arc<Vault>,
     /// The Keystone of its cloud.
     pub(crate) auth_url: String,
     requester: Requester,
@@ -175,8 +176,9 @@ impl Ground {
     ) -> World {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let views = Views::in_memory(log.clone()).await.unwrap();
+        let vault = Arc::new(Vault::new(log.clone(), self.master.clone(), clock.clone()));
         let engine = Engine::start(EngineParts {
-            vault: Arc::new(Vault::new(log.clone(), self.master.clone(), clock.clone())),
+            vault: Arc::clone(&vault),
             log: log.clone(),
             registry: Arc::new(Registry::built_in().unwrap()),
             cloud: Some(Arc::new(cloud)),
@@ -190,6 +192,7 @@ impl Ground {
         World {
             engine,
             views,
+            vault,
             auth_url: self.sandbox.auth_url.clone(),
             requester: self.requester.clone(),
         }
@@ -242,6 +245,11 @@ impl Drop for World {
 }
 
 impl World {
+    /// A value of a stack's as its owner sees it.
+    pub(crate) fn opened(&self, stack: StackId, value: &Value) -> Value {
+        self.vault.open(StreamId::stack(stack).as_str(), value).unwrap()
+    }
+
     pub(crate) fn requester(&self) -> Requester {
         Requester {
             command_id: CommandId(SystemClock.fresh_id()),

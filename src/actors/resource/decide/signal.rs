@@ -140,7 +140,7 @@ impl Resource {
             signal,
             reason: reason.map(|reason| self.without_secrets(&reason)),
             error: in_child.error.map(|error| self.without_secrets(&error)),
-            metadata: outcome.metadata.into_iter().map(|(id, it)| (id, taint(it))).collect(),
+            metadata: outcome.metadata.into_iter().map(|(id, it)| (id, kept(it))).collect(),
             data: self.taint_learned(learned, knowledge).data,
             attributes: self.taint_attributes(in_child.attributes, knowledge),
         })
@@ -225,6 +225,18 @@ impl Resource {
         metadata.extend(plain_map(self.signals.clone()));
         metadata
     }
+}
+
+/// What stays of a signal. How it went and why is told in the event list, as in Heat; whatever else
+/// it brings may be a secret.
+fn kept(signal: Value) -> Value {
+    let Value::Object(entries) = signal else { return taint(signal) };
+    let is_told =
+        |key: &str| ["status", "reason"].iter().any(|told| key.eq_ignore_ascii_case(told));
+    let kept = |(key, value): (String, Value)| {
+        if is_told(&key) { (key, value) } else { (key, taint(value)) }
+    };
+    Value::Object(entries.into_iter().map(kept).collect())
 }
 
 fn limit_exceeded(text: String) -> Refusal {
