@@ -410,6 +410,10 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
             paths.extend(readable(&app, &child).await);
             // Of a stack that stands by itself the template is the user's own, who sees it as he
             // wrote it, and so are the files; of others they were made or found for it.
+            if name.starts_with("web-beside-") {
+                let written = app.get(&format!("{child}/template")).await.json();
+                assert_eq!(written["parameters"]["own"]["default"], WRITTEN);
+            }
             if !stack["parent"].is_null() {
                 paths.push(format!("{child}/template"));
                 paths.push(format!("{child}/files"));
