@@ -26,6 +26,7 @@ mod plugins;
 mod proof;
 mod resolve_answers;
 mod sandbox;
+mod secrets_everywhere;
 mod serve;
 mod simulation;
 mod support;

@@ -42,7 +42,10 @@ pub(super) fn define(
 ) -> Result<StackDefinition, Refusal> {
     let parent = &sight.known.definition;
     let mut place = place(subject, nesting);
-    place.hides_template = nesting.properties.get("template").is_some_and(is_tainted);
+    let name = subject.name.clone().unwrap_or_default();
+    // A file is marked for the secrets that are written in it, which are found in it again.
+    place.hides_template = nesting.properties.get("template").is_some_and(is_tainted)
+        && !parent.is_file(&name, "template");
     let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
     if let (true, Some(known)) = (wanted.keeps_files, known) {
         place.files = known.definition.files().texts.clone();
@@ -52,7 +55,6 @@ pub(super) fn define(
     if let (true, NestedTemplate::Text(text)) = (nested.stands_beside(), &wanted.template) {
         return Ok(parent.beside(place, text, &parameters, registry, reading)?);
     }
-    let name = subject.name.clone().unwrap_or_default();
     Ok(parent.child_at(place, &name, &wanted.template, parameters, registry, reading)?)
 }
 

@@ -34,6 +34,7 @@ use crate::template::{
 pub use child::{ChildPlace, NESTED_DEPTH_MAX};
 pub use early::{AllGiven, Given};
 pub(crate) use load::{Reading, Values};
+pub(crate) use secrets::is_secret_template;
 
 /// Heat's `max_resources_per_stack`.
 pub const RESOURCES_MAX: usize = 1000;
@@ -294,12 +295,14 @@ impl StackDefinition {
         self.pseudo.facade.as_ref()
     }
 
-    /// Whether another definition is made of the same.
+    /// Whether another definition is made of the same; what was kept has marks that what is read
+    /// anew has not.
     pub fn is_same_as(&self, other: &StackDefinition) -> bool {
         self.files.texts == other.files.texts
             && self.facade() == other.facade()
             && self.environment.as_given() == other.environment.as_given()
-            && (Arc::ptr_eq(&self.root, &other.root) || self.template() == other.template())
+            && (Arc::ptr_eq(&self.root, &other.root)
+                || taint::plain(self.template()) == taint::plain(other.template()))
     }
 
     /// The definition as a source that is read to the same again, with marks on what must not be

@@ -1,0 +1,463 @@
+//! Secrets of every kind are planted in one tree of stacks, which is driven through its life; then
+//! whatever Hearth keeps, prints or answers is searched for them and for all that was derived.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hearth::events::log::{EventLog, Filter, SqliteLog};
+use hearth::events::{Position, StreamRevision};
+use hearth::projections::Views;
+use serde_json::{Value, json};
+
+use crate::api::app::App;
+
+/// What is planted, by where.
+const HIDDEN: &str = "Zk93-hidden-of-root";
+const DEFAULTED: &str = "Qw81-given-by-default";
+const WRITTEN: &str = "Bn27-default-of-hidden";
+const LITERAL: &str = "Xc55-literal-admin-pass";
+const INNER_LITERAL: &str = "Lm14-literal-in-a-file";
+const INLINE: &str = "Dw94-default-in-an-inline-text";
+const USER_DATA: &str = "Rt66-user-data";
+const SIGNALED: &str = "Gh38-signal-data";
+const CONFIG: &str = "Vb72-config-content";
+const INPUT: &str = "Pl90-deployment-input";
+const OUTPUT: &str = "Ty43-deployment-output";
+const PLANTED: [&str; 11] = [
+    HIDDEN,
+    DEFAULTED,
+    WRITTEN,
+    LITERAL,
+    INNER_LITERAL,
+    INLINE,
+    USER_DATA,
+    SIGNALED,
+    CONFIG,
+    INPUT,
+    OUTPUT,
+];
+/// What is shorter is found by chance.
+const MARKER_MIN_CHARS: usize = 8;
+
+fn inner() -> Value {
+    json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": {
+            "value": { "type": "string" },
+            "shared": { "type": "string", "hidden": true },
+            "own": { "type": "string", "hidden": true, "default": WRITTEN },
+        },
+        "resources": {
+            "v": { "type": "OS::Heat::TestResource", "properties": { "value": { "list_join": [
+                "+", [{ "get_param": "value" }, { "get_param": "shared" }, { "get_param": "own" }]] } } },
+            "server": { "type": "OS::Nova::Server", "properties": {
+                "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
+                "admin_pass": INNER_LITERAL } },
+        },
+        "outputs": { "joined": { "value": { "get_attr": ["v", "output"] } } },
+    })
+}
+
+/// A template that stands as a text in a property.
+fn inline() -> Value {
+    json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": { "own": { "type": "string", "hidden": true, "default": INLINE } },
+        "resources": { "v": { "type": "OS::Heat::TestResource",
+                              "properties": { "value": { "get_param": "own" } } } },
+    })
+}
+
+/// Every function of the language, on the hidden parameter.
+fn derived() -> Value {
+    let secret = json!({ "get_param": "password" });
+    let upper = "$.data.s.toUpper()";
+    json!({
+        "str_replace": { "str_replace": { "template": "mysql://u:PW@db", "params": { "PW": secret } } },
+        "str_replace_strict": { "str_replace_strict": { "template": "<PW>", "params": { "PW": secret } } },
+        "list_join": { "list_join": ["/", ["a", secret]] },
+        "str_split": { "str_split": ["-", secret] },
+        "one_split": { "str_split": ["-", secret, 1] },
+        "digest": { "digest": ["sha256", secret] },
+        "repeat": { "repeat": { "template": "x-%i%", "for_each": { "%i%": [secret] } } },
+        "map_merge": { "map_merge": [{ "a": 1 }, { "b": secret }] },
+        "map_replace": { "map_replace": [{ "k": "old" }, { "values": { "old": secret } }] },
+        "list_concat": { "list_concat": [["a"], [secret]] },
+        "make_url": { "make_url": { "scheme": "http", "host": "h", "username": "u", "password": secret } },
+        "if": { "if": ["always", secret, "other"] },
+        "filter": { "filter": [["none"], [secret, "none"]] },
+        "upper": { "yaql": { "expression": upper, "data": { "s": secret } } },
+        "lower": { "yaql": { "expression": "$.data.s.toLower()", "data": { "s": secret } } },
+        "substring": { "yaql": { "expression": "$.data.s.substring(5)", "data": { "s": secret } } },
+        "reversed": { "yaql": { "expression": "$.data.s.replace('-', '~')", "data": { "s": secret } } },
+        "in_map": { "deep": [{ "plain": "not-secret-at-all", "secret": secret }] },
+    })
+}
+
+fn template() -> Value {
+    let secret = json!({ "get_param": "password" });
+    let holder = |value: Value| json!({ "type": "OS::Heat::TestResource", "properties": { "value": value } });
+    let mut resources = json!({
+        "derived": { "type": "OS::Heat::Value", "properties": { "type": "json", "value": derived() } },
+        "metadata": { "type": "OS::Heat::TestResource", "properties": { "value": "x" },
+                      "metadata": { "of": secret, "upper": derived()["upper"] } },
+        "again": holder(json!({ "get_attr": ["derived", "value", "upper"] })),
+        "provider": { "type": "inner.yaml", "properties": { "value": derived()["lower"] } },
+        "group": { "type": "OS::Heat::ResourceGroup", "properties": { "count": 2,
+            "resource_def": { "type": "inner.yaml", "properties": { "value": derived()["upper"] } } } },
+        "scaling": { "type": "OS::Heat::AutoScalingGroup", "properties": { "min_size": 1, "max_size": 2,
+            "resource": { "type": "OS::Heat::TestResource", "properties": { "value": derived()["reversed"] } } } },
+        "chain": { "type": "OS::Heat::ResourceChain", "properties": {
+            "resources": ["OS::Heat::TestResource"], "resource_properties": { "value": derived()["digest"] } } },
+        "beside": { "type": "OS::Heat::Stack", "properties": {
+            "parameters": { "value": secret, "shared": "y" }, "template": { "get_file": "beside.yaml" } } },
+        "inline": { "type": "OS::Heat::Stack", "properties": { "template": inline().to_string() } },
+        "server": { "type": "OS::Nova::Server", "properties": {
+            "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
+            "admin_pass": LITERAL, "user_data_format": "SOFTWARE_CONFIG",
+            "user_data": { "list_join": ["", ["#!/bin/sh ", USER_DATA]] } } },
+        "random": { "type": "OS::Heat::RandomString", "properties": { "length": 32 } },
+        "of_random": holder(json!({ "get_resource": "random" })),
+        "handle": { "type": "OS::Heat::WaitConditionHandle", "properties": { "signal_transport": "HEAT_SIGNAL" } },
+        "wait": { "type": "OS::Heat::WaitCondition", "properties": {
+            "handle": { "get_resource": "handle" }, "timeout": 60, "count": 1 } },
+        "swift": { "type": "OS::Heat::SwiftSignalHandle" },
+        "of_swift": holder(json!({ "get_attr": ["swift", "endpoint"] })),
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "group": "script",
+            "config": format!("echo {CONFIG}"), "inputs": [{ "name": "i" }],
+            "outputs": [{ "name": "result" }] } },
+        "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+            "config": { "get_resource": "config" }, "server": { "get_resource": "server" },
+            "signal_transport": "HEAT_SIGNAL", "input_values": { "i": INPUT } } },
+    });
+    resources["fallback"] = holder(json!({ "get_param": "written" }));
+    json!({
+        "heat_template_version": "2021-04-16",
+        "parameters": {
+            "password": { "type": "string", "hidden": true },
+            "written": { "type": "string", "hidden": true, "default": WRITTEN },
+        },
+        "conditions": { "always": { "not": { "equals": [{ "get_param": "password" }, ""] } } },
+        "resources": resources,
+        "outputs": {
+            "derived": { "value": { "get_attr": ["derived", "value"] } },
+            "provider": { "value": { "get_attr": ["provider", "joined"] } },
+            "group": { "value": { "get_attr": ["group", "joined"] } },
+            "random": { "value": { "get_attr": ["random", "value"] } },
+            "swift": { "value": { "get_attr": ["swift", "endpoint"] } },
+            "handle": { "value": { "get_attr": ["handle", "signal"] } },
+            "waited": { "value": { "get_attr": ["wait", "data"] } },
+            "plain": { "value": { "sealed": "a value of the user's own" } },
+        },
+    })
+}
+
+/// What the process prints about itself, from here on.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Lines {
+    /// Begins to listen, and gives what ends it and says what was printed.
+    fn listening() -> impl FnOnce() -> String {
+        let lines = Self::default();
+        let writer = lines.clone();
+        let printer = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .with_env_filter("hearth=trace,hearth::sandbox=off")
+            .with_filter_reloading();
+        let filter = printer.reload_handle();
+        // Nobody else may have the whole process's log, or the search would see half of it.
+        tracing::subscriber::set_global_default(printer.finish()).unwrap();
+        move || {
+            filter.reload("off").unwrap();
+            String::from_utf8_lossy(&lines.0.lock().unwrap()).into_owned()
+        }
+    }
+}
+
+/// All that must be found nowhere.
+struct Markers(BTreeSet<String>);
+
+impl Markers {
+    /// What was planted, in the forms in which it may come up by itself, and all texts of outputs.
+    fn of(outputs: &Value) -> Self {
+        let mut markers = Self(BTreeSet::new());
+        for planted in PLANTED {
+            for text in [planted.to_owned(), planted.to_uppercase(), planted.to_lowercase()] {
+                markers.0.insert(STANDARD.encode(&text));
+                markers.0.insert(text);
+            }
+        }
+        let shown = ["derived", "provider", "group", "random", "swift", "handle"];
+        shown.iter().for_each(|name| markers.add(&outputs[name]));
+        markers.0.insert("temp_url_sig=".to_owned());
+        let harmless = ["not-secret-at-all", "a value of the user's own"];
+        markers.0.retain(|text| {
+            text.chars().count() >= MARKER_MIN_CHARS && !harmless.contains(&text.as_str())
+        });
+        markers
+    }
+
+    fn add(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => drop(self.0.insert(text.clone())),
+            Value::Array(items) => items.iter().for_each(|item| self.add(item)),
+            Value::Object(map) => map.values().for_each(|item| self.add(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Where a marker stands in a text, with what is around it.
+    fn found(&self, text: &str) -> Vec<(String, String)> {
+        // As JSON has them: a private key has line breaks.
+        let as_json = |marker: &String| {
+            let quoted = Value::from(marker.as_str()).to_string();
+            quoted[1..quoted.len() - 1].to_owned()
+        };
+        let found = self.0.iter().filter_map(|marker| {
+            let at = text.find(marker.as_str()).or_else(|| text.find(&as_json(marker)))?;
+            let around = text[..at].chars().rev().take(160).collect::<Vec<_>>();
+            Some((marker.clone(), around.into_iter().rev().collect()))
+        });
+        found.collect()
+    }
+}
+
+/// A place that is searched and what was found in it.
+#[derive(Default)]
+struct Search(Vec<String>);
+
+impl Search {
+    fn look(&mut self, place: &str, markers: &Markers, text: &str) {
+        for (marker, around) in markers.found(text) {
+            self.0.push(format!("{place}: {marker:?} after …{around}"));
+        }
+    }
+}
+
+async fn outputs(app: &App, path: &str) -> Value {
+    let shown = app.get(path).await.json();
+    let listed = shown["stack"]["outputs"].as_array().unwrap();
+    let pairs = listed.iter().map(|output| {
+        (output["output_key"].as_str().unwrap().to_owned(), output["output_value"].clone())
+    });
+    pairs.collect()
+}
+
+/// Waits until a resource has got so far.
+async fn until(app: &App, path: &str, name: &str, status: &str) -> Value {
+    loop {
+        let shown = app.get(&format!("{path}/resources/{name}")).await.json()["resource"].clone();
+        if shown["resource_status"] == status {
+            return shown;
+        }
+        assert!(
+            !shown["resource_status"].as_str().is_some_and(|it| it.ends_with("FAILED")),
+            "{shown}"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Every path below a stack that a reader may get, but for those that show values on purpose.
+async fn readable(app: &App, path: &str) -> Vec<String> {
+    let mut paths: Vec<String> = [
+        "/environment",
+        "/export",
+        "/resources",
+        "/resources?nested_depth=5&with_detail=true",
+        "/events",
+        "/events?nested_depth=5",
+        "/outputs",
+        "/snapshots",
+    ]
+    .map(|rest| format!("{path}{rest}"))
+    .to_vec();
+    // As in Heat, outputs are shown to whoever may read the stack; what else there is of it is not.
+    paths.push(format!("{path}?resolve_outputs=False"));
+    for resource in
+        app.get(&format!("{path}/resources")).await.json()["resources"].as_array().unwrap()
+    {
+        let of = format!("{path}/resources/{}", resource["resource_name"].as_str().unwrap());
+        for event in app.get(&format!("{of}/events")).await.json()["events"].as_array().unwrap() {
+            paths.push(format!("{of}/events/{}", event["id"].as_str().unwrap()));
+        }
+        paths.push(format!("{of}/events"));
+        paths.push(of);
+    }
+    paths
+}
+
+/// An answer without the attributes of resources as they are now: as in Heat, they are shown to
+/// whoever may read the stack.
+fn without_attributes(text: &str) -> String {
+    let Ok(mut answer) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
+    let listed = answer.get_mut("resources").and_then(Value::as_array_mut);
+    for resource in listed.into_iter().flatten() {
+        resource.as_object_mut().unwrap().shift_remove("attributes");
+    }
+    if let Some(Value::Object(resource)) = answer.get_mut("resource") {
+        resource.shift_remove("attributes");
+    }
+    answer.to_string()
+}
+
+/// The feed from its beginning, as far as it goes.
+async fn feed(app: &App) -> String {
+    let url = format!("{}/v1/{}/feed", app.url, app.project);
+    let request = app.client.get(url).header("x-auth-token", &app.token);
+    let mut response = request.header("last-event-id", "0").send().await.unwrap();
+    let mut text = String::new();
+    while let Ok(Ok(Some(chunk))) =
+        tokio::time::timeout(Duration::from_millis(1500), response.chunk()).await
+    {
+        text.push_str(&String::from_utf8_lossy(&chunk));
+    }
+    text
+}
+
+fn hearth(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+    let output = command.args(arguments).args(["--data".as_ref(), folder.as_os_str()]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[actix::test]
+async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
+    let printed = Lines::listening();
+    let folder = tempfile::tempdir().unwrap();
+    let log = Arc::new(SqliteLog::open(&folder.path().join("log.db")).unwrap());
+    let app = App::over(log.clone()).await;
+    let body = json!({
+        "stack_name": "web", "template": template(),
+        "parameters": { "password": HIDDEN },
+        "environment": { "parameter_defaults": { "shared": DEFAULTED } },
+        "files": { "inner.yaml": inner().to_string(), "beside.yaml": inner().to_string() },
+    });
+    let created = app.ask("POST", "/stacks", Some(body)).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let id = created.json()["stack"]["id"].as_str().unwrap().to_owned();
+    let path = format!("/stacks/web/{id}");
+
+    until(&app, &path, "handle", "CREATE_COMPLETE").await;
+    let signal = json!({ "status": "SUCCESS", "id": "1", "reason": "well", "data": SIGNALED });
+    let signaled = app.ask("POST", &format!("{path}/resources/handle/signal"), Some(signal)).await;
+    assert_eq!(signaled.status, 200, "{}", signaled.text);
+    let deployment = loop {
+        let shown = app.get(&format!("{path}/resources/deployment")).await.json();
+        if shown["resource"]["physical_resource_id"].as_str().is_some_and(|id| !id.is_empty()) {
+            break shown["resource"].clone();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    let done = json!({ "deploy_status_code": 0, "result": OUTPUT, "deploy_stdout": OUTPUT });
+    let signaled =
+        app.ask("POST", &format!("{path}/resources/deployment/signal"), Some(done)).await;
+    assert_eq!(signaled.status, 200, "{} {deployment}", signaled.text);
+    let settled = app.settled("web").await;
+    let reason = &settled["stack_status_reason"];
+    assert_eq!(settled["stack_status"], "CREATE_COMPLETE", "{reason}");
+
+    let shown = outputs(&app, &path).await;
+    assert_eq!(shown["derived"]["upper"], HIDDEN.to_uppercase());
+    assert_eq!(shown["provider"], format!("{}+{DEFAULTED}+{WRITTEN}", HIDDEN.to_lowercase()));
+    assert_eq!(shown["plain"], json!({ "sealed": "a value of the user's own" }));
+    assert!(shown["waited"].as_str().unwrap().contains(SIGNALED), "{shown}");
+    let markers = Markers::of(&shown);
+    assert!(markers.0.len() > 40, "{:?}", markers.0);
+
+    let taken = app.ask("POST", &format!("{path}/snapshots"), Some(json!({ "name": "s" }))).await;
+    assert_eq!(taken.status, 200, "{}", taken.text);
+    assert_eq!(app.settled("web").await["stack_status"], "SNAPSHOT_COMPLETE");
+    let checked = app.ask("POST", &format!("{path}/actions"), Some(json!({ "check": null }))).await;
+    assert_eq!(checked.status, 200, "{}", checked.text);
+    app.settled("web").await;
+    let again = json!({ "existing": true, "parameters": {} });
+    let updated = app.ask("PATCH", &path, Some(again)).await;
+    assert_eq!(updated.status, 202, "{}", updated.text);
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "UPDATE_COMPLETE", "{}", settled["stack_status_reason"]);
+    assert_eq!(outputs(&app, &path).await["derived"], shown["derived"]);
+
+    let mut search = Search::default();
+    let snapshot = taken.json()["id"].as_str().unwrap().to_owned();
+    let mut paths = readable(&app, &path).await;
+    paths.push(format!("{path}/snapshots/{snapshot}"));
+    paths.push("/stacks".to_owned());
+    let nested = app.get("/stacks?show_nested=True").await.json();
+    for stack in nested["stacks"].as_array().unwrap() {
+        let (name, id) = (stack["stack_name"].as_str().unwrap(), stack["id"].as_str().unwrap());
+        if name != "web" {
+            let child = format!("/stacks/{name}/{id}");
+            paths.extend(readable(&app, &child).await);
+            // Of a stack that stands by itself the template is the user's own, who sees it as he
+            // wrote it, and so are the files; of others they were made or found for it.
+            if name.starts_with("web-beside-") {
+                let written = app.get(&format!("{child}/template")).await.json();
+                assert_eq!(written["parameters"]["own"]["default"], WRITTEN);
+            }
+            if !stack["parent"].is_null() {
+                paths.push(format!("{child}/template"));
+                paths.push(format!("{child}/files"));
+            }
+        }
+    }
+    assert!(paths.len() > 60, "{paths:#?}");
+    for path in paths {
+        let answer = app.get(&path).await;
+        assert!(answer.status == 200 || path.ends_with("/export"), "{path} {}", answer.text);
+        search.look(&path, &markers, &without_attributes(&answer.text));
+    }
+    let told = feed(&app).await;
+    assert!(told.contains("TraversalSettled"));
+    search.look("feed", &markers, &told);
+
+    // The owner sees his template as he wrote it.
+    let written = app.get(&format!("{path}/template")).await.json();
+    assert_eq!(written["parameters"]["written"]["default"], WRITTEN);
+    assert_eq!(written["resources"]["server"]["properties"]["admin_pass"], LITERAL);
+
+    let events = log.read_all(Position(0), &Filter::default(), 100_000).await.unwrap();
+    for event in &events {
+        search.look(&format!("{} {}", event.stream, event.event_type), &markers, &event.body);
+    }
+    assert!(events.iter().any(|event| event.revision == StreamRevision(0)));
+    let views = Views::open(&folder.path().join("views.db"), log.clone()).await.unwrap();
+    views.after(log.durable_position()).await.unwrap();
+    views.close().await;
+    app.stop().await;
+    let text = printed();
+    assert!(text.contains("stack"), "nothing was printed");
+    search.look("the printed log", &markers, &text);
+    drop((views, log));
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let file = file.unwrap();
+        let bytes = std::fs::read(file.path()).unwrap();
+        let place = file.file_name().to_string_lossy().into_owned();
+        search.look(&place, &markers, &String::from_utf8_lossy(&bytes));
+    }
+    for arguments in [["history", &id], ["replay", &id]] {
+        search.look(arguments[0], &markers, &hearth(folder.path(), &arguments));
+        let arguments = [arguments[0], arguments[1], "--json"];
+        search.look(arguments[0], &markers, &hearth(folder.path(), &arguments));
+    }
+    assert!(search.0.is_empty(), "{} places:\n{}", search.0.len(), search.0.join("\n"));
+}
