@@ -51,7 +51,8 @@ async fn signal(ground: &Ground, world: &World, stack: StackId, name: &str) {
 
 async fn output(world: &World, stack: StackId, key: &str) -> Value {
     let shown = world.views.stack_shown(stack).await.unwrap().unwrap();
-    shown.outputs.iter().find(|output| output.key == key).unwrap().value.clone()
+    let value = &shown.outputs.iter().find(|output| output.key == key).unwrap().value;
+    world.opened(stack, value)
 }
 
 /// How often the event list tells of a signal to the resource.
