@@ -13,6 +13,7 @@ use super::project_actor::HolderOf;
 use super::stack::{Create, Known, Revise, StackCommand, refuse_resting};
 use super::{definition, exposure, source};
 use crate::events::StreamId;
+use crate::model::sizes::STACK_NAME;
 use crate::model::taint;
 use crate::model::{Action, JsonMap, Refusal, StackId, StackName, Trustor};
 use crate::template::{StackDefinition, StackSource};
@@ -127,7 +128,7 @@ impl Engine {
             ask.disable_rollback.unwrap_or(standing.revision.disable_rollback),
         );
         let revise = self.revise(trustor, stack, &source, known, settings)?;
-        let revise = Revise { observes: ask.observes, ..revise };
+        let revise = Revise { observes: ask.observes, back_to: ask.back_to, ..revise };
         let receipt =
             self.ask_stack(stack, who, || StackCommand::Update(Box::new(revise.clone()))).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })
@@ -233,13 +234,7 @@ impl Engine {
         let sealing = self.services.sealing(scope.as_str());
         let (blob, parameters) = source::encode(source.clone(), &known.definition, &sealing)
             .map_err(|error| Refusal::unavailable(error.to_string()))?;
-        if blob.len() > SOURCE_BYTES_MAX {
-            return Err(too_long(
-                "Template with environment and files",
-                blob.len(),
-                SOURCE_BYTES_MAX,
-            ));
-        }
+        source::check_size(&blob, &parameters)?;
         Ok(Revise {
             source: self.services.log.put_blob(&blob),
             source_bytes: blob.len() as u64,
@@ -251,6 +246,7 @@ impl Engine {
             trustor,
             observes: false,
             revisits: false,
+            back_to: None,
             facade: serde_json::Value::Null,
         })
     }
@@ -291,30 +287,15 @@ pub(super) fn check_name(name: &StackName) -> Result<(), Refusal> {
     let starts_well = text.starts_with(|first: char| first.is_ascii_alphabetic());
     let mut rest = text.chars();
     let good = rest.all(|letter| letter.is_ascii_alphanumeric() || "_.-".contains(letter));
-    if starts_well && good && text.len() <= STACK_NAME_MAX {
+    if starts_well && good && text.len() <= STACK_NAME.max {
         return Ok(());
     }
     Err(Refusal::validation(format!(
         "Invalid stack name {name} must contain only alphanumeric or \"_-.\" characters, must \
-         start with alpha and must be {STACK_NAME_MAX} characters or less."
+         start with alpha and must be {} characters or less.",
+        STACK_NAME.max
     )))
 }
-
-/// Of what a revision is made of, in bytes. What a PATCH does not send stays, so that no limit of
-/// one request bounds it.
-const SOURCE_BYTES_MAX: usize = 24 * 1024 * 1024;
-
-/// Heat's refusal of what is too long.
-pub(super) fn too_long(what: &str, bytes: usize, limit: usize) -> Refusal {
-    let text = format!(
-        "Request limit exceeded: {what} size ({bytes} bytes) exceeds maximum allowed size ({limit} \
-         bytes)."
-    );
-    Refusal::new("RequestLimitExceeded", text)
-}
-
-/// Characters in a stack's name, Heat's `max_stack_name`.
-const STACK_NAME_MAX: usize = 255;
 
 pub(super) fn name_taken(name: &StackName) -> Refusal {
     Refusal::new("StackExists", format!("The Stack ({name}) already exists."))

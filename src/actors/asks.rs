@@ -12,7 +12,7 @@ use crate::events::stack::RevisionAccepted;
 use crate::events::{Cause, Meta, Position};
 use crate::model::{
     Action, Caller, CommandId, JsonMap, ProjectId, RequestId, ResourceId, ResourceName, Secret,
-    StackId, StackName, Status, Trustor,
+    StackId, StackName, StackRevision, Status, Trustor,
 };
 use crate::openstack::FetchBudget;
 use crate::template::StackSource;
@@ -74,6 +74,8 @@ pub struct UpdateStack {
     pub timeout_mins: Option<u32>,
     pub disable_rollback: Option<bool>,
     pub tags: Option<Vec<String>>,
+    /// The earlier revision whose definition it is.
+    pub back_to: Option<StackRevision>,
 }
 
 /// How a stack stands, as its actor knows it.

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use super::asks::{Requester, Standing};
 use super::credentials::Credentials;
 use super::directory::Directory;
-use super::pool::Pool;
+use super::pool::{Pool, TemplateLoad};
 use super::services::{EngineLimits, MayUse, Services};
 use super::shell::{Ask, Receipt, Shell};
 use super::software::SoftwareKeeper;
@@ -151,6 +151,11 @@ impl Engine {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
         self.services.pool.run(project, job).await
+    }
+
+    /// What is being done on those threads.
+    pub fn template_load(&self) -> TemplateLoad {
+        self.services.pool.load()
     }
 
     /// The outputs of a stack as they resolve now, for its own owner alone; none for a stack that

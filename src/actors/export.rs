@@ -11,6 +11,7 @@ use super::source::Sourced;
 use super::stack::StackCommand;
 use crate::events::stack::{ResourceKept, RevisionAccepted};
 use crate::events::vault::Vault;
+use crate::model::sizes::{Room, json_bytes};
 use crate::model::{Action, JsonMap, ProjectId, Refusal, StackId, StackName, Status};
 use crate::template::emptied;
 
@@ -102,7 +103,7 @@ impl Engine {
     pub async fn export_stack(&self, who: &Requester, stack: StackId) -> Result<Value, Refusal> {
         self.exports()?;
         let standing = self.standing(who, stack).await?;
-        self.exported(standing).await
+        self.exported(standing, &mut Room::default()).await
     }
 
     /// Accepts that the stack is deleted and what it has in the cloud stays; the document of it.
@@ -114,7 +115,7 @@ impl Engine {
         self.exports()?;
         let standing = self.standing(who, stack).await?;
         let name = standing.name.clone();
-        let document = self.exported(standing).await?;
+        let document = self.exported(standing, &mut Room::default()).await?;
         let receipt = self.ask_stack(stack, who, || StackCommand::Abandon).await?;
         Ok((Accepted { stack, name, position: receipt.position }, document))
     }
@@ -126,7 +127,12 @@ impl Engine {
         }
     }
 
-    fn exported(&self, standing: Standing) -> BoxFuture<'_, Result<Value, Refusal>> {
+    /// The document, as far as there is room for it: whole trees have none.
+    fn exported<'a>(
+        &'a self,
+        standing: Standing,
+        room: &'a mut Room,
+    ) -> BoxFuture<'a, Result<Value, Refusal>> {
         async move {
             let unavailable =
                 |error: crate::events::log::LogError| Refusal::unavailable(error.to_string());
@@ -140,10 +146,11 @@ impl Engine {
                     kept.type_name = known.map(|it| it.declared_type(name)).unwrap_or_default();
                 }
                 let mut view = resource(&kept);
+                room.take(json_bytes(&view))?;
                 if let Some(child) = machine.child_stack()
                     && let Some(nested) = self.stand(child).await?.filter(|it| !it.deleted)
                     && let Value::Object(view) = &mut view
-                    && let Value::Object(nested) = self.exported(nested).await?
+                    && let Value::Object(nested) = self.exported(nested, room).await?
                 {
                     // A child's whole document stands for it, under the resource's own id and type.
                     view.extend(nested);
@@ -155,6 +162,8 @@ impl Engine {
                 Some(id) => self.services.log.blob(id).await.map_err(unavailable)?,
                 None => None,
             };
+            room.take(blob.as_ref().map_or(0, |blob| blob.len()))?;
+            room.take(json_bytes(&standing.revision.parameters))?;
             Ok(document(Exported {
                 id: standing.id,
                 name: &standing.name,

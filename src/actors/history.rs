@@ -5,7 +5,7 @@ use actix::prelude::*;
 use super::asks::{Accepted, Requester, Standing, UpdateStack};
 use super::definition;
 use super::engine::Engine;
-use super::preview::Preview;
+use super::preview::{Compared, Preview};
 use super::shell::Shell;
 use super::source::Sourced;
 use super::stack::Stack;
@@ -45,7 +45,7 @@ impl Engine {
         to: StackRevision,
     ) -> Result<Preview, Refusal> {
         let ask = self.return_to(who, stack, to).await?;
-        self.preview_update(who, stack, &ask, false).await
+        self.plan_update(who, stack, &ask, true, Compared::AsTheyAre).await
     }
 
     async fn return_to(
@@ -65,6 +65,7 @@ impl Engine {
             files: source.files,
             parameters: source.parameters,
             tags: Some(standing.revision.tags),
+            back_to: Some(to),
             ..UpdateStack::default()
         })
     }

@@ -15,6 +15,7 @@ pub mod export;
 mod exposure;
 mod fetch;
 mod history;
+mod in_place;
 pub mod nested;
 mod pool;
 pub mod preview;
@@ -35,5 +36,6 @@ mod tallies;
 
 pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
 pub use engine::{Engine, EngineParts};
+pub use pool::TemplateLoad;
 pub use preview::Preview;
 pub use services::{EngineLimits, MayUse, Services};

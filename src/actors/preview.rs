@@ -1,7 +1,8 @@
 //! What a create or an update would do, without doing it. As in Heat, properties are compared
-//! unresolved: a resource that reads another's attribute counts as updated.
+//! unresolved: a resource that reads another's attribute counts as updated. A plan to go back to an
+//! earlier revision compares with what there is, as the update itself does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::model::IndexMap;
@@ -11,18 +12,28 @@ use serde_json::Value;
 use super::accept::check_name;
 use super::asks::{CreateStack, Requester, UpdateStack};
 use super::engine::Engine;
+use super::in_place::{Change, InPlace};
 use super::resource::Resource;
 use super::services::Services;
 use super::shell::Inhabit;
 use super::stack::Known;
 use super::{nested, source};
-use crate::model::{Refusal, ResourceName, StackId};
+use crate::model::{JsonMap, Refusal, ResourceName, StackId};
 use crate::resource_types::child::{ChildAsk, ChildSeen};
 use crate::resource_types::{Budget, Subject, UpdateKind, Work, too_many_resources};
 use crate::template::{
     OutputValue, Provider, ResourceResolved, ResourceValues, TemplateError, hold, json_map_size,
     json_size,
 };
+
+/// What a plan puts for the values of other resources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Compared {
+    /// Their names, as Heat does.
+    Unresolved,
+    /// What they are, where the plan leaves them in their place.
+    AsTheyAre,
+}
 
 /// A plan: the resources by what becomes of them, in the template's order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,12 +116,23 @@ impl Engine {
         ask: &UpdateStack,
         nested: bool,
     ) -> Result<Preview, Refusal> {
+        self.plan_update(who, stack, ask, nested, Compared::Unresolved).await
+    }
+
+    pub(super) async fn plan_update(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        ask: &UpdateStack,
+        nested: bool,
+        compared: Compared,
+    ) -> Result<Preview, Refusal> {
         let standing = self.standing(who, stack).await?;
         let former = self.source(&standing).await?;
         let mut source = source::updated(ask, &former);
         let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
         let project = &who.caller.project_id;
-        let tree = nested::Tree::new(&self.services, project);
+        let tree = nested::Tree::new(&self.services, project, compared);
         nested::preview(&tree, Arc::new(known), standing.incarnations, nested).await
     }
 }
@@ -135,7 +157,8 @@ fn all_added(
     budget.take_resources(&known.definition)?;
     let mut added = Vec::with_capacity(known.definition.resources().len());
     for name in known.definition.resources().keys() {
-        let nested = match child_of(services, known, name, None, budget)? {
+        let properties = resolved(known, name).properties;
+        let nested = match child_of(services, known, name, properties, None, budget)? {
             None => None,
             Some(child) => Some(PreviewNested {
                 name: child.definition.stack_name().to_owned(),
@@ -167,6 +190,7 @@ pub(super) fn child_of(
     services: &Services,
     known: &Known,
     name: &ResourceName,
+    properties: JsonMap,
     child: Option<&ChildSeen>,
     budget: &mut Budget,
 ) -> Result<Option<Known>, TemplateError> {
@@ -176,7 +200,7 @@ pub(super) fn child_of(
     let Some(nested) = driver.nests() else { return Ok(None) };
     let subject = Subject {
         name: Some(name.clone()),
-        properties: driver.properties(&resolved(known, name).properties),
+        properties: driver.properties(&properties),
         reads: known.reads(name),
         ..Subject::default()
     };
@@ -222,77 +246,36 @@ pub(super) fn of_update(
     known: &Known,
     present: &IndexMap<ResourceName, Resource>,
     lost: &BTreeSet<ResourceName>,
+    compared: Compared,
 ) -> Result<Preview, TemplateError> {
     let knowledge = Resource::knowledge(services);
+    let mut values = InPlace { present, knowledge: &knowledge, changes: HashMap::new() };
+    let mut entries = HashMap::new();
+    // What a resource is compared with depends on what becomes of those that it uses.
+    for name in known.dependencies.in_order() {
+        let now = match compared {
+            Compared::Unresolved => resolved(known, name),
+            Compared::AsTheyAre => resolved_with(known, name, &values),
+        };
+        let entry = previewed(services, known, name, now.clone())?;
+        let (change, entry) = match present.get(name) {
+            None => (Change::Added, PreviewedResource { why: "it is new".to_owned(), ..entry }),
+            Some(resource) => {
+                let is_lost = lost.contains(name);
+                changed(services, known, name, (resource, is_lost), now, entry, compared)
+            }
+        };
+        values.changes.insert(name.clone(), change);
+        entries.insert(name, entry);
+    }
     let mut plan = blank(known);
-    for (name, declared) in known.definition.resources() {
-        let now = resolved(known, name);
-        let mut entry = previewed(services, known, name, now.clone())?;
-        let Some(resource) = present.get(name) else {
-            entry.why = "it is new".to_owned();
-            plan.added.push(entry);
-            continue;
-        };
-        entry.physical_id = resource.physical_id.clone();
-        entry.child = resource.child_stack();
-        let made = resource.definition.as_ref().or(resource.target.as_ref());
-        let Some(former) = made.cloned() else {
-            entry.why = "it was never made".to_owned();
-            plan.added.push(entry);
-            continue;
-        };
-        let registry = &services.registry;
-        let driver_type =
-            registry.driver_type(&known.definition, name).unwrap_or(&declared.type_name);
-        if former.driver_type != driver_type {
-            entry.why = format!("the type was {}", former.driver_type);
-            plan.replaced.push(entry);
-            continue;
-        }
-        if lost.contains(name) {
-            entry.why = format!("it is {}_FAILED", resource.action);
-            plan.replaced.push(entry);
-            continue;
-        }
-        let before = taint::plain_map(former.properties.clone());
-        let changed = registry.changed(driver_type, &before, &now.properties);
-        let driver = registry.driver(driver_type);
-        let mut names: Vec<&str> = changed.iter().map(String::as_str).collect();
-        let metadata = taint::plain_map(former.metadata.clone());
-        let settings = [
-            ("metadata", metadata != now.metadata),
-            ("deletion_policy", former.deletion_policy != declared.deletion_policy),
-            ("update_policy", former.update_policy != now.update_policy),
-            ("definition", former.is_written_otherwise(&declared.written(&now))),
-        ];
-        names.extend(settings.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name));
-        entry.why = format!("{} changes", names.join(", "));
-        if changed.is_empty() {
-            // As in Heat what is in a nested stack is not compared.
-            let nests = driver.is_some_and(|driver| driver.nests().is_some());
-            match (names.is_empty(), nests) {
-                (true, false) => {
-                    plan.unchanged.push(PreviewedResource { why: String::new(), ..entry });
-                }
-                (true, true) => {
-                    let why = "its nested stack is looked at".to_owned();
-                    plan.updated.push(PreviewedResource { why, ..entry });
-                }
-                (false, _) => plan.updated.push(entry),
-            }
-            continue;
-        }
-        let kind = driver.map(|driver| {
-            let mut subject = resource.subject(&former, &knowledge);
-            subject.properties = now.properties;
-            driver.on_change(&subject, &before, &changed)
-        });
-        match kind {
-            Some(UpdateKind::Replace { .. }) => plan.replaced.push(entry),
-            Some(UpdateKind::Nothing) => {
-                plan.unchanged.push(PreviewedResource { why: String::new(), ..entry });
-            }
-            Some(UpdateKind::InPlace | UpdateKind::Refuse(_)) | None => plan.updated.push(entry),
+    for name in known.definition.resources().keys() {
+        let Some(entry) = entries.remove(name) else { continue };
+        match values.changes.get(name) {
+            Some(Change::Unchanged) | None => plan.unchanged.push(entry),
+            Some(Change::Updated) => plan.updated.push(entry),
+            Some(Change::Replaced) => plan.replaced.push(entry),
+            Some(Change::Added) => plan.added.push(entry),
         }
     }
     for (name, resource) in present {
@@ -309,6 +292,87 @@ pub(super) fn of_update(
     }
     Ok(plan)
 }
+
+/// What becomes of a resource that there is, or may be.
+fn changed(
+    services: &Arc<Services>,
+    known: &Known,
+    name: &ResourceName,
+    (resource, is_lost): (&Resource, bool),
+    now: ResourceResolved,
+    mut entry: PreviewedResource,
+    compared: Compared,
+) -> (Change, PreviewedResource) {
+    let registry = &services.registry;
+    let because = |why: String, entry: PreviewedResource| PreviewedResource { why, ..entry };
+    let Some(declared) = known.definition.resources().get(name) else {
+        return (Change::Unchanged, entry);
+    };
+    entry.physical_id = resource.physical_id.clone();
+    entry.child = resource.child_stack();
+    let made = resource.definition.as_ref().or(resource.target.as_ref());
+    let Some(former) = made.cloned() else {
+        return (Change::Added, because("it was never made".to_owned(), entry));
+    };
+    let driver_type = registry.driver_type(&known.definition, name).unwrap_or(&declared.type_name);
+    if former.driver_type != driver_type {
+        let why = format!("the type was {}", former.driver_type);
+        return (Change::Replaced, because(why, entry));
+    }
+    if is_lost {
+        let why = format!("it is {}_FAILED", resource.action);
+        return (Change::Replaced, because(why, entry));
+    }
+    let before = taint::plain_map(former.properties.clone());
+    let given = now.properties.clone();
+    let after = match compared {
+        Compared::Unresolved => given,
+        Compared::AsTheyAre => {
+            registry.accept_in(&known.definition, name, given.clone()).unwrap_or(given)
+        }
+    };
+    let changed = registry.changed(driver_type, &before, &after);
+    let driver = registry.driver(driver_type);
+    let mut names: Vec<&str> = changed.iter().map(String::as_str).collect();
+    let metadata = taint::plain_map(former.metadata.clone());
+    let settings = [
+        ("metadata", metadata != now.metadata),
+        ("deletion_policy", former.deletion_policy != declared.deletion_policy),
+        ("update_policy", former.update_policy != now.update_policy),
+        ("definition", former.is_written_otherwise(&declared.written(&now))),
+    ];
+    names.extend(settings.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name));
+    let mut why = format!("{} changes", names.join(", "));
+    if changed.is_empty() {
+        // As in Heat what is in a nested stack is not compared.
+        let nests = driver.is_some_and(|driver| driver.nests().is_some());
+        return match (names.is_empty(), nests) {
+            (true, false) => (Change::Unchanged, entry),
+            (true, true) => (Change::Updated, because(LOOKED_AT.to_owned(), entry)),
+            (false, _) => (Change::Updated, because(why, entry)),
+        };
+    }
+    let kind = driver.map(|driver| {
+        if let Some(warning) = driver.warning(&before, &after) {
+            why.push_str(&format!(" ({warning})"));
+        }
+        let knowledge = Resource::knowledge(services);
+        let mut subject = resource.subject(&former, &knowledge);
+        subject.properties = after;
+        driver.on_change(&subject, &before, &changed)
+    });
+    match kind {
+        Some(UpdateKind::Replace { .. }) => (Change::Replaced, because(why, entry)),
+        Some(UpdateKind::Nothing) => (Change::Unchanged, entry),
+        Some(UpdateKind::Refuse(text)) => {
+            (Change::Updated, because(format!("{why} ({text})"), entry))
+        }
+        Some(UpdateKind::InPlace) | None => (Change::Updated, because(why, entry)),
+    }
+}
+
+/// Why a resource counts as updated whose stack alone may be.
+pub(super) const LOOKED_AT: &str = "its nested stack is looked at";
 
 fn blank(known: &Known) -> Preview {
     Preview {
@@ -369,7 +433,15 @@ fn attributes(services: &Services, known: &Known, name: &ResourceName) -> Vec<St
 }
 
 fn resolved(known: &Known, name: &ResourceName) -> ResourceResolved {
-    let resolved = known.definition.resolve(name, &Unresolved).unwrap_or_default();
+    resolved_with(known, name, &Unresolved)
+}
+
+fn resolved_with(
+    known: &Known,
+    name: &ResourceName,
+    values: &dyn ResourceValues,
+) -> ResourceResolved {
+    let resolved = known.definition.resolve(name, values).unwrap_or_default();
     ResourceResolved {
         properties: taint::plain_map(resolved.properties),
         metadata: taint::plain_map(resolved.metadata),

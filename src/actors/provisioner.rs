@@ -161,7 +161,8 @@ impl Inhabit for Resource {
                             });
                         }
                     };
-                    let result = match (driver.nests(), &nesting) {
+                    let session = session.fresh();
+                    let mut result = match (driver.nests(), &nesting) {
                         (Some(nested), Some(nesting)) => {
                             let knowledge = Stack::knowledge(&services);
                             let beating = nested::Beating {
@@ -184,6 +185,9 @@ impl Inhabit for Resource {
                         }
                         _ => driver.beat(&session, &work, &subject, &step, attempt).await,
                     };
+                    if let Err(error) = &mut result {
+                        error.refused &= !session.has_changed();
+                    }
                     if matches!(&result, Err(error) if error.class == "Unauthorized") {
                         services.credentials.forget(&project, &trustor);
                     }

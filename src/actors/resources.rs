@@ -1,16 +1,17 @@
 //! Single resources as the engine is asked about them: a mark, a signal, a hook cleared, metadata,
 //! attributes.
 
+use actix::prelude::*;
 use serde_json::Value;
 
-use super::accept::too_long;
 use super::asks::{Accepted, Requester, Standing};
 use super::engine::Engine;
 use super::nested;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
-use super::shell::{Ask, Inhabit, Receipt};
+use super::shell::{Ask, Inhabit, Receipt, Shell};
 use super::stack_actor::{HeardBy, MetadataNow, ResourceNamed};
+use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint;
 use crate::model::{JsonMap, Refusal, ResourceName, StackId};
 use crate::openstack::Session;
@@ -46,7 +47,7 @@ impl Engine {
         name: &ResourceName,
         details: &Value,
     ) -> Result<Accepted, Refusal> {
-        let (bytes, limit) = (details.to_string().len(), self.services.limits.max_signal_size);
+        let (bytes, limit) = (json_bytes(details), self.services.limits.max_signal_size);
         if bytes > limit {
             return Err(too_long("Signal", bytes, limit));
         }
@@ -90,12 +91,31 @@ impl Engine {
         let standing = self.standing(who, stack).await?;
         self.guard(who, &standing, name).await?;
         let missing = || Refusal::not_found("Resource", name);
-        let id = standing.incarnations.get(name).ok_or_else(missing)?;
-        let resource = self.services.resource(*id).await?;
-        Ok(match self.ask_of(stack, || MetadataNow(name.clone())).await? {
+        standing.incarnations.get(name).ok_or_else(missing)?;
+        let now = self.ask_of(stack, || MetadataNow(name.clone())).await?;
+        self.look_at(stack, name, move |resource| match now.clone() {
             Some(metadata) => resource.metadata_upon(metadata),
             None => resource.metadata(),
         })
+        .await
+    }
+
+    /// What there is to be seen of the incarnation that counts for a name: its actor has it, whose
+    /// stream grows with every signal.
+    pub(super) async fn look_at<T: Send + 'static>(
+        &self,
+        stack: StackId,
+        name: &ResourceName,
+        look: impl Fn(&mut Resource) -> T + Clone + Send + 'static,
+    ) -> Result<T, Refusal> {
+        for _ in 0..SENDS_MAX {
+            let resource = self.ask_of(stack, || ResourceNamed(name.clone())).await?;
+            let resource = resource.ok_or_else(|| Refusal::not_found("Resource", name))?;
+            if let Ok(seen) = resource.send(Look(Box::new(look.clone()))).await {
+                return Ok(seen);
+            }
+        }
+        Err(Self::silent())
     }
 
     /// A resource's attributes from the cloud's present state; an empty list asks for all.
@@ -108,11 +128,16 @@ impl Engine {
     ) -> Result<JsonMap, Refusal> {
         let standing = self.standing(who, stack).await?;
         let missing = || Refusal::not_found("Resource", name);
-        let id = standing.incarnations.get(name).ok_or_else(missing)?;
-        let mut resource = self.services.resource(*id).await?;
+        standing.incarnations.get(name).ok_or_else(missing)?;
         let knowledge = Resource::knowledge(&self.services);
-        resource.know_heard(self.ask_of(stack, || HeardBy(name.clone())).await?);
-        let Some((driver, subject)) = resource.inspected(&knowledge) else {
+        let heard = self.ask_of(stack, || HeardBy(name.clone())).await?;
+        let inspect = move |resource: &mut Resource| {
+            let known = resource.know_heard(heard.clone());
+            let inspected = resource.inspected(&knowledge);
+            resource.know_heard(known);
+            inspected
+        };
+        let Some((driver, subject)) = self.look_at(stack, name, inspect).await? else {
             return Ok(JsonMap::new());
         };
         let session = match &self.services.cloud {
@@ -121,7 +146,11 @@ impl Engine {
         };
         if driver.nests().is_some() {
             let (services, driver) = (&self.services, driver.as_ref());
-            let found = nested::attributes(services, &session, driver, &subject, attributes).await;
+            let mut found = nested::attributes(services, &session, driver, &subject, &[]).await;
+            if !attributes.is_empty() {
+                let more = nested::attributes(services, &session, driver, &subject, attributes);
+                found.extend(more.await);
+            }
             let mut found = taint::plain_map(found);
             found.shift_remove(FAILED_ATTRIBUTES);
             return Ok(found);
@@ -148,5 +177,20 @@ impl Engine {
             }
         }
         Err(Self::silent())
+    }
+}
+
+/// Looks at a resource as it is now, and leaves it as it is.
+struct Look<T>(Box<dyn FnOnce(&mut Resource) -> T + Send>);
+
+impl<T: Send + 'static> Message for Look<T> {
+    type Result = T;
+}
+
+impl<T: Send + 'static> Handler<Look<T>> for Shell<Resource> {
+    type Result = MessageResult<Look<T>>;
+
+    fn handle(&mut self, look: Look<T>, _ctx: &mut Context<Self>) -> Self::Result {
+        MessageResult((look.0)(&mut self.machine))
     }
 }

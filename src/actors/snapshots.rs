@@ -16,7 +16,9 @@ use super::shell::Shell;
 use super::source::Sourced;
 use super::stack::{Snapshot, Stack, StackCommand, TakeSnapshot, snapshot_not_found};
 use crate::events::stack::ResourceKept;
-use crate::model::{Action, ProjectId, Refusal, StackId, Status, TraversalId, Trustor, taint};
+use crate::model::{
+    Action, JsonMap, ProjectId, Refusal, StackId, Status, TraversalId, Trustor, taint,
+};
 use crate::resource_types::DriverError;
 use crate::template::StackSource;
 
@@ -109,10 +111,6 @@ impl Engine {
 /// Changes a resource in the template as its type restores it.
 fn restore(services: &Services, source: &mut StackSource, kept: &ResourceKept) {
     let Some(driver) = services.registry.driver(&kept.driver_type) else { return };
-    let changed = driver.restored(&opened(&kept.data));
-    if changed.is_empty() {
-        return;
-    }
     let (section, key) = match source.template.get("Resources") {
         Some(_) => ("Resources", "Properties"),
         None => ("resources", "properties"),
@@ -121,7 +119,7 @@ fn restore(services: &Services, source: &mut StackSource, kept: &ResourceKept) {
     let Some(Value::Object(resource)) = resource else { return };
     let properties = resource.entry(key).or_insert_with(|| Value::Object(Default::default()));
     if let Value::Object(properties) = properties {
-        for (name, value) in changed {
+        for (name, value) in driver.restored(properties, &opened(&kept.data)) {
             if value.is_null() {
                 properties.shift_remove(&name);
             } else {
@@ -147,7 +145,7 @@ pub(super) async fn drop_snapshot(
     for kept in resources {
         let Some(driver) = services.registry.driver(&kept.driver_type) else { continue };
         let data = opened(&kept.data);
-        if driver.restored(&data).is_empty() {
+        if driver.restored(&JsonMap::new(), &data).is_empty() {
             continue;
         }
         let (mut attempts, mut pause) = (0, PAUSE_MIN);

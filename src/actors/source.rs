@@ -9,8 +9,9 @@ use super::asks::UpdateStack;
 use crate::clock::Clock;
 use crate::events::stack::RevisionAccepted;
 use crate::events::vault::{Vault, VaultError};
-use crate::model::JsonMap;
+use crate::model::sizes::{PARAMETERS, SOURCE};
 use crate::model::taint::{is_tainted, plain, taint};
+use crate::model::{JsonMap, Refusal};
 use crate::resource_types::Registry;
 use crate::template::{StackDefinition, StackSource};
 
@@ -33,6 +34,9 @@ struct Kept {
     /// Texts; those that hold a secret are sealed.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
     files: JsonMap,
+    /// The files that are environments and set a secret parameter.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    environments: BTreeSet<String>,
     /// The files that were fetched and not sent.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     fetched: BTreeSet<String>,
@@ -61,14 +65,15 @@ pub(super) fn encode(
     let parameters = effective_parameters(&source);
     let mut environment = source.environment;
     environment.shift_remove("parameters");
-    let is_secret = |type_name: &str, property: &str| registry.is_secret(type_name, property);
-    let secret_files = definition.secret_files(&is_secret);
+    let secret_files = definition.secret_files(registry);
+    let environments = definition.secret_environments();
     let files = source.files.into_iter().map(|(name, text)| {
-        let text = if secret_files.contains(&name) { taint(text.into()) } else { text.into() };
+        let is_secret = secret_files.contains(&name) || environments.contains(&name);
+        let text = if is_secret { taint(text.into()) } else { text.into() };
         (name, text)
     });
     let kept = json!({
-        "template": definition.template_kept(&is_secret),
+        "template": definition.template_kept(registry),
         "environment": environment,
         "files": files.collect::<JsonMap>(),
     });
@@ -78,9 +83,16 @@ pub(super) fn encode(
     let kept = vault.seal(scope, place.as_deref().unwrap_or_default(), kept)?;
     let mut kept: Kept = serde_json::from_value(kept).unwrap_or_default();
     kept.place = place;
+    kept.environments = environments;
     let fetched = source.fetched.iter().filter(|(_, fetched)| fetched.is_ok());
     kept.fetched = fetched.map(|(url, _)| url.clone()).collect();
     Ok((serde_json::to_vec(&kept).unwrap_or_default(), parameters))
+}
+
+/// Refuses what is too large to be kept as a revision.
+pub(super) fn check_size(blob: &[u8], parameters: &JsonMap) -> Result<(), Refusal> {
+    SOURCE.check(blob.len())?;
+    PARAMETERS.check_json(parameters)
 }
 
 /// What a source is sealed with.

@@ -29,6 +29,8 @@ use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
 use crate::resource_types::{Heard, stack_user};
 
+/// How long a stack that has more to do leaves its thread to others.
+const TURN_PAUSE: Duration = Duration::from_millis(10);
 /// How long a stack with nothing to do stays awake.
 const REST_AFTER: Duration = Duration::from_secs(2);
 /// How many streams are read at once when a stack wakes.
@@ -39,7 +41,7 @@ const READS_AT_ONCE: usize = 16;
 pub struct StackLinks {
     children: HashMap<ResourceId, Addr<Shell<Resource>>>,
     /// Resources that were read back and have not been told anything yet.
-    parked: HashMap<ResourceId, (Resource, Head)>,
+    parked: HashMap<ResourceId, Box<(Resource, Head)>>,
     taken: Taken,
     /// Who waits for the end of the action under way.
     pub(super) awaiting: Vec<oneshot::Sender<ChildEnd>>,
@@ -85,11 +87,11 @@ impl Inhabit for Stack {
                         continue;
                     }
                     machine.know_report(resource.report(&knowledge));
-                    parked.insert(resource.id, (resource, head));
+                    parked.insert(resource.id, Box::new((resource, head)));
                 }
             }
             let link = move |links: &mut StackLinks| {
-                for (resource, _) in parked.values() {
+                for (resource, _) in parked.values().map(Box::as_ref) {
                     let gone =
                         (resource.action, resource.status) == (Action::Delete, Status::Complete);
                     let held = resource.physical_id.as_ref().filter(|_| !gone);
@@ -122,6 +124,12 @@ impl Inhabit for Stack {
             StackEffect::Rouse { id } => {
                 let name = ResourceName::default();
                 child(shell, id, &name, ctx);
+            }
+            StackEffect::TakeTurns => {
+                ctx.run_later(TURN_PAUSE, |shell, ctx| {
+                    let command = StackCommand::Advance;
+                    ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                });
             }
             StackEffect::Deadline { traversal, at: end } => {
                 note_size(shell);
@@ -260,7 +268,8 @@ fn child<'a>(
     let Shell { links, services, machine: stack, .. } = shell;
     let parked = &mut links.parked;
     links.children.entry(id).or_insert_with(|| {
-        let known = parked.remove(&id).map(|(mut machine, head)| {
+        let known = parked.remove(&id).map(|known| {
+            let (mut machine, head) = *known;
             // It goes on where it was as soon as it wakes, and must not take silence for an answer.
             machine.know_heard(stack.heard_by(&machine.name, &Stack::knowledge(services)));
             (machine, head)

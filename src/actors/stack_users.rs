@@ -3,6 +3,7 @@
 
 use super::asks::{Requester, Standing};
 use super::engine::Engine;
+use super::resource::Resource;
 use crate::model::taint::plain;
 use crate::model::{Caller, Refusal, ResourceName, StackId};
 use crate::resource_types::stack_user;
@@ -43,9 +44,9 @@ impl Engine {
         if !is_theirs && !self.is_stack_user(caller) {
             return Ok(());
         }
-        if let Some(id) = standing.incarnations.get(name) {
-            let resource = self.services.resource(*id).await?;
-            let user = resource.data.get(stack_user::USER).cloned().map(plain);
+        if standing.incarnations.contains_key(name) {
+            let user = |resource: &mut Resource| resource.data.get(stack_user::USER).cloned();
+            let user = self.look_at(standing.id, name, user).await?.map(plain);
             if user.is_some_and(|user| user == *caller.user_id) {
                 return Ok(());
             }

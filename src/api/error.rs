@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::events::log::LogError;
 use crate::model::Refusal;
+use crate::model::sizes::{AnswerError, answer_too_large};
 use crate::projections::ViewError;
 
 /// Heat's exception classes with another status than 500, by class.
@@ -152,9 +153,12 @@ impl From<Refusal> for Fault {
 
 impl From<ViewError> for Fault {
     fn from(error: ViewError) -> Self {
-        tracing::error!(error = &error as &dyn std::error::Error, "the views gave no answer");
+        if !matches!(error, ViewError::TooMuch) {
+            tracing::error!(error = &error as &dyn std::error::Error, "the views gave no answer");
+        }
         match error {
             ViewError::Log(error) => Self::from(error),
+            ViewError::TooMuch => answer_too_large().into(),
             ViewError::Stopped => {
                 Self::from(Refusal::unavailable("The event log is not followed at present."))
             }
@@ -171,6 +175,15 @@ impl From<LogError> for Fault {
     fn from(error: LogError) -> Self {
         tracing::error!(%error, "the log gave no answer");
         Self::from(Refusal::unavailable("The event log is not available at present."))
+    }
+}
+
+impl From<AnswerError> for Fault {
+    fn from(error: AnswerError) -> Self {
+        match error {
+            AnswerError::TooLarge => answer_too_large().into(),
+            AnswerError::Json(error) => error.into(),
+        }
     }
 }
 

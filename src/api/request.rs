@@ -10,9 +10,11 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::ApiState;
+use super::context::Context;
 use super::error::Fault;
 use super::front::{BODY_RATE_MIN, FrontSettings};
 use crate::model::JsonMap;
+use crate::model::sizes::{TAG, TAGS};
 
 /// How much more than allowed of a body is read and thrown away, so that the client reads the
 /// refusal instead of a broken connection.
@@ -24,13 +26,43 @@ const BODY_TIME_MAX: Duration = Duration::from_secs(300);
 /// How deep collections nest in what a body holds. Events wrap it, and JSON is read back 128 deep.
 const BODY_DEPTH_MAX: usize = 110;
 
-/// Whether collections nest no deeper in a value than the limit.
-fn nests_within(value: &Value, limit: usize) -> bool {
+/// How many bytes of the largest body there may be for each value in it: a value costs far more than
+/// it is long, and whatever goes through a body holds up others.
+const BYTES_PER_VALUE: usize = 10;
+
+/// What is longer is read where templates are.
+const READ_AT_ONCE_MAX_BYTES: usize = 64 * 1024;
+
+/// Counts the values in a value off `left`, collections no deeper in each other than so many.
+fn counted(value: &Value, depth: usize, left: &mut usize) -> Result<(), Fault> {
+    *left = left.checked_sub(1).ok_or_else(|| exceeded("The JSON body has too many values"))?;
+    let inside = || {
+        let text = format!("Recursion depth exceeds {BODY_DEPTH_MAX}");
+        depth.checked_sub(1).ok_or_else(|| exceeded(&text))
+    };
     match value {
-        Value::Array(items) => limit > 0 && items.iter().all(|item| nests_within(item, limit - 1)),
-        Value::Object(map) => limit > 0 && map.values().all(|item| nests_within(item, limit - 1)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        Value::Array(items) => {
+            let depth = inside()?;
+            items.iter().try_for_each(|item| counted(item, depth, left))
+        }
+        Value::Object(map) => {
+            let depth = inside()?;
+            map.values().try_for_each(|item| counted(item, depth, left))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
+}
+
+fn exceeded(what: &str) -> Fault {
+    Fault::new("RequestLimitExceeded", format!("Request limit exceeded: {what}."))
+}
+
+/// Reads what starts with `{`: an object with so many values.
+fn read_object(content: &[u8], mut values: usize) -> Result<JsonMap, Fault> {
+    let map: JsonMap =
+        serde_json::from_slice(content).map_err(|error| Fault::bad_request(error.to_string()))?;
+    map.values().try_for_each(|value| counted(value, BODY_DEPTH_MAX, &mut values))?;
+    Ok(map)
 }
 
 /// The JSON object in the body of a request, if there is one. As in Heat, what does not start with
@@ -66,19 +98,14 @@ impl FromRequest for Body {
             if !is_json(&request) || !content.starts_with(b"{") {
                 return Ok(Body(None));
             }
-            match serde_json::from_slice(&content) {
-                Ok(Value::Object(map))
-                    if map.values().all(|it| nests_within(it, BODY_DEPTH_MAX)) =>
-                {
-                    Ok(Body(Some(map)))
-                }
-                Ok(Value::Object(_)) => Err(Fault::new(
-                    "RequestLimitExceeded",
-                    format!("Request limit exceeded: Recursion depth exceeds {BODY_DEPTH_MAX}."),
-                )),
-                Ok(_) => Ok(Body(None)),
-                Err(error) => Err(Fault::bad_request(error.to_string())),
+            let values = settings.json_body_size_max / BYTES_PER_VALUE;
+            if content.len() <= READ_AT_ONCE_MAX_BYTES {
+                return read_object(&content, values).map(|map| Body(Some(map)));
             }
+            let project = Context::extract(&request).await?.caller.project_id.clone();
+            let read = move || read_object(&content, values);
+            let read = state(&request)?.engine.work(&project, read).await??;
+            Ok(Body(Some(read)))
         })
     }
 }
@@ -230,39 +257,45 @@ pub(super) fn number(name: &str, value: &str) -> Result<u64, Fault> {
     }))
 }
 
-/// Heat's columns for names and other short texts.
-pub(super) const COLUMN_CHARS_MAX: usize = 255;
-
-/// Refuses a text that is too long, in the words of Heat's objects.
-pub(super) fn at_most(name: &str, text: Option<&str>, max: usize) -> Result<(), Fault> {
-    match text.is_some_and(|text| text.chars().count() > max) {
-        false => Ok(()),
-        true => {
-            let text = format!(
-                "Data supplied was not valid: \"{name}\" should be no more than {max} characters"
-            );
-            Err(Fault::new("Invalid", text))
-        }
-    }
-}
-
-/// The longest tag.
-const TAG_MAX_CHARS: usize = 80;
-
-/// The most tags of a stack, or in a list's filter: a deeper filter SQLite does not take.
-const TAGS_MAX: usize = 200;
-
 /// Reads tags: text with commas between them. An empty text is one empty tag.
 pub(super) fn tags(text: &str) -> Result<Vec<String>, Fault> {
     let tags: Vec<String> = text.split(',').map(str::to_owned).collect();
-    if tags.len() > TAGS_MAX {
-        let text = format!("Invalid tags, there are {} and may be {TAGS_MAX}", tags.len());
+    if tags.len() > TAGS.max {
+        let text = format!("Invalid tags, there are {} and may be {}", tags.len(), TAGS.max);
         return Err(Fault::bad_request(text));
     }
-    match tags.iter().find(|tag| tag.chars().count() > TAG_MAX_CHARS) {
+    match tags.iter().find(|tag| tag.chars().count() > TAG.max) {
         None => Ok(tags),
         Some(tag) => Err(Fault::bad_request(format!(
-            "Invalid tag, \"{tag}\" is longer than {TAG_MAX_CHARS} characters"
+            "Invalid tag, \"{tag}\" is longer than {} characters",
+            TAG.max
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(body: &str, values: usize) -> Option<String> {
+        read_object(body.as_bytes(), values).err().map(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn a_body_has_no_more_values_than_it_may() {
+        // Two lists, and a number in each.
+        let body = r#"{"a": [0], "b": [0]}"#;
+        assert_eq!(refusal(body, 4), None);
+        let text = "RequestLimitExceeded: Request limit exceeded: The JSON body has too many \
+                    values.";
+        assert_eq!(refusal(body, 3).as_deref(), Some(text));
+    }
+
+    #[test]
+    fn collections_nest_so_deep_in_a_body_and_no_deeper() {
+        let body = |depth: usize| format!("{{\"a\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(refusal(&body(BODY_DEPTH_MAX), 1_000), None);
+        let text = "RequestLimitExceeded: Request limit exceeded: Recursion depth exceeds 110.";
+        assert_eq!(refusal(&body(BODY_DEPTH_MAX + 1), 1_000).as_deref(), Some(text));
     }
 }

@@ -12,10 +12,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::data::{Files, with_causes};
+use super::data::{DataDir, Files, with_causes};
 use crate::clock::{Clock, SystemClock};
+use crate::events::Position;
+use crate::events::backup::{self, Copied};
 use crate::events::forget::{self, Forgotten, Older};
 use crate::events::log::{EventLog, OpenError, SqliteLog};
 use crate::events::vault::Vault;
@@ -33,6 +35,10 @@ pub(super) enum Order {
     RotateMasterKey,
     /// Take away what was deleted long ago.
     Purge(Older),
+    /// Copy the log and the keys into a directory.
+    Backup { to: PathBuf, with_keys: bool },
+    /// Say where the API is.
+    Where,
 }
 
 /// What came of it.
@@ -41,7 +47,19 @@ pub(super) enum Order {
 pub(super) enum Answer {
     Rotated { keys: usize },
     Purged(Forgotten),
+    BackedUp { position: Position, master_key: bool, signing_key: bool },
+    Serves(Serving),
     Failed(String),
+}
+
+/// Where a server is reached.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Serving {
+    pub(super) api: String,
+    /// The cloud's Keystone.
+    pub(super) auth_url: String,
+    /// The file with its users, where the cloud is a sandbox.
+    pub(super) clouds_yaml: Option<PathBuf>,
 }
 
 /// Who carries orders out: a server, or a command where none runs.
@@ -50,14 +68,16 @@ pub(super) struct Administrator {
     pub(super) log: Arc<SqliteLog>,
     pub(super) vault: Arc<Vault>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) master_key: PathBuf,
+    pub(super) files: Files,
+    /// `None` where no API is served.
+    pub(super) serving: Option<Serving>,
 }
 
 impl Administrator {
     async fn carry_out(&self, order: Order) -> Answer {
         let done = match order {
             Order::RotateMasterKey => {
-                let rotated = self.vault.rotate(&self.master_key).await;
+                let rotated = self.vault.rotate(&self.files.master_key).await;
                 rotated.map(|keys| Answer::Rotated { keys })
             }
             Order::Purge(older) => {
@@ -66,11 +86,30 @@ impl Administrator {
                     forget::purge(self.log.as_ref(), self.clock.as_ref(), before, &older).await;
                 forgotten.map(Answer::Purged).map_err(Into::into)
             }
+            Order::Backup { to, with_keys } => {
+                let files = self.files.clone();
+                let copied = spawn_blocking(move || back_up(&files, to, with_keys)).await;
+                return copied.unwrap_or_else(|error| Answer::Failed(error.to_string()));
+            }
+            Order::Where => {
+                let serving = self.serving.clone().map(Answer::Serves);
+                return serving.unwrap_or_else(|| Answer::Failed("no API is served".to_owned()));
+            }
         };
-        if let Err(error) = self.log.keep_checkpoint() {
+        if let Err(error) = self.log.settle().await {
             tracing::error!(%error, "the checkpoint beside the log is an old one");
         }
         done.unwrap_or_else(|error| Answer::Failed(with_causes(&error)))
+    }
+}
+
+fn back_up(files: &Files, to: PathBuf, with_keys: bool) -> Answer {
+    let to = Files::in_directory(DataDir(to)).parts();
+    match backup::copy(&files.parts(), &to, with_keys) {
+        Ok(Copied { position, master_key, signing_key }) => {
+            Answer::BackedUp { position, master_key, signing_key }
+        }
+        Err(error) => Answer::Failed(with_causes(&error)),
     }
 }
 
@@ -113,7 +152,11 @@ async fn answer(mut stream: UnixStream, administrator: &Administrator) -> io::Re
     let (read, mut write) = stream.split();
     let mut line = String::new();
     let mut read = BufReader::new(read.take(LINE_MAX_BYTES));
-    tokio::time::timeout(REQUEST_TIMEOUT, read.read_line(&mut line)).await??;
+    let length = tokio::time::timeout(REQUEST_TIMEOUT, read.read_line(&mut line)).await??;
+    if length == 0 {
+        // Somebody only looked whether a server is there.
+        return Ok(());
+    }
     let answer = match serde_json::from_str(&line) {
         Ok(order) => administrator.carry_out(order).await,
         Err(error) => Answer::Failed(format!("this is no order: {error}")),
@@ -134,6 +177,17 @@ pub(super) async fn order(files: &Files, order: Order) -> Result<Answer, String>
     match answer {
         Answer::Failed(reason) => Err(reason),
         answer => Ok(answer),
+    }
+}
+
+/// Where the server is reached that works on a data directory; `None` where none does.
+pub(super) async fn server_on(data: &DataDir) -> Result<Option<Serving>, String> {
+    match ask(&data.admin_socket(), &Order::Where).await {
+        Ok(None) => Ok(None),
+        Ok(Some(Answer::Serves(serving))) => Ok(Some(serving)),
+        Ok(Some(Answer::Failed(reason))) => Err(reason),
+        Ok(Some(_)) => Err("the server that works there is of another version".to_owned()),
+        Err(error) => Err(format!("the server did not answer: {error}")),
     }
 }
 
@@ -161,17 +215,22 @@ async fn ask(path: &Path, order: &Order) -> io::Result<Option<Answer>> {
 
 async fn here(files: &Files, order: Order) -> Result<Answer, String> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let signing = files.signing(clock.as_ref()).map_err(|error| with_causes(&error))?;
-    let log = SqliteLog::open_signed(&files.data.log(), signing).map_err(|error| match error {
+    let refused = |error| match error {
         OpenError::InUse { .. } => {
             "a server works with this log and does not listen for orders".to_owned()
         }
         error => with_causes(&error),
-    })?;
-    let log = Arc::new(log);
+    };
+    if let Order::Backup { to, with_keys } = order {
+        // A log that is only copied stays as it is, whichever version wrote it.
+        let _lock = SqliteLog::lock(&files.data.log()).map_err(refused)?;
+        return Ok(back_up(files, to, with_keys));
+    }
+    let log = SqliteLog::open_signed(&files.data.log(), || files.signing(clock.as_ref()));
+    let log = Arc::new(log.map_err(refused)?);
     let shared: Arc<dyn EventLog> = log.clone();
     let vault = Vault::open_with(shared, &files.master_key, clock.clone()).await;
     let vault = Arc::new(vault.map_err(|error| with_causes(&error))?);
-    let master_key = files.master_key.clone();
-    Ok(Administrator { log, vault, clock, master_key }.carry_out(order).await)
+    let files = files.clone();
+    Ok(Administrator { log, vault, clock, files, serving: None }.carry_out(order).await)
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::data::{FileArguments, with_causes};
-use super::print;
+use super::{ended, print};
 use crate::events::log::SqliteLog;
 
 /// What the log has come to, signed
@@ -22,16 +22,7 @@ enum What {
 /// Prints it.
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let What::Print(files) = &arguments.what;
-    match newest(files) {
-        Ok(text) => {
-            print(&text);
-            ExitCode::SUCCESS
-        }
-        Err(reason) => {
-            eprintln!("hearth checkpoint: {reason}");
-            ExitCode::FAILURE
-        }
-    }
+    ended("checkpoint", newest(files).map(|text| print(&text)))
 }
 
 fn newest(files: &FileArguments) -> Result<String, String> {

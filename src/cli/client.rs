@@ -1,11 +1,17 @@
 //! A small client of the public API, for the subcommands that use Hearth as its users do.
 
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use url::Url;
+
+use super::login::LoginFound;
 
 /// How long a request may take before the server is taken for stuck.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a feed may be silent; a server shows every 15 seconds that it is alive.
+const FEED_SILENCE_MAX: Duration = Duration::from_secs(40);
 
 /// Why a request did not bring what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -22,22 +28,29 @@ pub(super) enum ClientError {
     Refused { status: u16, message: String },
     #[error("{url} answered something else than was expected")]
     Shape { url: String },
-}
-
-/// Who signs in, and where.
-pub(super) struct Login<'a> {
-    pub auth_url: &'a str,
-    pub user: &'a str,
-    pub project: &'a str,
-    pub password: &'a str,
-    /// Of the user and of the project.
-    pub domains: (&'a str, &'a str),
+    #[error("the certificates of {} cannot be used", path.display())]
+    Authorities {
+        path: std::path::PathBuf,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("the catalog of {url} has no orchestration service (--server URL says where one is)")]
+    NoService { url: String },
 }
 
 /// A signed-in user of the Orchestration API, on connections that stay open.
 #[derive(Clone)]
 pub(super) struct Client {
     http: reqwest::Client,
+    login: Arc<LoginFound>,
+    /// The API's address, where it is not the catalog's.
+    api: Option<String>,
+    session: Arc<RwLock<Session>>,
+}
+
+/// What signing in gives.
+#[derive(Clone)]
+struct Session {
     token: String,
     /// `http://host:port/v1/{project}`.
     endpoint: String,
@@ -45,27 +58,38 @@ pub(super) struct Client {
 
 impl Client {
     /// Signs in at Keystone and finds the Orchestration API in its catalog.
-    pub(super) async fn sign_in(login: &Login<'_>) -> Result<Client, ClientError> {
-        let http = reqwest::Client::builder()
-            .timeout(REQUEST_TIMEOUT)
-            .tcp_nodelay(true)
-            .build()
-            .unwrap_or_default();
-        let url = format!("{}/auth/tokens", login.auth_url.trim_end_matches('/'));
-        let body = json!({ "auth": {
-            "identity": { "methods": ["password"], "password": { "user": {
-                "name": login.user, "domain": { "name": login.domains.0 },
-                "password": login.password } } },
-            "scope": { "project": { "name": login.project,
-                                     "domain": { "name": login.domains.1 } } },
-        } });
-        let reply = http.post(&url).json(&body).send().await;
-        let reply = reply.map_err(|source| transport("POST", &url, source))?;
-        let token = reply.headers().get("x-subject-token").and_then(|value| value.to_str().ok());
-        let token = token.unwrap_or_default().to_owned();
-        let shown = body_of("POST", &url, reply).await?;
-        let endpoint = orchestration_endpoint(&shown).ok_or(ClientError::Shape { url })?;
-        Ok(Client { http, token, endpoint })
+    pub(super) async fn sign_in(login: &LoginFound) -> Result<Client, ClientError> {
+        Client::sign_in_to(login, None).await
+    }
+
+    /// Signs in at Keystone, for an API whose address is known.
+    pub(super) async fn sign_in_to(
+        login: &LoginFound,
+        api: Option<String>,
+    ) -> Result<Client, ClientError> {
+        let http = http(login)?;
+        let login = Arc::new(login.clone());
+        let session = session(&http, &login, api.as_deref()).await?;
+        Ok(Client { http, login, api, session: Arc::new(RwLock::new(session)) })
+    }
+
+    /// Signs in anew: the token is no longer good.
+    async fn renew(&self) -> Result<(), ClientError> {
+        let session = session(&self.http, &self.login, self.api.as_deref()).await?;
+        if let Ok(mut kept) = self.session.write() {
+            *kept = session;
+        }
+        Ok(())
+    }
+
+    fn session(&self) -> Session {
+        self.session.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Where the API is.
+    pub(super) fn address(&self) -> String {
+        let endpoint = self.session().endpoint;
+        endpoint.split("/v1").next().unwrap_or_default().to_owned()
     }
 
     /// Reads; the path comes after `/v1/{project}`.
@@ -88,20 +112,62 @@ impl Client {
         self.send("DELETE", path, None).await
     }
 
+    /// Opens the event feed; what comes is the caller's to read.
+    pub(super) async fn feed(&self, query: &str) -> Result<reqwest::Response, ClientError> {
+        match self.open_feed(query).await {
+            Err(ClientError::Refused { status: 401, .. }) => {
+                self.renew().await?;
+                self.open_feed(query).await
+            }
+            opened => opened,
+        }
+    }
+
+    async fn open_feed(&self, query: &str) -> Result<reqwest::Response, ClientError> {
+        let Session { token, endpoint } = self.session();
+        let url = format!("{endpoint}/feed{query}");
+        let request = self.http.get(&url).header("x-auth-token", token).timeout(Duration::MAX);
+        let reply = tokio::time::timeout(REQUEST_TIMEOUT, request.send()).await;
+        let reply = match reply {
+            Ok(reply) => reply.map_err(|source| transport("GET", &url, source))?,
+            Err(_) => return Err(ClientError::Shape { url }),
+        };
+        match reply.status().is_success() {
+            true => Ok(reply),
+            false => Err(refusal(reply).await),
+        }
+    }
+
     async fn send(
         &self,
         method: &'static str,
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, ClientError> {
-        let url = format!("{}{path}", self.endpoint);
+        match self.send_once(method, path, body).await {
+            Err(ClientError::Refused { status: 401, .. }) => {
+                self.renew().await?;
+                self.send_once(method, path, body).await
+            }
+            answered => answered,
+        }
+    }
+
+    async fn send_once(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, ClientError> {
+        let Session { token, endpoint } = self.session();
+        let url = format!("{endpoint}{path}");
         let verb = match method {
             "POST" => reqwest::Method::POST,
             "PUT" => reqwest::Method::PUT,
             "DELETE" => reqwest::Method::DELETE,
             _ => reqwest::Method::GET,
         };
-        let mut request = self.http.request(verb, &url).header("x-auth-token", &self.token);
+        let mut request = self.http.request(verb, &url).header("x-auth-token", token);
         if let Some(body) = body {
             request = request.json(body);
         }
@@ -110,13 +176,69 @@ impl Client {
     }
 }
 
-/// The public URL of the `orchestration` service in a token's catalog.
-fn orchestration_endpoint(shown: &Value) -> Option<String> {
+fn http(login: &LoginFound) -> Result<reqwest::Client, ClientError> {
+    let mut builder = reqwest::Client::builder()
+        .timeout(REQUEST_TIMEOUT)
+        .read_timeout(FEED_SILENCE_MAX)
+        .danger_accept_invalid_certs(login.insecure)
+        .tcp_nodelay(true);
+    if let Some(path) = &login.ca_file {
+        let unusable = |source: Box<dyn std::error::Error + Send + Sync>| {
+            ClientError::Authorities { path: path.clone(), source }
+        };
+        let pem = std::fs::read(path).map_err(|error| unusable(error.into()))?;
+        let certificates = reqwest::Certificate::from_pem_bundle(&pem);
+        for certificate in certificates.map_err(|error| unusable(error.into()))? {
+            builder = builder.add_root_certificate(certificate);
+        }
+    }
+    Ok(builder.build().unwrap_or_default())
+}
+
+async fn session(
+    http: &reqwest::Client,
+    login: &LoginFound,
+    api: Option<&str>,
+) -> Result<Session, ClientError> {
+    let url = format!("{}/auth/tokens", login.auth_url);
+    let reply = http.post(&url).json(&json!({ "auth": login.auth })).send().await;
+    let reply = reply.map_err(|source| transport("POST", &url, source))?;
+    let token = reply.headers().get("x-subject-token").and_then(|value| value.to_str().ok());
+    let token = token.unwrap_or_default().to_owned();
+    let shown = body_of("POST", &url, reply).await?;
+    let endpoint = match api {
+        Some(api) => {
+            let project = shown["token"]["project"]["id"].as_str();
+            let project = project.ok_or(ClientError::Shape { url })?;
+            format!("{}/v1/{project}", api.trim_end_matches('/').trim_end_matches("/v1"))
+        }
+        None => orchestration_endpoint(&shown, login).ok_or(ClientError::NoService { url })?,
+    };
+    Ok(Session { token, endpoint })
+}
+
+/// The URL of the `orchestration` service in a token's catalog.
+fn orchestration_endpoint(shown: &Value, login: &LoginFound) -> Option<String> {
     let services = shown["token"]["catalog"].as_array()?;
     let service = services.iter().find(|service| service["type"] == "orchestration")?;
-    let endpoints = service["endpoints"].as_array()?;
-    let endpoint = endpoints.iter().find(|endpoint| endpoint["interface"] == "public")?;
+    let is_meant = |endpoint: &&Value| {
+        let region = login.region.as_deref();
+        endpoint["interface"] == login.interface.trim_end_matches("URL")
+            && region.is_none_or(|region| endpoint["region_id"] == region)
+    };
+    let endpoint = service["endpoints"].as_array()?.iter().find(is_meant)?;
     endpoint["url"].as_str().map(|url| url.trim_end_matches('/').to_owned())
+}
+
+/// The Keystone that a server sends those to who have no token.
+pub(super) async fn keystone_of(server: &Url) -> Result<Option<String>, ClientError> {
+    let url = format!("{}/v1/-/stacks", server.as_str().trim_end_matches('/'));
+    let http = reqwest::Client::builder().timeout(REQUEST_TIMEOUT).build().unwrap_or_default();
+    let reply = http.get(&url).send().await.map_err(|source| transport("GET", &url, source))?;
+    let told = reply.headers().get("www-authenticate").and_then(|value| value.to_str().ok());
+    // `Keystone uri="http://…"`, with either kind of quotes.
+    let uri = told.and_then(|told| told.split_once("uri=")).map(|(_, uri)| uri);
+    Ok(uri.map(|uri| uri.trim_matches(['"', '\'', ' ']).to_owned()))
 }
 
 async fn body_of(
@@ -124,19 +246,24 @@ async fn body_of(
     url: &str,
     reply: reqwest::Response,
 ) -> Result<Value, ClientError> {
-    let status = reply.status();
-    let text = reply.text().await.map_err(|source| transport(method, url, source))?;
-    if !status.is_success() {
-        let fault: Value = serde_json::from_str(&text).unwrap_or_default();
-        let message = fault["error"]["message"].as_str().unwrap_or(text.trim()).to_owned();
-        return Err(ClientError::Refused { status: status.as_u16(), message });
+    if !reply.status().is_success() {
+        return Err(refusal(reply).await);
     }
+    let text = reply.text().await.map_err(|source| transport(method, url, source))?;
     match serde_json::from_str(&text) {
         Ok(body) => Ok(body),
         // An accepted update or delete has no body, or a sentence for people.
         Err(_) if method != "GET" => Ok(Value::Null),
         Err(_) => Err(ClientError::Shape { url: url.to_owned() }),
     }
+}
+
+async fn refusal(reply: reqwest::Response) -> ClientError {
+    let status = reply.status().as_u16();
+    let text = reply.text().await.unwrap_or_default();
+    let fault: Value = serde_json::from_str(&text).unwrap_or_default();
+    let message = fault["error"]["message"].as_str().unwrap_or(text.trim()).to_owned();
+    ClientError::Refused { status, message }
 }
 
 fn transport(method: &'static str, url: &str, source: reqwest::Error) -> ClientError {

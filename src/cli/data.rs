@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clock::Clock;
 use crate::config::{Flags, Settings};
+use crate::events::backup::Parts;
 use crate::events::log::{Signing, SqliteLog};
 use crate::events::signing::{SigningKey, SigningKeyError};
 use crate::private_files;
@@ -39,9 +40,14 @@ impl DataDir {
         self.0.join("checkpoint")
     }
 
-    /// Where a running server hears what `hearth key`, `purge` and `checkpoint` ask of it.
+    /// Where a running server hears what `hearth key`, `purge` and `backup` ask of it.
     pub fn admin_socket(&self) -> PathBuf {
         self.0.join("admin.sock")
+    }
+
+    /// Which kind of cloud its stacks are made in.
+    pub fn cloud(&self) -> PathBuf {
+        self.0.join("cloud")
     }
 
     /// The state of the embedded sandbox.
@@ -61,9 +67,7 @@ impl DataDir {
         let mut kept = vec![self.0.clone(), self.clouds_yaml()];
         for database in [self.log(), self.views()] {
             for beside in ["", "-wal", "-shm", ".lock"] {
-                let mut path = database.clone().into_os_string();
-                path.push(beside);
-                kept.push(path.into());
+                kept.push(private_files::beside(&database, beside));
             }
         }
         for path in kept {
@@ -78,10 +82,10 @@ impl DataDir {
 /// The flags that say where the log is.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct DataArguments {
-    /// The data directory of the server [default: ./hearth-data]
+    /// The data directory: the log and all else that a server keeps [default: ./hearth-data]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The configuration file of the server, if it names the data directory
+    /// An INI file with Heat's option names, if it says more; an existing heat.conf will do
     #[arg(long, value_name = "FILE")]
     config_file: Option<PathBuf>,
 }
@@ -128,6 +132,22 @@ impl Files {
         }
     }
 
+    /// Those that lie under their own names in one directory.
+    pub fn in_directory(data: DataDir) -> Self {
+        let (master_key, signing_key) = (data.master_key(), data.signing_key());
+        Self { data, master_key, signing_key }
+    }
+
+    /// What belongs into a backup.
+    pub fn parts(&self) -> Parts {
+        Parts {
+            log: self.data.log(),
+            checkpoint: self.data.checkpoint(),
+            master_key: self.master_key.clone(),
+            signing_key: self.signing_key.clone(),
+        }
+    }
+
     /// With what the log is signed; the key is made where there is none.
     pub fn signing(&self, clock: &dyn Clock) -> Result<Signing, SigningKeyError> {
         let key = SigningKey::load_or_create(&self.signing_key, clock)?;
@@ -138,37 +158,41 @@ impl Files {
 /// The flags that say where the log and its keys are.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct FileArguments {
-    /// The data directory of the server [default: ./hearth-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataArguments,
     /// The file with the master key [default: master.key in the data directory]
     #[arg(long, value_name = "FILE")]
     master_key: Option<PathBuf>,
     /// The file with the key that signs the log [default: signing.key in the data directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
-    /// The configuration file of the server, if it names them
-    #[arg(long, value_name = "FILE")]
-    config_file: Option<PathBuf>,
 }
 
 impl FileArguments {
-    /// The files that are meant. The error is a whole sentence.
+    /// The files of a log that is there. The error is a whole sentence.
     pub fn files(&self) -> Result<Files, String> {
-        let flags = Flags {
-            data: self.data.clone(),
-            master_key: self.master_key.clone(),
-            signing_key: self.signing_key.clone(),
-            config_file: self.config_file.clone(),
-            ..Flags::default()
-        };
-        let settings =
-            Settings::load(&flags, std::env::vars()).map_err(|error| with_causes(&error))?;
-        let files = Files::of(&settings);
+        let files = self.named()?;
         let log = files.data.log();
         match log.exists() {
             true => Ok(files),
             false => Err(format!("there is no log at {} (--data DIR says where)", shown(&log))),
+        }
+    }
+
+    /// The files that are meant, whether they are there or not. The error is a whole sentence.
+    pub fn named(&self) -> Result<Files, String> {
+        let settings = Settings::load(&self.flags(), std::env::vars());
+        Ok(Files::of(&settings.map_err(|error| with_causes(&error))?))
+    }
+
+    /// As settings take them.
+    pub fn flags(&self) -> Flags {
+        Flags {
+            data: self.data.data.clone(),
+            config_file: self.data.config_file.clone(),
+            master_key: self.master_key.clone(),
+            signing_key: self.signing_key.clone(),
+            ..Flags::default()
         }
     }
 }
@@ -177,13 +201,19 @@ fn shown(path: &Path) -> impl std::fmt::Display {
     path.display()
 }
 
-/// An error and what it came from, in one line.
+/// An error and what it came from, in one line. What one of them has told of the next, or the next
+/// tells again, is told once.
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
+    let mut last = text.clone();
     let mut cause = error.source();
     while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
+        let told = error.to_string();
+        if !text.ends_with(&told) && !told.ends_with(&last) {
+            text.push_str(": ");
+            text.push_str(&told);
+            last = told;
+        }
         cause = error.source();
     }
     text

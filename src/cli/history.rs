@@ -2,14 +2,20 @@
 //! log alone.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::columns::{cut, table, wrapped};
 use super::data::DataArguments;
+use super::live;
 use super::stack_log::StackLog;
 use crate::events::vault::Vault;
-use crate::events::{RecordedEvent, ResourceEvent, StackEvent};
+use crate::events::{Cause, RecordedEvent, ResourceEvent, StackEvent};
 use crate::model::ResourceName;
+
+/// From this width on the time of an event has its date and its microseconds.
+const WHOLE_TIMES_FROM_COLUMNS: usize = 110;
 
 /// List the revisions and events of a stack
 #[derive(Debug, clap::Args)]
@@ -44,7 +50,17 @@ async fn printed(arguments: &Arguments) -> Result<String, String> {
         let lines = stack.in_order().into_iter().map(|(name, event)| as_json(name, event));
         return Ok(lines.map(|line| format!("{line}\n")).collect());
     }
-    Ok(format!("{}\n{}\n{}", heading(&stack), revisions(&stack), events(&stack)))
+    Ok(as_text(&stack, live::columns()))
+}
+
+/// Without a width no line is cut, and every time is whole.
+fn as_text(stack: &StackLog, columns: Option<usize>) -> String {
+    let heading = match columns {
+        Some(columns) => wrapped(&heading(stack), columns).join("\n"),
+        None => heading(stack),
+    };
+    let (revisions, events) = (revisions(stack, columns), events(stack, columns));
+    format!("{heading}\n\nRevisions\n{revisions}\nEvents\n{events}")
 }
 
 fn heading(stack: &StackLog) -> String {
@@ -54,55 +70,75 @@ fn heading(stack: &StackLog) -> String {
     });
     match created {
         Some((event, created)) => format!(
-            "Stack {} ({}) of project {}, created {} by {}\n",
+            "Stack {} ({}) of project {}, created {} by {}",
             created.name,
             stack.id,
             created.project_id,
             time(event),
             created.owner_user_name
         ),
-        None => format!("Stack {}\n", stack.id),
+        None => format!("Stack {}", stack.id),
     }
 }
 
-fn revisions(stack: &StackLog) -> String {
-    let mut text = String::from("Revisions\n");
+fn revisions(stack: &StackLog, columns: Option<usize>) -> String {
+    let mut rows = Vec::new();
     for (event, body) in &stack.stack {
         let StackEvent::RevisionAccepted(accepted) = body else { continue };
         let goes_back = accepted.origin != accepted.revision;
         let origin = match accepted.source {
             None => " to nothing".to_owned(),
             Some(_) if goes_back => format!(" to revision {}", accepted.origin),
-            Some(_) => String::new(),
+            Some(_) => {
+                (accepted.back_to).map_or_else(String::new, |to| format!(" back to revision {to}"))
+            }
         };
-        text.push_str(&format!(
-            "{:>4}  {}  {:<10}  {}{}\n",
-            accepted.revision.0,
-            time(event),
-            who(event),
-            accepted.action,
-            origin
-        ));
+        let number = format!("{:>4}", accepted.revision.0);
+        let who = format!("{:<10}", who(event));
+        rows.push(vec![number, time(event), who, format!("{}{origin}", accepted.action)]);
+    }
+    table(&rows, columns)
+}
+
+/// A line for each event, below what it is because of, where that is not what the line before it
+/// is because of.
+fn events(stack: &StackLog, columns: Option<usize>) -> String {
+    let is_narrow = columns.is_some_and(|columns| columns < WHOLE_TIMES_FROM_COLUMNS);
+    let all = stack.in_order();
+    let row = |(name, event): &(Option<&ResourceName>, &Arc<RecordedEvent>)| {
+        let when = match is_narrow {
+            true => event.at.format("%H:%M:%S%.3f").to_string(),
+            false => time(event),
+        };
+        let of = name.map_or("(stack)".to_owned(), |name| name.0.clone());
+        vec![format!("{:>8}", event.position.0), when, of, sentence(name.is_some(), event)]
+    };
+    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+    let (mut text, mut before) = (String::new(), String::new());
+    for (line, (_, event)) in table(&rows, columns).lines().zip(&all) {
+        let because = because(event);
+        if because != before {
+            text.push_str(&columns.map_or(because.clone(), |columns| cut(&because, columns)));
+            text.push('\n');
+            before = because;
+        }
+        text.push_str(line);
+        text.push('\n');
     }
     text
 }
 
-fn events(stack: &StackLog) -> String {
-    let all = stack.in_order();
-    let of = |name: Option<&ResourceName>| name.map_or("(stack)".to_owned(), |name| name.0.clone());
-    let width = all.iter().map(|(name, _)| of(*name).chars().count()).max().unwrap_or(0);
-    let mut text = String::from("Events\n");
-    for (name, event) in all {
-        text.push_str(&format!(
-            "{:>8}  {}  {:<10}  {:<width$}  {}\n",
-            event.position.0,
-            time(event),
-            who(event),
-            of(name),
-            sentence(name.is_some(), event)
-        ));
-    }
-    text
+/// The day, who, in which request, and which command or event led to it.
+fn because(event: &RecordedEvent) -> String {
+    let meta = &event.meta;
+    let cause = meta.cause.as_ref().map(|cause| match cause {
+        Cause::Command(id) => format!("command {id}"),
+        Cause::Event(position) => format!("after the event at {position}"),
+    });
+    let request = meta.request_id.as_ref().map(|request| request.0.clone());
+    let day = event.at.format("%Y-%m-%d").to_string();
+    let parts = [Some(day), Some(who(event).to_owned()), request, cause];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
 }
 
 fn time(event: &RecordedEvent) -> String {

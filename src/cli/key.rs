@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::admin::{self, Answer, Order};
 use super::data::{FileArguments, with_causes};
+use super::ended;
 use crate::events::master_key::KeyRing;
 use crate::events::signing::SigningKey;
 
@@ -28,13 +29,7 @@ pub(super) async fn run(arguments: &Arguments) -> ExitCode {
         What::Show(files) => show(files),
         What::Rotate(files) => rotate(files).await,
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(reason) => {
-            eprintln!("hearth key: {reason}");
-            ExitCode::FAILURE
-        }
-    }
+    ended("key", done)
 }
 
 fn show(files: &FileArguments) -> Result<(), String> {

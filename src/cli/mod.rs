@@ -1,42 +1,72 @@
 //! The command line: one file per subcommand, each of which reads its arguments, calls a room and
 //! prints.
 
+/// Instead of the standard library's, which panics where the output cannot be written: every
+/// module below prints with this one.
+macro_rules! println {
+    () => { $crate::cli::output::print("\n") };
+    ($($text:tt)*) => { $crate::cli::output::print(&format!("{}\n", format_args!($($text)*))) };
+}
+
 mod admin;
+mod backup;
 mod bench;
 mod checkpoint;
 mod client;
+mod columns;
+mod config;
+mod confirm;
 mod convert;
 pub mod data;
+mod describe;
+mod doctor;
+mod down;
+mod events;
 mod export;
 mod history;
 mod in_order;
 mod key;
+mod list;
+mod live;
 mod logging;
 mod login;
 mod node;
+mod output;
+mod outputs;
+mod place;
 mod policy;
 mod purge;
+mod reach;
 mod rebuild;
 mod replay;
 mod resolve;
 mod rollback;
 mod sandbox;
 mod serve;
+mod show;
 mod signal;
 mod stack_log;
+mod stack_path;
 mod template_files;
 mod up;
 mod validate;
 mod verify;
+mod watch;
 
-use std::io::Write;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use self::output::print;
+use crate::config::colors_refused;
+
+/// The version, with the commit where that is known; see `build.rs`.
+const VERSION: &str = env!("BUILD_VERSION");
+
 /// An orchestration service that speaks OpenStack Heat's APIs and keeps every fact in a log.
 #[derive(Debug, Parser)]
-#[command(name = "hearth", version, disable_help_subcommand = true)]
+#[command(name = "hearth", version = VERSION, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -47,6 +77,11 @@ struct Cli {
 enum Command {
     Serve(serve::ServeArgs),
     Up(up::UpArgs),
+    Watch(watch::Arguments),
+    Down(down::Arguments),
+    List(list::Arguments),
+    Show(show::Arguments),
+    Events(events::Arguments),
     Sandbox(sandbox::Args),
     Validate(validate::Arguments),
     Resolve(resolve::Arguments),
@@ -57,21 +92,35 @@ enum Command {
     Replay(replay::Arguments),
     Verify(verify::Arguments),
     Policy(policy::Arguments),
+    Config(config::Arguments),
+    Doctor(doctor::Arguments),
     Checkpoint(checkpoint::Arguments),
     Key(key::Arguments),
     Purge(purge::Arguments),
+    Backup(backup::BackupArgs),
+    Restore(backup::RestoreArgs),
     Rebuild(rebuild::RebuildArgs),
     Bench(bench::BenchArgs),
+    Completions(describe::CompletionsArguments),
+    Man(describe::ManArguments),
 }
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(shown) => return tell(&shown),
+    };
     // An actix system is a runtime of this thread; actors bring threads of their own.
-    actix::System::new().block_on(async {
+    let code = actix::System::new().block_on(async {
         match cli.command {
             Command::Serve(args) => serve::run(args).await,
             Command::Up(args) => up::run(args).await,
+            Command::Watch(arguments) => watch::run(arguments).await,
+            Command::Down(arguments) => down::run(arguments).await,
+            Command::List(arguments) => list::run(arguments).await,
+            Command::Show(arguments) => show::run(arguments).await,
+            Command::Events(arguments) => events::run(arguments).await,
             Command::Sandbox(args) => sandbox::run(args).await,
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Resolve(arguments) => resolve::run(&arguments),
@@ -81,14 +130,38 @@ pub fn main() -> ExitCode {
             Command::Export(arguments) => export::run(arguments).await,
             Command::Replay(arguments) => replay::run(arguments).await,
             Command::Policy(arguments) => policy::run(arguments).await,
+            Command::Config(arguments) => config::run(arguments),
+            Command::Doctor(arguments) => doctor::run(arguments).await,
             Command::Verify(arguments) => verify::run(&arguments),
             Command::Checkpoint(arguments) => checkpoint::run(&arguments),
             Command::Key(arguments) => key::run(&arguments).await,
             Command::Purge(arguments) => purge::run(&arguments).await,
+            Command::Backup(arguments) => backup::run(&arguments).await,
+            Command::Restore(arguments) => backup::restore(&arguments),
             Command::Rebuild(args) => rebuild::run(args).await,
             Command::Bench(args) => bench::run(args).await,
+            Command::Completions(arguments) => describe::completions(&arguments),
+            Command::Man(arguments) => describe::man(&arguments),
         }
-    })
+    });
+    output::finish(code)
+}
+
+/// Shows help, the version, or what is wrong with the command line.
+fn tell(shown: &clap::Error) -> ExitCode {
+    match shown.use_stderr() {
+        true => {
+            // Whoever does not read the error sees the exit code.
+            let _ = shown.print();
+            ExitCode::from(2)
+        }
+        false => {
+            let text = shown.render();
+            let is_colored = std::io::stdout().is_terminal() && !colors_refused();
+            print(&if is_colored { text.ansi().to_string() } else { text.to_string() });
+            output::finish(ExitCode::SUCCESS)
+        }
+    }
 }
 
 /// The command line's own description, by which the documentation is checked.
@@ -96,7 +169,13 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Prints; a reader that goes away early, as `head` does, is no error.
-fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+/// How a command ends; what went wrong is a whole sentence.
+fn ended(command: &str, done: Result<(), String>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("hearth {command}: {reason}");
+            ExitCode::FAILURE
+        }
+    }
 }

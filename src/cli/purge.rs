@@ -46,12 +46,15 @@ impl Granularity {
 pub(super) async fn run(arguments: &Arguments) -> ExitCode {
     match purge(arguments).await {
         Ok(done) => {
-            let Forgotten { stacks, configs, deployments, blobs, events } = done;
+            let Forgotten { stacks, configs, deployments, blobs, events, damaged } = done;
             println!(
                 "purged: {stacks} stacks, {configs} software configurations, {deployments} \
                  deployments; {events} events and {blobs} blobs"
             );
-            ExitCode::SUCCESS
+            for what in &damaged {
+                eprintln!("hearth purge: this is damaged and stays, and so do all blobs: {what}");
+            }
+            if damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(reason) => {
             eprintln!("hearth purge: {reason}");

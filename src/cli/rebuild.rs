@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::data::{DataArguments, DataDir, with_causes};
 use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
+use crate::private_files;
 use crate::projections::{ViewError, Views};
 
 /// Make the views anew from the log, while no server runs
@@ -60,9 +61,7 @@ async fn rebuild(data: &DataDir) -> Result<Position, RebuildError> {
     let end = log.durable_position();
     let views = data.views();
     for suffix in ["", "-wal", "-shm"] {
-        let mut path = views.clone().into_os_string();
-        path.push(suffix);
-        remove(Path::new(&path))?;
+        remove(&private_files::beside(&views, suffix))?;
     }
     let views = Views::open(&views, log).await?;
     views.after(end).await?;

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use serde_json::{Value, json};
 
+use super::columns::{table, wrapped};
 use super::data::DataArguments;
+use super::live;
 use super::stack_log::StackLog;
 use crate::actors::resource::Resource;
 use crate::actors::shell::Aggregate;
@@ -58,7 +60,7 @@ async fn printed(arguments: &Arguments) -> Result<String, String> {
     let replayed = Replayed::of(&stack, arguments.until)?;
     Ok(match arguments.json {
         true => format!("{:#}", replayed.as_json()),
-        false => replayed.as_text(),
+        false => replayed.as_text(live::columns()),
     })
 }
 
@@ -184,33 +186,32 @@ impl Replayed {
         })
     }
 
-    fn as_text(&self) -> String {
+    fn as_text(&self, columns: Option<usize>) -> String {
         let stack = &self.stack;
-        let mut text = format!(
-            "Stack {} ({}) at position {}, {}\n{}_{}: {}\n",
-            stack.name,
-            stack.id,
-            self.position,
-            time(self.at),
-            stack.action,
-            stack.status,
-            stack.reason
-        );
+        let heading = [
+            format!(
+                "Stack {} ({}) at position {}, {}",
+                stack.name,
+                stack.id,
+                self.position,
+                time(self.at)
+            ),
+            format!("{}_{}: {}", stack.action, stack.status, stack.reason),
+        ];
+        let fitting = heading.iter().flat_map(|line| match columns {
+            Some(columns) => wrapped(line, columns),
+            None => vec![line.clone()],
+        });
+        let mut text: String = fitting.map(|line| format!("{line}\n")).collect();
         if let Some(revision) = stack.revision() {
             text.push_str(&format!("Revision {} ({})\n", revision.revision, revision.action));
             section(&mut text, "Parameters", revision.shown_parameters.iter());
         }
         text.push_str("\nResources\n");
-        let rows: Vec<[String; 4]> = self.resources.iter().map(resource_row).collect();
-        let width = |column: usize| {
-            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
-        };
-        let (name, kind, status) = (width(0), width(1), width(2));
-        for row in &rows {
-            let line =
-                format!("  {:<name$}  {:<kind$}  {:<status$}  {}", row[0], row[1], row[2], row[3]);
-            text.push_str(line.trim_end());
-            text.push('\n');
+        let rows: Vec<Vec<String>> = self.resources.iter().map(resource_row).collect();
+        let columns = columns.map(|columns| columns.saturating_sub(2));
+        for line in table(&rows, columns).lines() {
+            text.push_str(&format!("  {line}\n"));
         }
         let outputs: JsonMap = self
             .outputs
@@ -231,12 +232,12 @@ fn fold(resource: &mut Resource, event: &RecordedEvent) -> Result<(), String> {
     Ok(())
 }
 
-fn resource_row((resource, replaced): &(Resource, bool)) -> [String; 4] {
+fn resource_row((resource, replaced): &(Resource, bool)) -> Vec<String> {
     let mut name = resource.name.to_string();
     if *replaced {
         name.push_str(" (replaced)");
     }
-    [
+    vec![
         name,
         resource.type_name.clone(),
         format!("{}_{}", resource.action, resource.status),

@@ -1,5 +1,5 @@
-//! `hearth resolve`: what a template comes to without a cloud, as JSON; one template, or one JSON
-//! object per line of input with `--batch`.
+//! `hearth resolve`: what a template comes to without a cloud, for people; or one JSON object per
+//! line of input with `--batch`.
 
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -8,11 +8,15 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::in_order::answer_lines;
+use super::output::{self, Output};
+use super::print;
 use super::template_files::{Inputs, TemplateArguments};
 use crate::api::status_of;
 use crate::model::Refusal;
 use crate::resource_types::{PluginChecks, Registry};
-use crate::template::{PseudoParameters, Request, StackDefinition, TypeLookup};
+use crate::template::{
+    PseudoParameters, Request, StackDefinition, TextForm, TypeLookup, yaml_text,
+};
 
 /// Print what a template comes to, functions resolved, without a cloud
 #[derive(Debug, clap::Args)]
@@ -22,6 +26,12 @@ pub(super) struct Arguments {
     template: Option<PathBuf>,
     #[command(flatten)]
     inputs: TemplateArguments,
+    /// The stack's name, as OS::stack_name gives it
+    #[arg(long, value_name = "NAME", default_value = "stack", conflicts_with = "batch")]
+    stack_name: String,
+    /// How it is printed
+    #[arg(long, value_enum, default_value_t = Format::Yaml, conflicts_with = "batch")]
+    format: Format,
     /// Read one JSON object per line ({id, template, environments, parameters, files}) and answer
     /// with one per line
     #[arg(long)]
@@ -31,6 +41,16 @@ pub(super) struct Arguments {
     any_type: bool,
 }
 
+/// How one template is printed.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    Yaml,
+    Json,
+}
+
+/// The name of the stack of each line of a batch.
+const BATCH_STACK: &str = "exam";
+
 /// Resolves and prints.
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let registry = match Registry::built_in() {
@@ -38,10 +58,15 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok(registry) => registry.with_plugin_checks(PluginChecks::Heat),
         Err(error) => return failed(&error),
     };
-    let resolver = Resolver { registry, any_type: arguments.any_type };
+    let resolver = |stack_name: &str| Resolver {
+        registry,
+        any_type: arguments.any_type,
+        stack_name: stack_name.to_owned(),
+    };
     match &arguments.template {
-        None => match resolver.batch() {
+        None => match resolver(BATCH_STACK).batch() {
             Ok(()) => ExitCode::SUCCESS,
+            Err(_) if output::is_lost() => ExitCode::FAILURE,
             Err(error) => failed(&error),
         },
         Some(path) => match Inputs::read(path, &arguments.inputs) {
@@ -49,14 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
                 eprintln!("hearth resolve: {error}");
                 ExitCode::from(2)
             }
-            Ok(inputs) => {
-                let environments = inputs.environments.into_iter().map(|(_, text)| text).collect();
-                let request =
-                    Request::new(inputs.template, environments, &inputs.parameters, inputs.files);
-                let answer = resolver.answer(&request);
-                println!("{}", answer.json);
-                if answer.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-            }
+            Ok(inputs) => resolver(&arguments.stack_name).print(inputs, arguments.format),
         },
     }
 }
@@ -69,24 +87,17 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
 struct Resolver {
     registry: Registry,
     any_type: bool,
+    stack_name: String,
 }
 
-/// What is printed for a template.
-struct Answer {
-    ok: bool,
-    json: String,
-}
-
-impl Answer {
-    fn refused(refusal: &Refusal) -> Self {
-        let body = json!({
-            "ok": false,
-            "type": refusal.class,
-            "error": refusal.message,
-            "code": status_of(&refusal.class),
-        });
-        Self { ok: false, json: body.to_string() }
-    }
+/// Why there is nothing to show of a template.
+fn refusal_body(refusal: &Refusal) -> Value {
+    json!({
+        "ok": false,
+        "type": refusal.class,
+        "error": refusal.message,
+        "code": status_of(&refusal.class),
+    })
 }
 
 /// Every type is there.
@@ -103,26 +114,44 @@ impl TypeLookup for AnyType {
 }
 
 impl Resolver {
+    fn print(&self, inputs: Inputs, format: Format) -> ExitCode {
+        let environments = inputs.environments.into_iter().map(|(_, text)| text).collect();
+        let request = Request::new(inputs.template, environments, &inputs.parameters, inputs.files);
+        match (self.resolve(&request), format) {
+            (Ok(definition), Format::Yaml) => print(&definition.describe_in(TextForm::Yaml)),
+            (Ok(definition), Format::Json) => print(&definition.describe_in(TextForm::Json)),
+            (Err(refusal), format) => {
+                let body = refusal_body(&refusal);
+                match format {
+                    Format::Yaml => print(&yaml_text(&body)),
+                    Format::Json => print(&format!("{body:#}\n")),
+                }
+                return ExitCode::FAILURE;
+            }
+        }
+        ExitCode::SUCCESS
+    }
+
     fn batch(&self) -> std::io::Result<()> {
-        answer_lines(BufReader::new(std::io::stdin()), std::io::stdout().lock(), |line| {
+        answer_lines(BufReader::new(std::io::stdin()), Output, |line| {
             let (id, answer) = match Request::read(line) {
                 Ok(request) => (request.id.clone(), self.answer(&request)),
-                Err(refusal) => (Value::Null, Answer::refused(&refusal)),
+                Err(refusal) => (Value::Null, refusal_body(&refusal).to_string()),
             };
-            format!("{{\"id\": {id}, \"result\": {}}}", answer.json)
+            format!("{{\"id\": {id}, \"result\": {answer}}}")
         })
     }
 
-    fn answer(&self, request: &Request) -> Answer {
+    fn answer(&self, request: &Request) -> String {
         match self.resolve(request) {
-            Ok(definition) => Answer { ok: true, json: definition.describe() },
-            Err(refusal) => Answer::refused(&refusal),
+            Ok(definition) => definition.describe(),
+            Err(refusal) => refusal_body(&refusal).to_string(),
         }
     }
 
     fn resolve(&self, request: &Request) -> Result<StackDefinition, Refusal> {
         let pseudo = PseudoParameters {
-            stack_name: "exam".to_owned(),
+            stack_name: self.stack_name.clone(),
             stack_id: uuid::Uuid::nil().to_string(),
             project_id: "exam-project".to_owned(),
             facade: None,

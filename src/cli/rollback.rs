@@ -1,21 +1,21 @@
 //! `hearth rollback`: an earlier revision of a stack becomes its newest, over the API.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, ClientError, Login};
+use super::client::ClientError;
+use super::columns::table;
+use super::confirm::agreed;
 use super::data::with_causes;
-use super::login::{self, LoginError};
-
-/// How often the stack is looked at until it is through.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+use super::live::{self, End, Live, Progress};
+use super::place::{self, Errand, Place, PlaceArguments, PlaceError};
+use super::stack_path::StackPath;
+use super::up::{left, parting};
 
 /// Take a stack back to an earlier revision, as `hearth history` numbers them
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Signs in as OS_CLOUD of clouds.yaml or the OS_… variables say; without \
-                        them, as the demo user of the embedded sandbox.")]
+#[command(after_help = place::HELP)]
 pub(super) struct Arguments {
     /// The stack's name or id
     stack: String,
@@ -25,22 +25,26 @@ pub(super) struct Arguments {
     /// Only say what would be created, updated, replaced and deleted, and why
     #[arg(long)]
     plan: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    #[command(flatten)]
+    place: PlaceArguments,
 }
 
 /// Why the stack could not be taken back, or was lost sight of.
 #[derive(Debug, thiserror::Error)]
 enum RollbackError {
     #[error(transparent)]
-    Login(#[from] LoginError),
+    Place(#[from] PlaceError),
     #[error(transparent)]
     Client(#[from] ClientError),
 }
 
 /// Succeeds when the stack is complete.
 pub(super) async fn run(arguments: Arguments) -> ExitCode {
-    match roll_back(&arguments).await {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+    match rolled_back(&arguments).await {
+        Ok(code) => code,
         Err(error) => {
             eprintln!("hearth rollback: {}", with_causes(&error));
             ExitCode::FAILURE
@@ -48,59 +52,55 @@ pub(super) async fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-async fn roll_back(arguments: &Arguments) -> Result<bool, RollbackError> {
-    let login = login::find()?;
-    let client = Client::sign_in(&Login {
-        auth_url: &login.auth_url,
-        user: &login.user,
-        project: &login.project,
-        password: &login.password,
-        domains: (&login.user_domain, &login.project_domain),
-    })
-    .await?;
-    let shown = client.get(&format!("/stacks/{}", arguments.stack)).await?;
-    let text = |name: &str| shown["stack"][name].as_str().unwrap_or_default().to_owned();
-    let path = format!("/stacks/{}/{}", text("stack_name"), text("id"));
-    let actions = format!("{path}/actions");
+async fn rolled_back(arguments: &Arguments) -> Result<ExitCode, RollbackError> {
+    let errand = if arguments.plan { Errand::Look } else { Errand::Work };
+    let place = Place::open(&arguments.place, errand).await?;
+    let done = roll_back(arguments, &place).await;
+    place.close().await;
+    done
+}
 
-    let asked = json!({ "rollback": { "to": arguments.to, "plan": true } });
-    let plan = client.post(&actions, &asked).await?;
-    super::print(&table(&plan["rollback"]["resources"]));
+async fn roll_back(arguments: &Arguments, place: &Place) -> Result<ExitCode, RollbackError> {
+    let client = &place.client;
+    let stack = StackPath::find(client, &arguments.stack).await?;
+    let actions = format!("{}/actions", stack.path());
+    let to = arguments.to;
+    let plan = client.post(&actions, &json!({ "rollback": { "to": to, "plan": true } })).await?;
+    super::print(&planned(&plan["rollback"]["resources"], live::columns()));
     if arguments.plan {
-        return Ok(true);
+        return Ok(ExitCode::SUCCESS);
     }
-    client.post(&actions, &json!({ "rollback": { "to": arguments.to } })).await?;
-    loop {
-        let shown = client.get(&path).await?;
-        let status = shown["stack"]["stack_status"].as_str().unwrap_or_default();
-        if !status.ends_with("IN_PROGRESS") {
-            let reason = shown["stack"]["stack_status_reason"].as_str().unwrap_or_default();
-            println!("{status}: {reason}");
-            return Ok(status.ends_with("COMPLETE"));
+    let name = &stack.name;
+    if !agreed(&format!("Take {name} back to revision {to}?"), arguments.yes) {
+        eprintln!("Nothing is changed.");
+        return Ok(ExitCode::FAILURE);
+    }
+    client.post(&actions, &json!({ "rollback": { "to": to } })).await?;
+    let parting = parting(place, name);
+    let live = Live::of_stack(place, &stack.path()).await?.parting(parting.clone());
+    match live.watch().await? {
+        End::Left => Ok(left(&parting)),
+        End::Settled(standing) if standing.progress == Progress::Failed => {
+            live::tell_reason(&standing);
+            Ok(ExitCode::FAILURE)
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        End::Settled(_) => Ok(ExitCode::SUCCESS),
     }
 }
 
 /// One line for each resource: what becomes of it, and why.
-fn table(resources: &Value) -> String {
-    let resources = resources.as_array().map(Vec::as_slice).unwrap_or_default();
-    let text = |resource: &Value, key: &str| resource[key].as_str().unwrap_or_default().to_owned();
-    let width = |key: &str| {
-        resources.iter().map(|resource| text(resource, key).chars().count()).max().unwrap_or(0)
+fn planned(resources: &Value, columns: Option<usize>) -> String {
+    let row = |resource: &Value| {
+        let text = |key: &str| resource[key].as_str().unwrap_or_default().to_owned();
+        vec![
+            format!("{:9}", text("change")),
+            text("resource_name"),
+            text("resource_type"),
+            text("why"),
+        ]
     };
-    let (names, types) = (width("resource_name"), width("resource_type"));
-    let lines = resources.iter().map(|resource| {
-        let line = format!(
-            "{:9}  {:names$}  {:types$}  {}",
-            text(resource, "change"),
-            text(resource, "resource_name"),
-            text(resource, "resource_type"),
-            text(resource, "why"),
-        );
-        line.trim_end().to_owned() + "\n"
-    });
-    lines.collect()
+    let rows: Vec<Vec<String>> = resources.as_array().into_iter().flatten().map(row).collect();
+    table(&rows, columns)
 }
 
 #[cfg(test)]
@@ -117,6 +117,9 @@ mod tests {
         ]);
         let expected = "created    a       OS::Heat::Value   it is new\n\
                         unchanged  server  OS::Nova::Server\n";
-        assert_eq!(table(&plan), expected);
+        assert_eq!(planned(&plan, None), expected);
+        let narrow = "created    a       OS::Heat:…  it is new\n\
+                      unchanged  server  OS::Nova:…\n";
+        assert_eq!(planned(&plan, Some(40)), narrow);
     }
 }

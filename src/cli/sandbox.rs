@@ -14,7 +14,8 @@ use crate::sandbox::{FaultRule, Latencies, Quotas, Sandbox, SandboxConfig, usual
 #[derive(Debug, Arguments)]
 pub(super) struct Args {
     /// The address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:5000")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:5000",
+          value_parser = config::listen_address)]
     listen: SocketAddr,
     /// The directory that keeps its state; without it, it is forgotten at the end
     #[arg(long, value_name = "DIR")]

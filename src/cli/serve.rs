@@ -2,34 +2,26 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use url::Url;
 
-use super::data::with_causes;
+use super::data::{FileArguments, with_causes};
 use super::node::{self, Node};
-use super::{logging, signal};
-use crate::config::{CloudChoice, Flags, Settings, Unused};
+use super::{logging, reach, signal};
+use crate::config::{CloudChoice, Flags, Settings, Unused, listen_address};
 
 /// Serve the Orchestration API, with a sandbox cloud beside it unless told otherwise
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// Where the log and all else is kept [default: ./hearth-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// The file with the master key [default: master.key in the data directory]
-    #[arg(long, value_name = "FILE")]
-    master_key: Option<PathBuf>,
-    /// The file with the key that signs the log [default: signing.key in the data directory]
-    #[arg(long, value_name = "FILE")]
-    signing_key: Option<PathBuf>,
+    #[command(flatten)]
+    files: FileArguments,
     /// Where the API listens [default: 127.0.0.1:8004]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     listen: Option<SocketAddr>,
     /// Where the embedded sandbox listens [default: 127.0.0.1:5000]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     sandbox_listen: Option<SocketAddr>,
     /// The Keystone of a sandbox that runs elsewhere
     #[arg(long, value_name = "URL")]
@@ -37,9 +29,6 @@ pub(super) struct ServeArgs {
     /// Which cloud resources are made in [default: sandbox]
     #[arg(long)]
     cloud: Option<CloudArg>,
-    /// An INI file with Heat's option names; an existing heat.conf will do
-    #[arg(long, value_name = "FILE")]
-    config_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -48,32 +37,38 @@ enum CloudArg {
     Openstack,
 }
 
+impl ServeArgs {
+    /// The settings that they are.
+    pub(super) fn flags(self) -> Flags {
+        Flags {
+            listen: self.listen,
+            sandbox_listen: self.sandbox_listen,
+            sandbox: self.sandbox,
+            cloud: self.cloud.map(|cloud| match cloud {
+                CloudArg::Sandbox => "sandbox".to_owned(),
+                CloudArg::Openstack => "openstack".to_owned(),
+            }),
+            ..self.files.flags()
+        }
+    }
+}
+
 /// Serves until it is told to stop.
 pub(super) async fn run(args: ServeArgs) -> ExitCode {
-    let flags = Flags {
-        config_file: args.config_file,
-        data: args.data,
-        master_key: args.master_key,
-        signing_key: args.signing_key,
-        listen: args.listen,
-        sandbox_listen: args.sandbox_listen,
-        sandbox: args.sandbox,
-        cloud: args.cloud.map(|cloud| match cloud {
-            CloudArg::Sandbox => "sandbox".to_owned(),
-            CloudArg::Openstack => "openstack".to_owned(),
-        }),
-    };
-    let settings = match Settings::load(&flags, std::env::vars()) {
+    let settings = match Settings::load(&args.flags(), std::env::vars()) {
         Ok(settings) => settings,
         Err(error) => return failed(&error),
     };
-    logging::start(settings.log_filter.as_deref().unwrap_or("warn,hearth=info"));
+    if let Err(error) = logging::start_as(&settings) {
+        return failed(&error);
+    }
     tell_unused(&settings.unused);
     let node = match Node::start(&settings).await {
         Ok(node) => node,
         Err(error) => return failed(&error),
     };
-    tell_where(&node, &settings);
+    let silent = reach::first_word(&settings, &node.auth_url).await.err();
+    tell_where(&node, &settings, silent);
     signal::until_told(|| node.reload()).await;
     say("stopping");
     node.stop().await;
@@ -85,7 +80,8 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn tell_where(node: &Node, settings: &Settings) {
+/// Says where everything is, and if the cloud is `silent`, why.
+fn tell_where(node: &Node, settings: &Settings, silent: Option<String>) {
     let cloud = match settings.cloud {
         CloudChoice::Sandbox => "sandbox cloud",
         CloudChoice::SandboxAt(_) => "sandbox elsewhere",
@@ -95,7 +91,13 @@ fn tell_where(node: &Node, settings: &Settings) {
     let mut lines = vec![
         ("orchestration API", format!("{scheme}://{}/v1", node.address)),
         ("event feed", format!("{scheme}://{}/v1/{{project}}/feed", node.address)),
-        (cloud, node.auth_url.clone()),
+        (
+            cloud,
+            match silent {
+                None => node.auth_url.clone(),
+                Some(reason) => format!("{} (it cannot be used yet: {reason})", node.auth_url),
+            },
+        ),
         ("data", settings.data.display().to_string()),
     ];
     if let Some(path) = &node.clouds_yaml {

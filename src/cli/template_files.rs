@@ -20,7 +20,7 @@ pub(super) struct TemplateArguments {
 }
 
 /// Everything read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Inputs {
     pub(super) template: String,
     /// The environments with the names they were given by, in order.

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use super::data::{FileArguments, Files, with_causes};
 use crate::events::log::{Audit, Held, audit};
-use crate::events::private_file;
 use crate::events::signing::{PublicKey, SigningKey};
+use crate::private_files;
 
 /// Prove that nothing in the log was changed, moved, taken out or cut off
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,11 @@ pub(super) struct Arguments {
 
 /// Reads every row and says what it found.
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    match prove(arguments) {
+    let found = arguments
+        .files
+        .files()
+        .and_then(|files| prove(&files, arguments.public_key, &arguments.against));
+    match found {
         Ok(found) if found.problems.is_empty() => {
             tell(&found);
             ExitCode::SUCCESS
@@ -41,9 +45,13 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn prove(arguments: &Arguments) -> Result<Audit, String> {
-    let files = arguments.files.files()?;
-    let key = match arguments.public_key {
+/// Proves a log, and that it continues those of checkpoints that were taken away.
+pub(super) fn prove(
+    files: &Files,
+    public_key: Option<PublicKey>,
+    against: &[PathBuf],
+) -> Result<Audit, String> {
+    let key = match public_key {
         Some(key) => Some(key),
         None => {
             let key = SigningKey::load(&files.signing_key).map_err(|error| with_causes(&error))?;
@@ -52,11 +60,11 @@ fn prove(arguments: &Arguments) -> Result<Audit, String> {
     };
     let mut held = Vec::new();
     // A log that was only ever written without a key has none beside it either.
-    if let Some(text) = beside(&files)? {
+    if let Some(text) = beside(files)? {
         let name = "the checkpoint beside the log".to_owned();
         held.push(Held { name, text, was_away: false });
     }
-    for path in &arguments.against {
+    for path in against {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("could not read {}: {error}", path.display()))?;
         let name = format!("the checkpoint {}", path.display());
@@ -66,7 +74,8 @@ fn prove(arguments: &Arguments) -> Result<Audit, String> {
 }
 
 fn beside(files: &Files) -> Result<Option<String>, String> {
-    let text = private_file::read(&files.data.checkpoint()).map_err(|error| with_causes(&error))?;
+    let text =
+        private_files::read(&files.data.checkpoint()).map_err(|error| with_causes(&error))?;
     Ok(text.map(|text| text.to_string()))
 }
 

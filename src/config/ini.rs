@@ -18,13 +18,21 @@ fn is_repeated((group, name): &Key) -> bool {
     (group.as_str(), name.as_str()) == ("oslo_policy", "policy_dirs")
 }
 
+/// What a file says of an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// Where the last of its values begins, counted from 1.
+    pub(super) line: usize,
+    pub(super) value: String,
+}
+
 /// The options of a file by group and name. The last of several values holds; of a list that is
 /// given item by item, all do.
 ///
 /// `name = value` or `name: value`; `#` and `;` begin a comment line; a line that starts with
 /// white space continues the value above; quotes around a whole value are dropped.
-pub(super) fn parse(text: &str) -> Result<BTreeMap<Key, String>, IniError> {
-    let mut options: BTreeMap<Key, String> = BTreeMap::new();
+pub(super) fn parse(text: &str) -> Result<BTreeMap<Key, Given>, IniError> {
+    let mut options: BTreeMap<Key, Given> = BTreeMap::new();
     let mut group = "DEFAULT".to_owned();
     let mut open: Option<Key> = None;
     for (index, raw) in text.lines().enumerate() {
@@ -39,9 +47,9 @@ pub(super) fn parse(text: &str) -> Result<BTreeMap<Key, String>, IniError> {
         }
         if raw.starts_with([' ', '\t']) {
             let key = open.as_ref().ok_or(at("a continuation without an option above it"))?;
-            if let Some(value) = options.get_mut(key) {
-                value.push('\n');
-                value.push_str(line);
+            if let Some(given) = options.get_mut(key) {
+                given.value.push('\n');
+                given.value.push_str(line);
             }
             continue;
         }
@@ -61,15 +69,11 @@ pub(super) fn parse(text: &str) -> Result<BTreeMap<Key, String>, IniError> {
         }
         let key = (group.clone(), name.to_owned());
         let value = unquoted(line[split + 1..].trim());
-        match options.get_mut(&key).filter(|_| is_repeated(&key)) {
-            Some(before) => {
-                before.push('\n');
-                before.push_str(value);
-            }
-            None => {
-                options.insert(key.clone(), value.to_owned());
-            }
+        let mut given = Given { line: index + 1, value: value.to_owned() };
+        if let Some(before) = options.get(&key).filter(|_| is_repeated(&key)) {
+            given.value = format!("{}\n{value}", before.value);
         }
+        options.insert(key.clone(), given);
         open = Some(key);
     }
     Ok(options)
@@ -91,7 +95,17 @@ mod tests {
             .iter()
             .map(|(group, name, value)| (((*group).into(), (*name).into()), (*value).into()))
             .collect();
-        assert_eq!(parse(text), Ok(expected));
+        let found = parse(text).unwrap();
+        let found: BTreeMap<Key, String> =
+            found.into_iter().map(|(key, given)| (key, given.value)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_option_knows_the_line_that_holds() {
+        let options = parse("# a\nb = 1\n\n[c]\nd = 2\nd = 3\n  4\n").unwrap();
+        let lines: Vec<_> = options.into_values().map(|given| (given.line, given.value)).collect();
+        assert_eq!(lines, [(2, "1".to_owned()), (6, "3\n4".to_owned())]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub enum ConfigError {
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    File(PathBuf),
+    File { path: PathBuf, line: usize },
     Environment,
     Flag,
 }
@@ -39,7 +39,7 @@ pub enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::File { path, line } => write!(f, "{}:{line}", path.display()),
             Origin::Environment => f.write_str("the environment"),
             Origin::Flag => f.write_str("the command line"),
         }
@@ -62,8 +62,9 @@ impl Layers {
             .map_err(|source| ConfigError::Unreadable { path: path.clone(), source })?;
         let options = ini::parse(&text)
             .map_err(|source| ConfigError::Malformed { path: path.clone(), source })?;
-        for (key, value) in options {
-            self.values.insert(key, (Origin::File(path.clone()), value));
+        for (key, given) in options {
+            let origin = Origin::File { path: path.clone(), line: given.line };
+            self.values.insert(key, (origin, given.value));
         }
         self.directory = path.parent().map(PathBuf::from);
         Ok(())
@@ -154,6 +155,17 @@ impl Layers {
         parts
             .map(|part| part.parse().map_err(|_| self.refused(group, name, origin, wanted, value)))
             .collect()
+    }
+
+    /// An option as it was given, and where. Looking at it is not asking for it.
+    pub(super) fn given(&self, key: &Key) -> Option<&(Origin, String)> {
+        self.values.get(key)
+    }
+
+    /// The options that somebody has asked for, be they given or not.
+    #[cfg(test)]
+    pub(super) fn asked(&self) -> BTreeSet<Key> {
+        self.read.borrow().clone()
     }
 
     /// The options that nobody has asked for.

@@ -2,12 +2,15 @@
 //! environment (`HEARTH_…`) and from flags, each over the one before. What Heat does not have is
 //! in the group `[hearth]`.
 
+mod address;
 mod cloud;
+mod effective;
 mod front;
 mod heat_options;
 mod ini;
 mod layers;
 mod limits;
+mod logging;
 mod notifications;
 mod policy;
 mod sandbox;
@@ -18,16 +21,20 @@ use std::path::PathBuf;
 
 use url::Url;
 
+use self::address::ListenAddress;
 use crate::model::Secret;
 
+pub use address::listen_address;
 pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials, StackUsers};
-pub use front::{CorsOptions, Front, OpenOptions, TlsFiles};
+pub use effective::{Effective, KnownOption, OptionDefault, Source, effective, known_options};
+pub use front::Front;
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
+pub use logging::{LogOptions, Syslog};
 pub use notifications::Notifications;
 pub use policy::PolicyOptions;
 pub use sandbox::{SandboxDelays, sandbox_password};
-pub use terminal::colors_refused;
+pub use terminal::{colors_refused, is_dumb_terminal};
 
 /// Heat's port of the Orchestration API.
 pub const API_PORT: u16 = 8004;
@@ -91,6 +98,8 @@ pub struct Settings {
     pub notifications: Option<Notifications>,
     /// What is logged, as `RUST_LOG` writes it; each subcommand has a default of its own.
     pub log_filter: Option<String>,
+    /// How a server's log looks and where it goes.
+    pub log: LogOptions,
     /// Options that were given and have no effect, for one line in the log.
     pub unused: Unused,
 }
@@ -110,6 +119,13 @@ impl Settings {
         flags: &Flags,
         environment: impl Iterator<Item = (String, String)>,
     ) -> Result<Settings, ConfigError> {
+        Settings::from_layers(&Settings::layers(flags, environment)?)
+    }
+
+    fn layers(
+        flags: &Flags,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<Layers, ConfigError> {
         let environment: Vec<_> = environment.collect();
         let named = environment.iter().find(|(name, _)| name == "HEARTH_CONFIG_FILE");
         let mut layers = Layers::default();
@@ -132,7 +148,7 @@ impl Settings {
                 layers.add_flag(name, value);
             }
         }
-        Settings::from_layers(&layers)
+        Ok(layers)
     }
 
     fn from_layers(layers: &Layers) -> Result<Settings, ConfigError> {
@@ -145,8 +161,7 @@ impl Settings {
             master_key_file: layers.text("hearth", "master_key_file").map(PathBuf::from),
             signing_key_file: layers.text("hearth", "signing_key_file").map(PathBuf::from),
             listen: api_address(layers)?,
-            sandbox_listen: layers
-                .parsed("hearth", "sandbox_listen", "an address and a port")?
+            sandbox_listen: listening(layers, "sandbox_listen")?
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,
             sandbox_password: sandbox::password(layers),
@@ -174,6 +189,7 @@ impl Settings {
             notifications,
             hidden_stack_tags: layers.list("DEFAULT", "hidden_stack_tags").unwrap_or_default(),
             log_filter: layers.text("hearth", "log"),
+            log: LogOptions::from_layers(layers)?,
             unused: Unused {
                 known_to_heat: driver_unused.into_iter().collect(),
                 ..Unused::default()
@@ -195,11 +211,16 @@ impl Settings {
 fn api_address(layers: &Layers) -> Result<SocketAddr, ConfigError> {
     let host: Option<IpAddr> = layers.parsed("heat_api", "bind_host", "an IP address")?;
     let port: Option<u16> = layers.parsed("heat_api", "bind_port", "a port")?;
-    let whole = layers.parsed("hearth", "listen", "an address and a port")?;
-    Ok(whole.unwrap_or(SocketAddr::new(
+    Ok(listening(layers, "listen")?.unwrap_or(SocketAddr::new(
         host.unwrap_or(Ipv4Addr::LOCALHOST.into()),
         port.unwrap_or(API_PORT),
     )))
+}
+
+/// An option of `[hearth]` that says where something listens.
+fn listening(layers: &Layers, name: &str) -> Result<Option<SocketAddr>, ConfigError> {
+    let given: Option<ListenAddress> = layers.parsed("hearth", name, "an address and a port")?;
+    Ok(given.map(|ListenAddress(address)| address))
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ use crate::model::{Action, ProjectId, StackId, Status};
 const PAGE_STREAMS: usize = 256;
 /// How many streams go in one step at most, unless a single stack has more.
 const STEP_STREAMS: usize = 64;
+/// How many damaged streams are told.
+const DAMAGED_TOLD_MAX: usize = 50;
 
 /// What a purge takes: what was deleted longer ago than this, of one project or of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,13 +80,38 @@ impl FromStr for Age {
 }
 
 /// How much a purge took away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forgotten {
     pub stacks: usize,
     pub configs: usize,
     pub deployments: usize,
     pub blobs: usize,
     pub events: u64,
+    /// What stays because it cannot be read, each with the reason; the first few of them.
+    #[serde(default)]
+    pub damaged: Vec<String>,
+}
+
+impl Forgotten {
+    /// What came of one thing that was looked at; `None` where it is damaged, which is no reason
+    /// to keep the others.
+    fn unless_damaged<T>(
+        &mut self,
+        stream: &StreamId,
+        looked: Result<T, LogError>,
+    ) -> Result<Option<T>, LogError> {
+        match looked {
+            Ok(found) => Ok(Some(found)),
+            Err(LogError::Damaged(reason)) => {
+                tracing::error!(%stream, reason, "what is damaged is not purged");
+                if self.damaged.len() < DAMAGED_TOLD_MAX {
+                    self.damaged.push(format!("{stream}: {reason}"));
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// A stack, configuration or deployment that is deleted.
@@ -109,20 +136,29 @@ pub async fn purge(
     let goes = |ended: &Ended| {
         ended.at <= before && older.project.as_ref().is_none_or(|only| *only == ended.project)
     };
-    let referred = purge_stacks(log, clock, &goes, &mut forgotten).await?;
+    // What a damaged stack refers to is unknown: then no body may go.
+    if let Some(referred) = purge_stacks(log, clock, &goes, &mut forgotten).await? {
+        forgotten.blobs = drop_idle_blobs(log, &referred).await?;
+    }
     purge_software(log, clock, &goes, &mut forgotten).await?;
-    let mut after = String::new();
+    log.compact(true).await?;
+    Ok(forgotten)
+}
+
+async fn drop_idle_blobs(
+    log: &dyn EventLog,
+    referred: &HashSet<BlobId>,
+) -> Result<usize, LogError> {
+    let (mut after, mut dropped) = (String::new(), 0);
     loop {
         let page = log.blobs(&after, PAGE_STREAMS)?;
-        let Some(last) = page.last() else { break };
+        let Some(last) = page.last() else { return Ok(dropped) };
         after.clone_from(&last.0);
         let idle: Vec<_> = page.into_iter().filter(|id| !referred.contains(id)).collect();
         if !idle.is_empty() {
-            forgotten.blobs += log.drop_blobs(idle).await?;
+            dropped += log.drop_blobs(idle).await?;
         }
     }
-    log.compact(true).await?;
-    Ok(forgotten)
 }
 
 /// Purges configurations and deployments that were deleted before a moment: what they held was
@@ -134,7 +170,7 @@ pub async fn purge_deleted_software(
 ) -> Result<Forgotten, LogError> {
     let mut forgotten = Forgotten::default();
     purge_software(log, clock, &|ended| ended.at <= before, &mut forgotten).await?;
-    if forgotten != Forgotten::default() {
+    if forgotten.events > 0 {
         log.compact(false).await?;
     }
     Ok(forgotten)
@@ -157,38 +193,59 @@ pub async fn destroy_if_ended(
     }
 }
 
-/// Purges stacks, and gives the bodies that those which stay refer to.
+/// Purges stacks, and gives the bodies that those which stay refer to; `None` where that cannot be
+/// known.
 async fn purge_stacks(
     log: &dyn EventLog,
     clock: &dyn Clock,
     goes: &(dyn Fn(&Ended) -> bool + Sync),
     forgotten: &mut Forgotten,
-) -> Result<HashSet<BlobId>, LogError> {
+) -> Result<Option<HashSet<BlobId>>, LogError> {
     let (mut after, mut referred) = (String::new(), HashSet::new());
+    let mut all_known = true;
     loop {
         let page = log.streams("stack", &after, PAGE_STREAMS)?;
-        let Some(last) = page.last() else { return Ok(referred) };
+        let Some(last) = page.last() else { return Ok(all_known.then_some(referred)) };
         after = last.as_str().to_owned();
         for stream in page {
-            let events = log.read(&stream, StreamRevision(0)).await;
-            // What a damaged one refers to is unknown: then no body may go.
-            let stack = events.and_then(|slice| read_stack(&slice.events))?;
-            let goes = match stack.ended.as_ref().filter(|ended| goes(ended)) {
-                Some(ended) => root_ended(log, ended.root).await?,
-                None => false,
-            };
-            match stack.ended.filter(|_| goes) {
-                Some(ended) => {
+            let looked = look_at_stack(log, &stream, goes).await;
+            match forgotten.unless_damaged(&stream, looked)? {
+                Some(Look::Stays(sources)) => referred.extend(sources),
+                Some(Look::Goes(streams)) => {
                     log.destroy_key(stream.as_str()).await?;
                     forgotten.stacks += 1;
                     // The stack's own stream, which names the others, goes last.
-                    for step in ended.streams.rchunks(STEP_STREAMS) {
+                    for step in streams.rchunks(STEP_STREAMS) {
                         forgotten.events += take(log, clock, step).await?;
                     }
                 }
-                None => referred.extend(stack.sources),
+                None => all_known = false,
             }
         }
+    }
+}
+
+/// What is to become of a stack.
+enum Look {
+    /// It goes with all these.
+    Goes(Vec<PurgedStream>),
+    /// It stays, and refers to these bodies.
+    Stays(Vec<BlobId>),
+}
+
+/// Reads all that would go before anything does: a stack with a damaged resource stays whole.
+async fn look_at_stack(
+    log: &dyn EventLog,
+    stream: &StreamId,
+    goes: &(dyn Fn(&Ended) -> bool + Sync),
+) -> Result<Look, LogError> {
+    let slice = log.read(stream, StreamRevision(0)).await?;
+    let stack = read_stack(&slice.events)?;
+    match stack.ended.filter(|ended| goes(ended)) {
+        Some(ended) if root_ended(log, ended.root).await? => {
+            Ok(Look::Goes(ends_of(log, &ended.streams).await?))
+        }
+        _ => Ok(Look::Stays(stack.sources)),
     }
 }
 
@@ -213,10 +270,8 @@ async fn purge_software(
             after = last.as_str().to_owned();
             let mut step = Vec::new();
             for stream in page {
-                let slice = log.read(&stream, StreamRevision(0)).await?;
-                if read_software(&stream, &slice.events)?.is_some_and(|ended| goes(&ended)) {
-                    step.push(stream);
-                }
+                let looked = look_at_software(log, &stream, goes).await;
+                step.extend(forgotten.unless_damaged(&stream, looked)?.flatten());
             }
             for step in step.chunks(STEP_STREAMS) {
                 forgotten.events += take(log, clock, step).await?;
@@ -230,28 +285,40 @@ async fn purge_software(
     Ok(())
 }
 
+/// How a configuration or deployment ended, if it goes.
+async fn look_at_software(
+    log: &dyn EventLog,
+    stream: &StreamId,
+    goes: &(dyn Fn(&Ended) -> bool + Sync),
+) -> Result<Option<PurgedStream>, LogError> {
+    let slice = log.read(stream, StreamRevision(0)).await?;
+    let is_to_go = read_software(stream, &slice.events)?.is_some_and(|ended| goes(&ended));
+    Ok(slice.events.last().filter(|_| is_to_go).map(|last| end_at(last)))
+}
+
+/// How the streams end that are still there.
+async fn ends_of(log: &dyn EventLog, streams: &[StreamId]) -> Result<Vec<PurgedStream>, LogError> {
+    let mut ends = Vec::with_capacity(streams.len());
+    for stream in streams {
+        let slice = log.read(stream, StreamRevision(0)).await?;
+        ends.extend(slice.events.last().map(|last| end_at(last)));
+    }
+    Ok(ends)
+}
+
+fn end_at(last: &RecordedEvent) -> PurgedStream {
+    let (stream, events) = (last.stream.clone(), last.revision.0 + 1);
+    PurgedStream { stream, events, hash: hex(&last.hash) }
+}
+
 /// Puts on record that the streams go, and takes them away; how many events they had.
 async fn take(
     log: &dyn EventLog,
     clock: &dyn Clock,
-    streams: &[StreamId],
+    streams: &[PurgedStream],
 ) -> Result<u64, LogError> {
-    let (mut listed, mut events) = (Vec::new(), 0);
-    for stream in streams {
-        let slice = log.read(stream, StreamRevision(0)).await?;
-        let Some(last) = slice.events.last() else { continue };
-        events += slice.head.next;
-        listed.push(PurgedStream {
-            stream: stream.clone(),
-            events: slice.head.next,
-            hash: hex(&last.hash),
-        });
-    }
-    if listed.is_empty() {
-        return Ok(0);
-    }
-    let gone: Vec<StreamId> = listed.iter().map(|it| it.stream.clone()).collect();
-    let event = PurgeEvent::from(StreamsPurged { streams: listed });
+    let gone: Vec<StreamId> = streams.iter().map(|it| it.stream.clone()).collect();
+    let event = PurgeEvent::from(StreamsPurged { streams: streams.to_vec() });
     let event = NewEvent::of(&event, clock.now(), Arc::new(Meta::default()))
         .map_err(|error| LogError::Unavailable(error.to_string()))?;
     let own = StreamId::purges();
@@ -262,7 +329,7 @@ async fn take(
             Ok(appended) => {
                 log.durable(appended.position).await?;
                 log.purge(gone).await?;
-                return Ok(events);
+                return Ok(streams.iter().map(|it| it.events).sum());
             }
             Err(LogError::Conflict { .. } | LogError::Lost { .. }) => {}
             Err(error) => return Err(error),

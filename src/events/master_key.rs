@@ -13,16 +13,13 @@ use std::path::{Path, PathBuf};
 
 use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
 use aes_gcm::{Aes256Gcm, Key};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::private_file::{self, PrivateFileError};
+use super::key_bytes::{self, KEY_BYTES, KeyBytes};
 use crate::clock::Clock;
+use crate::private_files::{self, PrivateFileError};
 
-/// Bytes of a key.
-pub const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 12;
 const TAG_BYTES: usize = 16;
 const ID_BYTES: usize = 8;
@@ -63,38 +60,31 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// One master key; its bytes are overwritten when it goes.
+/// One master key.
 #[derive(Clone)]
-pub struct MasterKey(Zeroizing<[u8; KEY_BYTES]>);
+pub struct MasterKey(KeyBytes);
 
 impl MasterKey {
     /// A key out of the clock's randomness.
     pub fn fresh(clock: &dyn Clock) -> Self {
-        let mut key = Zeroizing::new([0; KEY_BYTES]);
-        clock.fill(&mut *key);
-        Self(key)
+        Self(KeyBytes::fresh(clock))
     }
 
     /// The id.
     pub fn id(&self) -> KeyId {
-        let digest = Sha256::new().chain_update(ID_DOMAIN).chain_update(*self.0).finalize();
+        let digest =
+            Sha256::new().chain_update(ID_DOMAIN).chain_update(self.0.as_array()).finalize();
         let mut id = [0; ID_BYTES];
         id.copy_from_slice(&digest[..ID_BYTES]);
         KeyId(id)
     }
 
     fn from_text(line: &str) -> Option<Self> {
-        let bytes = Zeroizing::new(STANDARD.decode(line.trim()).ok()?);
-        let mut key = Zeroizing::new([0; KEY_BYTES]);
-        if bytes.len() != KEY_BYTES {
-            return None;
-        }
-        key.copy_from_slice(&bytes);
-        Some(Self(key))
+        KeyBytes::from_text(line).map(Self)
     }
 
     fn cipher(&self) -> Aes256Gcm {
-        Aes256Gcm::new(&Key::<Aes256Gcm>::from(*self.0))
+        Aes256Gcm::new(Key::<Aes256Gcm>::cast_from_core(self.0.as_array()))
     }
 }
 
@@ -114,7 +104,7 @@ impl From<MasterKey> for KeyRing {
 impl KeyRing {
     /// Reads the ring; `None` where there is no file.
     pub fn load(path: &Path) -> Result<Option<Self>, MasterKeyError> {
-        let Some(text) = private_file::read(path)? else { return Ok(None) };
+        let Some(text) = private_files::read(path)? else { return Ok(None) };
         let keys: Option<Vec<MasterKey>> = text.lines().map(MasterKey::from_text).collect();
         let mut keys = keys.unwrap_or_default().into_iter();
         match keys.next() {
@@ -125,12 +115,8 @@ impl KeyRing {
 
     /// Writes the ring, whole or not at all.
     pub fn save(&self, path: &Path) -> Result<(), MasterKeyError> {
-        let mut text = Zeroizing::new(String::with_capacity(64 * (1 + self.older.len())));
-        for key in std::iter::once(&self.first).chain(&self.older) {
-            STANDARD.encode_string(*key.0, &mut text);
-            text.push('\n');
-        }
-        Ok(private_file::write(path, &text)?)
+        let keys = std::iter::once(&self.first).chain(&self.older).map(|key| &key.0);
+        Ok(private_files::write(path, &key_bytes::lines(keys))?)
     }
 
     /// This ring with a fresh key in front, which seals from now on.
@@ -252,7 +238,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("master.key");
         for text in ["", "short\n", "AAAA\n"] {
-            private_file::write(&path, text).unwrap();
+            private_files::write(&path, text).unwrap();
             assert!(matches!(KeyRing::load(&path), Err(MasterKeyError::NotAKey { .. })));
         }
     }

@@ -2,12 +2,14 @@
 
 #[macro_use]
 mod typed;
+pub mod backup;
 pub mod envelope;
 pub mod forget;
+mod key_bytes;
+mod leaf;
 pub mod log;
 pub mod master_key;
 pub mod outlet;
-pub mod private_file;
 pub mod project;
 pub mod purge;
 pub mod resource;

@@ -296,4 +296,7 @@ pub struct ActionSettled {
     /// What a failed create made is deleted, and the create comes again after a pause.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
+    /// An update was refused before it changed anything.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untouched: bool,
 }

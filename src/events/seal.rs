@@ -117,7 +117,7 @@ mod tests {
     use super::super::log::MemoryLog;
     use super::super::software::{ConfigCreated, ConfigDeleted};
     use super::super::stack::{OutputResolved, OutputsChanged};
-    use super::super::vault::MasterKey;
+    use super::super::vault::{MasterKey, Placed};
     use super::super::{ConfigEvent, Position, StackEvent};
     use super::*;
     use crate::clock::{Clock, SimulatedClock};
@@ -210,7 +210,9 @@ mod tests {
         let events = [created.clone(), ConfigDeleted { config_id: id }.into()];
         let kept = seals.seal_all(&events, head, clock.now(), &Arc::default()).unwrap();
         let body: Value = serde_json::from_str(&kept[0].body).unwrap();
-        assert_eq!(vault.open("project-p1", &body["content"]).unwrap(), "echo hunter2");
+        let place = format!("{stream}/0/content");
+        let placed = Placed { place, value: body["content"].clone() };
+        assert_eq!(vault.open("project-p1", &placed).unwrap(), "echo hunter2");
         let mut fresh = Seals::of(vault, stream.clone());
         let opened = fresh.open::<ConfigEvent>(&recorded(&stream, 0, &kept[0], |_| {})).unwrap();
         assert_eq!(opened, created);

@@ -8,12 +8,11 @@ use std::str::FromStr;
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use zeroize::Zeroizing;
 
-use super::private_file::{self, PrivateFileError};
+use super::key_bytes::{self, KeyBytes};
 use crate::clock::Clock;
+use crate::private_files::{self, PrivateFileError};
 
-const SEED_BYTES: usize = 32;
 const PUBLIC_BYTES: usize = 32;
 /// Bytes of a signature.
 pub const SIGNATURE_BYTES: usize = 64;
@@ -33,10 +32,10 @@ pub struct SigningKey(Ed25519KeyPair);
 impl SigningKey {
     /// Reads the key: 32 bytes in base64. `None` where there is no file.
     pub fn load(path: &Path) -> Result<Option<Self>, SigningKeyError> {
-        let Some(text) = private_file::read(path)? else { return Ok(None) };
+        let Some(text) = private_files::read(path)? else { return Ok(None) };
         let not_a_key = || SigningKeyError::NotAKey { path: path.to_owned() };
-        let seed = Zeroizing::new(STANDARD.decode(text.trim()).map_err(|_| not_a_key())?);
-        Ok(Some(Self::of_seed(&seed).ok_or_else(not_a_key)?))
+        let key = KeyBytes::from_text(&text).and_then(|seed| Self::of_seed(&seed));
+        Ok(Some(key.ok_or_else(not_a_key)?))
     }
 
     /// Reads the key, or makes the file.
@@ -44,17 +43,16 @@ impl SigningKey {
         if let Some(key) = Self::load(path)? {
             return Ok(key);
         }
-        let mut seed = Zeroizing::new([0; SEED_BYTES]);
-        clock.fill(&mut *seed);
-        let key = Self::of_seed(&*seed)
+        let seed = KeyBytes::fresh(clock);
+        let key = Self::of_seed(&seed)
             .ok_or_else(|| SigningKeyError::NotAKey { path: path.to_owned() })?;
-        private_file::write(path, &Zeroizing::new(format!("{}\n", STANDARD.encode(*seed))))?;
+        private_files::write(path, &key_bytes::lines(std::iter::once(&seed)))?;
         Ok(key)
     }
 
-    fn of_seed(seed: &[u8]) -> Option<Self> {
+    fn of_seed(seed: &KeyBytes) -> Option<Self> {
         // A seed alone is a whole key; there is no public half to be at odds with it.
-        Ed25519KeyPair::from_seed_unchecked(seed).ok().map(Self)
+        Ed25519KeyPair::from_seed_unchecked(seed.as_array()).ok().map(Self)
     }
 
     /// The half that everybody may know.

@@ -83,6 +83,9 @@ pub struct RevisionAccepted {
     pub tags: Vec<String>,
     pub timeout_mins: Option<u32>,
     pub disable_rollback: bool,
+    /// The earlier revision whose definition was asked for again, as a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_to: Option<StackRevision>,
     /// What the data say that the stack is adopted from: resources by their names, sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopts: Option<Value>,

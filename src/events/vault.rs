@@ -19,23 +19,16 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use super::key_bytes::{KEY_BYTES, KeyBytes};
+use super::leaf::{AT, ESCAPED, Leaf, SEALED, VERSION, looks_sealed, replaced};
 use super::log::{EventLog, LogError, Reseal};
 pub use super::master_key::MasterKey;
-use super::master_key::{KEY_BYTES, KeyRing, MasterKeyError, sealed_under};
+use super::master_key::{KeyId, KeyRing, MasterKeyError, sealed_under};
 use crate::clock::Clock;
 use crate::model::JsonMap;
 use crate::model::taint::{self, MASK};
 
-/// The key of a sealed part.
-const SEALED: &str = "sealed";
-/// The key beside it: where it was sealed.
-const AT: &str = "at";
-/// The key within it that a value of the user's has which looks sealed.
-const ESCAPED: &str = "\u{0}own";
-/// What the text of version 2 begins with.
-const VERSION: &str = "v2:";
 const NONCE_BYTES: usize = 12;
-const TAG_BYTES: usize = 16;
 /// How many scopes' keys are kept open.
 const KEYS_OPEN_MAX: usize = 1_024;
 /// How many keys a rotation seals anew in one go.
@@ -49,8 +42,18 @@ pub enum VaultError {
     /// The scope has no key or another one, or the value is not what was sealed.
     #[error("a sealed value of {scope} cannot be opened")]
     Closed { scope: String },
+    /// The value was sealed, but not where it stands.
+    #[error("a sealed value of {scope} does not stand where it was sealed")]
+    Moved { scope: String },
     #[error(transparent)]
     Log(#[from] LogError),
+}
+
+/// A value as it is kept, and where: what is sealed in it opens in no other place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Placed {
+    pub place: String,
+    pub value: Value,
 }
 
 /// Seals and opens; see the module.
@@ -74,23 +77,33 @@ impl Vault {
         path: &Path,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, VaultError> {
+        Self::check(log.as_ref(), path)?;
         let ring = match KeyRing::load(path)? {
-            Some(ring) => {
-                check_opens(log.as_ref(), &ring, path)?;
-                ring
-            }
-            None if log.keys("", 1)?.is_empty() => {
+            Some(ring) => ring,
+            None => {
                 let ring = KeyRing::from(MasterKey::fresh(clock.as_ref()));
                 ring.save(path)?;
                 ring
             }
-            None => return Err(MasterKeyError::Missing { path: path.to_owned() }.into()),
         };
         let vault = Self::new(log, ring.clone(), clock);
         if ring.has_older() {
             vault.finish_rotation(path, ring).await?;
         }
         Ok(vault)
+    }
+
+    /// Whether a vault opens with the master key in a file, which is left as it is: the key's id, or
+    /// `None` where one would be made.
+    pub fn check(log: &dyn EventLog, path: &Path) -> Result<Option<KeyId>, VaultError> {
+        match KeyRing::load(path)? {
+            Some(ring) => {
+                check_opens(log, &ring, path)?;
+                Ok(ring.ids().first().copied())
+            }
+            None if log.keys("", 1)?.is_empty() => Ok(None),
+            None => Err(MasterKeyError::Missing { path: path.to_owned() }.into()),
+        }
     }
 
     /// Seals every scope's key anew under a fresh master key while others seal and open, and gives
@@ -165,15 +178,6 @@ impl Vault {
     /// The value with a mark in place of every seal, each of which must have been made where it
     /// stands.
     pub fn open_at(&self, scope: &str, place: &str, value: Value) -> Result<Value, VaultError> {
-        self.opened(scope, Some(place), value)
-    }
-
-    /// The value as it was before it was sealed, wherever that was.
-    pub fn open(&self, scope: &str, value: &Value) -> Result<Value, VaultError> {
-        self.opened(scope, None, value.clone()).map(taint::plain)
-    }
-
-    fn opened(&self, scope: &str, place: Option<&str>, value: Value) -> Result<Value, VaultError> {
         Ok(match value {
             Value::Object(mut map) => match Leaf::of(&map) {
                 Some(Leaf::Escaped) => {
@@ -184,33 +188,30 @@ impl Vault {
                     }
                 }
                 Some(Leaf::Sealed { text, at }) => {
-                    if at.is_some_and(|at| place.is_some_and(|place| place != at)) {
-                        return Err(closed(scope));
+                    if at.is_some_and(|at| at != place) {
+                        return Err(VaultError::Moved { scope: scope.to_owned() });
                     }
                     taint::taint(self.open_part(scope, text, at)?)
                 }
                 None => self.opened_map(scope, place, map)?,
             },
             Value::Array(items) => {
-                let items = items.into_iter().enumerate().map(|(at, item)| {
-                    let place = place.map(|place| within(place, at));
-                    self.opened(scope, place.as_deref(), item)
-                });
-                Value::Array(items.collect::<Result<_, _>>()?)
+                let items = items.into_iter().enumerate();
+                let opened = items.map(|(at, item)| self.open_at(scope, &within(place, at), item));
+                Value::Array(opened.collect::<Result<_, _>>()?)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
         })
     }
 
-    fn opened_map(
-        &self,
-        scope: &str,
-        place: Option<&str>,
-        map: JsonMap,
-    ) -> Result<Value, VaultError> {
+    /// The value as it was before it was sealed.
+    pub fn open(&self, scope: &str, placed: &Placed) -> Result<Value, VaultError> {
+        self.open_at(scope, &placed.place, placed.value.clone()).map(taint::plain)
+    }
+
+    fn opened_map(&self, scope: &str, place: &str, map: JsonMap) -> Result<Value, VaultError> {
         let opened = map.into_iter().map(|(key, value)| {
-            let place = place.map(|place| within(place, &key));
-            let value = self.opened(scope, place.as_deref(), value)?;
+            let value = self.open_at(scope, &within(place, &key), value)?;
             Ok((key, value))
         });
         Ok(Value::Object(opened.collect::<Result<_, VaultError>>()?))
@@ -268,10 +269,9 @@ impl Vault {
         // Held until the key is queued: see `finish_rotation`.
         let master = self.master.read().unwrap_or_else(PoisonError::into_inner);
         let sealed = self.log.key(scope, &|| {
-            let mut key = Zeroizing::new([0; KEY_BYTES]);
-            self.clock.fill(&mut *key);
+            let key = KeyBytes::fresh(&*self.clock);
             // An empty key is refused when it is opened.
-            master.seal(scope, &*key, &*self.clock).unwrap_or_default()
+            master.seal(scope, key.as_array(), &*self.clock).unwrap_or_default()
         })?;
         drop(master);
         self.keep(scope, &sealed)
@@ -350,60 +350,8 @@ fn check_opens(log: &dyn EventLog, ring: &KeyRing, path: &Path) -> Result<(), Va
     }
 }
 
-/// The value with another one in place of every secret part.
-fn replaced(value: &Value, by: &Value) -> Value {
-    let all =
-        |map: &JsonMap| map.iter().map(|(key, value)| (key.clone(), replaced(value, by))).collect();
-    match value {
-        _ if taint::marked(value).is_some() => by.clone(),
-        Value::Object(map) => match Leaf::of(map) {
-            Some(Leaf::Sealed { .. }) => by.clone(),
-            Some(Leaf::Escaped) => match &map[SEALED][ESCAPED] {
-                Value::Object(own) => all(own),
-                other => other.clone(),
-            },
-            None => all(map),
-        },
-        Value::Array(items) => items.iter().map(|item| replaced(item, by)).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
-    }
-}
-
 fn closed(scope: &str) -> VaultError {
     VaultError::Closed { scope: scope.to_owned() }
-}
-
-/// An object that is more than data.
-enum Leaf<'a> {
-    /// The place is of version 2.
-    Sealed { text: &'a str, at: Option<&'a str> },
-    /// A value of the user's that looks sealed.
-    Escaped,
-}
-
-impl<'a> Leaf<'a> {
-    fn of(map: &'a JsonMap) -> Option<Self> {
-        let at = map.get(AT).and_then(Value::as_str);
-        match (map.get(SEALED)?, map.len(), at) {
-            (Value::String(text), 2, Some(_)) if text.starts_with(VERSION) => {
-                Some(Leaf::Sealed { text, at })
-            }
-            // Before version 2 nothing was escaped: what cannot be a seal is a value of the user's.
-            (Value::String(text), 1, None) => STANDARD
-                .decode(text)
-                .is_ok_and(|sealed| sealed.len() >= NONCE_BYTES + TAG_BYTES)
-                .then_some(Leaf::Sealed { text, at: None }),
-            (Value::Object(own), 1, None) if own.len() == 1 && own.contains_key(ESCAPED) => {
-                Some(Leaf::Escaped)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Whether a value of the user's would be taken for something else when it is read back.
-fn looks_sealed(map: &JsonMap) -> bool {
-    map.contains_key(SEALED) && map.keys().all(|key| key == SEALED || key == AT)
 }
 
 /// What a sealed part is bound to.
@@ -433,17 +381,18 @@ mod tests {
     }
 
     /// A value sealed as a whole at a place.
-    fn sealed(vault: &Vault, scope: &str, value: Value) -> Value {
-        vault.seal(scope, "place", taint::taint(value)).unwrap()
+    fn sealed(vault: &Vault, scope: &str, value: Value) -> Placed {
+        let value = vault.seal(scope, "place", taint::taint(value)).unwrap();
+        Placed { place: "place".to_owned(), value }
     }
 
     #[test]
     fn what_was_sealed_opens_and_does_not_show() {
         let vault = vault();
         let sealed = sealed(&vault, "stack-1", json!({"a": ["hunter2", 3]}));
-        assert!(!sealed.to_string().contains("hunter2"));
+        assert!(!sealed.value.to_string().contains("hunter2"));
         assert_eq!(vault.open("stack-1", &sealed).unwrap(), json!({"a": ["hunter2", 3]}));
-        assert_eq!(Vault::masked(&json!({"x": sealed})), json!({"x": "******"}));
+        assert_eq!(Vault::masked(&json!({"x": sealed.value})), json!({"x": "******"}));
     }
 
     #[test]
@@ -465,7 +414,8 @@ mod tests {
         let secrets = json!({ "a": taint::taint("one".into()), "b": taint::taint("two".into()) });
         let sealed = vault.seal("stack-1", "event-7", secrets).unwrap();
         let closed = |value: Value, place: &str| {
-            matches!(vault.open_at("stack-1", place, value), Err(VaultError::Closed { .. }))
+            let opened = vault.open_at("stack-1", place, value);
+            matches!(opened, Err(VaultError::Closed { .. } | VaultError::Moved { .. }))
         };
         assert!(closed(json!({ "a": sealed["b"], "b": sealed["a"] }), "event-7"), "swapped");
         let mut text_alone = sealed.clone();
@@ -484,14 +434,15 @@ mod tests {
         let cipher = vault.cipher_or_fresh("stack-1").unwrap();
         let text = cipher.seal("stack-1", br#""hunter2""#, &*vault.clock).unwrap();
         let old = json!({ "x": { "sealed": STANDARD.encode(text) } });
-        assert_eq!(vault.open("stack-1", &old).unwrap(), json!({ "x": "hunter2" }));
+        let opened = vault.open_at("stack-1", "anywhere", old.clone()).unwrap();
+        assert_eq!(taint::plain(opened), json!({ "x": "hunter2" }));
         assert_eq!(Vault::masked(&old), json!({ "x": "******" }));
     }
 
     #[test]
     fn a_users_value_that_looks_sealed_is_data() {
         let vault = vault();
-        let seal = sealed(&vault, "stack-1", json!("hunter2"));
+        let seal = sealed(&vault, "stack-1", json!("hunter2")).value;
         for own in [
             json!({ "sealed": "not ours" }),
             json!({ "sealed": "v2:not ours", "at": "p" }),
@@ -502,7 +453,6 @@ mod tests {
             let value = json!({ "x": own });
             let kept = vault.seal("stack-1", "p", value.clone()).unwrap();
             assert_eq!(vault.open_at("stack-1", "p", kept.clone()).unwrap(), value);
-            assert_eq!(vault.open("stack-1", &kept).unwrap(), value);
             assert_eq!(Vault::masked(&kept), value);
         }
     }

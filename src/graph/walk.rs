@@ -73,6 +73,12 @@ impl Walk {
         std::mem::take(&mut self.ready).into_iter().map(|node| self.graph[node].clone()).collect()
     }
 
+    /// Takes back tasks that were not handed out after all.
+    pub fn give_back(&mut self, tasks: impl IntoIterator<Item = Task>) {
+        self.ready.extend(tasks.into_iter().filter_map(|task| self.index.get(&task).copied()));
+        self.ready.sort_unstable();
+    }
+
     /// A task is done; what waited for it alone becomes ready.
     pub fn done(&mut self, task: &Task) {
         let Some(&node) = self.index.get(task) else { return };

@@ -2,17 +2,6 @@
 
 use std::borrow::Cow;
 
-/// The longest reason of a status, Heat's column for it.
-pub const REASON_CHARS_MAX: usize = 65_535;
-
-/// As much of a reason as is kept.
-pub fn shortened(mut reason: String) -> String {
-    if let Some((end, _)) = reason.char_indices().nth(REASON_CHARS_MAX) {
-        reason.truncate(end);
-    }
-    reason
-}
-
 /// Heat's exception class and its text. `api` knows which HTTP status a class has
 /// (`EntityNotFound` 404, `StackExists` 409, …); no other room does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,17 +43,5 @@ impl Refusal {
     /// The log or another part that commands need is out of reach: 503, ask again later.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new("HTTPServiceUnavailable", message)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reason_is_cut_between_characters() {
-        assert_eq!(shortened("short".to_owned()), "short");
-        let cut = shortened("é".repeat(REASON_CHARS_MAX + 1));
-        assert_eq!(cut, "é".repeat(REASON_CHARS_MAX));
     }
 }

@@ -1,21 +1,23 @@
-//! Plain data that every room may use: ids, actions and statuses, callers, secrets, refusals.
+//! Plain data that every room may use: ids, actions and statuses, callers, secrets, refusals, sizes.
 
 pub mod action;
 pub mod caller;
 pub mod fault;
+pub mod front;
 pub mod hook;
 pub mod id;
 pub mod network;
 pub mod physical_name;
 pub mod python;
 pub mod secret;
+pub mod sizes;
 pub mod taint;
 pub mod tally;
 pub mod trustor;
 
 pub use action::{Action, Status};
 pub use caller::{Caller, Scope};
-pub use fault::{REASON_CHARS_MAX, Refusal, shortened};
+pub use fault::Refusal;
 pub use hook::Hook;
 pub use id::*;
 pub use network::{AllowedTarget, Network};

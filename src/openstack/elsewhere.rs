@@ -68,7 +68,7 @@ impl Session {
                 }
             }
         };
-        let there = Session { request_id: self.request_id.clone(), ..there };
+        let there = Session { bound: there.bound, ..self.clone() };
         let place = there.endpoint(service).await?;
         let is_same =
             to.credential.is_none() && self.endpoint(service).await.is_ok_and(|here| here == place);

@@ -5,6 +5,14 @@ use std::time::Duration;
 
 use super::service::Service;
 
+/// Nova's words for a server that is in the middle of something. A resize that is being confirmed
+/// shows no task: until its end the server is as it was before.
+const BUSY: [&str; 3] = [
+    "while it is in task_state ",
+    "while it is in vm_state resized",
+    "while it is in vm_state building",
+];
+
 /// An error of a call. Its text is what Heat's client library for the service prints, so that a
 /// status reason reads the same: `CLASS: resources.NAME: TEXT`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,6 +108,12 @@ impl CloudError {
         self.status() == Some(401)
     }
 
+    /// Whether the service has refused the call, and done nothing.
+    pub fn is_refusal(&self) -> bool {
+        let is_client_error = self.status().is_some_and(|status| (400..500).contains(&status));
+        is_client_error && !self.is_unanswered()
+    }
+
     /// Whether the same call may well succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -110,6 +124,9 @@ impl CloudError {
             // 413 is Nova's and Cinder's old way to say that calls come too fast; there it has a
             // Retry-After, while a body or quota that is too large has none.
             CloudError::Answered { status: 413, retry_after, .. } => retry_after.is_some(),
+            CloudError::Answered { status: 409, message, .. } => {
+                BUSY.iter().any(|words| message.contains(words))
+            }
             CloudError::Answered { status, .. } => {
                 matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
             }

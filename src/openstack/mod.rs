@@ -20,6 +20,7 @@ mod poll;
 pub mod request;
 mod service;
 mod session;
+mod survey;
 mod transport;
 
 pub use cloud::{Cloud, CloudSettings};
@@ -36,6 +37,7 @@ pub use poll::Collection;
 pub use request::{Body, Method, Request, Response, path_segment};
 pub use service::Service;
 pub use session::Session;
+pub use survey::Surveyed;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, Utc};
 
@@ -11,7 +12,7 @@ use super::error::CloudError;
 use super::keystone::token::{Login, Token};
 use super::keystone::user_domain::UserDomain;
 use super::microversion::Microversion;
-use super::request::{Request, Response};
+use super::request::{Method, Request, Response};
 use super::service::Service;
 use super::transport::Call;
 use crate::clock::{Clock, SystemClock};
@@ -22,6 +23,8 @@ use crate::model::{Caller, ProjectId, RequestId, Secret};
 pub struct Session {
     pub(super) bound: Option<Bound>,
     pub(super) request_id: Option<RequestId>,
+    /// Whether a call of it may have changed the cloud.
+    pub(super) changes: Arc<AtomicBool>,
 }
 
 #[derive(Clone)]
@@ -32,18 +35,29 @@ pub(super) struct Bound {
 
 impl Session {
     pub(super) fn new(cloud: Cloud, login: Arc<Login>) -> Self {
-        Self { bound: Some(Bound { cloud, login }), request_id: None }
+        Self { bound: Some(Bound { cloud, login }), request_id: None, changes: Arc::default() }
     }
 
     /// A session that reaches nothing, for work that needs no cloud.
     pub fn detached() -> Self {
-        Self { bound: None, request_id: None }
+        Self { bound: None, request_id: None, changes: Arc::default() }
     }
 
     /// The same session on behalf of a request of ours, whose id the services log beside theirs.
     #[must_use]
     pub fn for_request(&self, id: RequestId) -> Self {
-        Self { bound: self.bound.clone(), request_id: Some(id) }
+        Self { request_id: Some(id), ..self.clone() }
+    }
+
+    /// The same session, which knows of its own calls alone whether they changed anything.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        Self { changes: Arc::default(), ..self.clone() }
+    }
+
+    /// Whether a call since then may have changed the cloud.
+    pub fn has_changed(&self) -> bool {
+        self.changes.load(Ordering::Relaxed)
     }
 
     /// The present moment, by the cloud's clock.
@@ -152,7 +166,12 @@ impl Session {
             call.header(name, value)?;
         }
         call.carry(request.body)?;
-        bound.cloud.transport().send(&call).await
+        let changes = call.method != Method::Get && call.method != Method::Head;
+        let answer = bound.cloud.transport().send(&call).await;
+        if changes && answer.as_ref().map_or_else(CloudError::is_unanswered, |_| true) {
+            self.changes.store(true, Ordering::Relaxed);
+        }
+        answer
     }
 
     pub(super) fn bound(&self) -> Result<&Bound, CloudError> {

@@ -6,7 +6,7 @@ use rusqlite::types::Type;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::events::Position;
+use crate::events::{Position, StreamRevision};
 use crate::model::{Action, Status};
 
 /// A time as it is stored: microseconds since 1970.
@@ -17,6 +17,11 @@ pub(super) fn micros(at: DateTime<Utc>) -> i64 {
 /// A position as it is stored.
 pub(super) fn stored(position: Position) -> i64 {
     i64::try_from(position.0).unwrap_or(i64::MAX)
+}
+
+/// A revision of a stream as it is stored.
+pub(super) fn stored_revision(revision: StreamRevision) -> i64 {
+    i64::try_from(revision.0).unwrap_or(i64::MAX)
 }
 
 /// Reads a position.

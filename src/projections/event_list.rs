@@ -256,6 +256,16 @@ fn marker(db: &Connection, stacks: &[Of], marker: Option<Uuid>) -> rusqlite::Res
         .optional()
 }
 
+/// Where the log stood before what a stack is at, or did last.
+pub(super) fn before_action(db: &Connection, stack: StackId) -> rusqlite::Result<Position> {
+    let sql = "SELECT coalesce(max(e.position), 1) - 1 FROM event_list e \
+               JOIN stacks s ON s.number = e.stack \
+               WHERE s.id = ?1 AND e.type = ?2 AND e.physical_id = ?3 AND e.status = ?4";
+    let values =
+        params![bytes(stack.0), STACK_TYPE, stack.to_string(), Status::InProgress.as_str()];
+    db.prepare_cached(sql)?.query_row(values, |row| position(row, 0))
+}
+
 /// One event of a stack.
 pub(super) fn by_id(
     db: &Connection,

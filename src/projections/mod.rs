@@ -22,11 +22,13 @@ mod views;
 mod written;
 
 pub use event_list::{EventQuery, EventRow, EventSort, event_id};
+pub use outputs::OutputShown;
 pub use resources::ResourceRow;
 pub use revisions::RevisionRow;
 pub use snapshots::SnapshotRow;
 pub use software::{ConfigQuery, ConfigRow, DeploymentRow};
 pub use stack_query::{StackField, StackQuery, StackSort, TagFilter};
 pub use stacks::{StackRow, StackShown, Within};
+pub use store::views_stand_at;
 pub use told::{EventDue, StackThen};
 pub use views::{ViewError, Views};

@@ -4,20 +4,40 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
-use super::columns::json;
+use super::columns::{json, stored_revision};
 use super::views::ViewError;
 use crate::events::stack::{OutputDeclared, OutputResolved};
+use crate::events::vault::Placed;
+use crate::events::{RecordedEvent, StreamId};
+use crate::model::StackId;
+
+/// An output as it was when the last walk ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputShown {
+    pub key: String,
+    pub description: String,
+    /// Secrets in it are sealed under the stack's scope.
+    pub placed: Placed,
+    pub error: Option<String>,
+}
 
 pub(super) fn resolved(
     db: &Connection,
     stack: i64,
+    event: &RecordedEvent,
     outputs: &[OutputResolved],
 ) -> Result<(), ViewError> {
     if outputs.is_empty() {
         db.prepare_cached("DELETE FROM outputs WHERE stack = ?1")?.execute([stack])?;
     } else {
-        db.prepare_cached("INSERT OR REPLACE INTO outputs (stack, vals) VALUES (?1, ?2)")?
-            .execute(params![stack, serde_json::to_string(outputs)?])?;
+        db.prepare_cached(
+            "INSERT OR REPLACE INTO outputs (stack, revision, vals) VALUES (?1, ?2, ?3)",
+        )?
+        .execute(params![
+            stack,
+            stored_revision(event.revision),
+            serde_json::to_string(outputs)?
+        ])?;
     }
     Ok(())
 }
@@ -25,24 +45,27 @@ pub(super) fn resolved(
 /// The declared outputs, each with its value where there is one.
 pub(super) fn of_stack(
     db: &Connection,
-    stack: i64,
+    (id, stack): (StackId, i64),
     declared: Vec<OutputDeclared>,
-) -> rusqlite::Result<Vec<OutputResolved>> {
+) -> rusqlite::Result<Vec<OutputShown>> {
     if declared.is_empty() {
         return Ok(Vec::new());
     }
-    let resolved: Option<Vec<OutputResolved>> = db
-        .prepare_cached("SELECT vals FROM outputs WHERE stack = ?1")?
-        .query_row([stack], |row| json(row, 0))
+    let resolved: Option<(i64, Vec<OutputResolved>)> = db
+        .prepare_cached("SELECT revision, vals FROM outputs WHERE stack = ?1")?
+        .query_row([stack], |row| Ok((row.get(0)?, json(row, 1)?)))
         .optional()?;
-    let mut resolved = resolved.unwrap_or_default();
+    let (revision, mut resolved) = resolved.unwrap_or_default();
+    let stream = StreamId::stack(id);
     let rows = declared.into_iter().map(|output| {
         let at = resolved.iter().position(|other| other.key == output.key);
-        let (value, error) = match at.map(|at| resolved.swap_remove(at)) {
-            Some(found) => (found.value, found.error),
+        let (value, error) = match at {
+            Some(at) => (resolved[at].value.take(), resolved[at].error.take()),
             None => (Value::Null, None),
         };
-        OutputResolved { key: output.key, description: output.description, value, error }
+        let place = format!("{stream}/{revision}/outputs/{}/value", at.unwrap_or_default());
+        let placed = Placed { place, value };
+        OutputShown { key: output.key, description: output.description, placed, error }
     });
     Ok(rows.collect())
 }

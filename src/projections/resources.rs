@@ -102,7 +102,8 @@ pub(super) fn apply(
             db.prepare_cached("DELETE FROM signals_open WHERE resource = ?1 AND signal = ?2")?
                 .execute([bytes(id.0), bytes(body.signal.0)])?;
             let Some(reason) = &body.reason else { return Ok(()) };
-            let state = ("SIGNAL", known.status);
+            let failed = body.error.as_ref().map(|_| Status::Failed);
+            let state = ("SIGNAL", failed.unwrap_or(known.status));
             let physical_id = known.physical_id.as_deref();
             event_list::of_resource(db, event, &known, state, reason, physical_id)
         }
@@ -383,7 +384,7 @@ pub(super) fn all_gone(db: &Connection, stack: i64) -> Result<(), ViewError> {
 pub(super) fn of_stack(db: &Connection, stack: StackId) -> rusqlite::Result<Vec<ResourceRow>> {
     let mut statement = db.prepare_cached(
         "SELECT r.id, r.name, r.type, r.action, r.status, r.reason, r.physical_id, r.created_at, \
-         r.updated_at, r.description, r.definition, r.requires \
+         r.updated_at, r.description, r.definition, r.requires, r.role \
          FROM stacks s JOIN resources r ON r.stack = s.number \
          WHERE s.id = ?1 AND r.role > 0 ORDER BY r.place, r.name",
     )?;
@@ -403,9 +404,10 @@ pub(super) fn of_stack(db: &Connection, stack: StackId) -> rusqlite::Result<Vec<
             required_by: Vec::new(),
             definition: row.get::<_, Option<i64>>(10)?.map(|_| position(row, 10)).transpose()?,
         };
-        Ok((resource, requires))
+        Ok((resource, requires, row.get(12)?))
     })?;
-    let found: Vec<(ResourceRow, Vec<ResourceName>)> = found.collect::<rusqlite::Result<_>>()?;
+    let found: Vec<(ResourceRow, Vec<ResourceName>, i64)> =
+        found.collect::<rusqlite::Result<_>>()?;
     Ok(with_users(found))
 }
 
@@ -421,16 +423,17 @@ pub(super) fn owner(
     .optional()
 }
 
-/// Turns "requires" round.
-fn with_users(found: Vec<(ResourceRow, Vec<ResourceName>)>) -> Vec<ResourceRow> {
-    let mut users: HashMap<ResourceName, Vec<ResourceName>> = HashMap::new();
-    for (row, requires) in &found {
+/// Turns "requires" round. As in Heat it is the template that says who uses a resource of it: what
+/// is about to go does not count.
+fn with_users(found: Vec<(ResourceRow, Vec<ResourceName>, i64)>) -> Vec<ResourceRow> {
+    let mut users: HashMap<(ResourceName, i64), Vec<ResourceName>> = HashMap::new();
+    for (row, requires, role) in &found {
         for required in requires {
-            users.entry(required.clone()).or_default().push(row.name.clone());
+            users.entry((required.clone(), *role)).or_default().push(row.name.clone());
         }
     }
-    let rows = found.into_iter().map(|(row, _)| {
-        let required_by = users.remove(&row.name).unwrap_or_default();
+    let rows = found.into_iter().map(|(row, _, role)| {
+        let required_by = users.remove(&(row.name.clone(), role)).unwrap_or_default();
         ResourceRow { required_by, ..row }
     });
     rows.collect()

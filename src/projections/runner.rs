@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
@@ -150,7 +150,19 @@ async fn run(
 ) -> Result<(), ViewError> {
     let events = log.subscribe(from.position, Filter::default());
     let mut batches = events.ready_chunks(BATCH_MAX_EVENTS);
-    while let Some(batch) = batches.next().await {
+    // A former process may have ended between a purge and this.
+    let mut has_spare = true;
+    loop {
+        // Space is given back in steps while nothing else is there to do.
+        let batch = match has_spare {
+            true => batches.next().now_or_never(),
+            false => Some(batches.next().await),
+        };
+        let Some(batch) = batch else {
+            has_spare = store::give_back(&db)?;
+            continue;
+        };
+        let Some(batch) = batch else { return Ok(()) };
         let batch: Vec<Arc<RecordedEvent>> = batch.into_iter().collect::<Result<_, _>>()?;
         let Some(last) = batch.last() else { continue };
         let transaction = db.transaction()?;
@@ -164,8 +176,8 @@ async fn run(
         store::move_checkpoint(&transaction, &reached)?;
         transaction.commit()?;
         passed.send_replace(reached.position);
+        has_spare |= batch.iter().any(|event| event.stream.kind() == "purge");
     }
-    Ok(())
 }
 
 /// Takes in one event. One that cannot be read is passed over: the others still count.

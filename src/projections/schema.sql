@@ -58,8 +58,9 @@ CREATE TABLE revisions (
 CREATE INDEX revisions_with_sinks ON revisions (stack) WHERE event_sinks != '[]';
 
 CREATE TABLE outputs (
-    stack  INTEGER PRIMARY KEY,
-    vals   TEXT NOT NULL                  -- JSON array of key, value and error; secrets sealed
+    stack    INTEGER PRIMARY KEY,
+    revision INTEGER NOT NULL,            -- of the stack's stream, from which they are
+    vals     TEXT NOT NULL                -- JSON array of key, value and error; secrets sealed
 );
 
 CREATE TABLE snapshots (
@@ -114,6 +115,8 @@ CREATE TABLE deployments (
     server       TEXT NOT NULL,
     config       BLOB,
     state        TEXT NOT NULL,           -- JSON; values in it are sealed
+    inputs_at    INTEGER NOT NULL,        -- the revision of its stream from which they are
+    outputs_at   INTEGER NOT NULL,        -- the same
     created_at   INTEGER NOT NULL,
     updated_at   INTEGER
 );

@@ -2,13 +2,15 @@
 //! sealed.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 use serde_json::Value;
 
-use super::columns::{bytes, json, micros, time, time_or_none, uuid};
+use super::columns::{bytes, json, micros, stored_revision, time, time_or_none, uuid};
 use super::views::ViewError;
 use crate::events::software::DeploymentChange;
-use crate::events::{ConfigEvent, DeploymentEvent, RecordedEvent};
+use crate::events::vault::Placed;
+use crate::events::{ConfigEvent, DeploymentEvent, RecordedEvent, StreamId};
+use crate::model::sizes::ANSWER_BYTES_MAX;
 use crate::model::{ConfigId, DeploymentId, ProjectId};
 
 /// A configuration as the API shows it.
@@ -20,7 +22,7 @@ pub struct ConfigRow {
     pub group: Option<String>,
     pub created_at: DateTime<Utc>,
     /// Sealed under the project's scope.
-    pub content: Value,
+    pub content: Placed,
 }
 
 /// A deployment as the API shows it.
@@ -29,8 +31,11 @@ pub struct DeploymentRow {
     pub id: DeploymentId,
     pub project_id: ProjectId,
     pub server_id: String,
-    /// Values in it are sealed under the project's scope.
+    /// Without its values.
     pub state: DeploymentChange,
+    /// Sealed under the project's scope, as the outputs are.
+    pub inputs: Option<Placed>,
+    pub outputs: Option<Placed>,
     pub created_at: DateTime<Utc>,
     pub updated_at: Option<DateTime<Utc>>,
 }
@@ -83,7 +88,7 @@ pub(super) fn apply_deployment(
         DeploymentEvent::DeploymentCreated(body) => {
             db.prepare_cached(
                 "INSERT OR REPLACE INTO deployments (id, project, user_project, server, config, \
-                 state, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                 state, inputs_at, outputs_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, ?7)",
             )?
             .execute(params![
                 bytes(id.0),
@@ -96,16 +101,25 @@ pub(super) fn apply_deployment(
             ])?;
         }
         DeploymentEvent::DeploymentUpdated(body) => {
-            let Some(mut row) = deployment(db, id)? else { return Ok(()) };
-            row.state.take(&body.change);
+            let state = db
+                .prepare_cached("SELECT state FROM deployments WHERE id = ?1")?
+                .query_row([bytes(id.0)], |row| json(row, 0))
+                .optional()?;
+            let Some(mut state): Option<DeploymentChange> = state else { return Ok(()) };
+            let change = &body.change;
+            state.take(change);
             db.prepare_cached(
-                "UPDATE deployments SET config = ?2, state = ?3, updated_at = ?4 WHERE id = ?1",
+                "UPDATE deployments SET config = ?2, state = ?3, updated_at = ?4, \
+                 inputs_at = coalesce(?5, inputs_at), outputs_at = coalesce(?6, outputs_at) \
+                 WHERE id = ?1",
             )?
             .execute(params![
                 bytes(id.0),
-                row.state.config_id.map(|id| bytes(id.0)),
-                serde_json::to_string(&row.state)?,
+                state.config_id.map(|id| bytes(id.0)),
+                serde_json::to_string(&state)?,
                 micros(event.at),
+                change.input_values.as_ref().map(|_| stored_revision(event.revision)),
+                change.output_values.as_ref().map(|_| stored_revision(event.revision)),
             ])?;
         }
         DeploymentEvent::DeploymentDeleted(_) => {
@@ -115,8 +129,10 @@ pub(super) fn apply_deployment(
     Ok(())
 }
 
+const CONFIG_HEAD: &str = "c.id, c.project, c.name, c.tool, c.created_at";
 const CONFIG: &str = "c.id, c.project, c.name, c.tool, c.created_at, c.content";
-const DEPLOYMENT: &str = "id, project, server, state, created_at, updated_at";
+const DEPLOYMENT: &str =
+    "id, project, server, state, created_at, updated_at, inputs_at, outputs_at";
 /// The deployments that a project (`?1`) sees: its own, and those that it is the users' project of,
 /// as far as a stack says so that stands where the deployment does. What a deployment says itself
 /// of its users is no proof.
@@ -124,22 +140,37 @@ const SEEN: &str = "(?1 IS NULL OR d.project = ?1 OR (d.user_project = ?1 AND EX
      (SELECT 1 FROM stacks s WHERE s.user_project = ?1 AND s.project = d.project)))";
 
 fn config_row(row: &Row<'_>) -> rusqlite::Result<ConfigRow> {
+    let id = ConfigId(uuid(row, 0)?);
     Ok(ConfigRow {
-        id: ConfigId(uuid(row, 0)?),
+        id,
         project_id: ProjectId(row.get(1)?),
         name: row.get(2)?,
         group: row.get(3)?,
         created_at: time(row, 4)?,
-        content: json(row, 5)?,
+        // What a configuration holds stands in the first event of its stream.
+        content: Placed {
+            place: format!("{}/0/content", StreamId::config(id)),
+            value: json(row, 5)?,
+        },
     })
 }
 
 fn deployment_row(row: &Row<'_>) -> rusqlite::Result<DeploymentRow> {
+    let id = DeploymentId(uuid(row, 0)?);
+    let mut state: DeploymentChange = json(row, 3)?;
+    let placed = |revision: i64, values: Option<Value>, name: &str| {
+        // The first event of the stream is that it was created.
+        let part = if revision == 0 { "state" } else { "change" };
+        let place = format!("{}/{revision}/{part}/{name}", StreamId::deployment(id));
+        values.map(|value| Placed { place, value })
+    };
     Ok(DeploymentRow {
-        id: DeploymentId(uuid(row, 0)?),
+        id,
         project_id: ProjectId(row.get(1)?),
         server_id: row.get(2)?,
-        state: json(row, 3)?,
+        inputs: placed(row.get(6)?, state.input_values.take(), "input_values"),
+        outputs: placed(row.get(7)?, state.output_values.take(), "output_values"),
+        state,
         created_at: time(row, 4)?,
         updated_at: time_or_none(row, 5)?,
     })
@@ -158,10 +189,10 @@ pub(super) fn config(
     .optional()
 }
 
-/// A page of configurations.
+/// A page of configurations, without what they hold.
 pub(super) fn configs(db: &Connection, query: &ConfigQuery) -> rusqlite::Result<Vec<ConfigRow>> {
     db.prepare_cached(&format!(
-        "SELECT {CONFIG} FROM configs c WHERE (?1 IS NULL OR c.project = ?1) AND \
+        "SELECT {CONFIG_HEAD}, 'null' FROM configs c WHERE (?1 IS NULL OR c.project = ?1) AND \
          c.number < coalesce((SELECT number FROM configs WHERE id = ?2), c.number + 1) \
          ORDER BY c.number DESC LIMIT ?3"
     ))?
@@ -182,15 +213,6 @@ pub(super) fn is_deployed(db: &Connection, id: ConfigId) -> rusqlite::Result<boo
         .query_row([bytes(id.0)], |row| row.get(0))
 }
 
-pub(super) fn deployment(
-    db: &Connection,
-    id: DeploymentId,
-) -> rusqlite::Result<Option<DeploymentRow>> {
-    db.prepare_cached(&format!("SELECT {DEPLOYMENT} FROM deployments WHERE id = ?1"))?
-        .query_row([bytes(id.0)], deployment_row)
-        .optional()
-}
-
 /// A deployment that a project sees: its own, or one of its users'.
 pub(super) fn deployment_of(
     db: &Connection,
@@ -207,25 +229,65 @@ pub(super) fn deployments(
     db: &Connection,
     project: Option<&ProjectId>,
     server: Option<&str>,
-) -> rusqlite::Result<Vec<DeploymentRow>> {
-    db.prepare_cached(&format!(
+) -> rusqlite::Result<Option<Vec<DeploymentRow>>> {
+    let mut statement = db.prepare_cached(&format!(
         "SELECT {DEPLOYMENT} FROM deployments d WHERE {SEEN} AND (?2 IS NULL OR server = ?2) \
          ORDER BY number"
-    ))?
-    .query_map(params![project.map(ProjectId::as_str), server], deployment_row)?
-    .collect()
+    ))?;
+    let rows = statement.query(params![project.map(ProjectId::as_str), server])?;
+    held(rows, 3, deployment_row)
 }
+
+/// What rows say, as long as the texts in a column are not more than an answer may hold; sealed,
+/// they are longer.
+fn held<T>(
+    mut rows: Rows<'_>,
+    column: usize,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Option<Vec<T>>> {
+    let (mut found, mut left) = (Vec::new(), SEALED_FACTOR * ANSWER_BYTES_MAX);
+    while let Some(row) = rows.next()? {
+        let bytes = row.get_ref(column)?.as_str()?.len();
+        let Some(rest) = left.checked_sub(bytes) else { return Ok(None) };
+        left = rest;
+        found.push(read(row)?);
+    }
+    Ok(Some(found))
+}
+
+/// How much longer than what it says something sealed is, at most.
+const SEALED_FACTOR: usize = 2;
 
 /// The configurations that are deployed to a server, by their names.
 pub(super) fn configs_of_server(
     db: &Connection,
     project: Option<&ProjectId>,
     server: &str,
-) -> rusqlite::Result<Vec<ConfigRow>> {
-    db.prepare_cached(&format!(
+) -> rusqlite::Result<Option<Vec<ConfigRow>>> {
+    let mut statement = db.prepare_cached(&format!(
         "SELECT {CONFIG} FROM deployments d JOIN configs c ON c.id = d.config WHERE {SEEN} AND \
          d.server = ?2 ORDER BY c.name, d.number"
-    ))?
-    .query_map(params![project.map(ProjectId::as_str), server], config_row)?
-    .collect()
+    ))?;
+    let rows = statement.query(params![project.map(ProjectId::as_str), server])?;
+    held(rows, 5, config_row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_at_a_time_than_an_answer_may_hold() {
+        let db = Connection::open_in_memory().unwrap();
+        let found = |texts: usize| {
+            let query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+                         SELECT hex(zeroblob(1048576)) FROM n";
+            let mut statement = db.prepare(query).unwrap();
+            let rows = statement.query([u32::try_from(texts).unwrap()]).unwrap();
+            held(rows, 0, |_| Ok(())).unwrap().map(|rows| rows.len())
+        };
+        let most = SEALED_FACTOR * ANSWER_BYTES_MAX / (2 << 20);
+        assert_eq!(found(most), Some(most));
+        assert_eq!(found(most + 1), None);
+    }
 }

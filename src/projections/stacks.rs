@@ -5,9 +5,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::columns::{action, bytes, json, micros, status, time, time_or_none, uuid};
+use super::outputs::OutputShown;
 use super::views::ViewError;
 use super::{RevisionRow, event_list, outputs, resources, revisions, snapshots};
-use crate::events::stack::{OutputResolved, StackCreated};
+use crate::events::stack::StackCreated;
 use crate::events::{RecordedEvent, StackEvent};
 use crate::model::{Action, ProjectId, ResourceName, StackId, StackName, StackRevision, Status};
 
@@ -59,7 +60,7 @@ pub struct StackShown {
     pub stack: StackRow,
     /// None before the first is accepted.
     pub revision: Option<RevisionRow>,
-    pub outputs: Vec<OutputResolved>,
+    pub outputs: Vec<OutputShown>,
 }
 
 pub(super) const COLUMNS: &str = "id, project, name, action, status, reason, created_at, \
@@ -138,7 +139,7 @@ pub(super) fn apply(
             Status::Complete => snapshots::gone(db, body.snapshot)?,
             status => snapshots::deleting(db, body.snapshot, status, &body.reason)?,
         },
-        StackEvent::OutputsChanged(body) => outputs::resolved(db, number, &body.outputs)?,
+        StackEvent::OutputsChanged(body) => outputs::resolved(db, number, event, &body.outputs)?,
         StackEvent::UserProjectMade(body) => {
             user_project(db, number, Some(body.project_id.as_str()))?;
         }
@@ -161,7 +162,7 @@ pub(super) fn apply(
             ])?;
             let state = (body.action, body.status);
             event_list::of_stack_itself(db, event, number, (id, &name), state, &body.reason)?;
-            outputs::resolved(db, number, &body.outputs)?;
+            outputs::resolved(db, number, event, &body.outputs)?;
             if gone {
                 resources::all_gone(db, number)?;
             } else {
@@ -262,7 +263,7 @@ pub(super) fn shown(db: &Connection, id: StackId) -> rusqlite::Result<Option<Sta
     let revision = revisions::newest(db, id)?;
     let declared = revision.as_ref().map(|revision| revision.outputs.clone()).unwrap_or_default();
     let outputs = match number(db, id)? {
-        Some(number) => outputs::of_stack(db, number, declared)?,
+        Some(number) => outputs::of_stack(db, (id, number), declared)?,
         None => Vec::new(),
     };
     Ok(Some(StackShown { stack, revision, outputs }))

@@ -13,13 +13,16 @@ use crate::events::Position;
 use crate::private_files;
 
 /// Moves with every change of `schema.sql` or of what the projections write.
-const SCHEMA_VERSION: i64 = 8;
+const SCHEMA_VERSION: i64 = 10;
 
 /// How many connections for reading are kept open.
 const READERS_MAX: usize = 4;
 
 /// Pages of the write-ahead log after which it is folded in: fewer and longer pauses.
 const WAL_PAGES: u32 = 4_000;
+
+/// How many pages one step of giving space back frees.
+const SPARE_PAGES: u32 = 1_000;
 
 /// What each connection may keep of the file in memory.
 const CACHE_KIB: i64 = 2_048;
@@ -66,6 +69,8 @@ impl Place {
             private_files::make_file(path)?;
         }
         let db = self.open()?;
+        // Has effect on a file without tables alone.
+        db.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
         db.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
@@ -76,9 +81,7 @@ impl Place {
     pub(super) fn discard(&self) {
         let Place::File(path) = self else { return };
         for suffix in ["", "-wal", "-shm"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            if let Err(error) = std::fs::remove_file(Path::new(&name))
+            if let Err(error) = std::fs::remove_file(private_files::beside(path, suffix))
                 && error.kind() != std::io::ErrorKind::NotFound
             {
                 tracing::warn!(%error, "old views could not be removed");
@@ -113,6 +116,18 @@ pub(super) fn checkpoint(db: &Connection) -> rusqlite::Result<Option<Checkpoint>
     .optional()
 }
 
+/// How far the views in a file have come, whoever leads them on; `None` where there are none that
+/// this program can go on with.
+pub fn views_stand_at(path: &Path) -> Result<Option<Position>, ViewError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(Duration::from_secs(5))?;
+    Ok(checkpoint(&db)?.map(|checkpoint| checkpoint.position))
+}
+
 /// Makes the tables of empty views.
 pub(super) fn create(db: &mut Connection) -> Result<(), ViewError> {
     let transaction = db.transaction()?;
@@ -123,6 +138,26 @@ pub(super) fn create(db: &mut Connection) -> Result<(), ViewError> {
     )?;
     transaction.commit()?;
     Ok(())
+}
+
+/// Gives some of the pages that hold nothing back to the file system; whether there are more.
+pub(super) fn give_back(db: &Connection) -> rusqlite::Result<bool> {
+    let spare = || db.pragma_query_value(None, "freelist_count", |row| row.get::<_, i64>(0));
+    let before = spare()?;
+    if before == 0 {
+        return Ok(false);
+    }
+    // A page is freed with each row that is asked for.
+    let mut statement = db.prepare(&format!("PRAGMA incremental_vacuum({SPARE_PAGES})"))?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    drop(rows);
+    let after = spare()?;
+    if after > 0 && after < before {
+        return Ok(true);
+    }
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(false)
 }
 
 /// Moves the checkpoint, within the transaction of the batch.

@@ -36,6 +36,8 @@ pub enum ViewError {
     File(#[from] std::io::Error),
     #[error("the views' thread could not be started")]
     Thread(#[source] std::io::Error),
+    #[error("there is more than an answer may hold")]
+    TooMuch,
     /// The runner is gone: what is there stays, and nothing new comes.
     #[error("the views no longer follow the log")]
     Stopped,
@@ -207,6 +209,11 @@ impl Views {
         self.read(move |db| event_list::by_id(db, stack, id))
     }
 
+    /// Where the log stood before what a stack is at, or did last.
+    pub async fn before_action(&self, stack: StackId) -> Result<Position, ViewError> {
+        self.read(move |db| event_list::before_action(db, stack))
+    }
+
     /// Events after a position that are to be sent to sinks, oldest first.
     pub async fn events_due(
         &self,
@@ -281,7 +288,9 @@ impl Views {
         project: Option<ProjectId>,
         server: Option<String>,
     ) -> Result<Vec<DeploymentRow>, ViewError> {
-        self.read(move |db| software::deployments(db, project.as_ref(), server.as_deref()))
+        let rows =
+            self.read(move |db| software::deployments(db, project.as_ref(), server.as_deref()))?;
+        rows.ok_or(ViewError::TooMuch)
     }
 
     /// The configurations that are deployed to a server, by their names.
@@ -291,6 +300,8 @@ impl Views {
         server: &str,
     ) -> Result<Vec<ConfigRow>, ViewError> {
         let server = server.to_owned();
-        self.read(move |db| software::configs_of_server(db, project.as_ref(), &server))
+        let rows =
+            self.read(move |db| software::configs_of_server(db, project.as_ref(), &server))?;
+        rows.ok_or(ViewError::TooMuch)
     }
 }

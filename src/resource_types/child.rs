@@ -96,6 +96,11 @@ pub trait Nested: Send + Sync + 'static {
         child.outputs.get(name).cloned()
     }
 
+    /// Whether an attribute that the child does not have is the list of its members' own.
+    fn lists_members(&self) -> bool {
+        false
+    }
+
     /// The names of all attributes that the child has now.
     fn attribute_names(&self, child: &ChildSeen) -> Vec<String> {
         child.outputs.keys().cloned().collect()

@@ -218,6 +218,8 @@ pub struct DriverError {
     pub retry_after: Option<Duration>,
     /// Another object was in the way: a create is made again as a whole.
     pub conflict: bool,
+    /// The cloud refused a call, and before it nothing was changed.
+    pub refused: bool,
 }
 
 impl DriverError {
@@ -231,6 +233,7 @@ impl DriverError {
             unanswered: false,
             retry_after: None,
             conflict: false,
+            refused: false,
         }
     }
 }
@@ -285,6 +288,11 @@ pub trait Driver: Send + Sync + 'static {
         changed: &BTreeSet<String>,
     ) -> UpdateKind;
 
+    /// Why an update will fail, where that can be told beforehand: for plans.
+    fn warning(&self, _before: &JsonMap, _after: &JsonMap) -> Option<&'static str> {
+        None
+    }
+
     /// Whether each update of the stack makes the resource anew, without a word.
     fn is_renewed(&self) -> bool {
         false
@@ -292,6 +300,11 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Whether the type does anything of its own for SUSPEND, RESUME, CHECK or SNAPSHOT.
     fn acts(&self, _action: Action) -> bool {
+        false
+    }
+
+    /// Whether no update ever changes or replaces the resource, however it stands.
+    fn is_kept(&self) -> bool {
         false
     }
 
@@ -359,7 +372,7 @@ pub trait Driver: Send + Sync + 'static {
 
     /// The properties that differ from the template's when the resource is restored from the data
     /// of its snapshot; null takes a property away.
-    fn restored(&self, _data: &BTreeMap<String, Value>) -> JsonMap {
+    fn restored(&self, _properties: &JsonMap, _data: &BTreeMap<String, Value>) -> JsonMap {
         JsonMap::new()
     }
 

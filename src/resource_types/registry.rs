@@ -21,9 +21,7 @@ use super::schema::{Properties, PropertySchema, filled};
 use super::types::heat::{TEMPLATE_RESOURCE, TemplateResource};
 use super::types::{self, BuiltIn, Runs};
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::template::{
-    Advice, AllGiven, Given, Mappings, Member, StackDefinition, TypeLookup, is_secret_template,
-};
+use crate::template::{Advice, AllGiven, Given, Mappings, Member, StackDefinition, TypeLookup};
 
 /// A type file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -196,16 +194,11 @@ impl Registry {
         named || schema.properties.get(property).is_some_and(PropertySchema::has_secret)
     }
 
-    /// The properties with marks on those that are secrets by their type, whatever is in them, and
-    /// on texts of templates with secrets written in them.
+    /// The properties with marks on those that are secrets by their type, whatever is in them.
     pub fn mark_secrets(&self, type_name: &str, mut properties: JsonMap) -> JsonMap {
         let Some(schema) = self.schema(type_name) else { return properties };
-        let is_secret = |type_name: &str, property: &str| self.is_secret(type_name, property);
         for (name, value) in properties.iter_mut().filter(|(_, value)| !value.is_null()) {
-            let text = value.as_str();
-            if schema.secrets.contains(name)
-                || text.is_some_and(|text| is_secret_template(text, &is_secret))
-            {
+            if schema.secrets.contains(name) {
                 *value = taint(value.take());
             } else if let Some(property) = schema.properties.get(name) {
                 property.mark_secrets(value);
@@ -326,6 +319,10 @@ impl TypeLookup for Registry {
 
     fn mappings(&self) -> &Mappings {
         self.mappings.as_ref().unwrap_or_else(|| Mappings::built_in())
+    }
+
+    fn is_secret(&self, type_name: &str, property: &str) -> bool {
+        self.is_secret(type_name, property)
     }
 
     fn check_custom(&self, constraint: &str, value: &Value) -> Result<(), String> {

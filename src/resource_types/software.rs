@@ -10,6 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::driver::DriverError;
+use crate::model::sizes::{CONFIG, CONFIG_INPUTS, CONFIG_OPTIONS, CONFIG_OUTPUTS};
 use crate::model::{ConfigId, DeploymentId, JsonMap, ProjectId, Refusal};
 
 /// A configuration; nothing in it is sealed.
@@ -32,6 +33,16 @@ pub struct ConfigContent {
     pub outputs: Vec<JsonMap>,
     #[serde(default)]
     pub options: Value,
+}
+
+impl ConfigContent {
+    /// Refuses what is too large to be kept.
+    pub fn check_size(&self) -> Result<(), Refusal> {
+        CONFIG.check_json(&self.config)?;
+        CONFIG_INPUTS.check_json(&self.inputs)?;
+        CONFIG_OUTPUTS.check_json(&self.outputs)?;
+        CONFIG_OPTIONS.check_json(&self.options)
+    }
 }
 
 /// A deployment; nothing in it is sealed.

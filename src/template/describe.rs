@@ -9,8 +9,16 @@ use super::error::{Outcome, TemplateError};
 use super::functions::Scope;
 use super::node::{Form, Node};
 use super::value::{Datum, DatumMap};
+use super::yaml::emit::emit;
 use super::{ALL_ATTRIBUTES, ResourceValues, python, walk};
 use crate::model::{Refusal, ResourceName};
+
+/// How a definition is written for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    Yaml,
+    Json,
+}
 
 /// Stands for resources that are there: `{resource:r}`, `{attribute:r.a.b.0}`.
 struct Placeholders;
@@ -43,6 +51,20 @@ impl StackDefinition {
     /// Parameters, conditions, resources and outputs, resolved with placeholders, as JSON. What
     /// cannot be resolved is `{"!error", "text"}` in the smallest place that it spoils.
     pub fn describe(&self) -> String {
+        // Not through JSON values, which have no integers beyond 64 bits.
+        python::json_text(&self.described(), false)
+    }
+
+    /// The same for people, in YAML or in JSON.
+    pub fn describe_in(&self, form: TextForm) -> String {
+        let described = self.described();
+        match form {
+            TextForm::Yaml => emit(&described),
+            TextForm::Json => python::indented_json_text(&described) + "\n",
+        }
+    }
+
+    fn described(&self) -> Datum {
         let scope = self.scope_with(&Placeholders, &AnyType);
         let parameters = self.parameters.declared().map(|(name, parameter)| {
             let value = match parameter.schema.hidden {
@@ -77,15 +99,13 @@ impl StackDefinition {
             ];
             (name.as_str(), map(fields))
         });
-        let described = map([
+        map([
             ("ok", Datum::Bool(true)),
             ("parameters", map(parameters)),
             ("conditions", map(conditions)),
             ("resources", map(resources)),
             ("outputs", map(outputs)),
-        ]);
-        // Not through JSON values, which have no integers beyond 64 bits.
-        python::json_text(&described, false)
+        ])
     }
 }
 

@@ -46,7 +46,8 @@ pub use convert::{Obstacle, cfn_to_hot, json_to_yaml};
 pub use definition::{
     AllGiven, ChildPlace, Given, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition,
 };
-pub(crate) use definition::{Behind, Reading, Values, is_secret_template};
+pub(crate) use definition::{Behind, Reading, Values};
+pub use describe::TextForm;
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{
     FileNamed, TEMPLATE_SIZE_MAX_BYTES, emptied, files_named, is_template_text, map_text,
@@ -64,7 +65,8 @@ pub(crate) use value::Datum;
 pub(crate) use work::hold;
 #[cfg(test)]
 pub(crate) use work::step_of_request;
-pub use work::{ANSWER_BYTES_MAX, GoesOn, REQUEST_STEPS_MAX, within_request, within_steps};
+pub(crate) use work::steps_since;
+pub use work::{GIVEN_UP, GoesOn, REQUEST_STEPS_MAX, within_request, within_steps};
 pub use yaql::{Limits as YaqlLimits, limit as limit_yaql};
 
 /// The names of the parameters that a template declares; none where it cannot be read.
@@ -125,6 +127,11 @@ pub trait TypeLookup: Send + Sync {
 
     /// Whether the type takes any definition whatever, wrong calls and all (OS::Heat::None).
     fn takes_anything(&self, _type_name: &str) -> bool {
+        false
+    }
+
+    /// Whether a property of a type of this exact name is a secret, or has one within.
+    fn is_secret(&self, _type_name: &str, _property: &str) -> bool {
         false
     }
 

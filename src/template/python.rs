@@ -122,11 +122,47 @@ pub(crate) fn float_text(number: f64) -> String {
 /// `json.dumps(value, sort_keys=…)`: `", "` and `": "`, `\u` escapes for all that is not ASCII.
 pub(crate) fn json_text(value: &Datum, sorted: bool) -> String {
     let mut out = String::new();
-    write_json(&mut out, value, sorted);
+    write_json(&mut out, value, Layout { sorted, depth: None });
     out
 }
 
-fn write_json(out: &mut String, value: &Datum, sorted: bool) {
+/// `json.dumps(value, indent=2)`.
+pub(crate) fn indented_json_text(value: &Datum) -> String {
+    let mut out = String::new();
+    write_json(&mut out, value, Layout { sorted: false, depth: Some(0) });
+    out
+}
+
+/// How JSON is written.
+#[derive(Clone, Copy)]
+struct Layout {
+    sorted: bool,
+    /// How deep the value lies, where every item has a line of its own.
+    depth: Option<usize>,
+}
+
+impl Layout {
+    fn deeper(self) -> Self {
+        Self { depth: self.depth.map(|depth| depth + 1), ..self }
+    }
+
+    /// Begins the line of an item, or of the end of what holds it.
+    fn begin_line(self, out: &mut String) {
+        if let Some(depth) = self.depth {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", depth));
+        }
+    }
+
+    fn begin_item(self, out: &mut String, index: usize) {
+        if index > 0 {
+            out.push_str(if self.depth.is_some() { "," } else { ", " });
+        }
+        self.begin_line(out);
+    }
+}
+
+fn write_json(out: &mut String, value: &Datum, layout: Layout) {
     match value {
         Datum::Null => out.push_str("null"),
         Datum::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
@@ -137,30 +173,30 @@ fn write_json(out: &mut String, value: &Datum, sorted: bool) {
         }
         Datum::Float(number) => out.push_str(&float_text(*number)),
         Datum::Text(text) => write_json_text(out, text),
+        Datum::List(items) if items.is_empty() => out.push_str("[]"),
         Datum::List(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write_json(out, item, sorted);
+                layout.deeper().begin_item(out, index);
+                write_json(out, item, layout.deeper());
             }
+            layout.begin_line(out);
             out.push(']');
         }
+        Datum::Map(map) if map.is_empty() => out.push_str("{}"),
         Datum::Map(map) => {
             let mut entries: Vec<_> = map.iter().collect();
-            if sorted {
+            if layout.sorted {
                 entries.sort_by(|left, right| left.0.cmp(right.0));
             }
             out.push('{');
             for (index, (key, item)) in entries.into_iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
+                layout.deeper().begin_item(out, index);
                 write_json_text(out, key);
                 out.push_str(": ");
-                write_json(out, item, sorted);
+                write_json(out, item, layout.deeper());
             }
+            layout.begin_line(out);
             out.push('}');
         }
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::error::{Outcome, TemplateError};
 use crate::model::Refusal;
+use crate::model::sizes::{ANSWER_BYTES_MAX, answer_too_large};
 
 /// How deep evaluations nest: calls within calls, and conditions that ask for conditions.
 pub(crate) const DEPTH_MAX: u32 = 150;
@@ -25,14 +26,14 @@ pub(crate) const LOOK_STEPS_MAX: u64 = 1_000_000;
 /// The steps of all that is done for one request.
 pub const REQUEST_STEPS_MAX: u64 = 20_000_000;
 
-/// What may be held for the answer to one request.
-pub const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
-
 /// The bytes that cost as much as a step.
 const BYTES_PER_STEP: usize = 64;
 
 /// After how many steps it is asked whether to go on.
 const STEPS_PER_ASK: u64 = 10_000;
+
+/// The class of the refusal where it is not gone on with a request.
+pub const GIVEN_UP: &str = "HTTPServiceUnavailable";
 
 /// Whether to go on with a request.
 pub type GoesOn = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -48,6 +49,8 @@ enum Over {
 
 /// The counts of a thread.
 struct Work {
+    /// All steps that the thread ever took.
+    taken: Cell<u64>,
     look: Cell<u64>,
     /// As good as endless outside of a request.
     request: Cell<u64>,
@@ -64,6 +67,7 @@ struct Work {
 thread_local! {
     static WORK: Work = const {
         Work {
+            taken: Cell::new(0),
             look: Cell::new(LOOK_STEPS_MAX),
             request: Cell::new(u64::MAX),
             ask_below: Cell::new(0),
@@ -128,15 +132,9 @@ impl Over {
     fn error(self) -> TemplateError {
         match self {
             Over::Steps => too_much(),
-            Over::Answer => TemplateError::new(
-                "RequestLimitExceeded",
-                format!(
-                    "Request limit exceeded: The answer exceeds maximum allowed size \
-                     ({ANSWER_BYTES_MAX} bytes)."
-                ),
-            ),
+            Over::Answer => TemplateError::new("RequestLimitExceeded", answer_too_large().message),
             Over::Left => TemplateError::new(
-                "HTTPServiceUnavailable",
+                GIVEN_UP,
                 "The work on the template took too long and was given up.",
             ),
         }
@@ -160,6 +158,7 @@ impl Work {
     }
 
     fn step_of_request(&self, steps: u64) -> Outcome<()> {
+        self.taken.set(self.taken.get().wrapping_add(steps));
         let Some(request) = self.request.get().checked_sub(steps) else {
             return Err(self.end(Over::Steps));
         };
@@ -201,6 +200,11 @@ pub(crate) fn step_over(bytes: usize) -> Outcome<()> {
 /// Takes steps where no look needs to be under way.
 pub(crate) fn step_of_request(steps: usize) -> Outcome<()> {
     WORK.with(|work| work.step_of_request(steps as u64))
+}
+
+/// How many steps the thread has taken since it stood at that count.
+pub(crate) fn steps_since(count: u64) -> u64 {
+    WORK.with(|work| work.taken.get().wrapping_sub(count))
 }
 
 /// How many steps are left.

@@ -2,6 +2,17 @@
 
 A journey is a file under journeys/: lines that start with `$ ` are run by bash, the lines after
 one are what it must print, and `[1]` at their end is its exit status where that is not 0.
+A journey of a team, teams/NAME/journey.txt beside its templates, has its cloud in a process of
+its own and two more kinds of steps.
+Lines that start with `(openstack) ` are for the client's own interactive mode, which starts once.
+Lines that start with `! ` are for this program:
+  hold METHOD PATH [SKIP]  the next call that fits (PATH is a regular expression) waits for ever
+  lose METHOD PATH [SKIP]  the next call that fits is carried out, and its answer lost
+  crash                    once these have met their calls: kill -9, then start again
+  set NAME COMMAND         what the client prints for the command is $NAME in later steps
+  await COMMAND            the client's command is repeated until it prints what it must
+  audit                    waits until all stacks are at rest; the cloud must hold what they say,
+                           no more and no less, and `hearth verify` must prove the log
 What differs from run to run is written as <uuid>, <time>, <port>, …; a line `...` stands for any
 number of lines. UPDATE_GOLDEN=1 writes down what was printed instead; review the difference.
 """
@@ -9,16 +20,19 @@ import concurrent.futures
 import os
 import pathlib
 import re
-import signal
-import socket
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
+from audit import Audit
+from processes import COMMAND_WITHIN_SECS, Client, Server
+
 HERE = pathlib.Path(__file__).resolve().parent
-READY_WITHIN_SECS = 10
-COMMAND_WITHIN_SECS = 120
+PROMPTS = ('$ ', '(openstack) ', '! ')
+AWAIT_SECS = 30
+AWAIT_EVERY_SECS = 0.2
 
 # What differs from run to run, and what is written in its place.
 VARYING = [
@@ -31,55 +45,20 @@ VARYING = [
 ]
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
-
-
-class Server:
-    """`hearth serve` on free ports, with its data in a directory of its own."""
-
-    def __init__(self, binary, directory):
-        self.data = directory / 'hearth-data'
-        self.port = free_port()
-        self.log = directory / 'hearth.log'
-        self.process = subprocess.Popen(
-            [binary, 'serve', '--data', self.data,
-             '--listen', f'127.0.0.1:{self.port}',
-             '--sandbox-listen', f'127.0.0.1:{free_port()}'],
-            stdout=self.log.open('w'), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-
-    def wait_until_ready(self):
-        end = time.monotonic() + READY_WITHIN_SECS
-        while time.monotonic() < end and self.process.poll() is None:
-            with socket.socket() as probe:
-                if not probe.connect_ex(('127.0.0.1', self.port)):
-                    return
-            time.sleep(0.05)
-        sys.exit(f'hearth is not ready:\n{self.log.read_text()}')
-
-    def stop(self):
-        """Ends it as an operator does; it must go in good order."""
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=20)
-        if code != 0:
-            sys.exit(f'hearth ended with {code}:\n{self.log.read_text()}')
-
-
 def read(path):
-    """The steps of a journey: (comment lines before, command, expected lines)."""
+    """The steps of a journey: (comment lines before, prompt, command, expected lines)."""
     steps, before = [], []
     for line in path.read_text().splitlines():
-        if line.startswith('$ '):
-            steps.append((before, line[2:], []))
+        prompt = next((prompt for prompt in PROMPTS if line.startswith(prompt)), None)
+        if prompt:
+            steps.append((before, prompt, line[len(prompt):], []))
             before = []
         elif line.startswith('# '):
             before.append(line)
         elif steps and not before:
-            steps[-1][2].append(line)
+            steps[-1][3].append(line)
     for step in steps:
-        trim(step[2])
+        trim(step[3])
     return steps, before
 
 
@@ -89,20 +68,91 @@ def trim(lines):
         lines.pop()
 
 
-def play(command, environment, directory):
-    """What the command prints, with its exit status at the end where that is not 0."""
-    done = subprocess.run(
-        ['bash', '-c', command], env=environment, cwd=directory, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        timeout=COMMAND_WITHIN_SECS)
-    text = done.stdout
+def lines_of(text):
+    """The lines without what differs from run to run."""
     for pattern, name in VARYING:
         text = pattern.sub(name, text)
     lines = [line.rstrip() for line in text.splitlines()]
     trim(lines)
-    if done.returncode:
-        lines.append(f'[{done.returncode}]')
     return lines
+
+
+class Stage:
+    """What the steps of one journey are played on."""
+
+    def __init__(self, binary, path, home):
+        self.is_team = path.parent.parent.name == 'teams'
+        self.directory = HERE
+        if self.is_team:
+            # A copy, beside which the client may write.
+            self.directory = pathlib.Path(shutil.copytree(path.parent, home / 'team'))
+        self.server = Server(binary, home, has_cloud_beside=self.is_team)
+        self.environment = {
+            'PATH': f'{pathlib.Path(sys.executable).parent}:{os.environ["PATH"]}',
+            'HOME': str(home), 'LANG': 'C.UTF-8', 'COLUMNS': '100', 'PYTHONWARNINGS': 'ignore',
+            'OS_CLIENT_CONFIG_FILE': str(self.server.data / 'clouds.yaml'), 'OS_CLOUD': 'hearth',
+            'EXAMPLES': str(HERE.parents[1] / 'examples'),
+            'TEMPLATES': str(HERE / 'templates'),
+            'HEARTH': os.path.abspath(binary), 'HEARTH_DATA': str(self.server.data),
+            'API': f'http://127.0.0.1:{self.server.port}',
+        }
+        self.kept = {}
+        self.client = Client(self.environment, self.directory) if self.is_team else None
+        self.audit = Audit(binary, self.server.data) if self.is_team else None
+
+    def play(self, prompt, command, fits):
+        """What the step prints; `fits` tells whether that is what it must print."""
+        for name, value in self.kept.items():
+            command = command.replace(name, value)
+        if prompt == '(openstack) ':
+            return lines_of(self.client.say(command))
+        if prompt == '! ':
+            return self._do(command, fits)
+        return self._run(command)
+
+    def _run(self, command):
+        """By bash; an exit status that is not 0 stands at the end."""
+        done = subprocess.run(
+            ['bash', '-c', command], env=self.environment, cwd=self.directory, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=COMMAND_WITHIN_SECS)
+        lines = lines_of(done.stdout)
+        if done.returncode:
+            lines.append(f'[{done.returncode}]')
+        return lines
+
+    def _do(self, command, fits):
+        match command.split():
+            case ['hold', *call]:
+                self.server.cloud.hold(*call)
+            case ['lose', *call]:
+                self.server.cloud.lose(*call)
+            case ['crash']:
+                return self.server.crash()
+            case ['set', name, *_]:
+                said = self.client.say(command.split(maxsplit=2)[2])
+                self.kept[f'${name}'] = said.strip()
+            case ['await', *_]:
+                return self._await(command.removeprefix('await '), fits)
+            case ['audit']:
+                told = self.audit.lines(lambda lines: fits(lines_of('\n'.join(lines))))
+                return lines_of('\n'.join(told))
+            case _:
+                return [f'{command}: no such step']
+        return []
+
+    def _await(self, command, fits):
+        end = time.monotonic() + AWAIT_SECS
+        while True:
+            lines = lines_of(self.client.say(command))
+            if fits(lines) or time.monotonic() > end:
+                return lines
+            time.sleep(AWAIT_EVERY_SECS)
+
+    def end(self):
+        if self.client:
+            self.client.end()
+        self.server.stop()
 
 
 def matches(expected, printed):
@@ -119,40 +169,39 @@ def journey(binary, path, rewrite):
     steps, after = read(path)
     wrong, written = 0, []
     with tempfile.TemporaryDirectory(prefix='hearth-client-') as name:
-        directory = pathlib.Path(name)
-        server = Server(binary, directory)
+        stage = Stage(binary, path, pathlib.Path(name))
         try:
-            server.wait_until_ready()
-            environment = {
-                'PATH': f'{pathlib.Path(sys.executable).parent}:{os.environ["PATH"]}',
-                'HOME': name, 'LANG': 'C.UTF-8', 'COLUMNS': '100', 'PYTHONWARNINGS': 'ignore',
-                'OS_CLIENT_CONFIG_FILE': str(server.data / 'clouds.yaml'), 'OS_CLOUD': 'hearth',
-                'EXAMPLES': str(HERE.parents[1] / 'examples'),
-                'TEMPLATES': str(HERE / 'templates'),
-                'HEARTH': os.path.abspath(binary), 'HEARTH_DATA': str(server.data),
-                'API': f'http://127.0.0.1:{server.port}',
-            }
-            for before, command, expected in steps:
-                printed = play(command, environment, HERE)
+            while steps:
+                before, prompt, command, expected = steps.pop(0)
+                printed = stage.play(prompt, command, lambda lines: matches(expected, lines))
                 fine = matches(expected, printed)
                 if not fine:
                     wrong += 1
-                    show(path, command, expected, printed)
+                    show(path, prompt + command, expected, printed)
                 kept = expected if fine or not rewrite else printed
-                written += before + [f'$ {command}'] + kept + ['']
+                written += before + [prompt + command] + kept + ['']
+                if printed and command == 'crash':
+                    # What follows is about a life that took another way.
+                    break
         finally:
-            server.stop()
+            stage.end()
+    for before, prompt, command, expected in steps:
+        written += before + [prompt + command] + expected + ['']
     if rewrite and wrong:
         path.write_text('\n'.join(written + after).rstrip() + '\n')
     return wrong
 
 
-def show(path, command, expected, printed):
-    print(f'{path.name}: $ {command}')
+def show(path, step, expected, printed):
+    print(f'{name_of(path)}: {step}')
     for line in expected:
         print(f'  expected: {line}')
     for line in printed:
         print(f'  printed:  {line}')
+
+
+def name_of(path):
+    return path.parent.name if path.name == 'journey.txt' else path.stem
 
 
 def main():
@@ -163,11 +212,12 @@ def main():
         start = time.monotonic()
         wrong = journey(binary, path, rewrite)
         verdict = 'ok' if not wrong else f'{wrong} steps differ'
-        print(f'{path.stem}: {verdict} ({time.monotonic() - start:.0f} s)', flush=True)
+        print(f'{name_of(path)}: {verdict} ({time.monotonic() - start:.0f} s)', flush=True)
         return wrong
 
-    paths = [path for path in sorted((HERE / 'journeys').glob('*.txt'))
-             if not names or path.stem in names]
+    # The lives of teams are the longest.
+    paths = [*sorted(HERE.glob('teams/*/journey.txt')), *sorted(HERE.glob('journeys/*.txt'))]
+    paths = [path for path in paths if not names or name_of(path) in names]
     # Each has a server of its own, and a client spends its time starting.
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         failed = sum(pool.map(timed, paths))

@@ -42,12 +42,19 @@ fn what_cannot_be_read_is_told_from_what_is_no_template() {
     let missing = hearth(&["convert"], Path::new("nowhere.json"));
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
     let path = folder().join("plain.hot.yaml");
-    let no_json = hearth(&["convert"], &path);
-    assert_eq!(no_json.status.code(), Some(1));
-    assert_eq!(
-        String::from_utf8(no_json.stderr).unwrap(),
-        "plain.hot.yaml: Expecting value: line 1 column 1 (char 0)\n"
-    );
+    for (name, said) in [
+        ("formless.formless", "formless.formless: Expecting value: line 1 column 1 (char 0)\n"),
+        (
+            "plain.hot.yaml",
+            "plain.hot.yaml:1:1: The template is in HOT, and only those of CloudFormation are \
+             converted\n",
+        ),
+        ("plain.yaml", "plain.yaml:1:1: The template is in YAML already\n"),
+    ] {
+        let output = hearth(&["convert"], &folder().join(name));
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), said);
+    }
     let in_hot = hearth(&["convert", "--to", "hot"], &path);
     assert_eq!(in_hot.status.code(), Some(1));
     assert_eq!(
@@ -58,7 +65,7 @@ fn what_cannot_be_read_is_told_from_what_is_no_template() {
 
 /// What `hearth resolve` prints of a template.
 fn resolved(path: &Path) -> Value {
-    let output = hearth(&["resolve"], path);
+    let output = hearth(&["resolve", "--format", "json"], path);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }

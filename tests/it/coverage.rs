@@ -1,8 +1,10 @@
 //! Documents say what the code does: every event and resource type is named, and every command
 //! that is shown is one that the command line takes.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use hearth::config::{OptionDefault, known_options};
 use hearth::events::{
     ConfigEvent, DeploymentEvent, OutletEvent, ProjectEvent, PurgeEvent, ResourceEvent, StackEvent,
 };
@@ -33,6 +35,39 @@ fn every_resource_type_that_can_be_made_is_in_the_page_on_compatibility() {
     for declaration in registry.declarations().filter(|it| registry.is_made(&it.type_name)) {
         let row = format!("| `{}` |", declaration.type_name);
         assert!(page.contains(&row), "docs/compatibility.md has no row that begins with {row}");
+    }
+}
+
+#[test]
+fn the_table_of_settings_has_every_option_with_its_default_and_no_other() {
+    let rows = settings_rows(include_str!("../../docs/operating.md"));
+    let mut wrong = Vec::new();
+    let known = known_options();
+    for option in &known {
+        let key = (option.group.clone(), option.name.clone());
+        match (rows.get(&key), &option.default) {
+            (None, _) => wrong.push(format!("{key:?} is not in the table")),
+            (Some(defaults), OptionDefault::Value(value))
+                if !value.is_empty() && !value.contains(", ") && !defaults.contains(value) =>
+            {
+                wrong.push(format!("the default of {key:?} is {value}, not {defaults:?}"));
+            }
+            _ => {}
+        }
+    }
+    for key in rows.keys() {
+        if !known.iter().any(|it| (&it.group, &it.name) == (&key.0, &key.1)) {
+            wrong.push(format!("{key:?} is in the table and has no effect"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_oldest_rust_is_the_same_wherever_it_is_told() {
+    let told = format!("Rust {} or newer", env!("CARGO_PKG_RUST_VERSION"));
+    for page in [include_str!("../../README.md"), include_str!("../../CONTRIBUTING.md")] {
+        assert!(page.contains(&told), "{told} is missing");
     }
 }
 
@@ -93,6 +128,25 @@ fn pages() -> Vec<PathBuf> {
         }
     }
     pages
+}
+
+/// Group and name of each option of the table of settings, with what stands for its default: a row
+/// has one default for all of its options, or as many as there are options, or groups.
+fn settings_rows(page: &str) -> BTreeMap<(String, String), Vec<String>> {
+    let table = page.split("| Group | Option | Default | Effect |").nth(1).unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let mut all = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let defaults: Vec<String> = cells[3].split(", ").map(str::to_owned).collect();
+        for group in cells[1].split(", ") {
+            for name in cells[2].split('`').skip(1).step_by(2) {
+                let key = (group.to_owned(), name.to_owned());
+                assert!(all.insert(key, defaults.clone()).is_none(), "twice: {row}");
+            }
+        }
+    }
+    all
 }
 
 /// Paths of this repository between backticks; `NAME` and `*` stand for something else.

@@ -1,7 +1,8 @@
 //! Logs as former versions wrote them, which every later one reads: `tests/data/histories/NAME` is
 //! a log with its master key. What is sealed in it opens, and its stacks go on.
 //!
-//! `RECORD_HISTORY=NAME` writes one with the code as it is; it is kept for ever.
+//! `RECORD_HISTORY=NAME` writes one with the code as it is; it is kept for ever. `first` was made by
+//! hand, with the tables and the events of the first version.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -14,21 +15,25 @@ use hearth::actors::{
     Accepted, CreateStack, Engine, EngineLimits, EngineParts, Requester, UpdateStack,
 };
 use hearth::clock::{Clock, SystemClock};
-use hearth::events::log::{EventLog, SqliteLog};
+use hearth::events::log::{EventLog, SqliteLog, audit};
 use hearth::events::vault::Vault;
 use hearth::model::{Caller, CommandId, RequestId, Scope, Secret, StackId, Status, taint};
 use hearth::openstack::FetchBudget;
-use hearth::projections::{StackQuery, Views};
+use hearth::projections::{ResourceRow, StackQuery, Views};
 use hearth::resource_types::Registry;
 use hearth::resource_types::software::{ConfigContent, SoftwareConfig};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
-/// Every history there is, the oldest first.
-const HISTORIES: [&str; 2] = ["seal-1", "seal-2"];
+/// Every recorded history and the format of its file, the oldest first.
+const HISTORIES: [(&str, i64); 4] =
+    [("seal-1", 1), ("seal-2", 1), ("format-2", 2), ("format-3", 3)];
+/// The format that is written now.
+const FORMAT: i64 = 3;
 
 /// An engine over a log, without a cloud.
 struct Past {
+    log: Arc<SqliteLog>,
     engine: Engine,
     views: Views,
     vault: Arc<Vault>,
@@ -51,7 +56,7 @@ impl Past {
             limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
             may_use: Arc::new(|_, _| true),
         });
-        Self { engine, views, vault }
+        Self { log, engine, views, vault }
     }
 
     fn who(&self) -> Requester {
@@ -95,13 +100,14 @@ impl Past {
     async fn outputs(&self, id: StackId) -> Value {
         let shown = self.views.stack_shown(id).await.unwrap().unwrap();
         let scope = format!("stack-{id}");
-        let open = |value| self.vault.open(&scope, value).unwrap();
-        shown.outputs.iter().map(|it| (it.key.clone(), open(&it.value))).collect()
+        let open = |placed| self.vault.open(&scope, placed).unwrap();
+        shown.outputs.iter().map(|it| (it.key.clone(), open(&it.placed))).collect()
     }
 
     async fn stop(self) {
         self.engine.shutdown().await;
         self.views.close().await;
+        self.log.close();
     }
 }
 
@@ -215,15 +221,9 @@ async fn a_log_of_a_former_version_opens_and_its_stacks_go_on() {
     if let Ok(name) = std::env::var("RECORD_HISTORY") {
         record(&folder(&name)).await;
     }
-    for name in HISTORIES {
-        let copy = tempfile::tempdir().unwrap();
-        for file in std::fs::read_dir(folder(name)).unwrap() {
-            let file = file.unwrap();
-            let to = copy.path().join(file.file_name());
-            std::fs::copy(file.path(), &to).unwrap();
-            // As a server demands of its master key; a repository keeps no modes.
-            std::fs::set_permissions(&to, Permissions::from_mode(0o600)).unwrap();
-        }
+    for (name, format) in HISTORIES {
+        let copy = copy_of(name);
+        holds(&copy.path().join("log.db"), format);
         let past = Past::open(copy.path()).await;
         let web = past.web().await;
         let outputs = past.outputs(web).await;
@@ -249,5 +249,59 @@ async fn a_log_of_a_former_version_opens_and_its_stacks_go_on() {
         assert!(past.settled(&restored).await.starts_with("RESTORE_COMPLETE"), "{name}");
         assert_eq!(past.outputs(web).await["derived"], "pw=first-password", "{name}");
         past.stop().await;
+        holds(&copy.path().join("log.db"), FORMAT);
+    }
+}
+
+#[actix::test]
+async fn the_first_log_opens_and_its_stack_goes_on() {
+    let copy = copy_of("first");
+    holds(&copy.path().join("log.db"), 1);
+    let past = Past::open(copy.path()).await;
+    let web = past.web().await;
+    assert_eq!(past.outputs(web).await, json!({"whole": "second-password", "plain": "red"}));
+    let source = past.engine.source_of(&past.who(), web).await.unwrap();
+    assert_eq!(taint::plain(source.parameters["password"].clone()), "second-password");
+    let before = past.views.resources(web).await.unwrap();
+    update(&past, web, "third-password").await;
+    assert_eq!(past.outputs(web).await["whole"], "third-password");
+    let after = past.views.resources(web).await.unwrap();
+    for name in ["plain", "whole"] {
+        let id = |rows: &[ResourceRow]| {
+            rows.iter().find(|row| row.name.as_str() == name).unwrap().physical_id.clone()
+        };
+        assert!(id(&before).is_some());
+        assert_eq!(id(&before), id(&after), "{name} is updated in place");
+    }
+    past.stop().await;
+    holds(&copy.path().join("log.db"), FORMAT);
+}
+
+/// A history to work on.
+fn copy_of(name: &str) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for file in std::fs::read_dir(folder(name)).unwrap() {
+        let file = file.unwrap();
+        let to = copy.path().join(file.file_name());
+        std::fs::copy(file.path(), &to).unwrap();
+        // As a server demands of its master key; a repository keeps no modes.
+        std::fs::set_permissions(&to, Permissions::from_mode(0o600)).unwrap();
+    }
+    copy
+}
+
+/// The file is of that format, verifies, and so does a backup of it, which is of the same.
+fn holds(log: &Path, format: i64) {
+    let home = tempfile::tempdir().unwrap();
+    let saved = home.path().join("log.db");
+    hearth::events::log::copy(log, &saved).unwrap();
+    for path in [log, &saved] {
+        let file = rusqlite::Connection::open(path).unwrap();
+        let found: i64 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(found, format, "{}", path.display());
+        drop(file);
+        let found = audit(path, None, &[]).unwrap();
+        assert_eq!(found.problems, Vec::<String>::new(), "{}", path.display());
+        assert!(found.end.events > 0);
     }
 }

@@ -21,7 +21,7 @@ use serde_json::json;
 const SEAL: &str = "c2VjcmV0IHRoYXQgaXMgbG9uZyBlbm91Z2ggdG8gYmUgYSBzZWFs";
 
 /// Writes the history of a stack `web` with one resource, and gives its id.
-async fn a_log_with_one_stack(folder: &Path) -> StackId {
+pub(super) async fn a_log_with_one_stack(folder: &Path) -> StackId {
     let clock = SimulatedClock::new(3);
     let log = SqliteLog::open(&folder.join("log.db")).unwrap();
     let (stack_id, resource) = (StackId(clock.fresh_id()), ResourceId(clock.fresh_id()));
@@ -37,6 +37,7 @@ async fn a_log_with_one_stack(folder: &Path) -> StackId {
         }),
         StackEvent::RevisionAccepted(RevisionAccepted {
             adopts: None,
+            back_to: None,
             revision: StackRevision(1),
             action: Action::Create,
             origin: StackRevision(1),
@@ -175,14 +176,14 @@ async fn history_lists_revisions_and_events() {
             "Stack web ({id}) of project p1, created 2026-01-01T00:00:01.500000Z by alice\n\n\
              Revisions\n   \
              1  2026-01-01T00:00:03.000000Z  alice       CREATE\n\n\
-             Events\n       \
-             1  2026-01-01T00:00:01.500000Z  alice       (stack)  StackCreated: web\n       \
-             2  2026-01-01T00:00:03.000000Z  alice       (stack)  RevisionAccepted: 1 CREATE\n       \
-             3  2026-01-01T00:00:04.500000Z  alice       (stack)  TraversalStarted: CREATE to revision 1, resources: 1\n       \
-             4  2026-01-01T00:00:06.000000Z  alice       net      ActionStarted: CREATE OS::Neutron::Net\n       \
-             5  2026-01-01T00:00:07.500000Z  alice       net      CallIntended: create as web-net-abc\n       \
-             6  2026-01-01T00:00:09.000000Z  alice       net      ActionSettled: CREATE COMPLETE: state changed\n       \
-             7  2026-01-01T00:00:10.500000Z  alice       (stack)  TraversalSettled: CREATE COMPLETE: Stack CREATE completed successfully\n"
+             Events\n2026-01-01  alice\n       \
+             1  2026-01-01T00:00:01.500000Z  (stack)  StackCreated: web\n       \
+             2  2026-01-01T00:00:03.000000Z  (stack)  RevisionAccepted: 1 CREATE\n       \
+             3  2026-01-01T00:00:04.500000Z  (stack)  TraversalStarted: CREATE to revision 1, resources: 1\n       \
+             4  2026-01-01T00:00:06.000000Z  net      ActionStarted: CREATE OS::Neutron::Net\n       \
+             5  2026-01-01T00:00:07.500000Z  net      CallIntended: create as web-net-abc\n       \
+             6  2026-01-01T00:00:09.000000Z  net      ActionSettled: CREATE COMPLETE: state changed\n       \
+             7  2026-01-01T00:00:10.500000Z  (stack)  TraversalSettled: CREATE COMPLETE: Stack CREATE completed successfully\n"
         );
         assert_eq!(text, expected);
     }

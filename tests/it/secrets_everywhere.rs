@@ -10,12 +10,15 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hearth::actors::EngineLimits;
 use hearth::events::log::{EventLog, Filter, SqliteLog};
 use hearth::events::{Position, StreamRevision};
 use hearth::projections::Views;
+use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
-use crate::api::app::App;
+use crate::api::app::{App, SetUp};
+use crate::support::world::loopback;
 
 /// What is planted, by where.
 const HIDDEN: &str = "Zk93-hidden-of-root";
@@ -29,7 +32,14 @@ const SIGNALED: &str = "Gh38-signal-data";
 const CONFIG: &str = "Vb72-config-content";
 const INPUT: &str = "Pl90-deployment-input";
 const OUTPUT: &str = "Ty43-deployment-output";
-const PLANTED: [&str; 11] = [
+const IN_GROUP: &str = "Mk61-literal-in-a-group";
+const IN_NEST: &str = "Sd29-literal-in-a-group-in-a-group";
+const IN_CHAIN: &str = "Fe83-literal-in-a-chain";
+const PROVIDED: &str = "Wa17-literal-for-a-hidden-parameter";
+const HANDED: &str = "Jh52-literal-for-a-stack-beside";
+const MAPPED: &str = "Ur98-value-of-a-mapping";
+const LAUNCHED: &str = "Oq46-user-data-of-a-launch-configuration";
+const PLANTED: [&str; 18] = [
     HIDDEN,
     DEFAULTED,
     WRITTEN,
@@ -41,7 +51,16 @@ const PLANTED: [&str; 11] = [
     CONFIG,
     INPUT,
     OUTPUT,
+    IN_GROUP,
+    IN_NEST,
+    IN_CHAIN,
+    PROVIDED,
+    HANDED,
+    MAPPED,
+    LAUNCHED,
 ];
+/// What tokens begin with, as Keystone's do.
+const TOKEN: &str = "gAAAAA";
 /// What is shorter is found by chance.
 const MARKER_MIN_CHARS: usize = 8;
 
@@ -100,7 +119,50 @@ fn derived() -> Value {
     })
 }
 
-fn template() -> Value {
+/// A server with a password, by a name that the environment has for its type.
+fn server(password: &str) -> Value {
+    json!({ "type": "My::Server", "properties": {
+        "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
+        "admin_pass": password } })
+}
+
+/// What there is in the other language alone.
+fn cfn() -> Value {
+    let find = |key: &str| json!({ "Fn::FindInMap": ["Keys", { "Ref": "where" }, key] });
+    json!({
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Parameters": { "where": { "Type": "String", "Default": "north" } },
+        "Mappings": { "Keys": { "north": { "password": MAPPED, "image": "cirros" } } },
+        "Resources": {
+            "server": { "Type": "OS::Nova::Server", "Properties": {
+                "image": find("image"), "flavor": "m1.tiny",
+                "networks": [{ "network": "private" }],
+                "admin_pass": { "Fn::Join": ["-", ["pw", find("password")]] } } },
+            "launch": { "Type": "AWS::AutoScaling::LaunchConfiguration", "Properties": {
+                "ImageId": "cirros", "InstanceType": "m1.tiny", "UserData": LAUNCHED } },
+            "scaling": { "Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": {
+                "AvailabilityZones": ["nova"], "MinSize": "1", "MaxSize": "1",
+                "LaunchConfigurationName": { "Ref": "launch" } } },
+        },
+        "Outputs": { "password": { "Value": find("password") },
+                     "image": { "Value": find("image") } },
+    })
+}
+
+/// What stands for an instance there.
+fn instance() -> Value {
+    let text = json!({ "Type": "String" });
+    json!({
+        "HeatTemplateFormatVersion": "2012-12-12",
+        "Parameters": { "ImageId": text, "InstanceType": text, "UserData": text,
+                        "Tags": { "Type": "CommaDelimitedList" } },
+        "Resources": { "it": { "Type": "OS::Heat::TestResource",
+                               "Properties": { "value": { "Ref": "UserData" } } } },
+        "Outputs": { "PublicIp": { "Value": "10.0.0.1" } },
+    })
+}
+
+fn template(credential: &str) -> Value {
     let secret = json!({ "get_param": "password" });
     let holder = |value: Value| json!({ "type": "OS::Heat::TestResource", "properties": { "value": value } });
     let mut resources = json!({
@@ -109,6 +171,19 @@ fn template() -> Value {
                       "metadata": { "of": secret, "upper": derived()["upper"] } },
         "again": holder(json!({ "get_attr": ["derived", "value", "upper"] })),
         "provider": { "type": "inner.yaml", "properties": { "value": derived()["lower"] } },
+        "provided": { "type": "inner.yaml", "properties": { "value": "x", "own": PROVIDED } },
+        "servers": { "type": "OS::Heat::ResourceGroup", "properties": {
+            "count": 1, "resource_def": server(IN_GROUP) } },
+        "nest": { "type": "OS::Heat::AutoScalingGroup", "properties": {
+            "min_size": 1, "max_size": 1, "resource": { "type": "OS::Heat::ResourceGroup",
+                "properties": { "count": 1, "resource_def": server(IN_NEST) } } } },
+        "links": { "type": "OS::Heat::ResourceChain", "properties": {
+            "resources": ["My::Server"], "resource_properties": server(IN_CHAIN)["properties"] } },
+        "key": { "type": "OS::Nova::KeyPair", "properties": {
+            "name": "made-by-the-cloud", "save_private_key": true } },
+        "far": { "type": "OS::Heat::Stack", "properties": {
+            "context": { "credential_secret_id": credential },
+            "template": { "get_file": "plain.yaml" } } },
         "group": { "type": "OS::Heat::ResourceGroup", "properties": { "count": 2,
             "resource_def": { "type": "inner.yaml", "properties": { "value": derived()["upper"] } } } },
         "scaling": { "type": "OS::Heat::AutoScalingGroup", "properties": { "min_size": 1, "max_size": 2,
@@ -116,7 +191,8 @@ fn template() -> Value {
         "chain": { "type": "OS::Heat::ResourceChain", "properties": {
             "resources": ["OS::Heat::TestResource"], "resource_properties": { "value": derived()["digest"] } } },
         "beside": { "type": "OS::Heat::Stack", "properties": {
-            "parameters": { "value": secret, "shared": "y" }, "template": { "get_file": "beside.yaml" } } },
+            "parameters": { "value": secret, "shared": "y", "own": HANDED },
+            "template": { "get_file": "beside.yaml" } } },
         "inline": { "type": "OS::Heat::Stack", "properties": { "template": inline().to_string() } },
         "server": { "type": "OS::Nova::Server", "properties": {
             "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
@@ -150,6 +226,7 @@ fn template() -> Value {
             "provider": { "value": { "get_attr": ["provider", "joined"] } },
             "group": { "value": { "get_attr": ["group", "joined"] } },
             "random": { "value": { "get_attr": ["random", "value"] } },
+            "key": { "value": { "get_attr": ["key", "private_key"] } },
             "swift": { "value": { "get_attr": ["swift", "endpoint"] } },
             "handle": { "value": { "get_attr": ["handle", "signal"] } },
             "waited": { "value": { "get_attr": ["wait", "data"] } },
@@ -196,27 +273,32 @@ struct Markers(BTreeSet<String>);
 
 impl Markers {
     /// What was planted, in the forms in which it may come up by itself, and all texts of outputs.
-    fn of(outputs: &Value) -> Self {
-        let mut markers = Self(BTreeSet::new());
+    fn of(outputs: &Value, credential: &str) -> Self {
+        let mut markers = Self(BTreeSet::from([credential.to_owned()]));
         for planted in PLANTED {
             for text in [planted.to_owned(), planted.to_uppercase(), planted.to_lowercase()] {
                 markers.0.insert(STANDARD.encode(&text));
                 markers.0.insert(text);
             }
         }
-        let shown = ["derived", "provider", "group", "random", "swift", "handle"];
+        let shown = ["derived", "provider", "group", "random", "key", "swift", "handle"];
         shown.iter().for_each(|name| markers.add(&outputs[name]));
         markers.0.insert("temp_url_sig=".to_owned());
         let harmless = ["not-secret-at-all", "a value of the user's own"];
         markers.0.retain(|text| {
             text.chars().count() >= MARKER_MIN_CHARS && !harmless.contains(&text.as_str())
         });
+        markers.0.insert(TOKEN.to_owned());
         markers
     }
 
     fn add(&mut self, value: &Value) {
         match value {
-            Value::String(text) => drop(self.0.insert(text.clone())),
+            // A private key has lines, any of which tells.
+            Value::String(text) => {
+                self.0.extend(text.lines().map(str::to_owned));
+                self.0.insert(text.clone());
+            }
             Value::Array(items) => items.iter().for_each(|item| self.add(item)),
             Value::Object(map) => map.values().for_each(|item| self.add(item)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -249,6 +331,32 @@ impl Search {
             self.0.push(format!("{place}: {marker:?} after …{around}"));
         }
     }
+}
+
+/// Puts a credential of the same user's into the key manager, as for another cloud: the id there,
+/// and the secret in it.
+async fn stored_credential(app: &App) -> (String, String) {
+    let token = [("x-auth-token", app.token.as_str())];
+    let tokens = format!("{}/auth/tokens", app.keystone.trim_end_matches('/'));
+    let headers = [token[0], ("x-subject-token", app.token.as_str())];
+    let shown = app.send("GET", &tokens, &headers, None).await.json()["token"].clone();
+    let user = shown["user"]["id"].as_str().unwrap();
+    let path = tokens.replace("auth/tokens", &format!("users/{user}/application_credentials"));
+    let body = json!({ "application_credential": { "name": "far", "unrestricted": true } });
+    let made = app.send("POST", &path, &token, Some(body.to_string())).await;
+    let made = made.json()["application_credential"].clone();
+    let secret = made["secret"].as_str().unwrap().to_owned();
+    let credential = json!({ "auth_type": "v3applicationcredential", "auth": {
+        "auth_url": app.keystone, "application_credential_id": made["id"],
+        "application_credential_secret": secret } });
+    let services = shown["catalog"].as_array().unwrap();
+    let barbican = services.iter().find(|service| service["type"] == "key-manager").unwrap();
+    let url = format!("{}/v1/secrets", barbican["endpoints"][0]["url"].as_str().unwrap());
+    let body = json!({ "name": "far", "payload": credential.to_string(),
+                       "payload_content_type": "text/plain" });
+    let stored = app.send("POST", &url, &token, Some(body.to_string())).await.json();
+    let id = stored["secret_ref"].as_str().unwrap().rsplit('/').next().unwrap();
+    (id.to_owned(), secret)
 }
 
 async fn outputs(app: &App, path: &str) -> Value {
@@ -345,12 +453,35 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
     let printed = Lines::listening();
     let folder = tempfile::tempdir().unwrap();
     let log = Arc::new(SqliteLog::open(&folder.path().join("log.db")).unwrap());
-    let app = App::over(log.clone()).await;
+    // A Nova without microversions makes keys itself.
+    let unversioned = FaultRule {
+        method: None,
+        path: Some("^/compute/(v2.1/?)?$".to_owned()),
+        skip: 0,
+        count: None,
+        probability: None,
+        fault: Fault::Status { code: 404, retry_after: None },
+        latency_ms: 0,
+    };
+    let limits = EngineLimits { fetch_allow: loopback(), ..EngineLimits::default() };
+    let setup = SetUp { limits, faults: vec![unversioned], ..SetUp::default() };
+    let app = App::set_up(log.clone(), setup).await;
+    let (credential, credential_secret) = stored_credential(&app).await;
+    let plain = json!({ "heat_template_version": "2021-04-16" });
+    // Clients send the environments that they have read among the files.
+    let environment = json!({
+        "parameters": { "password": HIDDEN }, "parameter_defaults": { "shared": DEFAULTED } });
     let body = json!({
-        "stack_name": "web", "template": template(),
+        "stack_name": "web", "template": template(&credential),
         "parameters": { "password": HIDDEN },
-        "environment": { "parameter_defaults": { "shared": DEFAULTED } },
-        "files": { "inner.yaml": inner().to_string(), "beside.yaml": inner().to_string() },
+        "environment": {
+            "parameter_defaults": { "shared": DEFAULTED },
+            "resource_registry": { "My::Server": "OS::Nova::Server" },
+        },
+        "files": { "inner.yaml": inner().to_string(), "beside.yaml": inner().to_string(),
+                   "plain.yaml": plain.to_string(),
+                   "env.yaml": environment.to_string(),
+                   "open.yaml": r#"{"parameters": {"open": "x"}}"# },
     });
     let created = app.ask("POST", "/stacks", Some(body)).await;
     assert_eq!(created.status, 201, "{}", created.text);
@@ -381,7 +512,20 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
     assert_eq!(shown["provider"], format!("{}+{DEFAULTED}+{WRITTEN}", HIDDEN.to_lowercase()));
     assert_eq!(shown["plain"], json!({ "sealed": "a value of the user's own" }));
     assert!(shown["waited"].as_str().unwrap().contains(SIGNALED), "{shown}");
-    let markers = Markers::of(&shown);
+    let body = json!({
+        "stack_name": "maps", "template": cfn(),
+        "environment": { "resource_registry": { "AWS::EC2::Instance": "instance.template" } },
+        "files": { "instance.template": instance().to_string() },
+    });
+    let created = app.ask("POST", "/stacks", Some(body)).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    let mapped = app.settled("maps").await;
+    assert_eq!(mapped["stack_status"], "CREATE_COMPLETE", "{}", mapped["stack_status_reason"]);
+    let maps = format!("/stacks/maps/{}", mapped["id"].as_str().unwrap());
+    let mapped = outputs(&app, &maps).await;
+    assert_eq!(mapped, json!({ "password": MAPPED, "image": "cirros" }));
+    assert!(app.get(&format!("{maps}/template")).await.text.contains(MAPPED));
+    let markers = Markers::of(&shown, &credential_secret);
     assert!(markers.0.len() > 40, "{:?}", markers.0);
 
     let taken = app.ask("POST", &format!("{path}/snapshots"), Some(json!({ "name": "s" }))).await;
@@ -434,6 +578,11 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
     let written = app.get(&format!("{path}/template")).await.json();
     assert_eq!(written["parameters"]["written"]["default"], WRITTEN);
     assert_eq!(written["resources"]["server"]["properties"]["admin_pass"], LITERAL);
+
+    let files = app.get(&format!("{path}/files")).await.json();
+    assert_eq!(files["env.yaml"], "******");
+    assert_eq!(files["open.yaml"], r#"{"parameters": {"open": "x"}}"#);
+    assert!(files["inner.yaml"].as_str().unwrap().contains(WRITTEN));
 
     let events = log.read_all(Position(0), &Filter::default(), 100_000).await.unwrap();
     for event in &events {

@@ -88,6 +88,7 @@ pub fn revise(
     let definition = &known.definition;
     let (blob, parameters) = source::encode(definition.source(), definition, sealing)
         .map_err(|error| Refusal::unavailable(error.to_string()))?;
+    source::check_size(&blob, &parameters)?;
     // A stack that stands beside sees nothing, but it was made by a resource all the same.
     let facade = definition.facade().map(serde_json::to_value);
     let facade = facade.and_then(Result::ok).unwrap_or_else(|| json!({}));
@@ -103,6 +104,7 @@ pub fn revise(
         trustor: trustor.clone(),
         observes: false,
         revisits: false,
+        back_to: None,
         facade,
     })
 }

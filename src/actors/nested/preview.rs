@@ -9,7 +9,9 @@ use futures::future::BoxFuture;
 
 use super::asks::See;
 use super::own_child;
-use crate::actors::preview::{self, Preview, PreviewWithin, PreviewedResource};
+use crate::actors::preview::{
+    self, Compared, LOOKED_AT, Preview, PreviewWithin, PreviewedResource,
+};
 use crate::actors::provisioner::is_lost;
 use crate::actors::services::Services;
 use crate::actors::stack::Known;
@@ -22,13 +24,18 @@ use crate::template::TemplateError;
 pub(in crate::actors) struct Tree<'a> {
     services: &'a Arc<Services>,
     project: &'a ProjectId,
+    compared: Compared,
     budget: Mutex<Budget>,
 }
 
 impl<'a> Tree<'a> {
-    pub(in crate::actors) fn new(services: &'a Arc<Services>, project: &'a ProjectId) -> Self {
+    pub(in crate::actors) fn new(
+        services: &'a Arc<Services>,
+        project: &'a ProjectId,
+        compared: Compared,
+    ) -> Self {
         let budget = Mutex::new(Budget::of(services.limits.tree()));
-        Self { services, project, budget }
+        Self { services, project, compared, budget }
     }
 
     /// Puts a part together; what it takes of the budget is taken from what comes after it.
@@ -64,18 +71,38 @@ pub(in crate::actors) fn preview<'a>(
                 lost.insert(name.clone());
             }
         }
-        let of = Arc::clone(&known);
+        let (of, compared) = (Arc::clone(&known), tree.compared);
         let plan = tree.plan(move |services, budget| {
             budget.take_resources(&of.definition)?;
-            preview::of_update(services, &of, &resources, &lost)
+            preview::of_update(services, &of, &resources, &lost, compared)
         });
         let mut plan = plan.await?;
         if nested {
             plan.within = within(tree, &known, &plan).await?;
         }
+        if compared == Compared::AsTheyAre {
+            rest_what_rests(&mut plan);
+        }
         Ok(plan)
     }
     .boxed()
+}
+
+/// What was only to be looked at, and has nothing to be changed within it, stays as it is.
+fn rest_what_rests(plan: &mut Preview) {
+    let is_quiet = |within: &PreviewWithin| {
+        let plan = &within.plan;
+        [&plan.updated, &plan.replaced, &plan.added, &plan.deleted].iter().all(|it| it.is_empty())
+    };
+    let rests = |entry: &PreviewedResource| {
+        let of = plan.within.iter().find(|within| within.resource == entry.name);
+        entry.why == LOOKED_AT && of.is_some_and(is_quiet)
+    };
+    let (resting, updated) = std::mem::take(&mut plan.updated).into_iter().partition(rests);
+    let resting: Vec<PreviewedResource> = resting;
+    plan.updated = updated;
+    let quiet = |entry| PreviewedResource { why: String::new(), ..entry };
+    plan.unchanged.extend(resting.into_iter().map(quiet));
 }
 
 /// As in Heat, a resource that is replaced counts below for one that goes and one that comes.
@@ -90,8 +117,10 @@ async fn within(
     }
     for new in plan.added.iter().chain(&plan.replaced) {
         let (of, name) = (Arc::clone(known), ResourceName::from(new.name.as_str()));
+        let properties = new.properties.clone();
         let made = tree.plan(move |services, budget| {
-            let Some(child) = preview::child_of(services, &of, &name, None, budget)? else {
+            let child = preview::child_of(services, &of, &name, properties, None, budget)?;
+            let Some(child) = child else {
                 return Ok(None);
             };
             budget.take_resources(&child.definition)?;
@@ -108,9 +137,9 @@ async fn within(
         let Some(id) = updated.child else { continue };
         let Some(Some(seen)) = tree.services.ask_of(id, || See).await else { continue };
         let (of, name) = (Arc::clone(known), ResourceName::from(updated.name.as_str()));
-        let present = seen.child;
+        let (present, properties) = (seen.child, updated.properties.clone());
         let child = tree.plan(move |services, budget| {
-            preview::child_of(services, &of, &name, Some(&present), budget)
+            preview::child_of(services, &of, &name, properties, Some(&present), budget)
         });
         let (Some(child), Some(present)) = (child.await?, &seen.known) else { continue };
         let name = present.definition.stack_name().to_owned();

@@ -75,7 +75,10 @@ pub(in crate::actors) fn attributes<'a>(
         };
         let Own { mut values, missed } = own_attributes(driver, subject, &seen, wanted);
         for name in missed {
-            let value = of_member(services, session, &seen, &name).await;
+            let value = match nested.lists_members() && !name.starts_with(OF_MEMBER) {
+                true => of_each(services, session, &seen, &name).await,
+                false => of_member(services, session, &seen, &name).await,
+            };
             values.extend(value.map(|value| (name, value)));
         }
         values
@@ -150,6 +153,25 @@ fn failed(subject: &Subject, child: &ChildSeen, attribute: &str) -> Option<(Stri
     Some((attribute.to_owned(), text.into()))
 }
 
+/// How the name of an attribute begins that is one member's.
+const OF_MEMBER: &str = "resource.";
+
+/// An attribute of each member, in a list; `None` where no member has it.
+async fn of_each(
+    services: &Arc<Services>,
+    session: &Session,
+    seen: &Seen,
+    attribute: &str,
+) -> Option<Value> {
+    let mut values = Vec::with_capacity(seen.child.members.len());
+    for member in &seen.child.members {
+        let of_member_named = format!("{OF_MEMBER}{}.{attribute}", member.name);
+        values.push(of_member(services, session, seen, &of_member_named).await);
+    }
+    let is_known = values.iter().any(Option::is_some);
+    is_known.then(|| values.into_iter().map(Option::unwrap_or_default).collect())
+}
+
 /// `resource.NAME` is the reference of a child's resource, `resource.NAME.ATTRIBUTE` an attribute
 /// of it.
 async fn of_member(
@@ -158,7 +180,7 @@ async fn of_member(
     seen: &Seen,
     attribute: &str,
 ) -> Option<Value> {
-    let of_member = attribute.strip_prefix("resource.")?;
+    let of_member = attribute.strip_prefix(OF_MEMBER)?;
     let Some((name, attribute)) = of_member.split_once('.') else {
         let member = seen.child.members.iter().find(|member| member.name.as_str() == of_member);
         return member.map(|member| member.reference.clone());

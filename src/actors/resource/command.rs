@@ -186,8 +186,8 @@ pub enum ResourceCommand {
     },
     /// Give up the action under way because the stack's time is over.
     TimeOut,
-    /// Nothing further of a child stack is to start; what is at work in it ends.
-    HaltChild,
+    /// Nothing further is to start, here or in a child stack; what is at work ends.
+    BeginNothing,
     Answered(Box<Answered>),
     /// Do what is next of the action under way.
     Proceed,
@@ -234,7 +234,7 @@ impl ResourceCommand {
             | ResourceCommand::LeaveHook
             | ResourceCommand::SignalCarriedOut { .. }
             | ResourceCommand::TimeOut
-            | ResourceCommand::HaltChild
+            | ResourceCommand::BeginNothing
             | ResourceCommand::Answered(_)
             | ResourceCommand::Proceed
             | ResourceCommand::Due { .. }

@@ -64,6 +64,7 @@ impl Aggregate for Resource {
                     self.target = started.definition.clone();
                 }
                 self.failures = 0;
+                self.touched = false;
                 self.call = Call::First;
                 self.changed_at = at;
             }
@@ -74,11 +75,13 @@ impl Aggregate for Resource {
             ResourceEvent::CallAnswered(answered) => {
                 self.take_physical_id(answered.physical_id.as_ref());
                 self.take_data(&answered.data);
+                self.touched |= matches!(self.call, Call::Intended(_));
                 self.call = Call::Due(answered.next.clone());
                 self.failures = 0;
             }
             ResourceEvent::CallRetried(retried) => {
                 self.failures = retried.attempt;
+                self.touched |= matches!(self.call, Call::Intended(_));
                 self.called_at = at;
             }
             ResourceEvent::CreateRepeated(repeated) => {
@@ -149,6 +152,9 @@ impl Aggregate for Resource {
                 let complete = settled.status == Status::Complete;
                 self.is_made |= complete
                     && matches!(settled.action, Action::Create | Action::Update | Action::Adopt);
+                if settled.untouched {
+                    self.target = None;
+                }
                 if complete && settled.action != Action::Delete {
                     self.attributes = settled.attributes.clone();
                     if let Some(reached) = self.target.take() {
@@ -209,7 +215,7 @@ impl Aggregate for Resource {
             ResourceCommand::RealitySeen { epoch, reality } => {
                 self.reality_seen(epoch, reality, knowledge)
             }
-            ResourceCommand::HaltChild => self.halt_child(None, knowledge),
+            ResourceCommand::BeginNothing => self.begin_nothing(knowledge),
             ResourceCommand::ChildSeen { epoch, differs } => {
                 self.child_seen(epoch, differs, knowledge)
             }

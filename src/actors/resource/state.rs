@@ -73,6 +73,8 @@ pub struct Resource {
     pub repeating: bool,
     /// The definition of a failed update before the one under way: some of it may be in place.
     pub attempted: Option<Definition>,
+    /// Whether the action under way has changed the cloud, or may have.
+    pub touched: bool,
     pub physical_id: Option<String>,
     pub data: BTreeMap<String, Value>,
     pub attributes: JsonMap,
@@ -128,11 +130,11 @@ pub(super) struct Working {
     /// Why the action is to end as soon as the call that is out comes back.
     pub(super) cancel: Option<String>,
     /// What the stack wants next, once the action under way is over.
-    pub(super) queued: Option<ResourceCommand>,
+    pub(super) queued: Option<Box<ResourceCommand>>,
     /// The traversal of what was queued and given up.
     pub(super) dropped: Option<TraversalId>,
     /// What waits at a hook.
-    pub(super) held: Option<ResourceCommand>,
+    pub(super) held: Option<Box<ResourceCommand>>,
     /// The traversal in which the live object was seen, be it as it is on record.
     pub(super) observed: Option<TraversalId>,
     /// What waits for the driver's look at the live object.

@@ -61,9 +61,9 @@ impl Resource {
         }
     }
 
-    /// Hands over what the resource hears of others, for a look at it.
-    pub fn know_heard(&mut self, heard: Vec<Heard>) {
-        self.working.heard = heard;
+    /// Hands over what the resource hears of others, for a look at it; what it had heard before.
+    pub fn know_heard(&mut self, heard: Vec<Heard>) -> Vec<Heard> {
+        std::mem::replace(&mut self.working.heard, heard)
     }
 
     /// The driver and what it is told, for a look at the live object; `None` before a create.

@@ -19,6 +19,7 @@ use crate::events::log::{LogError, StreamSlice};
 use crate::events::seal::Seals;
 use crate::events::software::{ConfigCreated, DeploymentChange, DeploymentCreated};
 use crate::events::{Meta, Position, StreamId, StreamRevision};
+use crate::model::sizes::{INPUT_VALUES, OUTPUT_VALUES};
 use crate::model::taint;
 use crate::model::{Caller, ConfigId, DeploymentId, JsonMap, ProjectId, Refusal};
 use crate::resource_types::software::{
@@ -59,6 +60,9 @@ impl SoftwareKeeper {
         let stream = StreamId::config(id);
         let (known, ..) = self.read(&stream, Config::named(id)).await?;
         let is_new = known.created.is_none() || known.deleted;
+        if is_new {
+            config.content.check_size()?;
+        }
         self.counted(project, Counted::Config, limit, is_new, async {
             self.decide(&stream, || Config::named(id), command, meta).await
         })
@@ -278,6 +282,7 @@ impl Software for SoftwareKeeper {
         id: DeploymentId,
         deploy: Deploy,
     ) -> Result<(), Refusal> {
+        INPUT_VALUES.check_json(&deploy.input_values)?;
         let created = DeploymentCreated {
             deployment_id: id,
             project_id: project.clone(),
@@ -311,6 +316,7 @@ impl Software for SoftwareKeeper {
         let (_, config) = self.read_config(project, None, &config_id).await?;
         let declared = content(config)?.outputs;
         let said = outcome(id, details, &declared, outputs(&found.state));
+        OUTPUT_VALUES.check_json(&said.outputs)?;
         let change = DeploymentChange {
             status: Some(said.status.to_owned()),
             status_reason: Some(said.status_reason),

@@ -1,8 +1,11 @@
 //! What a server says of a deployment, read in Heat's words.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use crate::model::JsonMap;
+use crate::model::sizes::REASON;
 use crate::resource_types::python;
 
 /// What every signal to a deployment may bring besides the outputs of its configuration.
@@ -21,6 +24,7 @@ pub(super) struct Outcome {
 pub(super) fn outcome(id: &str, details: &Value, declared: &[JsonMap], former: JsonMap) -> Outcome {
     let mut outputs = former;
     let mut failures: Vec<String> = Vec::new();
+    let mut read = HashSet::new();
     let mut event = format!("deployment {id} succeeded");
     let code = details.get("deploy_status_code").filter(|code| !is_empty(code));
     if let Some(code) = code.map(python::text).filter(|code| code != "0") {
@@ -32,6 +36,10 @@ pub(super) fn outcome(id: &str, details: &Value, declared: &[JsonMap], former: J
     for output in declared {
         let Some(name) = output.get("name").and_then(Value::as_str) else { continue };
         let Some(value) = details.get(name) else { continue };
+        // One that is declared again says nothing new, and could be declared many times.
+        if !read.insert(name) {
+            continue;
+        }
         outputs.insert(name.to_owned(), value.clone());
         if output.get("error_output") == Some(&json!(true)) {
             failures.push(format!("{name} : {}", python::text(value)));
@@ -43,7 +51,7 @@ pub(super) fn outcome(id: &str, details: &Value, declared: &[JsonMap], former: J
     }
     let (status, status_reason) = match failures.is_empty() {
         true => ("COMPLETE", "Outputs received".to_owned()),
-        false => ("FAILED", failures.join(", ")),
+        false => ("FAILED", REASON.shortened(failures.join(", "))),
     };
     Outcome { status, status_reason, outputs, event }
 }
@@ -87,5 +95,15 @@ mod tests {
                         oops : no disk";
         assert_eq!(said.status_reason, expected);
         assert_eq!(said.event, "deployment d failed");
+    }
+
+    #[test]
+    fn an_output_that_is_declared_many_times_is_read_once_and_a_reason_has_its_bound() {
+        let output = json!({ "name": "oops", "error_output": true });
+        let declared = vec![output.as_object().unwrap().clone(); 3];
+        let read = |text: &str| outcome("d", &json!({ "oops": text }), &declared, JsonMap::new());
+        assert_eq!(read("no disk").status_reason, "oops : no disk");
+        let long = read(&"x".repeat(REASON.max)).status_reason;
+        assert_eq!(long, format!("oops : {}", "x".repeat(REASON.max - "oops : ".len())));
     }
 }

@@ -8,6 +8,7 @@ use crate::actors::asks::Requester;
 use crate::actors::tallies::Counted;
 use crate::events::software::{DeploymentChange, DeploymentCreated};
 use crate::events::{Position, StreamId};
+use crate::model::sizes::{INPUT_VALUES, OUTPUT_VALUES};
 use crate::model::taint;
 use crate::model::{ConfigId, DeploymentId, ProjectId, Refusal};
 use crate::resource_types::software::SoftwareConfig;
@@ -119,6 +120,8 @@ impl SoftwareKeeper {
             None => None,
             Some(id) => Some(self.read_config(project, Some(&who.caller), &id).await?.0.id),
         };
+        INPUT_VALUES.check_json(&ask.input_values)?;
+        OUTPUT_VALUES.check_json(&ask.output_values)?;
         Ok(DeploymentChange {
             config_id,
             action: ask.action,

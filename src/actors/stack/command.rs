@@ -10,7 +10,8 @@ use crate::actors::resource::{Report, ResourceCommand};
 use crate::events::log::BlobId;
 use crate::events::stack::{Owner, ResourceKept};
 use crate::model::{
-    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId, Trustor,
+    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, StackRevision,
+    TraversalId, Trustor,
 };
 
 /// A new definition for the stack, read and checked.
@@ -32,6 +33,8 @@ pub struct Revise {
     pub observes: bool,
     /// Nested stacks that a create made are updated even where nothing changes for them.
     pub revisits: bool,
+    /// The earlier revision whose definition it is again.
+    pub back_to: Option<StackRevision>,
     /// What a nested stack sees of its resource, secrets sealed; null in any other.
     pub facade: Value,
 }
@@ -113,6 +116,8 @@ pub enum StackEffect {
     Tell { id: ResourceId, name: ResourceName, command: ResourceCommand },
     /// Wake a resource whose action is under way.
     Rouse { id: ResourceId },
+    /// Come back with `Advance` once others had their turn: more is ready than one turn allows.
+    TakeTurns,
     /// Come back when the traversal's time is over.
     Deadline { traversal: TraversalId, at: DateTime<Utc> },
     /// Delete what a snapshot made in the cloud; comes back as `SnapshotDropped`.

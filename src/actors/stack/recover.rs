@@ -4,6 +4,7 @@ use super::command::StackCommand;
 use super::state::Stack;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::StackEffect;
+use crate::model::Action;
 
 impl Stack {
     pub(super) fn resume(&mut self) -> Decision<Self> {
@@ -12,6 +13,10 @@ impl Stack {
         }
         let at_work = self.working.reports.values().filter(|report| report.at_work());
         let mut decision = Decision::nothing();
+        // A resource has a user since, and the process ended before its stack had heard of it.
+        let mut kept = self.reports().values().filter(|report| report.action != Action::Delete);
+        let made = kept.find_map(|report| self.user_project_made(report));
+        decision.events.extend(made.map(Into::into));
         decision.effects.extend(at_work.map(|report| StackEffect::Rouse { id: report.id }));
         decision.effects.extend(self.deletions_owed());
         let Some(traversal) = &self.traversal else { return decision };

@@ -124,6 +124,8 @@ pub(super) struct Working {
     pub(super) walk: Option<Walk>,
     /// The traversal that `walk` and `rows` belong to.
     pub(super) walking: Option<TraversalId>,
+    /// Whether others have their turn before more is handed out.
+    pub(super) pauses: bool,
     /// Whether the project of its users is being deleted.
     pub(super) drops_users: bool,
 }
@@ -478,7 +480,10 @@ impl Aggregate for Stack {
             StackCommand::CancelUpdate => self.cancel_update(moment, knowledge),
             StackCommand::CancelWithoutRollback => self.cancel_without_rollback(moment, knowledge),
             StackCommand::Report(report) => Ok(self.reported(*report, moment, knowledge)),
-            StackCommand::Advance => Ok(self.advance(moment, knowledge)),
+            StackCommand::Advance => {
+                self.working.pauses = false;
+                Ok(self.advance(moment, knowledge))
+            }
             StackCommand::TimedOut { traversal } => {
                 Ok(self.timed_out(traversal, moment, knowledge))
             }

@@ -46,6 +46,9 @@ const GREETING: &[u8] = b"retry: 1000\n\n";
 /// `?after=latest`: only what is yet to come.
 const LATEST: &str = "latest";
 
+/// `?after=action`: from the beginning of what the stack is at, or did last.
+const ACTION: &str = "action";
+
 pub(super) async fn follow(
     state: State,
     context: Context,
@@ -60,9 +63,9 @@ pub(super) async fn follow(
     for verb in &verbs {
         context.require(verb).await?;
     }
-    let after = starting_point(&state, &request, &params)?;
     let project = (!everywhere).then(|| context.caller.project_id.clone());
     let selection = Selection::of(&state, &params, project).await?;
+    let after = starting_point(&state, &request, &params, &selection).await?;
     let counted = front::feed(&state, &request, &context.caller)?;
     let (sender, receiver) = mpsc::channel(QUEUE_MAX_EVENTS);
     let validity = Validity::of(context, verbs);
@@ -79,15 +82,20 @@ pub(super) async fn follow(
 }
 
 /// The position to go on from: what the client saw last, or what it asks for, or the beginning.
-fn starting_point(
+async fn starting_point(
     state: &ApiState,
     request: &HttpRequest,
     params: &Params,
+    selection: &Selection,
 ) -> Result<Position, Fault> {
     let seen = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
     match seen.or_else(|| params.one("after")).map(str::trim) {
         None | Some("") => Ok(Position(0)),
         Some(LATEST) => Ok(state.log.durable_position()),
+        Some(ACTION) => match selection.only_stack() {
+            Some(stack) => Ok(state.views.before_action(stack).await?),
+            None => Err(Fault::bad_request("after=action needs one stack.")),
+        },
         Some(text) => text.parse().map(Position).map_err(|_| {
             Fault::bad_request(format!("\"{text}\" is not a position in the event log."))
         }),

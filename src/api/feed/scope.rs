@@ -19,6 +19,10 @@ pub(super) struct Selection {
     /// `None` is every project.
     project: Option<ProjectId>,
     stacks: Vec<String>,
+    /// The stacks that were found under the names.
+    named: Vec<StackId>,
+    /// All that is within them is taken, too.
+    with_nested: bool,
     resources: Vec<String>,
     types: Vec<String>,
     statuses: Vec<String>,
@@ -32,24 +36,42 @@ impl Selection {
         project: Option<ProjectId>,
     ) -> Result<Self, Fault> {
         let stacks = params.all("stack");
+        let mut named = Vec::new();
         for stack in &stacks {
             let found = state.views.find(project.clone(), stack.clone()).await?;
-            found.ok_or_else(|| Fault::no_stack(stack))?;
+            named.push(found.ok_or_else(|| Fault::no_stack(stack))?.id);
         }
         Ok(Self {
             project,
             stacks,
+            named,
+            with_nested: params.boolean("nested")?.unwrap_or(false),
             resources: params.all("resource"),
             types: params.all("type"),
             statuses: params.all("status"),
         })
     }
 
+    /// The stack that is named, if it is one alone.
+    pub(super) fn only_stack(&self) -> Option<StackId> {
+        match self.named[..] {
+            [stack] => Some(stack),
+            _ => None,
+        }
+    }
+
     fn takes_stack(&self, stack: &StackRow) -> bool {
         let id = stack.id.to_string();
         self.project.as_ref().is_none_or(|project| *project == stack.project_id)
             && (self.stacks.is_empty()
-                || self.stacks.iter().any(|wanted| *wanted == id || wanted == stack.name.as_str()))
+                || self.stacks.iter().any(|wanted| *wanted == id || wanted == stack.name.as_str())
+                || self.takes_tree(stack))
+    }
+
+    /// Whether a stack stands within one that is named.
+    fn takes_tree(&self, stack: &StackRow) -> bool {
+        let named = |root: &StackId| self.named.contains(root);
+        self.with_nested && stack.within.as_ref().is_some_and(|within| named(&within.root))
     }
 
     /// Whether an event passes by what it says itself.

@@ -7,44 +7,19 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::model::Caller;
+use crate::model::front::OpenLimits;
 
 /// A network of which somebody with one IPv6 address has all others, too.
 const IPV6_NETWORK_BITS: u32 = 64;
 
-/// How much may be open at a time; `None` is no bound.
-#[derive(Clone, Copy, Debug)]
-pub struct OpenLimits {
-    /// Connections, all in all.
-    pub connections: Option<usize>,
-    /// Connections from one address on which nobody has shown a valid token yet.
-    pub connections_per_address: Option<usize>,
-    pub connections_per_user: Option<usize>,
-    pub connections_per_project: Option<usize>,
-    /// Requests that wait for their answer.
-    pub requests_per_user: Option<usize>,
-    pub requests_per_project: Option<usize>,
-    pub feeds_per_user: Option<usize>,
-    pub feeds_per_project: Option<usize>,
-}
-
-impl Default for OpenLimits {
-    fn default() -> Self {
-        Self {
-            connections: Some(4096),
-            connections_per_address: Some(256),
-            connections_per_user: Some(256),
-            connections_per_project: Some(512),
-            requests_per_user: Some(128),
-            requests_per_project: Some(256),
-            feeds_per_user: Some(32),
-            feeds_per_project: Some(128),
-        }
-    }
-}
+/// How many are told over TLS, at a time, why they are turned away.
+const FAREWELLS_MAX: usize = 16;
 
 /// The counters of a server.
 pub(in crate::api) struct Bounds {
     pub(super) connections: Counter<()>,
+    /// Those that are turned away over TLS.
+    pub(super) farewells: Counter<()>,
     pub(super) addresses: Counter<IpAddr>,
     pub(super) owned: PerOwner,
     pub(in crate::api) requests: PerOwner,
@@ -55,6 +30,7 @@ impl Bounds {
     pub(in crate::api) fn new(limits: &OpenLimits) -> Self {
         Self {
             connections: Counter::new(limits.connections),
+            farewells: Counter::new(Some(FAREWELLS_MAX)),
             addresses: Counter::new(limits.connections_per_address),
             owned: PerOwner::new(limits.connections_per_user, limits.connections_per_project),
             requests: PerOwner::new(limits.requests_per_user, limits.requests_per_project),

@@ -13,6 +13,7 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpResponse, web};
 
 use crate::api::ApiState;
+use crate::model::front::Cors;
 
 /// Headers that any page may send.
 const SIMPLE_HEADERS: [&str; 8] = [
@@ -25,19 +26,6 @@ const SIMPLE_HEADERS: [&str; 8] = [
     "Last-Modified",
     "Pragma",
 ];
-
-/// The group `[cors]`.
-#[derive(Clone, Debug, Default)]
-pub struct Cors {
-    /// `scheme://host[:port]`, or `*`; without any there is no CORS.
-    pub allowed_origins: Vec<String>,
-    pub allow_credentials: bool,
-    pub expose_headers: Vec<String>,
-    /// Seconds; 0 says none.
-    pub max_age: u64,
-    pub allow_methods: Vec<String>,
-    pub allow_headers: Vec<String>,
-}
 
 impl Cors {
     /// Answers a browser's question, or lets a request pass and says who may read its answer.

@@ -22,40 +22,17 @@ use tokio::time::timeout;
 
 pub(in crate::api) use admit::{admit, feed};
 pub(in crate::api) use bounds::Bounds;
-pub use bounds::OpenLimits;
-pub use cors::Cors;
 pub(in crate::api) use head::check;
 pub use origin::Proxy;
 pub(in crate::api) use origin::root;
 pub(in crate::api) use stream::Guarded;
 use stream::Wire;
 pub(in crate::api) use tls::Tls;
-pub use tls::{TlsError, TlsFiles};
+pub use tls::TlsError;
 pub(in crate::api) use visit::Visit;
 
-/// How long a client may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// From the first byte of a request's head to its last, and for a handshake of TLS.
-    pub head: Duration,
-    /// For a body, beside what its bytes take at `BODY_RATE_MIN`.
-    pub body: Duration,
-    /// Without taking anything of an answer.
-    pub answer: Duration,
-    /// Between two requests.
-    pub idle: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            head: Duration::from_secs(10),
-            body: Duration::from_secs(20),
-            answer: Duration::from_secs(60),
-            idle: Duration::from_secs(75),
-        }
-    }
-}
+use crate::model::front::HEADER_LINE_MAX_BYTES;
+pub use crate::model::front::{Cors, OpenLimits, Patience, TlsFiles};
 
 /// How long a fresh socket may take to be writable, which it is at once.
 const WORD_TIME: Duration = Duration::from_secs(1);
@@ -83,7 +60,7 @@ impl Default for FrontSettings {
             tls: None,
             limits: OpenLimits::default(),
             patience: Patience::default(),
-            header_line_max: 16_384,
+            header_line_max: HEADER_LINE_MAX_BYTES,
             body_size_max: None,
             proxy: Proxy::default(),
             cors: Cors::default(),
@@ -106,10 +83,10 @@ impl Front {
     ) -> Result<(Guarded, Option<SocketAddr>), DispatchError> {
         let peer = socket.peer_addr()?;
         let Some(place) = self.bounds.connections.take(()) else {
-            return Err(self.turn_away(&socket, peer.ip(), &TOO_MANY).await);
+            return Err(self.turn_away(socket, peer.ip(), &TOO_MANY).await);
         };
         let Some(stranger) = self.bounds.addresses.take(bounds::counted_as(peer.ip())) else {
-            return Err(self.turn_away(&socket, peer.ip(), &TOO_MANY_FROM_ADDRESS).await);
+            return Err(self.turn_away(socket, peer.ip(), &TOO_MANY_FROM_ADDRESS).await);
         };
         // Answers are small, and wait for nothing that would be worth sending with them.
         socket.set_nodelay(true)?;
@@ -125,29 +102,30 @@ impl Front {
         Ok((Guarded::new(wire, visit, self.patience), Some(peer)))
     }
 
-    /// Says why, as far as the buffers of a fresh socket take it: whoever floods is not worth any
-    /// waiting.
-    async fn turn_away(&self, socket: &TcpStream, peer: IpAddr, why: &TurnedAway) -> DispatchError {
+    /// Says why, as far as the buffers of a fresh socket take it, or in a handshake that a few may
+    /// have at a time: whoever floods is not worth any waiting.
+    async fn turn_away(&self, socket: TcpStream, peer: IpAddr, why: &TurnedAway) -> DispatchError {
         tracing::debug!(%peer, reason = why.reason, "a connection was turned away");
-        if self.tls.is_none() {
-            let body = format!(
-                "{{\"code\": {}, \"title\": \"{}\", \"explanation\": \"{}\", \"error\": \
-                 {{\"type\": \"{}\", \"message\": \"{}\", \"traceback\": null}}}}",
-                why.code, why.title, why.reason, why.class, why.reason
-            );
-            let answer = format!(
-                "HTTP/1.1 {} {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-                 retry-after: 5\r\nconnection: close\r\n\r\n{body}",
-                why.code,
-                why.title,
-                body.len()
-            );
-            if let Ok(Ok(())) = timeout(WORD_TIME, socket.writable()).await {
-                let _ = socket.try_write(answer.as_bytes());
+        let answer = why.answer();
+        // Over TLS to a few at a time: a handshake is work, too.
+        let farewell = self.tls.as_ref().map(|tls| (tls, self.bounds.farewells.take(())));
+        let word = match &farewell {
+            Some((tls, Some(_place))) => {
+                let _ = timeout(WORD_TIME, tls.say(socket, answer.as_bytes())).await;
+                return refused();
             }
+            Some((_, None)) => tls::ALERT.as_slice(),
+            None => answer.as_bytes(),
+        };
+        if let Ok(Ok(())) = timeout(WORD_TIME, socket.writable()).await {
+            let _ = socket.try_write(word);
         }
-        DispatchError::Io(io::ErrorKind::ConnectionRefused.into())
+        refused()
     }
+}
+
+fn refused() -> DispatchError {
+    DispatchError::Io(io::ErrorKind::ConnectionRefused.into())
 }
 
 /// Why a connection is turned away, as its client sees it.
@@ -156,6 +134,22 @@ struct TurnedAway {
     title: &'static str,
     class: &'static str,
     reason: &'static str,
+}
+
+impl TurnedAway {
+    /// The whole answer, as it goes over the wire.
+    fn answer(&self) -> String {
+        let Self { code, title, class, reason } = self;
+        let body = format!(
+            "{{\"code\": {code}, \"title\": \"{title}\", \"explanation\": \"{reason}\", \"error\": \
+             {{\"type\": \"{class}\", \"message\": \"{reason}\", \"traceback\": null}}}}"
+        );
+        format!(
+            "HTTP/1.1 {code} {title}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+             retry-after: 5\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    }
 }
 
 const TOO_MANY: TurnedAway = TurnedAway {

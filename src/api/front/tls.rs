@@ -2,9 +2,12 @@
 //! connections go on.
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
@@ -13,15 +16,7 @@ use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert, WebPkiClient
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{Error, RootCertStore, ServerConfig};
 
-/// The files of a server that speaks TLS, all of them PEM.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// The certificate, and after it those between it and an authority.
-    pub certificate: PathBuf,
-    pub key: PathBuf,
-    /// Where there is one, clients need a certificate of one of these authorities.
-    pub client_authorities: Option<PathBuf>,
-}
+use crate::model::front::TlsFiles;
 
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +38,9 @@ pub enum TlsError {
     #[error("the authorities in {} cannot be used: {reason}", path.display())]
     Authorities { path: PathBuf, reason: String },
 }
+
+/// The end of a handshake that is not begun, as TLS writes it: a fatal alert, `internal_error`.
+pub(super) const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
 
 /// TLS as the server speaks it.
 pub(in crate::api) struct Tls {
@@ -84,6 +82,18 @@ impl Tls {
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         self.acceptor.clone()
+    }
+
+    /// Says something to whoever is let no further: once he has asked, so that he reads it.
+    pub(super) async fn say(&self, socket: TcpStream, words: &[u8]) -> io::Result<()> {
+        let mut wire = self.acceptor.accept(socket).await?;
+        let mut ignored = [0; 1024];
+        let _ = wire.read(&mut ignored).await?;
+        wire.write_all(words).await?;
+        wire.shutdown().await?;
+        // What he still sends is read, or the socket's end takes the answer with it.
+        while wire.read(&mut ignored).await? > 0 {}
+        Ok(())
     }
 
     /// Reads the certificate and its key again; where they cannot be used, the old ones stay.

@@ -24,6 +24,7 @@ use super::context::Context;
 use super::error::Fault;
 use crate::actors::{Accepted, Requester};
 use crate::events::Position;
+use crate::model::sizes::answer_json;
 use crate::model::{CommandId, ProjectId, StackId};
 use crate::projections::StackRow;
 
@@ -118,7 +119,7 @@ async fn seen_at(state: &ApiState, position: Position) -> Result<(), Fault> {
 
 /// 200 with a body.
 fn answer(body: &impl Serialize) -> Result<HttpResponse, Fault> {
-    let body = serde_json::to_vec(body)?;
+    let body = answer_json(body)?;
     Ok(HttpResponse::Ok().content_type("application/json").body(body))
 }
 
@@ -129,7 +130,7 @@ async fn answer_large<B: Serialize>(
     project: &ProjectId,
     body: impl FnOnce() -> B + Send + 'static,
 ) -> Answer {
-    let body = state.engine.work(project, move || serde_json::to_vec(&body())).await??;
+    let body = state.engine.work(project, move || answer_json(&body())).await??;
     Ok(HttpResponse::Ok().content_type("application/json").body(body))
 }
 

@@ -56,14 +56,15 @@ async fn of(state: &ApiState, stack: StackId) -> Result<Vec<OutputResolved>, Fau
     }
 }
 
-/// The outputs of a stack: while an action runs, with what its resources have by now. They are the
-/// user's own, so what is secret in them is open for him.
+/// The outputs of a stack: while an action runs, and after one that failed and may have left
+/// resources at work, with what its resources have by now. They are the user's own, so what is
+/// secret in them is open for him.
 pub(super) async fn now(
     state: &ApiState,
     shown: &StackShown,
 ) -> Result<Vec<OutputResolved>, Fault> {
     let stack = shown.stack.id;
-    if shown.stack.status == Status::InProgress && !shown.outputs.is_empty() {
+    if shown.stack.status != Status::Complete && !shown.outputs.is_empty() {
         let now = state.engine.outputs_now(stack).await?;
         if !now.is_empty() {
             return Ok(now);
@@ -71,14 +72,15 @@ pub(super) async fn now(
     }
     let scope = StreamId::stack(stack);
     let opened = shown.outputs.iter().map(|output| {
-        let (value, error) = match state.vault.open(scope.as_str(), &output.value) {
+        let (value, error) = match state.vault.open(scope.as_str(), &output.placed) {
             Ok(value) => (value, output.error.clone()),
             Err(error) => {
-                tracing::warn!(stack.id = %stack, %error, "an output cannot be opened");
+                tracing::error!(stack.id = %stack, %error, "an output cannot be opened");
                 (Value::Null, Some("The value is no longer readable.".to_owned()))
             }
         };
-        OutputResolved { value, error, ..output.clone() }
+        let (key, description) = (output.key.clone(), output.description.clone());
+        OutputResolved { key, description, value, error }
     });
     Ok(opened.collect())
 }

@@ -13,9 +13,9 @@ use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::{Body, Params, at_most, boolean};
+use crate::api::request::{Body, Params, boolean};
 use crate::api::url::{Links, link};
-use crate::model::REASON_CHARS_MAX;
+use crate::model::sizes::RESOURCE_REASON;
 use crate::projections::{ResourceRow, StackRow};
 use crate::resource_types::python;
 
@@ -170,7 +170,7 @@ pub(in crate::api) async fn mark(
         reason => reason,
     };
     let resource = named_or_physical(&state, &stack, &wanted.resource).await?;
-    at_most("resource_status_reason", Some(reason), REASON_CHARS_MAX)?;
+    RESOURCE_REASON.check_text(Some(reason))?;
     let who = writer(&state, &context, &stack.project_id).await?;
     let accepted =
         state.engine.mark_resource(&who, stack.id, &resource.name, !sick, reason).await?;

@@ -11,11 +11,12 @@ use super::{Answer, StackPath, State, answer, living_stack, requester, seen, tim
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::{Body, COLUMN_CHARS_MAX, at_most};
+use crate::api::request::Body;
 use crate::api::versions::plain;
 use crate::events::StackEvent;
 use crate::events::stack::ResourceKept;
 use crate::events::vault::Vault;
+use crate::model::sizes::{NAME, Room, json_bytes};
 use crate::model::{JsonMap, TraversalId};
 use crate::projections::{SnapshotRow, StackRow};
 
@@ -27,8 +28,11 @@ pub(in crate::api) async fn list(
     context.require("stacks:list_snapshots").await?;
     let stack = living_stack(&state, &context, &path).await?;
     let mut snapshots = Vec::new();
+    let mut room = Room::default();
     for snapshot in state.views.snapshots(stack.id).await? {
-        snapshots.push(view(&state, &stack, &snapshot).await?);
+        let view = view(&state, &stack, &snapshot).await?;
+        room.take(json_bytes(&view))?;
+        snapshots.push(view);
     }
     answer(&json!({ "snapshots": snapshots }))
 }
@@ -47,12 +51,16 @@ pub(in crate::api) async fn take(
         Some(Value::Number(name)) => Some(name.to_string()),
         Some(_) => return Err(Fault::bad_request("The name of a snapshot must be text")),
     };
-    at_most("name", name.as_deref(), COLUMN_CHARS_MAX)?;
+    NAME.check_text(name.as_deref())?;
     let stack = living_stack(&state, &context, &path).await?;
     let who = writer(&state, &context, &stack.project_id).await?;
     let (accepted, id) = state.engine.take_snapshot(&who, stack.id, name).await?;
     seen(&state, &accepted).await?;
-    answer(&view(&state, &stack, &find(&state, &stack, &id.to_string()).await?).await?)
+    let mut taken = view(&state, &stack, &find(&state, &stack, &id.to_string()).await?).await?;
+    // It has begun with the stack as it was.
+    taken["data"]["action"] = json!(stack.action);
+    taken["data"]["status"] = json!(stack.status);
+    answer(&taken)
 }
 
 /// `…/snapshots/{snapshot}`.

@@ -9,8 +9,10 @@ use super::{Answer, State, answer, requester, seen_at, time, writer};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::{Body, COLUMN_CHARS_MAX, Params, at_most};
+use crate::api::request::{Body, Params};
 use crate::events::StreamId;
+use crate::events::vault::Placed;
+use crate::model::sizes::{GROUP, NAME};
 use crate::model::{ConfigId, JsonMap, ProjectId};
 use crate::projections::{ConfigQuery, ConfigRow};
 use crate::resource_types::software::{ConfigContent, SoftwareConfig, read_io};
@@ -65,8 +67,8 @@ pub(in crate::api) async fn create(state: State, context: Context, body: Body) -
         options: if options.is_null() { json!({}) } else { options },
     };
     let (name, group) = (text("name"), text("group"));
-    at_most("name", name.as_deref(), COLUMN_CHARS_MAX)?;
-    at_most("group", group.as_deref(), COLUMN_CHARS_MAX)?;
+    NAME.check_text(name.as_deref())?;
+    GROUP.check_text(group.as_deref())?;
     let config = SoftwareConfig { name, group, content };
     let who = writer(&state, &context, &context.caller.project_id).await?;
     let (id, position) = state.engine.software().create(&who, config).await?;
@@ -127,9 +129,13 @@ pub(super) fn view(state: &ApiState, row: &ConfigRow) -> Result<Value, Fault> {
 }
 
 /// What is sealed under a project's scope.
-pub(super) fn opened(state: &ApiState, project: &ProjectId, value: &Value) -> Result<Value, Fault> {
-    state.vault.open(StreamId::project(project).as_str(), value).map_err(|error| {
-        tracing::error!(%error, "a sealed value cannot be opened");
+pub(super) fn opened(
+    state: &ApiState,
+    project: &ProjectId,
+    placed: &Placed,
+) -> Result<Value, Fault> {
+    state.vault.open(StreamId::project(project).as_str(), placed).map_err(|error| {
+        tracing::error!(place = placed.place, %error, "a sealed value cannot be opened");
         Fault::new("Error", "The value is no longer readable.")
     })
 }

@@ -12,8 +12,10 @@ use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::{Body, COLUMN_CHARS_MAX, Params, at_most};
-use crate::model::{DeploymentId, JsonMap, ProjectId, REASON_CHARS_MAX};
+use crate::api::request::{Body, Params};
+use crate::events::vault::Placed;
+use crate::model::sizes::{ACTION, REASON, SERVER, STATUS, USERS_PROJECT};
+use crate::model::{DeploymentId, JsonMap, ProjectId};
 use crate::projections::{DeploymentRow, StackField, StackQuery, StackRow};
 use crate::resource_types::python;
 
@@ -99,17 +101,12 @@ async fn check_users(state: &ApiState, context: &Context, users: &str) -> Result
         let text = format!("Data supplied was not valid: \"stack_user_project_id\" {reason}");
         Fault::new("Invalid", text)
     };
-    if users.chars().count() > USERS_PROJECT_MAX {
-        return Err(invalid(&format!("should be no more than {USERS_PROJECT_MAX} characters")));
-    }
+    USERS_PROJECT.check_text(Some(users))?;
     match of_users(state, Some(context.caller.project_id.clone()), users).await?.is_empty() {
         true => Err(invalid("should be the one of a stack in this project")),
         false => Ok(()),
     }
 }
-
-/// Characters of a project's id, as in Heat.
-const USERS_PROJECT_MAX: usize = 64;
 
 pub(in crate::api) async fn show(
     state: State,
@@ -124,7 +121,7 @@ pub(in crate::api) async fn create(state: State, context: Context, body: Body) -
     context.require("software_deployments:create").await?;
     let asked = body.required()?;
     let server_id = text(&asked, "server_id").unwrap_or_default();
-    at_most("server_id", Some(&server_id), COLUMN_CHARS_MAX)?;
+    SERVER.check_text(Some(&server_id))?;
     let ask = CreateDeployment {
         server_id,
         stack_user_project_id: text(&asked, "stack_user_project_id"),
@@ -184,9 +181,9 @@ fn change(asked: &JsonMap) -> Result<ChangeDeployment, Fault> {
         input_values: object(asked, "input_values"),
         output_values: object(asked, "output_values"),
     };
-    at_most("action", change.action.as_deref(), COLUMN_CHARS_MAX)?;
-    at_most("status", change.status.as_deref(), COLUMN_CHARS_MAX)?;
-    at_most("status_reason", change.status_reason.as_deref(), REASON_CHARS_MAX)?;
+    ACTION.check_text(change.action.as_deref())?;
+    STATUS.check_text(change.status.as_deref())?;
+    REASON.check_text(change.status_reason.as_deref())?;
     Ok(change)
 }
 
@@ -198,15 +195,15 @@ async fn shown(state: &ApiState, context: &Context, id: &str) -> Answer {
 }
 
 fn view(state: &ApiState, row: &DeploymentRow) -> Result<Value, Fault> {
-    let values = |sealed: &Option<Value>| match sealed {
-        Some(sealed) => opened(state, &row.project_id, sealed),
+    let values = |placed: &Option<Placed>| match placed {
+        Some(placed) => opened(state, &row.project_id, placed),
         None => Ok(Value::Null),
     };
     let mut view = json!({
         "id": row.id,
         "server_id": row.server_id,
-        "input_values": values(&row.state.input_values)?,
-        "output_values": values(&row.state.output_values)?,
+        "input_values": values(&row.inputs)?,
+        "output_values": values(&row.outputs)?,
         "action": row.state.action,
         "status": row.state.status,
         "status_reason": row.state.status_reason,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::Scale;
+
 /// What a figure has to keep to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Budget {
@@ -57,22 +59,26 @@ impl Figure {
         }
     }
 
-    /// `create a chain of 50      0.043 s   ≤ 0.1 s   kept`
-    pub(super) fn line(&self) -> String {
+    /// `create a chain of 50      0.043 s   ≤ 0.1 s   kept`; what was played in small has neither
+    /// budget nor verdict.
+    pub(super) fn line(&self, scale: Scale) -> String {
         let (sign, bound) = match self.budget {
             Budget::AtMost(most) => ('≤', most),
             Budget::AtLeast(least) => ('≥', least),
         };
         let verdict = if self.is_kept() { "kept" } else { "MISSED" };
+        let (name, unit) = (&self.name, self.unit);
         let value = if self.value >= 100.0 {
             format!("{:.0}", self.value)
         } else {
             format!("{:.3}", self.value)
         };
-        format!(
-            "{:<46} {value:>10} {:<9} {sign} {bound} {:<9} {verdict}",
-            self.name, self.unit, self.unit
-        )
+        match scale {
+            Scale::Quick => format!("{name:<46} {value:>10} {unit}"),
+            Scale::Full => {
+                format!("{name:<46} {value:>10} {unit:<9} {sign} {bound} {unit:<9} {verdict}")
+            }
+        }
     }
 }
 
@@ -92,6 +98,14 @@ mod tests {
         assert!(!Figure::secs("a", Duration::from_millis(110), 0.1).is_kept());
         assert!(Figure::rate("b", 301.0, "stacks/s", 300.0).is_kept());
         assert!(!Figure::rate("b", 299.0, "stacks/s", 300.0).is_kept());
+    }
+
+    #[test]
+    fn what_was_played_in_small_has_no_verdict() {
+        let missed = Figure::secs("a", Duration::from_millis(110), 0.1);
+        let (full, quick) = (missed.line(Scale::Full), missed.line(Scale::Quick));
+        assert!(full.ends_with("0.110 s         ≤ 0.1 s         MISSED"), "{full}");
+        assert!(quick.ends_with("0.110 s"), "{quick}");
     }
 
     #[test]

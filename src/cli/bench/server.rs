@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::BenchError;
-use crate::cli::client::{Client, Login};
+use crate::cli::client::Client;
+use crate::cli::login::LoginFound;
 
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const STOPPED_WITHIN: Duration = Duration::from_secs(30);
@@ -76,13 +77,7 @@ impl Server {
     /// A client signed in as the user of a project of the same name.
     pub(super) async fn client_of(&self, project: &str) -> Result<Client, BenchError> {
         let auth_url = self.auth_url();
-        let login = Login {
-            auth_url: &auth_url,
-            user: project,
-            project,
-            password: "secret",
-            domains: ("Default", "Default"),
-        };
+        let login = LoginFound::of_sandbox(&auth_url, project);
         Ok(Client::sign_in(&login).await?)
     }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::{SANDBOX_REGION, StartError, sandbox_password};
-use crate::clock::Clock;
+use crate::clock::{Clock, SystemClock};
 use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
 use crate::openstack::{self, Cloud, CloudSettings, UserDomainSettings};
 use crate::sandbox::{Latencies, RunningSandbox, Sandbox, SandboxConfig};
@@ -89,6 +89,18 @@ pub(super) fn connect(
     }
     let auth_url = cloud.auth_url.clone();
     Ok((Arc::new(Cloud::new(cloud, clock)?), auth_url))
+}
+
+/// The client of a cloud that is already there, which asks everything once.
+pub(super) fn once(settings: &Settings, auth_url: &str) -> Result<Cloud, StartError> {
+    let mut settings = settings.clone();
+    settings.limits.client_retries = Some(0);
+    if settings.cloud == CloudChoice::Sandbox {
+        let url = auth_url.parse().map_err(|_| StartError::NoCredentials)?;
+        settings.cloud = CloudChoice::SandboxAt(url);
+    }
+    let (cloud, _) = connect(&settings, None, Arc::new(SystemClock))?;
+    Ok(cloud.as_ref().clone())
 }
 
 fn of_sandbox(auth_url: &str, settings: &Settings) -> CloudSettings {

@@ -24,5 +24,5 @@ pub(super) fn write(path: &Path, auth_url: &str, password: &Secret<String>) -> i
         cloud("hearth", "demo"),
         cloud("hearth-admin", "admin"),
     );
-    private_files::write(path, text.as_bytes())
+    private_files::replace(path, text.as_bytes())
 }

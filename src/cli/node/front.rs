@@ -3,12 +3,12 @@
 use actix_web::http::header::HeaderName;
 
 use super::StartError;
-use crate::api::{Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsFiles};
+use crate::api::{FrontSettings, OpenLimits, Proxy};
 use crate::config::Settings;
 
 /// Of the files that a process may have open, one in so many is for a client: the others are for
 /// the calls that its requests cost, and for the log.
-const FILES_PER_CONNECTION: usize = 2;
+pub(in crate::cli) const FILES_PER_CONNECTION: usize = 2;
 
 pub(super) fn settings(settings: &Settings) -> Result<FrontSettings, StartError> {
     let front = settings.front.clone();
@@ -16,38 +16,13 @@ pub(super) fn settings(settings: &Settings) -> Result<FrontSettings, StartError>
         .scheme_header
         .map(|name| name.parse::<HeaderName>().map_err(|_| StartError::NoHeader { name }));
     Ok(FrontSettings {
-        tls: front.tls.map(|files| TlsFiles {
-            certificate: files.certificate,
-            key: files.key,
-            client_authorities: files.client_authorities,
-        }),
-        limits: OpenLimits {
-            connections: within_open_files(front.open.connections),
-            connections_per_address: front.open.connections_per_address,
-            connections_per_user: front.open.connections_per_user,
-            connections_per_project: front.open.connections_per_project,
-            requests_per_user: front.open.requests_per_user,
-            requests_per_project: front.open.requests_per_project,
-            feeds_per_user: front.open.feeds_per_user,
-            feeds_per_project: front.open.feeds_per_project,
-        },
-        patience: Patience {
-            head: front.head_time,
-            body: front.body_time,
-            answer: front.answer_time,
-            idle: front.idle_time,
-        },
+        tls: front.tls,
+        limits: OpenLimits { connections: within_open_files(front.open.connections), ..front.open },
+        patience: front.patience,
         header_line_max: front.header_line,
         body_size_max: front.body_size,
         proxy: Proxy { is_there: front.is_behind_proxy, scheme_header: scheme_header.transpose()? },
-        cors: Cors {
-            allowed_origins: front.cors.allowed_origins,
-            allow_credentials: front.cors.allow_credentials,
-            expose_headers: front.cors.expose_headers,
-            max_age: front.cors.max_age,
-            allow_methods: front.cors.allow_methods,
-            allow_headers: front.cors.allow_headers,
-        },
+        cors: front.cors,
     })
 }
 
@@ -69,7 +44,7 @@ fn within_open_files(wanted: Option<usize>) -> Option<usize> {
 }
 
 /// The soft limit in what Linux shows of a process; `None` where there is none.
-fn open_files(limits: &str) -> Option<usize> {
+pub(in crate::cli) fn open_files(limits: &str) -> Option<usize> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
 }

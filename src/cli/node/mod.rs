@@ -2,28 +2,27 @@
 
 mod cloud;
 mod clouds_yaml;
-mod front;
+pub(super) mod front;
 mod upkeep;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::admin::{AdminSocket, Administrator};
+use super::admin::{AdminSocket, Administrator, Serving};
 use super::data::{DataDir, Files, with_causes};
 use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
-use crate::events::Position;
 use crate::events::log::{EventLog, OpenError, SqliteLog};
-use crate::events::signing::SigningKeyError;
 use crate::events::vault::{Vault, VaultError};
 use crate::model::Secret;
-use crate::openstack::CloudError;
+use crate::openstack::{Cloud, CloudError};
 use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
 use crate::policy::{Policy, PolicyError};
+use crate::private_files;
 use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
@@ -51,6 +50,13 @@ pub(super) enum StartError {
     Sandbox(#[from] SandboxError),
     #[error("a real cloud is called with the credentials of [keystone_authtoken]")]
     NoCredentials,
+    #[error(
+        "the stacks in {} are made in another kind of cloud: start with --cloud {was}, or their \
+         resources would be taken for gone ({} says so)",
+        data.display(),
+        data.join("cloud").display()
+    )]
+    OtherCloud { data: PathBuf, was: String },
     #[error("the cloud's client could not be made")]
     Cloud(#[from] CloudError),
     #[error("{name:?} of secure_proxy_ssl_header is no name of a header")]
@@ -63,8 +69,6 @@ pub(super) enum StartError {
     Vault(#[from] VaultError),
     #[error("there are no rules to start with: correct the policy")]
     Policy(#[from] PolicyError),
-    #[error("the log could not be signed")]
-    Signing(#[from] SigningKeyError),
     #[error("the resource types could not be read")]
     Registry(#[from] RegistryError),
     #[error("the views could not be opened")]
@@ -73,13 +77,13 @@ pub(super) enum StartError {
 
 /// A running Hearth.
 pub(super) struct Node {
-    pub(super) log: Arc<SqliteLog>,
     /// Where the Orchestration API listens.
     pub(super) address: SocketAddr,
     /// The cloud's Keystone.
     pub(super) auth_url: String,
     /// The file for OpenStack's clients, where the cloud is a sandbox.
     pub(super) clouds_yaml: Option<PathBuf>,
+    log: Arc<SqliteLog>,
     engine: Engine,
     views: Views,
     outlets: Outlets,
@@ -93,6 +97,15 @@ pub(super) struct Node {
 impl Node {
     /// Starts everything and takes up the work that a former process left.
     pub(super) async fn start(settings: &Settings) -> Result<Node, StartError> {
+        Node::begin(settings, true).await
+    }
+
+    /// Starts what answers questions; work that a former process left stays as it is.
+    pub(super) async fn at_rest(settings: &Settings) -> Result<Node, StartError> {
+        Node::begin(settings, false).await
+    }
+
+    async fn begin(settings: &Settings, goes_on: bool) -> Result<Node, StartError> {
         template::limit_yaql(YaqlLimits {
             iterators: settings.limits.yaql_iterators,
             memory: settings.limits.yaql_memory,
@@ -103,8 +116,9 @@ impl Node {
         let policy = Arc::new(Policy::load(settings_of(&settings.policy), Arc::clone(&clock))?);
         data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
-        let signing = files.signing(clock.as_ref())?;
-        let log = Arc::new(SqliteLog::open_signed(&data.log(), signing)?);
+        let log = SqliteLog::open_signed(&data.log(), || files.signing(clock.as_ref()))?;
+        let log = Arc::new(log);
+        keep_to_cloud(settings, &data)?;
         let listener = listen(settings.listen)?;
         let address = listener
             .local_addr()
@@ -140,9 +154,17 @@ impl Node {
         // Views that were behind when the process ended would hide a stack that is at work.
         views.after(shared_log.durable_position()).await?;
         engine.count(views.tally().await?);
-        engine.recover(views.unsettled_stacks().await?).await;
+        if goes_on {
+            engine.recover(views.unsettled_stacks().await?).await;
+        }
 
-        let admin = open_admin(&files, &log, &vault, &clock);
+        let administrator = Administrator {
+            log: Arc::clone(&log),
+            vault: Arc::clone(&vault),
+            clock: Arc::clone(&clock),
+            files: files.clone(),
+            serving: None,
+        };
         let upkeep = Upkeep::start(UpkeepParts {
             log: Arc::clone(&log),
             vault: Arc::clone(&vault),
@@ -163,11 +185,22 @@ impl Node {
         };
         let api = api::serve(parts, listener)?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
+        // From here on the server is found by those who look for it in the data directory; one that
+        // only answers a question is gone too soon for that.
+        let serving = Serving {
+            api: format!("{}://{}", scheme(settings), reachable(address)),
+            auth_url: auth_url.clone(),
+            clouds_yaml: clouds_yaml.clone().map(|path| std::path::absolute(&path).unwrap_or(path)),
+        };
+        let admin = match goes_on {
+            true => open_admin(&files, administrator, serving),
+            false => None,
+        };
         Ok(Node {
-            log,
             address,
             auth_url,
             clouds_yaml,
+            log,
             engine,
             views,
             outlets,
@@ -176,11 +209,6 @@ impl Node {
             admin,
             upkeep,
         })
-    }
-
-    /// Returns when the API shows what the log has up to the position.
-    pub(super) async fn seen(&self, position: Position) -> Result<(), ViewError> {
-        self.views.after(position).await
     }
 
     /// Reads the certificate of the API anew; says what came of it.
@@ -206,26 +234,58 @@ impl Node {
         if let Some(sandbox) = self.sandbox {
             sandbox.stop().await;
         }
+        // Actors that are still going hold it, too.
+        self.log.close();
+    }
+}
+
+/// Refuses to go on with another kind of cloud than the one that stacks were made in.
+fn keep_to_cloud(settings: &Settings, data: &DataDir) -> Result<(), StartError> {
+    let is = match settings.cloud {
+        CloudChoice::Sandbox | CloudChoice::SandboxAt(_) => "sandbox",
+        CloudChoice::OpenStack => "openstack",
+    };
+    let path = data.cloud();
+    let was = std::fs::read_to_string(&path).unwrap_or_default();
+    match was.trim() {
+        // Nothing is said yet, or the process was killed before it was.
+        "" => private_files::replace(&path, format!("{is}\n").as_bytes())
+            .map_err(|source| StartError::File { path, source }),
+        was if was == is => Ok(()),
+        was => Err(StartError::OtherCloud { data: data.0.clone(), was: was.to_owned() }),
     }
 }
 
 /// The service goes before the operator's commands: without the socket it still serves.
 fn open_admin(
     files: &Files,
-    log: &Arc<SqliteLog>,
-    vault: &Arc<Vault>,
-    clock: &Arc<dyn Clock>,
+    administrator: Administrator,
+    serving: Serving,
 ) -> Option<AdminSocket> {
-    let administrator = Administrator {
-        log: Arc::clone(log),
-        vault: Arc::clone(vault),
-        clock: Arc::clone(clock),
-        master_key: files.master_key.clone(),
-    };
+    let administrator = Administrator { serving: Some(serving), ..administrator };
     let path = files.data.admin_socket();
     AdminSocket::open(path, administrator)
         .inspect_err(|error| tracing::warn!(%error, "operator's commands are not heard"))
         .ok()
+}
+
+/// The client of a cloud whose Keystone is at the URL, which asks everything once.
+pub(super) fn cloud_once(settings: &Settings, auth_url: &str) -> Result<Cloud, StartError> {
+    cloud::once(settings, auth_url)
+}
+
+/// An address that listens everywhere, as one on this machine.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(v4) if v4.ip().is_unspecified() => {
+            address.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
+        SocketAddr::V6(v6) if v6.ip().is_unspecified() => {
+            address.set_ip(Ipv6Addr::LOCALHOST.into());
+        }
+        SocketAddr::V4(_) | SocketAddr::V6(_) => {}
+    }
+    address
 }
 
 /// How the API is spoken to.

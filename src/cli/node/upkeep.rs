@@ -1,5 +1,5 @@
-//! What a server does for the log beside serving: it keeps the newest checkpoint outside of it, and
-//! lets go of what nothing can need any more.
+//! What a server does for the log beside serving: it keeps the newest checkpoint outside of it and
+//! all that is durable in its file, and lets go of what nothing can need any more.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::events::{RecordedEvent, StackEvent, forget};
 use crate::model::{Action, StackId, Status};
 use crate::projections::Views;
 
-/// How often the newest checkpoint is put beside the log.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
+/// How often the newest checkpoint is put beside the log, and the log brought into its file.
+const SETTLE_EVERY: Duration = Duration::from_secs(60);
 /// How often configurations and deployments that were deleted are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(600);
 /// How long after its deletion a configuration is kept, for those who are still reading it.
@@ -45,7 +45,7 @@ impl Upkeep {
     /// Starts it. Needs a running actix system.
     pub(super) fn start(parts: UpkeepParts) -> Self {
         Self(vec![
-            actix::spawn(keep_checkpoints(parts.log.clone())),
+            actix::spawn(settle(parts.log.clone())),
             actix::spawn(sweep_software(parts.clone())),
             actix::spawn(destroy_keys(parts)),
         ])
@@ -58,12 +58,12 @@ impl Drop for Upkeep {
     }
 }
 
-async fn keep_checkpoints(log: Arc<SqliteLog>) {
-    let mut due = interval(CHECKPOINT_EVERY);
+async fn settle(log: Arc<SqliteLog>) {
+    let mut due = interval(SETTLE_EVERY);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         due.tick().await;
-        if let Err(error) = log.keep_checkpoint() {
+        if let Err(error) = log.settle().await {
             tracing::error!(%error, "the checkpoint beside the log is an old one");
         }
     }

@@ -1,39 +1,28 @@
-//! `hearth up`: a stack from a template, start to end, in this process.
+//! `hearth up`: a stack from a template, start to end, wherever stacks are.
 
-mod screen;
 mod source;
-mod tree;
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
-use futures::StreamExt;
 use serde_json::Value;
-use uuid::Uuid;
 
-use self::screen::Screen;
 use self::source::{create_body, stack_name, update_body};
-use self::tree::{Settled, Tree};
-use super::client::{Client, ClientError, Login};
+use super::client::{Client, ClientError};
 use super::data::with_causes;
-use super::logging;
-use super::node::{Node, StartError, sandbox_password};
+use super::live::{self, End, Live, Progress};
+use super::outputs;
+use super::place::{self, Errand, Place, PlaceArguments, PlaceError};
 use super::template_files::{Inputs, TemplateArguments};
-use crate::clock::{Clock, SystemClock};
-use crate::config::{ConfigError, Flags, Settings};
-use crate::events::Position;
-use crate::events::log::{EventLog, Filter, LogError};
-use crate::model::{StackId, Status};
-use crate::projections::ViewError;
+use super::validate;
 
-/// How often times on the screen are renewed.
-const REDRAW_EVERY: Duration = Duration::from_millis(100);
+/// The exit code of a program that Ctrl-C ended.
+pub(super) const LEFT: u8 = 130;
 
-/// Bring up a stack from a template on the sandbox cloud, and show its resources meanwhile
+/// Bring up a stack from a template, and show its resources meanwhile
 #[derive(Debug, Args)]
+#[command(after_help = place::HELP)]
 pub(super) struct UpArgs {
     /// The template
     #[arg(value_name = "TEMPLATE")]
@@ -43,163 +32,117 @@ pub(super) struct UpArgs {
     name: Option<String>,
     #[command(flatten)]
     inputs: TemplateArguments,
-    /// Where the log and all else is kept [default: ./hearth-data]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArguments,
 }
 
 /// Why the stack could not even be asked for, or was lost sight of.
 #[derive(Debug, thiserror::Error)]
 enum UpError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
     #[error("{0}")]
     Inputs(String),
     #[error(transparent)]
-    Start(#[from] StartError),
+    Place(#[from] PlaceError),
     #[error(transparent)]
     Client(#[from] ClientError),
-    #[error("the log could not be followed")]
-    Log(#[from] LogError),
-    #[error("the views do not follow the log")]
-    Views(#[from] ViewError),
-    #[error("the log ended before the stack settled")]
-    LogEnded,
     #[error("the API gave no id for the stack")]
     NoId,
 }
 
 /// Succeeds when the stack is complete.
 pub(super) async fn run(args: UpArgs) -> ExitCode {
-    match up(args).await {
-        Ok(Status::Complete) => ExitCode::SUCCESS,
-        Ok(Status::Failed | Status::InProgress) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("hearth: {}", with_causes(&error));
-            ExitCode::FAILURE
-        }
-    }
+    up(&args).await.unwrap_or_else(|error| {
+        eprintln!("hearth up: {}", with_causes(&error));
+        ExitCode::FAILURE
+    })
 }
 
-async fn up(args: UpArgs) -> Result<Status, UpError> {
+async fn up(args: &UpArgs) -> Result<ExitCode, UpError> {
     let inputs = Inputs::read(&args.template, &args.inputs).map_err(UpError::Inputs)?;
-    let name = args.name.unwrap_or_else(|| stack_name(&args.template));
-    let anywhere = Some(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0));
-    let flags = Flags {
-        data: args.data,
-        listen: anywhere,
-        sandbox_listen: anywhere,
-        cloud: Some("sandbox".to_owned()),
-        ..Flags::default()
-    };
-    let settings = Settings::load(&flags, std::env::vars())?;
-    // Log lines would tear the picture; what goes wrong is in the tree.
-    logging::start(settings.log_filter.as_deref().unwrap_or("error"));
-    let node = Node::start(&settings).await?;
-    let outcome = bring_up(&node, &settings, &name, &inputs).await;
-    node.stop().await;
-    let status = outcome?;
-    tell_how_to_go_on(&name, &settings);
-    Ok(status)
+    let name = args.name.clone().unwrap_or_else(|| stack_name(&args.template));
+    let place = Place::open(&args.place, Errand::Make).await?;
+    let brought = bring_up(args, &place, &name, &inputs).await;
+    place.close().await;
+    brought
 }
 
 async fn bring_up(
-    node: &Node,
-    settings: &Settings,
+    args: &UpArgs,
+    place: &Place,
     name: &str,
     inputs: &Inputs,
-) -> Result<Status, UpError> {
-    let password = sandbox_password(settings);
-    let login = Login {
-        auth_url: &node.auth_url,
-        user: "demo",
-        project: "demo",
-        password: password.reveal(),
-        domains: ("Default", "Default"),
+) -> Result<ExitCode, UpError> {
+    let path = match ask_for(&place.client, name, inputs).await {
+        Err(UpError::Client(ClientError::Refused { status: 400, message })) => {
+            // The server names what it met first; what else is wrong is seen from here.
+            match validate::errors(&args.template, inputs) {
+                Some(report) => eprint!("{report}"),
+                None => eprintln!("hearth up: {message}"),
+            }
+            return Ok(ExitCode::FAILURE);
+        }
+        asked => asked?,
     };
-    let client = Client::sign_in(&login).await?;
-    let before = node.log.durable_position();
-    let path = ask_for(&client, name, inputs).await?;
-    let id = path.rsplit('/').next().and_then(|id| Uuid::parse_str(id).ok());
-    let stack = StackId(id.ok_or(UpError::NoId)?);
-    let (settled, at) = watch(node, name, stack, before).await?;
-    if settled.status == Status::Failed {
-        println!("\n{}", settled.reason);
+    let parting = parting(place, name);
+    let live = Live::of_stack(place, &path).await?.parting(parting.clone());
+    let standing = match live.watch().await? {
+        End::Settled(standing) => standing,
+        End::Left => return Ok(left(&parting)),
+    };
+    let has_failed = standing.progress == Progress::Failed;
+    if has_failed {
+        live::tell_reason(&standing);
     }
-    // The log is ahead of the views that the API reads.
-    node.seen(at).await?;
-    let shown = client.get(&path).await?;
-    print_outputs(&shown["stack"]["outputs"]);
-    Ok(settled.status)
+    let shown = place.client.get(&path).await?;
+    super::print(&outputs::text(&shown["stack"]["outputs"]));
+    super::print(&go_on(name, &place.words));
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What can be done next.
+fn go_on(name: &str, words: &str) -> String {
+    let lines = [("look at it", "show"), ("what happened", "events"), ("take it down", "down")];
+    let line = |(what, verb)| format!("  {what:<13}  hearth {verb} {name}{words}\n");
+    format!("\nnext\n{}", lines.map(line).concat())
+}
+
+/// What is said to somebody who wants to leave before the stack has settled.
+pub(super) fn parting(place: &Place, name: &str) -> Vec<String> {
+    let words = &place.words;
+    let what = match place.is_here() {
+        true => format!("{name} is not finished: its work rests when you leave, and goes on with"),
+        false => format!("{name} goes on without you at {}. Come back with", place.name),
+    };
+    vec![
+        format!("{what} `hearth watch {name}{words}`."),
+        format!("Take it down with `hearth down {name}{words}`. Ctrl-C again leaves."),
+    ]
+}
+
+/// The last words stay in sight after the picture.
+pub(super) fn left(parting: &[String]) -> ExitCode {
+    if live::size().is_some() {
+        for line in parting {
+            eprintln!("{}", line.trim_end_matches(" Ctrl-C again leaves."));
+        }
+    }
+    ExitCode::from(LEFT)
 }
 
 /// Creates the stack, or updates the one of that name; gives its path.
 async fn ask_for(client: &Client, name: &str, inputs: &Inputs) -> Result<String, UpError> {
-    let created = client.post("/stacks", &create_body(name, inputs)).await;
-    match created {
-        Ok(reply) => {
-            let id = reply["stack"]["id"].as_str().ok_or(UpError::NoId)?;
-            Ok(format!("/stacks/{name}/{id}"))
-        }
+    let path = |id: &Value| match id.as_str() {
+        Some(id) => Ok(format!("/stacks/{name}/{id}")),
+        None => Err(UpError::NoId),
+    };
+    match client.post("/stacks", &create_body(name, inputs)).await {
+        Ok(reply) => path(&reply["stack"]["id"]),
         Err(ClientError::Refused { status: 409, .. }) => {
             let listed = client.get(&format!("/stacks?name={name}")).await?;
-            let id = listed["stacks"][0]["id"].as_str().ok_or(UpError::NoId)?;
-            let path = format!("/stacks/{name}/{id}");
+            let path = path(&listed["stacks"][0]["id"])?;
             client.put(&path, &update_body(inputs)).await?;
             Ok(path)
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// Shows the tree until the stack has settled; where in the log that is.
-async fn watch(
-    node: &Node,
-    name: &str,
-    stack: StackId,
-    after: Position,
-) -> Result<(Settled, Position), UpError> {
-    let mut screen = Screen::of_stack(name.to_owned());
-    let mut tree = Tree::of(stack);
-    let mut events = node.log.subscribe(after, Filter { kinds: vec!["stack", "resource"] });
-    let mut at = after;
-    let mut redraw = tokio::time::interval(REDRAW_EVERY);
-    loop {
-        tokio::select! {
-            event = events.next() => {
-                let event = event.ok_or(UpError::LogEnded)??;
-                at = event.position;
-                if let Some(line) = tree.apply(&event) {
-                    screen.tell(&tree, &line, SystemClock.now());
-                }
-            }
-            _ = redraw.tick() => screen.draw(&tree, SystemClock.now()),
-        }
-        if let Some(settled) = tree.settled.clone() {
-            screen.draw(&tree, SystemClock.now());
-            return Ok((settled, at));
-        }
-    }
-}
-
-fn print_outputs(outputs: &Value) {
-    let Some(outputs) = outputs.as_array().filter(|outputs| !outputs.is_empty()) else { return };
-    println!("\noutputs");
-    for output in outputs {
-        let key = output["output_key"].as_str().unwrap_or_default();
-        let value = match &output["output_value"] {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        println!("  {key:<24} {value}");
-    }
-}
-
-fn tell_how_to_go_on(name: &str, settings: &Settings) {
-    let data = settings.data.display();
-    println!("\nThe stack is kept in {data}. Look further:");
-    println!("  hearth history {name} --data {data}");
-    println!("  hearth replay {name} --data {data}");
-    println!("  hearth serve --data {data}, and then");
-    println!("  OS_CLIENT_CONFIG_FILE={data}/clouds.yaml openstack --os-cloud hearth stack list");
 }

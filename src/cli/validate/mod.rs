@@ -6,7 +6,7 @@ mod json;
 mod text;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::template_files::{Inputs, TemplateArguments};
@@ -51,15 +51,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
             (Err(problem), _) => return unusable(&problem),
             (_, Err(error)) => return unusable(&error.to_string()),
         };
-    let documents = Documents {
-        template: (arguments.template.display().to_string(), inputs.template),
-        environments: inputs.environments,
-        parameters: inputs.parameters,
-        files: inputs.files,
-    };
+    let documents = documents(&arguments.template, inputs);
     let diagnosis = look(&documents, &registry);
+    let is_colored = std::io::stdout().is_terminal() && !colors_refused();
     let report = match arguments.format {
-        Format::Text => text::report(&documents, &diagnosis, &text::Style::of_terminal()),
+        Format::Text => text::report(&documents, &diagnosis, &text::Style { is_colored }),
         Format::Json => json::report(&documents, &diagnosis),
         Format::Github => github::report(&diagnosis),
     };
@@ -67,6 +63,26 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
     match diagnosis.definition {
         Some(_) => ExitCode::SUCCESS,
         None => ExitCode::FAILURE,
+    }
+}
+
+/// All that is wrong with a template, for people, on standard error; `None` where nothing is.
+pub(super) fn errors(template: &Path, inputs: &Inputs) -> Option<String> {
+    let documents = documents(template, inputs.clone());
+    let diagnosis = look(&documents, &Registry::built_in().ok()?);
+    if diagnosis.definition.is_some() {
+        return None;
+    }
+    let is_colored = std::io::stderr().is_terminal() && !colors_refused();
+    Some(text::report(&documents, &diagnosis, &text::Style { is_colored }))
+}
+
+fn documents(template: &Path, inputs: Inputs) -> Documents {
+    Documents {
+        template: (template.display().to_string(), inputs.template),
+        environments: inputs.environments,
+        parameters: inputs.parameters,
+        files: inputs.files,
     }
 }
 
@@ -104,11 +120,4 @@ fn word(severity: Severity) -> &'static str {
 /// The sentence that goes with a name that may have been meant.
 fn help(finding: &Finding) -> Option<String> {
     finding.suggestion.as_ref().map(|name| format!("did you mean `{name}`?"))
-}
-
-impl text::Style {
-    /// Colors on a terminal, unless they are refused.
-    fn of_terminal() -> Self {
-        Self { is_colored: std::io::stdout().is_terminal() && !colors_refused() }
-    }
 }

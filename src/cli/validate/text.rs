@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::super::columns::width;
 use super::{count, help, word};
 use crate::template::{Diagnosis, Documents, Finding, Severity, Span};
 
@@ -124,10 +125,4 @@ fn pointer(source: &str, span: Span) -> (String, String) {
 /// Tabs have a width of their own on each terminal; here they are four.
 fn shown_tabs(source: &str) -> String {
     source.replace('\t', "    ")
-}
-
-/// How many columns a text takes; ideographs and most emoji take two.
-fn width(text: &str) -> usize {
-    let wide = |c: char| matches!(u32::from(c), 0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f | 0xff00..=0xff60 | 0x1f300..=0x1faff);
-    text.chars().map(|c| if wide(c) { 2 } else { 1 }).sum()
 }

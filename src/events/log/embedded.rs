@@ -277,7 +277,7 @@ fn blob_id(content: &[u8]) -> BlobId {
     BlobId(chain::hex(&Sha256::digest(content)))
 }
 
-async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogError> {
+pub(super) async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogError> {
     match heard.await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(reason)) => Err(LogError::Unavailable(reason)),

@@ -206,7 +206,7 @@ impl Kept {
                 }
             }
             Work::DropBlobs(ids, _) => ids.iter().for_each(|id| drop(self.blobs.remove(id))),
-            Work::Compact { .. } => {}
+            Work::Compact { .. } | Work::Settle(_) => {}
         }
     }
 }

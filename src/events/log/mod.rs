@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use embedded::Embedded;
 pub use memory::{MemoryLog, MemoryStore};
-pub use sqlite::{Audit, Held, OpenError, Signing, SqliteLog, SqliteStore, audit};
+pub use sqlite::{Audit, CopiedLog, Held, OpenError, Signing, SqliteLog, SqliteStore, audit, copy};
 
 use super::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 

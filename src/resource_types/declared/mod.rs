@@ -159,6 +159,10 @@ impl Driver for Declared {
         self.special.on_change(self, subject, before, changed)
     }
 
+    fn warning(&self, before: &JsonMap, after: &JsonMap) -> Option<&'static str> {
+        self.special.warning(before, after)
+    }
+
     fn acts(&self, action: Action) -> bool {
         self.declaration.acts.contains(&action)
     }
@@ -179,8 +183,8 @@ impl Driver for Declared {
         self.special.delete_snapshot(cloud, data).await
     }
 
-    fn restored(&self, data: &BTreeMap<String, Value>) -> JsonMap {
-        self.special.restored(data)
+    fn restored(&self, properties: &JsonMap, data: &BTreeMap<String, Value>) -> JsonMap {
+        self.special.restored(properties, data)
     }
 
     async fn replace_failed(&self, cloud: &Session, subject: &Subject) -> bool {

@@ -43,7 +43,7 @@ pub(crate) trait Special: Send + Sync + 'static {
     }
 
     /// What a restore changes; see `Driver::restored`.
-    fn restored(&self, _data: &BTreeMap<String, Value>) -> JsonMap {
+    fn restored(&self, _properties: &JsonMap, _data: &BTreeMap<String, Value>) -> JsonMap {
         JsonMap::new()
     }
 
@@ -59,6 +59,11 @@ pub(crate) trait Special: Send + Sync + 'static {
         changed: &BTreeSet<String>,
     ) -> UpdateKind {
         declared.plain_on_change(subject, changed)
+    }
+
+    /// Why an update will fail, where that can be told beforehand.
+    fn warning(&self, _before: &JsonMap, _after: &JsonMap) -> Option<&'static str> {
+        None
     }
 
     /// Attributes that the shown object does not have as its fields; the others are read from it.

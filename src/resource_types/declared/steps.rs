@@ -50,6 +50,7 @@ impl From<CloudError> for DriverError {
             unanswered: error.is_unanswered(),
             retry_after: error.retry_after(),
             conflict: error.is_conflict(),
+            refused: error.is_refusal(),
         }
     }
 }

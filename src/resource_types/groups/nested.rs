@@ -243,6 +243,10 @@ impl Nested for ResourceGroup {
         })
     }
 
+    fn lists_members(&self) -> bool {
+        true
+    }
+
     fn attribute_names(&self, _child: &ChildSeen) -> Vec<String> {
         ["refs", "refs_map", "attributes", "removed_rsrc_list"].map(str::to_owned).into()
     }
@@ -262,7 +266,15 @@ impl Nested for ResourceChain {
     }
 
     fn attribute(&self, subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
-        with_group(subject, Some(child), |_| chain::attribute(&Read::of(name), &child.outputs))
+        let found =
+            with_group(subject, Some(child), |_| chain::attribute(&Read::of(name), &child.outputs));
+        // Where the template does not read them, the members themselves are asked.
+        let refs = || child.members.iter().map(|member| member.reference.clone());
+        found.or_else(|| (name == "refs").then(|| refs().collect()))
+    }
+
+    fn lists_members(&self) -> bool {
+        true
     }
 
     fn attribute_names(&self, _child: &ChildSeen) -> Vec<String> {

@@ -204,7 +204,12 @@ pub(crate) fn attribute(group: &Group<'_>, read: &Read, outputs: &JsonMap) -> Op
         }
         (None, "removed_rsrc_list") => Some(json!(kept_removed(group))),
         (None, "attributes") if read.path.is_empty() => Some(Value::Null),
-        (None, "refs") => Some(at(outputs.get("refs")?, &read.path)),
+        (None, "refs") => {
+            let by_name = || outputs.get("refs_map")?.as_object();
+            let listed = || Some(by_name()?.values().cloned().collect::<Vec<_>>().into());
+            let refs: Value = outputs.get("refs").cloned().or_else(listed)?;
+            Some(at(&refs, &read.path))
+        }
         (None, "refs_map") => Some(at(outputs.get("refs_map")?, &read.path)),
         _ => outputs.get(&output_name(&read.whole())).cloned(),
     }

@@ -9,7 +9,7 @@ use super::super::doc::{Doc, shown};
 use super::super::glance;
 use super::super::keystone::Scope;
 use super::super::neutron;
-use super::server::{Server, full};
+use super::server::{Server, full, vm_state};
 use super::servers::find;
 use super::version::Version;
 use super::{bad, ends, flavors, parts};
@@ -75,25 +75,32 @@ pub(super) fn act(
     let given = given.as_object().unwrap_or(&empty);
     if let Some(step) = MOVES.iter().find(|step| step.action == action) {
         ready(&server, action, step.from)?;
-        ends::begin(cloud, id, step.meanwhile, step.task, step.end, ask.at);
+        ends::begin(cloud, id, step.meanwhile, Some(step.task), step.end, ask.at);
         return Ok(Answer::empty(202));
     }
     match action.as_str() {
         "resize" => resize(cloud, ask, scope, &server, given),
         "confirmResize" => {
             ready(&server, action, &["VERIFY_RESIZE"])?;
+            if server.flavor_before.is_none() {
+                return Err(bad("Instance has not been resized."));
+            }
             settle(cloud, id, |server| server.flavor_before = None);
-            ends::begin(cloud, id, Some("ACTIVE"), "resize_confirming", "ACTIVE", ask.at);
+            // Until it is confirmed Nova shows no sign of it.
+            ends::begin(cloud, id, None, None, "ACTIVE", ask.at);
             Ok(Answer::empty(204))
         }
         "revertResize" => {
             ready(&server, action, &["VERIFY_RESIZE"])?;
+            let Some(before) = server.flavor_before else {
+                return Err(bad("Instance has not been resized."));
+            };
             settle(cloud, id, |server| {
-                if let Some(before) = server.flavor_before.take() {
-                    server.flavor = before;
-                }
+                server.flavor_before = None;
+                server.flavor = before;
             });
-            ends::begin(cloud, id, Some("REVERT_RESIZE"), "resize_reverting", "ACTIVE", ask.at);
+            let task = Some("resize_reverting");
+            ends::begin(cloud, id, Some("REVERT_RESIZE"), task, "ACTIVE", ask.at);
             Ok(Answer::empty(202))
         }
         "rebuild" => rebuild(cloud, ask, scope, version, &server, given),
@@ -133,17 +140,18 @@ pub(super) fn act(
     }
 }
 
-/// Refuses while the server is somewhere else, or busy.
+/// Refuses while the server is somewhere else, or busy. Nova looks at where it is first.
 fn ready(server: &Server, action: &str, from: &[&str]) -> Result<(), Answer> {
     let action = action.trim_start_matches("os-");
     let id = &server.id;
     if server.locked {
         return Err(answer::nova(409, format!("Instance {id} is locked")));
     }
+    let is_there = from.iter().any(|status| vm_state(status) == server.vm_state());
     let (kind, state) = match &server.task {
+        _ if !is_there => ("vm_state", server.vm_state()),
         Some(task) => ("task_state", task.as_str()),
-        None if from.contains(&server.status.as_str()) => return Ok(()),
-        None => ("vm_state", server.vm_state()),
+        None => return Ok(()),
     };
     Err(answer::nova(409, format!("Cannot '{action}' instance {id} while it is in {kind} {state}")))
 }
@@ -166,7 +174,7 @@ fn resize(cloud: &mut Cloud, ask: &Ask, scope: &Scope, server: &Server, given: &
     settle(cloud, &server.id, |server| {
         server.flavor_before = Some(std::mem::replace(&mut server.flavor, flavor));
     });
-    ends::begin(cloud, &server.id, Some("RESIZE"), "resize_prep", "VERIFY_RESIZE", ask.at);
+    ends::begin(cloud, &server.id, Some("RESIZE"), Some("resize_prep"), "VERIFY_RESIZE", ask.at);
     Ok(Answer::empty(202))
 }
 
@@ -197,7 +205,7 @@ fn rebuild(
             server.user_data = data.as_str().map(str::to_owned);
         }
     });
-    ends::begin(cloud, &server.id, Some("REBUILD"), "rebuilding", end, ask.at);
+    ends::begin(cloud, &server.id, Some("REBUILD"), Some("rebuilding"), end, ask.at);
     let server = find(cloud, scope, &server.id)?;
     let mut view = full(cloud, ask, scope, version, server);
     view.set("adminPass", given.text("adminPass"));

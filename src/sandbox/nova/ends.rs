@@ -45,7 +45,7 @@ pub(super) fn begin(
     cloud: &mut Cloud,
     id: &str,
     status: Option<&str>,
-    task: &str,
+    task: Option<&str>,
     end: &str,
     at: DateTime<Utc>,
 ) {
@@ -53,7 +53,7 @@ pub(super) fn begin(
         if let Some(status) = status {
             server.status = status.to_owned();
         }
-        server.task = Some(task.to_owned());
+        server.task = task.map(str::to_owned);
         server.updated_at = at;
     }
     let takes = TimeDelta::from_std(cloud.config.latencies.server_action).unwrap_or_default();

@@ -19,6 +19,18 @@ pub(super) fn answer(
     path: &[&str],
 ) -> Reply {
     let server = find(cloud, scope, id)?.clone();
+    let action = match (ask.method.as_str(), path) {
+        ("PUT" | "POST", ["metadata", ..]) => Some("update metadata"),
+        ("DELETE", ["metadata", ..]) => Some("delete metadata"),
+        ("PUT", ["tags"]) => Some("update tags"),
+        ("PUT", ["tags", _]) => Some("update tag"),
+        ("DELETE", ["tags"]) => Some("delete tags"),
+        ("DELETE", ["tags", _]) => Some("delete tag"),
+        _ => None,
+    };
+    if let Some(action) = action {
+        changeable(&server, action)?;
+    }
     match (ask.method.as_str(), path) {
         (_, ["metadata", rest @ ..]) => metadata(cloud, ask, &server, rest),
         (_, ["tags", rest @ ..]) => tags(cloud, ask, &server, rest),
@@ -36,6 +48,16 @@ pub(super) fn answer(
         ("GET", ["diagnostics"]) => Ok(Answer::json(200, &json!({"state": "running"}))),
         _ => Err(nowhere()),
     }
+}
+
+/// Refuses in states in which Nova lets nobody change them, whatever the server is at.
+fn changeable(server: &Server, action: &str) -> Result<(), Answer> {
+    let (id, state) = (&server.id, server.vm_state());
+    if matches!(state, "active" | "paused" | "suspended" | "stopped") {
+        return Ok(());
+    }
+    let text = format!("Cannot '{action}' instance {id} while it is in vm_state {state}");
+    Err(answer::nova(409, text))
 }
 
 fn metadata(cloud: &mut Cloud, ask: &Ask, server: &Server, path: &[&str]) -> Reply {

@@ -73,16 +73,7 @@ pub(super) struct Disk {
 impl Server {
     /// Nova's own word for the status.
     pub(super) fn vm_state(&self) -> &'static str {
-        match self.status.as_str() {
-            "BUILD" => "building",
-            "SHUTOFF" => "stopped",
-            "SUSPENDED" => "suspended",
-            "PAUSED" => "paused",
-            "VERIFY_RESIZE" => "resized",
-            "SHELVED_OFFLOADED" => "shelved_offloaded",
-            "ERROR" => "error",
-            _ => "active",
-        }
+        vm_state(&self.status)
     }
 
     fn power_state(&self) -> u8 {
@@ -92,6 +83,20 @@ impl Server {
             "stopped" | "suspended" | "shelved_offloaded" => 4,
             _ => 0,
         }
+    }
+}
+
+/// Nova's own word for a status.
+pub(super) fn vm_state(status: &str) -> &'static str {
+    match status {
+        "BUILD" => "building",
+        "SHUTOFF" => "stopped",
+        "SUSPENDED" => "suspended",
+        "PAUSED" => "paused",
+        "VERIFY_RESIZE" | "REVERT_RESIZE" => "resized",
+        "SHELVED_OFFLOADED" => "shelved_offloaded",
+        "ERROR" => "error",
+        _ => "active",
     }
 }
 

@@ -82,9 +82,7 @@ impl Journal {
                 lines.extend(line(&entries));
             }
         }
-        let fresh = self.path.with_extension("new");
-        private_files::write(&fresh, &lines)?;
-        std::fs::rename(&fresh, &self.path)?;
+        private_files::replace(&self.path, &lines)?;
         self.file = private_files::append(&self.path)?;
         self.entries = rows;
         self.bytes = lines.len() as u64;

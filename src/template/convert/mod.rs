@@ -54,7 +54,16 @@ const HEAT_VERSION: (&str, &str) = ("HeatTemplateFormatVersion", "2012-12-12");
 
 /// A template in JSON as YAML, in its order, with the version that Heat's `cfn-json2yaml` gives it.
 pub fn json_to_yaml(text: &str) -> Result<String, Obstacle> {
-    let root = document::json_map(text)?;
+    let root = match (document::json_map(text), read(text)) {
+        (_, Ok((root, version))) if version.is_hot() => {
+            let reason = "The template is in HOT, and only those of CloudFormation are converted";
+            return Err(Obstacle::new("", root.place, reason));
+        }
+        (Err(_), Ok((root, _))) => {
+            return Err(Obstacle::new("", root.place, "The template is in YAML already"));
+        }
+        (read, _) => read?,
+    };
     let (key, version) = HEAT_VERSION;
     let mut out = DatumMap::default();
     out.insert(key.into(), version.into());

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::StackDefinition;
 use super::load::{Env, Parts, Reading};
+use crate::model::sizes::STACK_NAME;
 use crate::model::{JsonMap, ResourceName};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Node;
@@ -16,9 +17,6 @@ use crate::template::{Facade, PseudoParameters, TypeLookup, document, walk, work
 
 /// Heat's `max_nested_stack_depth`.
 pub const NESTED_DEPTH_MAX: u32 = 5;
-
-/// The longest name of a stack.
-const STACK_NAME_MAX_CHARS: usize = 255;
 
 /// Where a nested stack stands.
 pub struct ChildPlace {
@@ -178,13 +176,14 @@ fn check_stack_name(name: &str) -> Outcome<()> {
     // Python's `$` lets a last line break pass.
     let name_proper = name.strip_suffix('\n').unwrap_or(name);
     let is_valid = name_proper.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name_proper.chars().count() <= STACK_NAME_MAX_CHARS
+        && name_proper.chars().count() <= STACK_NAME.max
         && name_proper.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
     if is_valid {
         return Ok(());
     }
     Err(TemplateError::validation(format!(
         "Invalid stack name {name} must contain only alphanumeric or \"_-.\" characters, must \
-         start with alpha and must be {STACK_NAME_MAX_CHARS} characters or less."
+         start with alpha and must be {} characters or less.",
+        STACK_NAME.max
     )))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::model::IndexMap;
 use serde_json::Value;
 
+use super::written::Secrets;
 use super::{NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition, secrets};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::budget::Budget;
@@ -195,6 +196,7 @@ impl StackDefinition {
             _ => error,
         })?;
         environment.secret_names.extend(secrets::hidden_names(&root, &files));
+        let root = Secrets::new(&environment, types).in_mappings(root, version);
         let mut parameters = Parameters::new(
             schemas,
             &environment.parameters,
@@ -217,8 +219,8 @@ impl StackDefinition {
             version,
             values: reading.values,
             mappings: match root.get(sections.mappings).filter(|node| node.is_truthy()) {
-                Some(mappings) => mappings.to_datum(),
-                None => Datum::Map(DatumMap::default()),
+                Some(mappings) => mappings.clone(),
+                None => Datum::Map(DatumMap::default()).into(),
             },
             files,
             pseudo,

@@ -4,8 +4,11 @@
 mod child;
 mod early;
 mod load;
+mod mappings;
 mod parameters;
+mod resolve;
 mod secrets;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,13 +31,12 @@ use crate::template::resources::{self, ResourceTypes};
 use crate::template::value::{Datum, to_json_map};
 use crate::template::version::Version;
 use crate::template::{
-    AttributeRead, Facade, OutputDeclared, OutputValue, PseudoParameters, ResourceDeclared,
-    ResourceResolved, ResourceValues, StackSource, TypeLookup, diagnose, outputs, python, walk,
+    AttributeRead, Facade, OutputDeclared, PseudoParameters, ResourceDeclared, ResourceValues,
+    StackSource, TypeLookup, diagnose, outputs, python,
 };
 pub use child::{ChildPlace, NESTED_DEPTH_MAX};
 pub use early::{AllGiven, Given};
 pub(crate) use load::{Reading, Values};
-pub(crate) use secrets::is_secret_template;
 
 /// Heat's `max_resources_per_stack`.
 pub const RESOURCES_MAX: usize = 1000;
@@ -48,7 +50,8 @@ pub struct StackDefinition {
     parameter_groups: Option<Value>,
     pub(super) version: &'static Version,
     values: Values,
-    mappings: Datum,
+    /// What `Fn::FindInMap` looks in; what a secret property reads of it is secret.
+    mappings: Node,
     files: Arc<Files>,
     pseudo: PseudoParameters,
     /// How many stacks this one stands within.
@@ -208,23 +211,6 @@ impl StackDefinition {
         self.reads.clone()
     }
 
-    /// A resource's definition with every function resolved, with marks on what must not be seen.
-    pub fn resolve(
-        &self,
-        name: &ResourceName,
-        values: &dyn ResourceValues,
-    ) -> Result<ResourceResolved, Refusal> {
-        let Some(definition) = self.definitions.get(name.as_str()) else {
-            return Err(Refusal::not_found("Resource", name));
-        };
-        let scope = self.scope_with(values, &AnyType);
-        Ok(ResourceResolved {
-            properties: resolved_map(&definition.properties, "properties", &scope)?,
-            metadata: resolved_map(&definition.metadata, "metadata", &scope)?,
-            update_policy: resolved_map(&definition.update_policy, "update_policy", &scope)?,
-        })
-    }
-
     /// Whether there is an output of a name.
     pub fn has_output(&self, key: &str) -> bool {
         self.outputs.contains_key(key)
@@ -237,25 +223,6 @@ impl StackDefinition {
             .map(|(key, output)| OutputDeclared {
                 key: key.clone(),
                 description: output.description.clone(),
-            })
-            .collect()
-    }
-
-    /// The outputs with values, with marks on what must not be seen; one that cannot be resolved is
-    /// null and says why.
-    pub fn resolve_outputs(&self, values: &dyn ResourceValues) -> Vec<OutputValue> {
-        let scope = self.scope_with(values, &AnyType);
-        self.outputs
-            .iter()
-            .map(|(key, output)| {
-                let resolved = walk::resolve_marked(&output.value, &scope);
-                let error = resolved.as_ref().err().map(TemplateError::text);
-                OutputValue {
-                    key: key.clone(),
-                    description: output.description.clone(),
-                    value: resolved.ok().flatten().unwrap_or_default(),
-                    error,
-                }
             })
             .collect()
     }
@@ -329,32 +296,6 @@ impl StackDefinition {
     }
 }
 
-/// A map's entries; of one that is secret as a whole, each of them is.
-fn map_of(map: JsonMap) -> JsonMap {
-    let whole = Value::Object(map);
-    match (taint::marked(&whole).cloned(), whole) {
-        (Some(Value::Object(map)), _) => {
-            map.into_iter().map(|(key, value)| (key, taint::taint(value))).collect()
-        }
-        (_, Value::Object(map)) => map,
-        _ => JsonMap::new(),
-    }
-}
-
-fn resolved_map(node: &Node, section: &str, scope: &Scope<'_>) -> Outcome<JsonMap> {
-    match walk::resolve_marked(node, scope)?.unwrap_or_default() {
-        Value::Object(map) => Ok(map_of(map)),
-        other => {
-            let other = Datum::from(&other);
-            if !other.is_truthy() {
-                return Ok(JsonMap::new());
-            }
-            let kind = python::type_name(&other);
-            Err(TemplateError::validation(format!("The {section} must be a map, not a {kind}.")))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -413,58 +354,6 @@ outputs:
         assert!(!format!("{:?}", definition.shown_parameters()).contains("geheim"));
     }
 
-    /// The outputs of a template with a hidden parameter `s`, secrets masked.
-    fn outputs_masked(outputs: Value) -> Value {
-        let template = json!({
-            "heat_template_version": "2021-04-16",
-            "parameters": { "s": { "type": "string", "hidden": true }, "p": { "type": "string" } },
-            "conditions": { "is": { "equals": [{ "get_param": "s" }, "geheim"] } },
-            "outputs": outputs,
-        });
-        let source = StackSource {
-            template,
-            parameters: json!({ "s": "geheim", "p": "plain" }).as_object().unwrap().clone(),
-            ..StackSource::default()
-        };
-        let definition =
-            StackDefinition::load(&source, &PseudoParameters::default(), &AnyType).unwrap();
-        let resolved = definition.resolve_outputs(&NothingYet).into_iter();
-        resolved.map(|output| (output.key, taint::masked(&output.value))).collect()
-    }
-
-    #[test]
-    fn whatever_a_function_makes_of_a_secret_is_one() {
-        let secret = json!({ "get_param": "s" });
-        let calls = [
-            json!({ "str_split": ["e", secret] }),
-            json!({ "str_split": ["e", secret, 0] }),
-            json!({ "digest": ["md5", secret] }),
-            json!({ "yaql": { "expression": "len($.data)", "data": secret } }),
-            json!({ "yaql": { "expression": "$.data.toUpper()", "data": secret } }),
-            json!({ "repeat": { "template": "%x%", "for_each": { "%x%": [secret] } } }),
-            json!({ "map_merge": [{ "a": "b" }, { "c": secret }] }),
-            json!({ "str_replace": { "template": "a", "params": { "x": secret } } }),
-            json!({ "if": ["is", { "list_join": ["", [secret]] }, "no"] }),
-            json!({ "contains": ["e", secret] }),
-        ];
-        for call in calls {
-            let shown = outputs_masked(json!({ "o": { "value": call } }));
-            assert_eq!(shown["o"], "******", "{call}");
-        }
-    }
-
-    #[test]
-    fn in_literal_maps_and_lists_only_the_entry_is_secret_and_a_branch_is_as_it_is() {
-        let value = json!({
-            "map": { "a": { "get_param": "p" }, "b": [{ "get_param": "s" }, "open"] },
-            "branch": { "if": ["is", "the one", "the other"] },
-        });
-        assert_eq!(
-            outputs_masked(json!({ "o": { "value": value } }))["o"],
-            json!({ "map": { "a": "plain", "b": ["******", "open"] }, "branch": "the one" })
-        );
-    }
-
     #[test]
     fn a_parameter_hidden_in_any_template_of_the_tree_is_secret_by_its_name() {
         let inner = json!({
@@ -494,7 +383,7 @@ outputs:
         assert!(taint::is_tainted(&definition.resolve_outputs(&NothingYet)[0].value));
         assert_eq!(definition.shown_parameters()["shared"], "******");
         assert_eq!(definition.environment()["parameter_defaults"]["shared"], "******");
-        assert_eq!(definition.secret_files(&|_, _| false), BTreeSet::from(["inner.yaml".into()]));
+        assert_eq!(definition.secret_files(&AnyType), BTreeSet::from(["inner.yaml".into()]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The resource registry: which type or template stands behind a name, by exact keys, wildcards
 //! and entries for single resources, in Heat's order; hooks and restricted actions beside them.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use crate::model::IndexMap;
@@ -117,6 +118,29 @@ impl Registry {
     ) -> Option<Found> {
         let mut search = Search { resource, types, ignored, steps_left: MAPPINGS_MAX };
         self.search(type_name, &mut search)
+    }
+
+    /// All names that a type's name may lead to, itself among them, whatever the resource is called
+    /// and wherever in the tree it stands; `None` where there are too many, or no more of the
+    /// entries may be looked at.
+    pub(crate) fn meanings(
+        &self,
+        type_name: &str,
+        types: &dyn TypeLookup,
+        looks_left: &Cell<usize>,
+    ) -> Option<BTreeSet<String>> {
+        let (mut found, mut ahead) = (BTreeSet::new(), vec![type_name.to_owned()]);
+        while let Some(name) = ahead.pop() {
+            if found.insert(name.clone()) {
+                for root in [&self.root, &types.mappings().registry.root] {
+                    add_targets(root, &name, looks_left, &mut ahead)?;
+                }
+            }
+            if found.len() > MAPPINGS_MAX {
+                return None;
+            }
+        }
+        Some(found)
     }
 
     fn search(&self, type_name: &str, search: &mut Search<'_>) -> Option<Found> {
@@ -275,6 +299,30 @@ impl Registry {
     pub(crate) fn to_datum(&self) -> Datum {
         shown(&self.root)
     }
+}
+
+/// What a name leads to by the entries of a level, and of those below.
+fn add_targets(
+    level: &Level,
+    name: &str,
+    looks_left: &Cell<usize>,
+    into: &mut Vec<String>,
+) -> Option<()> {
+    looks_left.set(looks_left.get().checked_sub(level.len())?);
+    for (key, entry) in level {
+        match entry {
+            Entry::Level(below) => add_targets(below, name, looks_left, into)?,
+            Entry::Template(target) | Entry::Alias(target) if key == name => {
+                into.push(target.clone());
+            }
+            Entry::Wildcard(target) => {
+                let rest = name.strip_prefix(key.strip_suffix('*').unwrap_or(key));
+                into.extend(rest.map(|rest| carried_over(target, rest)));
+            }
+            Entry::Template(_) | Entry::Alias(_) | Entry::Words(_) => {}
+        }
+    }
+    Some(())
 }
 
 fn collect_templates(level: &Level, names: &mut Vec<String>) {

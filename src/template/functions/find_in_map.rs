@@ -1,5 +1,6 @@
 //! `Fn::FindInMap`: what stands in the section `Mappings` under a name, a key and a second key.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Call, Function, Scope, unpack};
@@ -30,9 +31,27 @@ impl Function for FindInMap {
         let Some([mapping, key, value]) = self.args().as_list() else {
             return Ok(Some(Datum::Null));
         };
-        let mapping = python::item(scope.mappings, &walk::resolve(mapping, scope)?)?;
+        let mapping = item(scope.mappings, &walk::resolve(mapping, scope)?, scope)?;
         let key = walk::resolve(key, scope)?;
         let value = walk::resolve(value, scope)?;
-        Ok(Some(python::item(&python::item(&mapping, &key)?, &value)?))
+        let entry = item(&mapping, &key, scope)?;
+        let found = item(&entry, &value, scope)?;
+        if found.is_tainted() {
+            scope.note_taint();
+        }
+        Ok(Some(found.to_datum()))
     }
+}
+
+/// What stands under a key. Only the entries of maps are secret by themselves.
+fn item<'n>(node: &'n Node, key: &Datum, scope: &Scope<'_>) -> Outcome<Cow<'n, Node>> {
+    if let Datum::Text(key) = key
+        && let Some(within) = node.get(key)
+    {
+        return Ok(Cow::Borrowed(within));
+    }
+    if node.is_tainted() {
+        scope.note_taint();
+    }
+    Ok(Cow::Owned(python::item(&node.to_datum(), key)?.into()))
 }

@@ -135,7 +135,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) conditions: &'a Conditions,
     pub(crate) files: &'a BTreeMap<String, String>,
     /// What `Fn::FindInMap` looks in, as written.
-    pub(crate) mappings: &'a Datum,
+    pub(crate) mappings: &'a Node,
     /// The resources whose condition holds, with their types; as long as that is not known, all.
     pub(crate) resources: &'a ResourceTypes,
     /// The resource that the stack stands for, if it is a nested one's.

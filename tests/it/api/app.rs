@@ -4,18 +4,18 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hearth::actors::{Engine, EngineLimits, EngineParts};
+use hearth::actors::{Engine, EngineLimits, EngineParts, TemplateLoad};
 use hearth::api::{ApiParts, ApiSettings, FrontSettings, RunningApi, serve};
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::StreamId;
 use hearth::events::log::{EventLog, MemoryLog};
-use hearth::events::vault::{MasterKey, Vault};
+use hearth::events::vault::{MasterKey, Placed, Vault};
 use hearth::model::{Secret, StackId};
 use hearth::openstack::{Cloud, CloudLimits, CloudSettings, UserDomainSettings};
 use hearth::policy::Policy;
 use hearth::projections::Views;
 use hearth::resource_types::Registry;
-use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
+use hearth::sandbox::{FaultRule, RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 
 use crate::support::world::loopback;
@@ -38,23 +38,28 @@ pub(crate) struct App {
 /// What may differ from one test to the next.
 pub(crate) struct SetUp {
     pub(crate) limits: EngineLimits,
+    pub(crate) json_body_size_max: usize,
     pub(crate) log_bytes_per_day_max: Option<usize>,
     pub(crate) front: FrontSettings,
     pub(crate) policy: Policy,
     pub(crate) cloud: CloudLimits,
     /// Of every token that the sandbox gives.
     pub(crate) token_life: Duration,
+    /// What the sandbox does not do well.
+    pub(crate) faults: Vec<FaultRule>,
 }
 
 impl Default for SetUp {
     fn default() -> Self {
         Self {
             limits: EngineLimits::default(),
+            json_body_size_max: 1_048_576,
             log_bytes_per_day_max: None,
             front: FrontSettings::default(),
             policy: Policy::defaults().unwrap(),
             cloud: CloudLimits::default(),
             token_life: Duration::from_secs(3600),
+            faults: Vec::new(),
         }
     }
 }
@@ -78,8 +83,13 @@ impl Answered {
 
 impl App {
     /// A value of a stack's as its owner sees it.
-    pub(crate) fn opened(&self, stack: StackId, value: &Value) -> Value {
-        self.vault.open(StreamId::stack(stack).as_str(), value).unwrap()
+    pub(crate) fn opened(&self, stack: StackId, placed: &Placed) -> Value {
+        self.vault.open(StreamId::stack(stack).as_str(), placed).unwrap()
+    }
+
+    /// What the threads for templates are doing.
+    pub(crate) fn template_load(&self) -> TemplateLoad {
+        self.engine.template_load()
     }
 
     pub(crate) async fn start() -> Self {
@@ -116,8 +126,16 @@ impl App {
     }
 
     pub(crate) async fn set_up(log: Arc<dyn EventLog>, setup: SetUp) -> Self {
-        let SetUp { log_bytes_per_day_max, limits, front, policy, cloud: cloud_limits, token_life } =
-            setup;
+        let SetUp {
+            json_body_size_max,
+            log_bytes_per_day_max,
+            limits,
+            front,
+            policy,
+            cloud: cloud_limits,
+            token_life,
+            faults,
+        } = setup;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = SandboxConfig {
@@ -125,6 +143,7 @@ impl App {
             // The same server by another name.
             other_regions: vec![("Elsewhere".to_owned(), format!("http://localhost:{port}"))],
             token_life,
+            faults,
             ..SandboxConfig::instant()
         };
         let sandbox = Sandbox::start(config).unwrap();
@@ -134,6 +153,7 @@ impl App {
         let settings = CloudSettings {
             stack_users: Some(stack_users),
             limits: cloud_limits,
+            fetch_allow: limits.fetch_allow.clone(),
             ..CloudSettings::new(&sandbox.auth_url, "hearth", password, "service")
         };
         let cloud = Arc::new(Cloud::new(settings, Arc::clone(&clock)).unwrap());
@@ -165,7 +185,7 @@ impl App {
             clock,
             log: Arc::clone(&log),
             settings: ApiSettings {
-                json_body_size_max: 1_048_576,
+                json_body_size_max,
                 template_size_max: 524_288,
                 log_bytes_per_day_max,
                 auth_url: sandbox.auth_url.clone(),

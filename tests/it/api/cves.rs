@@ -5,7 +5,6 @@
 use std::time::{Duration, Instant};
 
 use hearth::actors::EngineLimits;
-use hearth::config::{Flags, Settings};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -172,25 +171,6 @@ async fn cve_2016_9185_a_template_url_looks_around_in_the_servers_network() {
     assert!(!seen.contains("hunter2"), "{seen}");
     answering.abort();
     app.stop().await;
-}
-
-/// The log was written to a directory that everybody on the machine could read. Hearth writes its
-/// log to its standard error and opens no file for it, whatever a heat.conf says.
-#[test]
-fn cve_2017_2621_the_log_is_read_by_others_on_the_machine() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let directory = tempfile::tempdir().unwrap();
-    let log = directory.path().join("heat.log");
-    let lines = format!(
-        "[DEFAULT]\nlog_dir = {}\nlog_file = {}\n",
-        directory.path().display(),
-        log.display()
-    );
-    std::fs::write(file.path(), lines).unwrap();
-    let flags = Flags { config_file: Some(file.path().into()), ..Flags::default() };
-    let settings = Settings::load(&flags, std::iter::empty()).unwrap();
-    assert_eq!(settings.unused.known_to_heat, ["[DEFAULT] log_dir", "[DEFAULT] log_file"]);
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 /// A stack with a hidden parameter, given beside the environment and in it.

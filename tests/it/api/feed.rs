@@ -1,6 +1,8 @@
 //! The feed: every event once, in order, from anywhere, and only one's own.
 
-use hearth::model::{Action, Status};
+use hearth::events::stack::{Owner, StackCreated};
+use hearth::events::{StackEvent, StreamId};
+use hearth::model::{Action, StackId, Status};
 use hearth::openstack::CloudLimits;
 use serde_json::Value;
 
@@ -110,6 +112,51 @@ async fn filters_narrow_the_feed() {
     assert_eq!(app.send("GET", &path, &headers, None).await.status, 404);
     let path = format!("/v1/{}/feed?all_projects=true", app.project);
     assert_eq!(app.send("GET", &path, &headers, None).await.status, 403);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_feed_begins_with_what_the_stack_is_at() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 28);
+    let (mut stack, ids) = story.created("web", &["net"]).await;
+    story.walk(&mut stack, Action::Delete, &[]).await;
+    story.act(&stack, "net", ids[0], Action::Delete).await;
+    let seen = frames(&app, "?stack=web&after=action", None, 2).await;
+    assert_eq!((seen[0].event.as_str(), seen[0].id), ("TraversalStarted", 7));
+    assert_eq!(seen[0].data["body"]["action"], "DELETE");
+    let headers = [("x-auth-token", app.token.as_str())];
+    let path = format!("/v1/{}/feed?after=action", app.project);
+    assert_eq!(app.send("GET", &path, &headers, None).await.status, 400);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_feed_of_a_stack_carries_what_is_within_it_if_that_is_asked_for() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 29);
+    let (web, ids) = story.created("web", &["group"]).await;
+    let child = StackId(story.fresh_resource().0);
+    let within = StackCreated {
+        stack_id: child,
+        name: "web-group".into(),
+        project_id: story.project.clone(),
+        owner_user_id: "u1".into(),
+        owner_user_name: "alice".into(),
+        owner: Some(Owner {
+            stack: web.id,
+            resource: ids[0],
+            name: "group".into(),
+            root: web.id,
+            depth: 1,
+        }),
+    };
+    story.write(StreamId::stack(child), StackEvent::from(within)).await;
+    story.created("other", &["net"]).await;
+    let seen = frames(&app, "?stack=web&nested=true", None, 7).await;
+    assert_eq!(seen[6].data["stream"], format!("stack-{child}"));
+    let seen = frames(&app, "?stack=web&stack=other", None, 12).await;
+    assert!(seen.iter().all(|frame| frame.data["stream"] != format!("stack-{child}")));
     app.stop().await;
 }
 

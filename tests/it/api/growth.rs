@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hearth::actors::EngineLimits;
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter, MemoryLog};
@@ -9,7 +10,7 @@ use hearth::model::ProjectId;
 use hearth::projections::Views;
 use serde_json::{Value, json};
 
-use super::app::{Answered, App};
+use super::app::{Answered, App, SetUp};
 
 fn message(refused: &Answered) -> String {
     refused.json()["error"]["message"].as_str().unwrap().to_owned()
@@ -60,6 +61,91 @@ async fn a_hundred_signals_of_a_megabyte_fill_neither_the_log_nor_the_memory() {
     assert!(recorded(app.log.as_ref()).await < before + 2_000_000);
     let replaced = signal("0", 200_001).await;
     assert_eq!(replaced.status, 200, "{}", replaced.text);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_hundred_signals_of_a_stack_user_leave_no_more_than_a_few_of_them() {
+    // Small ones, of which a hundred take no minute to be sealed.
+    const SIGNAL: usize = 16_384;
+    let app =
+        App::within(EngineLimits { max_signal_size: SIGNAL, ..EngineLimits::default() }).await;
+    let template = json!({
+        "heat_template_version": "2018-08-31",
+        "resources": { "handle": { "type": "OS::Heat::WaitConditionHandle" } },
+    });
+    let stack = app.create("web", template).await;
+    let stack = format!("/stacks/web/{}", stack["id"].as_str().unwrap());
+    let shown = app.get(&format!("{stack}/resources/handle")).await.json();
+    let attributes = &shown["resource"]["attributes"];
+    let token = [("x-auth-token", attributes["token"].as_str().unwrap())];
+    let (_, place) = attributes["endpoint"].as_str().unwrap().split_once("/v1/").unwrap();
+    let path = format!("/v1/{place}");
+    let signal = async |number: usize, bytes: usize| {
+        let around = json!({ "id": "0", "data": "" }).to_string().len();
+        let body = json!({ "id": (number % 3).to_string(), "data": "x".repeat(bytes - around) });
+        app.send("POST", &path, &token, Some(body.to_string())).await
+    };
+    let before = recorded(app.log.as_ref()).await;
+    for number in 0..100 {
+        let taken = signal(number, SIGNAL).await;
+        assert_eq!(taken.status, 200, "{}", taken.text);
+    }
+    let refused = signal(0, SIGNAL + 1).await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    // The log has them all, sealed, within the bound of a day; what is worked with has three.
+    let grown = recorded(app.log.as_ref()).await - before;
+    assert!((100 * SIGNAL..150 * SIGNAL).contains(&grown), "{grown}");
+    let (metadata, _) = path.rsplit_once("/signal").unwrap();
+    let kept = app.send("GET", &format!("{metadata}/metadata"), &token, None).await;
+    assert!((3 * SIGNAL - 100..4 * SIGNAL).contains(&kept.text.len()), "{}", kept.text.len());
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("views.db");
+    let views = Views::open(&file, app.log.clone()).await.unwrap();
+    views.after(app.log.durable_position()).await.unwrap();
+    views.close().await;
+    let written = std::fs::metadata(&file).unwrap().len();
+    assert!(written < 50 * SIGNAL as u64, "views of {written} bytes");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn an_answer_is_bounded_whatever_it_is_put_together_of() {
+    let limits = EngineLimits { enable_stack_abandon: true, ..EngineLimits::default() };
+    let setup = SetUp { json_body_size_max: usize::MAX, limits, ..SetUp::default() };
+    let app = App::set_up(Arc::new(MemoryLog::new()), setup).await;
+    let large = (0..34).map(|number| (number.to_string(), "x".repeat(500_000).into()));
+    let mut files: serde_json::Map<String, Value> = large.collect();
+    let nested = json!({ "heat_template_version": "2018-08-31" }).to_string();
+    files.insert("child.yaml".into(), nested.into());
+    let body = json!({
+        "stack_name": "web",
+        "template": { "heat_template_version": "2018-08-31",
+                      "resources": { "child": { "type": "child.yaml" } } },
+        "files": files,
+    });
+    let made = app.ask("POST", "/stacks", Some(body)).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(app.settled("web").await["stack_status"], "CREATE_COMPLETE");
+    let stack = format!("/stacks/web/{}", made.json()["stack"]["id"].as_str().unwrap());
+    let too_large = |answered: Answered| {
+        assert_eq!(answered.status, 400, "{} bytes", answered.text.len());
+        let text = "Request limit exceeded: The answer exceeds maximum allowed size (33554432 \
+                    bytes).";
+        assert_eq!(message(&answered), text);
+    };
+    // The files of each: the stack's own, and its child's.
+    assert_eq!(app.get(&format!("{stack}/files")).await.status, 200);
+    too_large(app.get(&format!("{stack}/export")).await);
+    too_large(app.ask("DELETE", &format!("{stack}/abandon"), None).await);
+    assert_eq!(app.get(&stack).await.status, 200, "it is not abandoned for nothing");
+    for name in ["one", "two"] {
+        let path = format!("{stack}/snapshots");
+        let taken = app.ask("POST", &path, Some(json!({ "name": name }))).await;
+        assert_eq!(taken.status, 200, "{}", taken.text);
+        app.settled("web").await;
+    }
+    too_large(app.get(&format!("{stack}/snapshots")).await);
     app.stop().await;
 }
 

@@ -26,6 +26,8 @@ async fn a_snapshot_is_taken_shown_restored_and_deleted() {
     let taken = taken.json();
     let id = taken["id"].as_str().unwrap().to_owned();
     assert_eq!((&taken["name"], &taken["action"]), (&json!("s"), &json!("CREATE")));
+    let before = (&taken["data"]["action"], &taken["data"]["status"]);
+    assert_eq!(before, (&json!("CREATE"), &json!("COMPLETE")), "the stack as it was");
     assert_eq!(app.settled("web").await["stack_status"], "SNAPSHOT_COMPLETE");
 
     let one = app.get(&format!("{path}/snapshots/{id}")).await;

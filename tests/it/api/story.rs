@@ -106,6 +106,7 @@ impl Story {
         });
         let accepted = RevisionAccepted {
             adopts: None,
+            back_to: None,
             revision: StackRevision(revision),
             action: if revision == 1 { Action::Create } else { Action::Update },
             origin: StackRevision(revision),
@@ -227,6 +228,7 @@ impl Story {
             metadata: JsonMap::new(),
             unanswered: false,
             again: false,
+            untouched: false,
         };
         self.resource_event(id, settled).await
     }

@@ -52,7 +52,7 @@ async fn a_creation_reads_as_heat_tells_it() {
     assert_eq!(rows[0].physical_id, Some(format!("phys-{}", ids[0])));
     let shown = views.stack_shown(stack.id).await.unwrap().unwrap();
     assert_eq!((shown.stack.action, shown.stack.status), (Action::Create, Status::Complete));
-    assert_eq!(shown.outputs[0].value, "http://web");
+    assert_eq!(shown.outputs[0].placed.value, "http://web");
     assert_eq!(shown.stack.updated_at, None);
 }
 

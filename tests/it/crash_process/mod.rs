@@ -5,6 +5,7 @@
 //!
 //! `CRASH_SEED` repeats a run's choices; `CRASH_KILLS` makes it longer.
 
+mod backup;
 mod client;
 mod cloud;
 mod operator;

@@ -4,7 +4,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
+use hearth::events::log::{EventLog, LogError, SqliteLog};
 use hearth::sandbox::{Sandbox, SandboxConfig};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 use super::client::{Api, Reply};
 use super::process::Server;
 
-fn hearth(data: &Path, arguments: &[&str]) -> Output {
+pub(super) fn hearth(data: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hearth"))
         .args(arguments)
         .arg("--data")
@@ -21,29 +23,29 @@ fn hearth(data: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-fn printed(data: &Path, arguments: &[&str]) -> String {
+pub(super) fn printed(data: &Path, arguments: &[&str]) -> String {
     let output = hearth(data, arguments);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn refused(data: &Path, arguments: &[&str]) -> String {
+pub(super) fn refused(data: &Path, arguments: &[&str]) -> String {
     let output = hearth(data, arguments);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
-async fn settled(api: &Api, name: &str, status: &str) -> Value {
+pub(super) async fn settled(api: &Api, name: &str, status: &str) -> Value {
     loop {
         let stack = api.get(&format!("/stacks/{name}")).await.unwrap()["stack"].clone();
         if stack["stack_status"] == status {
             return stack;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-async fn create(api: &Api, name: &str) -> Value {
+pub(super) async fn create(api: &Api, name: &str) -> Value {
     let template = json!({
         "heat_template_version": "2018-08-31",
         "resources": {"random": {"type": "OS::Heat::RandomString"}},
@@ -85,7 +87,7 @@ async fn keys_are_replaced_and_history_is_purged_while_the_server_serves() {
     let reply = api.command(Method::DELETE, &path, &Value::Null).await;
     assert!(matches!(reply, Reply::Accepted(_)), "{reply:?}");
     while api.get("/stacks/gone").await.is_some() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let purged = printed(data, &["purge", "--older-than", "0", "--granularity", "seconds"]);
     assert!(purged.starts_with("purged: 1 stacks"), "{purged}");
@@ -95,7 +97,7 @@ async fn keys_are_replaced_and_history_is_purged_while_the_server_serves() {
     let shown = api.get("/stacks?show_deleted=true").await.unwrap();
     assert_eq!(shown["stacks"].as_array().unwrap().len(), 2, "{shown}");
 
-    server.kill_after(std::time::Duration::ZERO).await;
+    server.kill_after(Duration::ZERO).await;
     let against = checkpoint.to_str().unwrap();
     let verified = printed(data, &["verify", "--against", against]);
     assert!(verified.contains("signed up to position"), "{verified}");
@@ -107,6 +109,91 @@ async fn keys_are_replaced_and_history_is_purged_while_the_server_serves() {
     assert_eq!(living["outputs"][0]["output_value"], value);
     server.stop();
     printed(data, &["verify", "--against", against]);
+}
+
+async fn delete(api: &Api, stack: &Value) {
+    let (name, id) = (stack["stack_name"].as_str().unwrap(), stack["id"].as_str().unwrap());
+    let reply = api.command(Method::DELETE, &format!("/stacks/{name}/{id}"), &Value::Null).await;
+    assert!(matches!(reply, Reply::Accepted(_)), "{reply:?}");
+    while api.get(&format!("/stacks/{name}")).await.is_some() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn key_of(data: &Path, stack: &Value) -> Result<Option<Vec<u8>>, LogError> {
+    let log = SqliteLog::open_read_only(&data.join("log.db")).unwrap();
+    log.find_key(&format!("stack-{}", stack["id"].as_str().unwrap()))
+}
+
+async fn key_is_destroyed(data: &Path, stack: &Value) {
+    while !matches!(key_of(data, stack), Err(LogError::KeyDestroyed(_))) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_server_destroys_the_key_of_a_deleted_stack_with_no_purge() {
+    let sandbox = Sandbox::start(SandboxConfig::instant()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    let mut server = Server::new(data, &sandbox.auth_url);
+    server.start();
+    let api = Api::log_in(&sandbox.auth_url, server.port).await;
+    server.ready().await;
+    let mut stacks = Vec::new();
+    for name in ["living", "gone", "gone-before-a-crash"] {
+        stacks.push(create(&api, name).await);
+        assert!(key_of(data, &stacks[stacks.len() - 1]).unwrap().is_some(), "{name}");
+    }
+    delete(&api, &stacks[1]).await;
+    key_is_destroyed(data, &stacks[1]).await;
+    delete(&api, &stacks[2]).await;
+    server.kill_after(Duration::ZERO).await;
+    assert!(key_of(data, &stacks[2]).unwrap().is_some(), "it was killed before that");
+    server.start();
+    server.ready().await;
+    key_is_destroyed(data, &stacks[2]).await;
+    assert!(key_of(data, &stacks[0]).unwrap().is_some());
+    server.stop();
+    printed(data, &["verify"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_was_told_to_stop_leaves_all_in_the_log_file_itself() {
+    let sandbox = Sandbox::start(SandboxConfig::instant()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    let mut server = Server::new(data, &sandbox.auth_url);
+    server.start();
+    let api = Api::log_in(&sandbox.auth_url, server.port).await;
+    server.ready().await;
+    create(&api, "web").await;
+    let alone = |name: &str| {
+        let copy = data.join(name);
+        std::fs::create_dir(&copy).unwrap();
+        std::fs::copy(data.join("log.db"), copy.join("log.db")).unwrap();
+        std::fs::copy(data.join("signing.key"), copy.join("signing.key")).unwrap();
+        copy
+    };
+    let said = refused(&alone("while-it-runs"), &["verify"]);
+    assert!(said.contains("what came after position"), "{said}");
+    server.terminate();
+    let whole = printed(data, &["verify"]);
+    let copied = printed(&alone("after-its-end"), &["verify"]);
+    assert_eq!(whole.lines().next(), copied.lines().next());
+    assert!(!copied.starts_with("0 events"), "{copied}");
+}
+
+#[test]
+fn a_server_that_finds_the_log_locked_makes_no_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path();
+    let first = SqliteLog::open(&data.join("log.db")).unwrap();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--sandbox", "http://127.0.0.1:9/v3"];
+    let said = refused(data, &serve);
+    assert!(said.contains("is in use by another process"), "{said}");
+    assert!(!data.join("signing.key").exists(), "the first one may just be making it");
+    drop(first);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

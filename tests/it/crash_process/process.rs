@@ -62,6 +62,14 @@ impl Server {
         self.kills += 1;
     }
 
+    /// Asks it to stop and waits until it has.
+    pub(super) fn terminate(&mut self) {
+        let mut child = self.child.take().unwrap();
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(child.wait().unwrap().success(), "{}", self.said());
+    }
+
     /// A server that ends by itself has failed.
     pub(super) fn still_runs(&mut self) {
         let child = self.child.as_mut().unwrap();

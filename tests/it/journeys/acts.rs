@@ -230,3 +230,22 @@ async fn a_server_sleeps_and_wakes() {
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
 }
+
+#[actix::test]
+async fn what_stands_for_nothing_is_kept_though_it_is_said_to_be_sick() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({ "a": { "type": "OS::Heat::None", "properties": { "x": 1 } } }));
+    let web = world.create("web", template.clone()).await.unwrap();
+    world.settled(&web).await;
+    let before = world.physical_id(web.stack, "a").await;
+    mark(&world, &web, "a", false).await;
+    assert_eq!(world.resources(web.stack).await, ["a CHECK_FAILED"]);
+    let updated = world.update(web.stack, template).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(world.resources(web.stack).await, ["a CHECK_COMPLETE"]);
+    assert_eq!(world.physical_id(web.stack, "a").await, before);
+    let rows = world.views.resources(web.stack).await.unwrap();
+    let reason = "Update status to COMPLETE for FAILED resource neither update nor replace.";
+    assert_eq!(rows[0].reason, reason);
+}

@@ -175,8 +175,8 @@ async fn an_external_resource_is_looked_at_and_never_changed() {
     let told = world.events(web.stack).await;
     assert_eq!(told, expected);
     let outputs = world.views.stack_shown(web.stack).await.unwrap().unwrap().outputs;
-    assert_eq!(outputs[0].value, json!(id));
-    assert!(outputs[1].value.is_number(), "{outputs:?}");
+    assert_eq!(outputs[0].placed.value, json!(id));
+    assert!(outputs[1].placed.value.is_number(), "{outputs:?}");
 
     let known = told.len();
     let updated = world.update(web.stack, with(json!(id), "y")).await.unwrap();

@@ -16,7 +16,7 @@ use crate::support::world::World;
 const UNREACHED: &str = "Cannot establish connection to Heat endpoint at remote cloud due to \"";
 
 async fn output(world: &World, stack: StackId) -> Value {
-    world.views.stack_shown(stack).await.unwrap().unwrap().outputs[0].value.clone()
+    world.views.stack_shown(stack).await.unwrap().unwrap().outputs[0].placed.value.clone()
 }
 
 fn with(context: &Value, more: &Value) -> Value {

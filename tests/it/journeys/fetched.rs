@@ -24,7 +24,7 @@ fn stack_at(url: &str) -> Value {
 }
 
 async fn seen(world: &World, id: StackId) -> Value {
-    world.views.stack_shown(id).await.unwrap().unwrap().outputs[0].value.clone()
+    world.views.stack_shown(id).await.unwrap().unwrap().outputs[0].placed.value.clone()
 }
 
 #[actix::test]

@@ -87,7 +87,7 @@ async fn members(world: &World, stack: StackId) -> Vec<String> {
 
 async fn output(world: &World, stack: StackId, key: &str) -> Value {
     let shown = world.views.stack_shown(stack).await.unwrap().unwrap();
-    shown.outputs.iter().find(|output| output.key == key).unwrap().value.clone()
+    shown.outputs.iter().find(|output| output.key == key).unwrap().placed.value.clone()
 }
 
 /// The states that the members' stack itself has gone through.

@@ -117,3 +117,72 @@ async fn an_earlier_revision_becomes_the_newest() {
         assert_eq!(refused.message, format!("The Revision ({missing}) could not be found."));
     }
 }
+
+#[actix::test]
+async fn a_plan_to_go_back_says_what_then_happens() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |tag: &str, cidr: &str, value: &str| {
+        hot(json!({
+            "net": { "type": "OS::Neutron::Net", "properties": { "tags": [tag] } },
+            "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+                "network": { "get_resource": "net" }, "cidr": cidr } },
+            "router": { "type": "OS::Neutron::Router" },
+            "interface": { "type": "OS::Neutron::RouterInterface", "properties": {
+                "router": { "get_resource": "router" }, "subnet": { "get_resource": "subnet" } } },
+            "value": test_resource(json!({ "value": value })),
+            "reader": test_resource(json!({ "value": { "get_attr": ["value", "output"] } })),
+            "group": { "type": "OS::Heat::ResourceGroup", "properties": { "count": 1,
+                "resource_def": { "type": "OS::Heat::TestResource",
+                                  "properties": { "value": { "get_resource": "net" } } } } },
+        }))
+    };
+    let web = world.create("web", with("one", "10.9.0.0/24", "x")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    for (revision, tag, cidr, value) in [
+        (2, "two", "10.9.0.0/24", "x"),
+        (4, "two", "10.8.0.0/24", "x"),
+        (6, "one", "10.9.0.0/24", "y"),
+    ] {
+        let updated = world.update(web.stack, with(tag, cidr, value)).await.unwrap();
+        assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE", "{revision}");
+        let who = world.requester();
+        let to = StackRevision(1);
+        let plan = world.engine.preview_roll_back_to(&who, web.stack, to).await.unwrap();
+        let before = world.views.resources(web.stack).await.unwrap();
+        let known = ground.log.durable_position();
+        let back = world.engine.roll_back_to(&who, web.stack, to).await.unwrap();
+        let end = world.settled(&back).await;
+        assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+        let after = world.views.resources(web.stack).await.unwrap();
+        for row in &after {
+            let former = before.iter().find(|it| it.name == row.name).unwrap();
+            let says =
+                |kind: &[PreviewedResource]| kind.iter().any(|it| it.name == row.name.as_str());
+            let is_touched = row.updated_at.is_some_and(|at| Some(at) != former.updated_at);
+            let is_replaced = row.id != former.id;
+            let did = (is_replaced, is_touched && !is_replaced);
+            let said = (says(&plan.replaced), says(&plan.updated));
+            assert_eq!(did, said, "revision {revision}, {}, since {known:?}", row.name);
+        }
+    }
+}
+
+#[actix::test]
+async fn a_plan_to_go_back_warns_where_a_volume_would_have_to_shrink() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |size: u32| {
+        hot(json!({ "volume": { "type": "OS::Cinder::Volume", "properties": { "size": size } } }))
+    };
+    let web = world.create("web", with(1)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let updated = world.update(web.stack, with(2)).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let who = world.requester();
+    let plan = world.engine.preview_roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
+    assert_eq!(plan.updated[0].why, "size changes (Shrinking volume is not supported.)");
+    let back = world.engine.roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
+    assert_eq!(world.settled(&back).await, "UPDATE_FAILED");
+    assert!(world.reason(web.stack).await.ends_with("Shrinking volume is not supported."));
+}

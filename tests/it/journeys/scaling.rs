@@ -1,6 +1,9 @@
 //! Policies that change the size of groups when they are signaled.
 
-use hearth::model::StackId;
+use hearth::actors::EngineLimits;
+use hearth::model::{StackId, Status};
+use hearth::projections::EventQuery;
+use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
 use crate::support::world::{Ground, World, hot, test_resource};
@@ -51,8 +54,8 @@ async fn signal(ground: &Ground, world: &World, stack: StackId, name: &str) {
 
 async fn output(world: &World, stack: StackId, key: &str) -> Value {
     let shown = world.views.stack_shown(stack).await.unwrap().unwrap();
-    let value = &shown.outputs.iter().find(|output| output.key == key).unwrap().value;
-    world.opened(stack, value)
+    let output = shown.outputs.iter().find(|output| output.key == key).unwrap();
+    world.opened(stack, &output.placed)
 }
 
 /// How often the event list tells of a signal to the resource.
@@ -195,4 +198,45 @@ async fn a_policy_says_where_it_is_signaled() {
     let updated = world.update(web.stack, with(2)).await.unwrap();
     assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     assert_eq!(output(&world, web.stack, "url").await, url);
+}
+
+#[actix::test]
+async fn a_group_says_why_it_cannot_have_its_new_size() {
+    let ground = Ground::new().await;
+    // The group, its policies and one member, and no more.
+    let limits = EngineLimits { max_resources_per_stack: Some(5), ..Ground::limits() };
+    let world = ground.start_within(limits).await;
+    let web = world.create("web", template(json!({}), json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    signal(&ground, &world, web.stack, "up").await;
+    assert_eq!(output(&world, web.stack, "size").await, 1);
+    let events = world.views.events(web.stack, EventQuery::default()).await.unwrap();
+    let told: Vec<_> = events.iter().filter(|event| event.action == "SIGNAL").collect();
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!((told[0].name.as_str(), told[0].status), ("g", Status::Failed));
+    assert!(told[0].reason.contains("Maximum resources per stack exceeded."), "{:?}", told[0]);
+}
+
+#[actix::test]
+async fn a_group_says_why_a_new_member_cannot_be_made() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let member = json!({ "resource": { "type": "OS::Neutron::Net" } });
+    let mut template = template(member, json!({}));
+    template["outputs"].as_object_mut().unwrap().remove("list");
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let refused = FaultRule {
+        method: Some("POST".to_owned()),
+        path: Some("/networks".to_owned()),
+        skip: 0,
+        count: None,
+        probability: None,
+        fault: Fault::Status { code: 403, retry_after: None },
+        latency_ms: 0,
+    };
+    ground.sandbox.set_faults(vec![refused]).unwrap();
+    signal(&ground, &world, web.stack, "up").await;
+    let told = world.events(web.stack).await;
+    assert!(told.contains(&"g SIGNAL_FAILED".to_owned()), "{told:#?}");
 }

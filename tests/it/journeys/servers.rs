@@ -1,6 +1,8 @@
 //! Servers and ports that are replaced, and what they hold meanwhile.
 
 use hearth::model::StackId;
+use hearth::openstack::{Request, Service};
+use hearth::sandbox::{Fault, FaultRule, Latencies, SandboxConfig};
 use serde_json::{Value, json};
 
 use crate::support::world::{Ground, World, hot, test_resource};
@@ -138,4 +140,88 @@ async fn an_interface_that_fits_is_kept_however_its_network_is_written() {
     assert!(after.len() == 1 && !before.contains(&after[0]), "{before:?} {after:?}");
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+fn of_flavor(flavor: &str, metadata: &str) -> Value {
+    hot(json!({ "server": { "type": "OS::Nova::Server", "properties": {
+        "image": "cirros", "flavor": flavor, "metadata": { "a": metadata },
+        "networks": [{ "network": "private" }] } } }))
+}
+
+/// The requests to change servers that the cloud has got since it forgot the others.
+fn asked(ground: &Ground) -> Vec<String> {
+    let requests = ground.sandbox.requests();
+    let changes = requests.iter().filter(|it| it.method != "GET" && it.path.contains("/servers/"));
+    changes.map(|it| it.path.rsplit('/').next().unwrap().to_owned()).collect()
+}
+
+/// A fault that meets whatever is to be done with a server, so many times.
+fn refusals(count: u64) -> FaultRule {
+    FaultRule {
+        method: Some("POST".to_owned()),
+        path: Some("/servers/.*/action".to_owned()),
+        skip: 0,
+        count: Some(count),
+        probability: None,
+        fault: Fault::Status { code: 403, retry_after: None },
+        latency_ms: 0,
+    }
+}
+
+#[actix::test]
+async fn an_update_that_was_refused_whole_is_rolled_back_without_a_call() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create_with("web", of_flavor("m1.tiny", "x"), false).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    ground.sandbox.set_faults(vec![refusals(u64::MAX)]).unwrap();
+    ground.sandbox.forget_requests();
+    let updated = world.update(web.stack, of_flavor("m1.small", "x")).await.unwrap();
+    let end = world.settled(&updated).await;
+    assert_eq!(end, "ROLLBACK_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(asked(&ground), ["action"]);
+    assert_eq!(world.resources(web.stack).await, ["server UPDATE_COMPLETE"]);
+}
+
+#[actix::test]
+async fn a_rollback_after_a_refused_resize_looks_at_the_flavor_first() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create_with("web", of_flavor("m1.tiny", "x"), false).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    ground.sandbox.set_faults(vec![refusals(1)]).unwrap();
+    ground.sandbox.forget_requests();
+    let updated = world.update(web.stack, of_flavor("m1.small", "y")).await.unwrap();
+    let end = world.settled(&updated).await;
+    assert_eq!(end, "ROLLBACK_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(asked(&ground), ["metadata", "action", "metadata"]);
+}
+
+#[actix::test]
+async fn a_server_that_was_just_resized_can_be_updated_again() {
+    let slow = SandboxConfig {
+        listen: ([127, 0, 0, 1], 0).into(),
+        latencies: Latencies {
+            server_action: std::time::Duration::from_millis(400),
+            ..SandboxConfig::instant().latencies
+        },
+        ..SandboxConfig::instant()
+    };
+    let ground = Ground::with(slow).await;
+    let world = ground.start().await;
+    let web = world.create("web", of_flavor("m1.tiny", "x")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    for (flavor, metadata) in [("m1.small", "x"), ("m1.tiny", "y"), ("m1.small", "y")] {
+        let updated = world.update(web.stack, of_flavor(flavor, metadata)).await.unwrap();
+        let end = world.settled(&updated).await;
+        assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+    }
+    // Somebody else is at it: what is refused for that is asked again.
+    let server = world.physical_id(web.stack, "server").await.unwrap();
+    let reboot = Request::post(Service::Compute, format!("/servers/{server}/action"));
+    ground.session().send(reboot.json(json!({ "reboot": { "type": "SOFT" } }))).await.unwrap();
+    let updated = world.update(web.stack, of_flavor("m1.tiny", "y")).await.unwrap();
+    let end = world.settled(&updated).await;
+    assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert!(ground.count("CallRetried").await > 0);
 }

@@ -76,7 +76,7 @@ fn waiting(timeout: f64) -> Value {
 
 async fn output(world: &World, stack: &Accepted) -> Value {
     let shown = world.views.stack_shown(stack.stack).await.unwrap().unwrap();
-    world.opened(stack.stack, &shown.outputs[0].value)
+    world.opened(stack.stack, &shown.outputs[0].placed)
 }
 
 #[actix::test]

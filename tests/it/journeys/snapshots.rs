@@ -2,6 +2,7 @@
 
 use hearth::actors::Accepted;
 use hearth::model::{Action, TraversalId};
+use hearth::openstack::{Request, Service};
 use hearth::sandbox::{Latencies, SandboxConfig};
 use serde_json::{Value, json};
 
@@ -213,4 +214,36 @@ async fn a_suspended_stack_can_be_kept_and_is_then_not_resumed() {
     assert_eq!(act(Action::Suspend).await, "SUSPEND_COMPLETE");
     take(&world, &web).await;
     assert_eq!(act(Action::Resume).await, "RESUME_FAILED");
+}
+
+#[actix::test]
+async fn a_server_that_starts_from_a_volume_is_restored_from_its_image() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |name: &str| {
+        hot(json!({ "server": { "type": "OS::Nova::Server", "properties": {
+            "name": name, "flavor": "m1.tiny", "networks": [{ "network": "private" }],
+            "block_device_mapping_v2": [
+                { "image": "cirros", "volume_size": 1, "boot_index": 0,
+                  "delete_on_termination": true },
+                { "swap_size": 1 },
+            ] } } }))
+    };
+    let web = world.create("web", with("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let before = world.physical_id(web.stack, "server").await.unwrap();
+    let id = take(&world, &web).await;
+    let updated = world.update(web.stack, with("two")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let end = restore(&world, &web, id).await;
+    assert_eq!(end, "RESTORE_COMPLETE", "{}", world.reason(web.stack).await);
+    let server = world.physical_id(web.stack, "server").await.unwrap();
+    assert_ne!(server, before);
+    let shown = Request::get(Service::Compute, format!("/servers/{server}"));
+    let shown = ground.session().send(shown).await.unwrap().json().unwrap();
+    assert_eq!(shown["server"]["name"], "one");
+    assert!(shown["server"]["image"]["id"].is_string(), "{shown}");
+    gone(&world, &web, id).await;
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
 }

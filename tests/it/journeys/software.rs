@@ -80,7 +80,7 @@ async fn a_configuration_is_deployed_and_its_outputs_come_back() {
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
     let row = deployments(&world).await.remove(0);
     assert_eq!(row.state.status.as_deref(), Some("COMPLETE"));
-    assert!(row.state.input_values.is_some(), "it has the values of its inputs");
+    assert!(row.inputs.is_some(), "it has the values of its inputs");
     assert_eq!(world.engine.outputs_now(web.stack).await.unwrap()[0].value, "fine");
 
     let updated = world.update(web.stack, template("echo 2", json!({}))).await.unwrap();

@@ -1,13 +1,17 @@
 //! Users that stacks have for those who signal them: made, kept out, let in and deleted with their
 //! resources, in a project that goes with the stack.
 
+use std::sync::Arc;
+
 use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter};
 use hearth::model::{Action, Secret, StackId};
 use hearth::openstack::{Credentials, Session};
+use hearth::projections::StackRow;
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
+use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World, hot};
 
 fn handle(transport: &str) -> Value {
@@ -105,4 +109,48 @@ async fn a_project_that_cannot_be_deleted_fails_the_deletion() {
     assert!(reason.starts_with("Error deleting project: "), "{reason}");
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+/// Waits until a stack's deployment waits for its signal; `None` where there is no such stack.
+async fn deployed(world: &World) -> Option<StackRow> {
+    loop {
+        let stack = world.views.find(None, "web".to_owned()).await.unwrap()?;
+        if !world.views.deployments(None, None).await.unwrap().is_empty() {
+            return Some(stack);
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+#[actix::test]
+async fn a_user_may_signal_whenever_the_process_ended_after_he_was_made() {
+    const APPENDS: i64 = 14;
+    let template = hot(json!({
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": "x" } },
+        "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+            "config": { "get_resource": "config" }, "server": "s1",
+            "signal_transport": "HEAT_SIGNAL" } },
+    }));
+    let mut healed = 0;
+    for appends in 1..APPENDS {
+        let ground = Ground::new().await;
+        let log = Arc::new(CutLog::new(ground.log.clone(), appends));
+        let world = ground.start_on(log.clone()).await;
+        if world.create("web", template.clone()).await.is_err() {
+            continue;
+        }
+        while !log.is_cut() && world.views.deployments(None, None).await.unwrap().is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        log.cut();
+        world.engine.shutdown().await;
+        drop(world);
+        let world = ground.start().await;
+        let Some(stack) = deployed(&world).await else { continue };
+        ground.views_catch_up(&world).await;
+        let row = world.views.stack(stack.id).await.unwrap().unwrap();
+        assert!(row.user_project.is_some(), "cut after {appends}: his project is not on record");
+        healed += 1;
+    }
+    assert!(healed > 5, "{healed} cuts");
 }

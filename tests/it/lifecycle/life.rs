@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use hearth::events::vault::Placed;
 use hearth::model::{StackId, Status};
 use hearth::projections::{EventQuery, EventRow, StackRow};
 use indexmap::IndexMap;
@@ -307,8 +308,8 @@ impl<'a> Life<'a> {
             return Err(format!("the resources are {states:?}"));
         }
         if let Some(wanted) = &seen.outputs_are {
-            let open = |value: &Value| self.app.opened(stack, value);
-            let outputs = shown.outputs.iter().map(|it| (it.key.clone(), open(&it.value)));
+            let open = |placed: &Placed| self.app.opened(stack, placed);
+            let outputs = shown.outputs.iter().map(|it| (it.key.clone(), open(&it.placed)));
             let outputs: serde_json::Map<String, Value> = outputs.collect();
             has(&Value::Object(outputs.clone()), &Value::Object(wanted.clone()))
                 .map_err(|at| format!("{at} in the outputs {outputs:?}"))?;

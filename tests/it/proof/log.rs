@@ -1,5 +1,6 @@
 //! A signed log with something of everything in it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,8 +60,30 @@ impl Disk {
     }
 
     pub(super) fn open(&self) -> Arc<SqliteLog> {
-        let signing = Signing { key: self.key(), beside: self.path("checkpoint") };
+        let signing = || Ok(Signing { key: self.key(), beside: self.path("checkpoint") });
         Arc::new(SqliteLog::open_signed(&self.path("log.db"), signing).unwrap())
+    }
+
+    /// The directory as a process leaves it that is killed now.
+    pub(super) fn killed(&self) -> Self {
+        let left = Self { stacks: self.stacks.clone(), blobs: self.blobs.clone(), ..Self::fresh() };
+        for file in fs::read_dir(self.folder.path()).unwrap() {
+            let file = file.unwrap();
+            // The kernel lets go of the lock, and nobody has the index of the write-ahead log.
+            if !file.path().extension().is_some_and(|it| it == "lock" || it == "db-shm") {
+                fs::copy(file.path(), left.folder.path().join(file.file_name())).unwrap();
+            }
+        }
+        left
+    }
+
+    /// What is there when these files alone were copied.
+    pub(super) fn copy_of(&self, names: &[&str]) -> Self {
+        let copy = Self::fresh();
+        for name in names {
+            fs::copy(self.path(name), copy.path(name)).unwrap();
+        }
+        copy
     }
 
     pub(super) fn vault<L: EventLog>(&self, log: &Arc<L>) -> Vault {
@@ -116,6 +139,11 @@ impl Disk {
 
     /// Its deletion.
     pub(super) async fn delete(&self, log: &dyn EventLog, id: StackId) {
+        self.delete_after(log, id, 4).await;
+    }
+
+    /// Its deletion, where its stream has so many events.
+    pub(super) async fn delete_after(&self, log: &dyn EventLog, id: StackId, next: u64) {
         let (stream, traversal) = (StreamId::stack(id), self.clock.fresh_id());
         let started = json!({
             "traversal": traversal, "action": "DELETE", "revision": 1, "nodes": [], "deadline": null,
@@ -123,8 +151,8 @@ impl Disk {
         let settled = json!({
             "traversal": traversal, "action": "DELETE", "status": "COMPLETE", "reason": "done",
         });
-        self.append(log, &stream, 4, "TraversalStarted", started).await;
-        self.append(log, &stream, 5, "TraversalSettled", settled).await;
+        self.append(log, &stream, next, "TraversalStarted", started).await;
+        self.append(log, &stream, next + 1, "TraversalSettled", settled).await;
     }
 
     pub(super) async fn append(
@@ -172,7 +200,7 @@ impl Disk {
                 was_away: true,
             })
             .collect();
-        if let Ok(text) = std::fs::read_to_string(self.path("checkpoint")) {
+        if let Ok(text) = fs::read_to_string(self.path("checkpoint")) {
             held.push(Held { name: "the one beside".to_owned(), text, was_away: false });
         }
         audit(&self.path("log.db"), Some(self.key().public()), &held).unwrap()
@@ -191,7 +219,7 @@ pub(super) fn copy(from: &Path, to: &Path) {
     for suffix in ["", "-wal"] {
         let with = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
         if with(from).exists() {
-            std::fs::copy(with(from), with(to)).unwrap();
+            fs::copy(with(from), with(to)).unwrap();
         }
     }
 }

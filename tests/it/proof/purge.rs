@@ -169,6 +169,111 @@ async fn a_purge_killed_at_any_moment_is_taken_up_by_the_next() {
 }
 
 #[tokio::test]
+async fn a_purge_of_a_file_killed_at_any_moment_is_taken_up_by_the_next() {
+    for steps in 0.. {
+        let mut disk = Disk::fresh();
+        let log = disk.open();
+        let living = disk.stack(&log, "shared").await;
+        let mut gone = Vec::new();
+        for _ in 0..2 {
+            gone.push(disk.stack(&log, "x").await);
+            disk.delete(&*log, gone[gone.len() - 1]).await;
+        }
+        drop(log);
+        // What was just put would be spared.
+        let log = disk.open();
+        let cut = CutLog::new(log.clone(), steps);
+        let whole = purge(&disk, &cut, &everything()).await.is_ok();
+        let left = disk.killed();
+        drop((cut, log));
+        assert_eq!(left.audit().problems, Vec::<String>::new(), "after {steps} steps");
+        let log = left.open();
+        purge(&disk, &*log, &everything()).await.unwrap();
+        for kind in ["stack", "resource"] {
+            assert_eq!(log.streams(kind, "", 10).unwrap().len(), 1, "{kind} after {steps} steps");
+        }
+        for id in gone {
+            let key = log.find_key(StreamId::stack(id).as_str());
+            assert!(matches!(key, Err(LogError::KeyDestroyed(_))), "after {steps} steps");
+        }
+        let kept = log.read(&StreamId::stack(living), StreamRevision(0)).await.unwrap();
+        assert_eq!(kept.events.len(), 4);
+        assert!(log.find_key(StreamId::stack(living).as_str()).unwrap().is_some());
+        assert_eq!(log.blobs("", 10).unwrap(), [disk.blobs[0].clone()]);
+        drop(log);
+        assert!(!is_on_disk(&left, "web-2"), "after {steps} steps");
+        assert_eq!(left.audit().problems, Vec::<String>::new(), "after {steps} steps");
+        if whole {
+            assert!(steps > 6, "{steps}");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_stack_is_named_and_the_rest_is_purged() {
+    // The stack's own first event, and one of its resource.
+    for damaged in ["= 'StackCreated'", "= 'CallIntended'"] {
+        let mut disk = Disk::with_stacks().await;
+        let log = disk.open();
+        let (spoiled, gone) = (disk.stack(&log, "a").await, disk.stack(&log, "b").await);
+        for id in [spoiled, gone] {
+            disk.delete(&*log, id).await;
+        }
+        drop(log);
+        disk.tamper(&format!(
+            "UPDATE events SET body = replace(body, ':', ' :') WHERE position = (
+                 SELECT min(position) FROM events JOIN types ON types.id = events.type
+                 WHERE types.name {damaged} AND position > 24)"
+        ));
+        let log = disk.open();
+        let forgotten = purge(&disk, &*log, &everything()).await.unwrap();
+        assert_eq!((forgotten.stacks, forgotten.blobs), (1, 0), "{forgotten:?}");
+        assert_eq!(forgotten.damaged.len(), 1, "{forgotten:?}");
+        let said = &forgotten.damaged[0];
+        assert!(said.starts_with(&format!("stack-{spoiled}: ")), "{said}");
+        let streams = |kind: &str| log.streams(kind, "", 10).unwrap();
+        assert!(streams("stack").contains(&StreamId::stack(spoiled)));
+        assert!(!streams("stack").contains(&StreamId::stack(gone)));
+        assert_eq!(streams("resource").len(), 4, "a damaged stack stays whole");
+        assert!(log.find_key(StreamId::stack(spoiled).as_str()).unwrap().is_some());
+        drop(log);
+        assert_eq!(disk.audit().problems.len(), 1, "{:?}", disk.audit().problems);
+    }
+}
+
+#[tokio::test]
+async fn the_views_give_space_back_while_they_serve() {
+    let mut disk = Disk::fresh();
+    let log = disk.open();
+    let views = Views::open(&disk.path("views.db"), log.clone()).await.unwrap();
+    let (living, gone) = (disk.stack(&log, "a").await, disk.stack(&log, "b").await);
+    let reason = "r".repeat(400 << 10);
+    for revision in 0..20 {
+        let settled = json!({
+            "traversal": hearth::clock::Clock::fresh_id(&*disk.clock), "action": "UPDATE",
+            "status": "FAILED", "reason": reason,
+        });
+        disk.append(&*log, &StreamId::stack(gone), 4 + revision, "TraversalSettled", settled).await;
+    }
+    disk.delete_after(&*log, gone, 24).await;
+    views.after(log.durable_position()).await.unwrap();
+    let size = || {
+        let of = |name: &str| fs::metadata(disk.path(name)).map_or(0, |found| found.len());
+        of("views.db") + of("views.db-wal")
+    };
+    assert!(size() > 8 << 20, "{}", size());
+    purge(&disk, &*log, &everything()).await.unwrap();
+    while size() > 1 << 20 {
+        assert!(views.stack(living).await.unwrap().is_some());
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    disk.stack(&log, "later").await;
+    views.after(log.durable_position()).await.unwrap();
+    assert_eq!(views.stack(gone).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_purged_stack_is_in_no_view() {
     let mut disk = Disk::fresh();
     let log = Arc::new(MemoryLog::new());

@@ -47,13 +47,57 @@ async fn a_log_restored_without_what_sqlite_keeps_beside_it_is_named() {
     let mut disk = Disk::with_stacks().await;
     let log = disk.open();
     disk.stack(&log, "in the write-ahead log").await;
-    log.keep_checkpoint().unwrap();
-    let restored = Disk::fresh();
-    for name in ["log.db", "checkpoint", "signing.key"] {
-        fs::copy(disk.path(name), restored.path(name)).unwrap();
-    }
-    let said = restored.named();
+    fs::write(disk.path("checkpoint"), newest(&disk)).unwrap();
+    let said = disk.copy_of(&["log.db", "checkpoint", "signing.key"]).named();
     assert!(said.contains("the log was cut: it ends at position 24"), "{said}");
+}
+
+#[tokio::test]
+async fn a_copy_of_the_log_alone_says_that_its_end_may_be_missing() {
+    let alone = ["log.db", "signing.key"];
+    let missing =
+        |position: u64| format!("what came after position {position}, if anything did, is missing");
+    let mut disk = Disk::fresh();
+    let log = disk.open();
+    let new = disk.copy_of(&alone).named();
+    assert!(new.contains(&missing(0)), "{new}");
+    disk.stack(&log, "in the write-ahead log").await;
+    let copy = disk.copy_of(&alone);
+    for _ in 0..2 {
+        // Reading it leaves empty files of SQLite's beside it, which make it no better.
+        let said = copy.named();
+        assert!(said.contains("log.db-wal is not here") && said.contains(&missing(0)), "{said}");
+    }
+    let whole = |disk: &Disk| assert_eq!(disk.audit().problems, Vec::<String>::new());
+    whole(&disk);
+    whole(&disk.killed());
+
+    log.settle().await.unwrap();
+    let settled = disk.copy_of(&alone).named();
+    assert!(settled.contains(&missing(8)), "{settled}");
+    // Who has the checkpoint knows that nothing came after it.
+    whole(&disk.copy_of(&["log.db", "signing.key", "checkpoint"]));
+    whole(&disk.killed());
+    disk.stack(&log, "more").await;
+    log.close();
+    let copy = disk.copy_of(&alone);
+    whole(&copy);
+    assert_eq!(copy.audit().end.events, 16);
+}
+
+#[tokio::test]
+async fn a_log_that_a_reader_holds_back_is_settled_all_the_same() {
+    let mut disk = Disk::fresh();
+    let log = disk.open();
+    let reader = rusqlite::Connection::open(disk.path("log.db")).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM events").unwrap();
+    disk.stack(&log, "x").await;
+    log.settle().await.unwrap();
+    drop(reader);
+    disk.stack(&log, "y").await;
+    drop(log);
+    let found = disk.audit();
+    assert_eq!((found.problems, found.end.events), (Vec::new(), 16));
 }
 
 #[tokio::test]
@@ -78,7 +122,7 @@ async fn a_server_that_opens_a_cut_log_serves_it_and_says_so_for_ever() {
 async fn a_log_of_the_first_format_verifies_and_is_signed_from_its_next_opening() {
     let disk = Disk::with_stacks().await;
     disk.tamper(
-        "DROP TABLE purged; DROP TABLE notes; DROP TABLE head; DROP TABLE checkpoints;
+        "DROP TABLE purged; DROP TABLE notes; DROP TABLE head; DROP TABLE checkpoints; DROP TABLE writing;
          PRAGMA user_version = 1",
     );
     fs::remove_file(disk.path("checkpoint")).unwrap();

@@ -1,6 +1,9 @@
 //! Servers, key pairs, flavors and server groups.
 
-use hearth::sandbox::{RunningSandbox, SandboxConfig};
+use std::sync::Arc;
+
+use hearth::clock::SimulatedClock;
+use hearth::sandbox::{Latencies, RunningSandbox, Sandbox, SandboxConfig};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -67,7 +70,7 @@ async fn a_build_takes_as_long_as_it_is_told_to() {
     assert_eq!(server["status"], "BUILD");
     assert_eq!(server["OS-EXT-STS:task_state"], "spawning");
     let refusal = act(&demo, &id, json!({"os-stop": null})).await.refused(409);
-    let text = format!("Cannot 'stop' instance {id} while it is in task_state spawning");
+    let text = format!("Cannot 'stop' instance {id} while it is in vm_state building");
     assert_eq!(refusal["conflictingRequest"]["message"], text.as_str());
     // Even so it can be deleted.
     demo.delete(&format!("{SERVERS}/{id}")).await.ok();
@@ -262,4 +265,44 @@ async fn a_server_group_knows_its_members() {
     demo.delete(&format!("{SERVERS}/{}", server.as_str().unwrap())).await.ok();
     assert_eq!(demo.get(&one).await.ok()["server_group"]["members"], json!([]));
     assert_eq!(demo.delete(&one).await.status, 204);
+}
+
+#[tokio::test]
+async fn until_a_resize_is_confirmed_nova_shows_no_sign_of_it_and_allows_little() {
+    const TAKES: std::time::Duration = std::time::Duration::from_secs(20);
+    let clock = Arc::new(SimulatedClock::new(7));
+    let instant = SandboxConfig::instant();
+    let latencies = Latencies { server_action: TAKES, ..instant.latencies };
+    let config = SandboxConfig { latencies, ..instant };
+    let sandbox = Sandbox::start_with_clock(config, clock.clone()).unwrap();
+    let pass = || clock.advance(chrono::TimeDelta::seconds(30));
+    let demo = User::of(&sandbox, "demo").await;
+    let id = boot(&demo, json!({})).await;
+    let resize = json!({"resize": {"flavorRef": "2"}});
+    assert_eq!(act(&demo, &id, resize.clone()).await.status, 202);
+    let text = |action: &str, state: &str| {
+        json!(format!("Cannot '{action}' instance {id} while it is in {state}"))
+    };
+    let busy = act(&demo, &id, resize.clone()).await.refused(409);
+    let said = &busy["conflictingRequest"]["message"];
+    assert_eq!(*said, text("resize", "task_state resize_prep"));
+    pass();
+    assert_eq!(show(&demo, &id).await["status"], "VERIFY_RESIZE");
+    let confirm = json!({"confirmResize": null});
+    assert_eq!(act(&demo, &id, confirm.clone()).await.status, 204);
+    let server = show(&demo, &id).await;
+    assert_eq!(server["status"], "VERIFY_RESIZE");
+    assert_eq!(server["OS-EXT-STS:vm_state"], "resized");
+    assert_eq!(server["OS-EXT-STS:task_state"], Value::Null);
+    let again = act(&demo, &id, confirm).await.refused(400);
+    assert_eq!(again["badRequest"]["message"], "Instance has not been resized.");
+    let refused = act(&demo, &id, resize).await.refused(409);
+    assert_eq!(refused["conflictingRequest"]["message"], text("resize", "vm_state resized"));
+    let path = format!("{SERVERS}/{id}/metadata");
+    let refused = demo.post(&path, json!({"metadata": {"a": "b"}})).await.refused(409);
+    let said = &refused["conflictingRequest"]["message"];
+    assert_eq!(*said, text("update metadata", "vm_state resized"));
+    pass();
+    assert_eq!(show(&demo, &id).await["status"], "ACTIVE");
+    assert_eq!(demo.post(&path, json!({"metadata": {"a": "b"}})).await.status, 200);
 }

@@ -60,3 +60,20 @@ fn what_an_earlier_version_left_open_is_closed_at_the_next_start() {
     fs::remove_file(&bystander).unwrap();
     assert_closed(&data);
 }
+
+/// The log lay in a directory that everybody on the machine could read, and was open to all.
+#[test]
+fn cve_2017_2621_the_log_is_read_by_others_on_the_machine() {
+    let home = tempfile::tempdir().unwrap();
+    let logs = home.path().join("logs");
+    fs::create_dir(&logs).unwrap();
+    fs::set_permissions(&logs, Permissions::from_mode(0o755)).unwrap();
+    let file = home.path().join("heat.conf");
+    let options = format!("[DEFAULT]\nnum_engine_workers = 4\nlog_dir = {}\n", logs.display());
+    fs::write(&file, options).unwrap();
+    let arguments = ["--config-file", file.to_str().unwrap()];
+    Served::start(&home.path().join("data"), &arguments, &[]).stop();
+    let log = logs.join("hearth.log");
+    assert!(fs::read_to_string(&log).unwrap().contains("num_engine_workers"));
+    assert_eq!(fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+}

@@ -1,7 +1,9 @@
 //! `hearth serve` as a process: what it makes, what it refuses to start with, what it hears.
 
 mod files;
+mod operator;
 mod options;
+mod places;
 mod process;
 mod sandbox;
 mod tls;

@@ -15,7 +15,18 @@ impl Served {
     /// Starts it on free ports of loopback, with more arguments and variables.
     #[track_caller]
     pub(super) fn start(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut child = command(data, arguments, variables).stdout(Stdio::piped()).spawn().unwrap();
+        Self::spawn(&mut command(data, arguments, variables))
+    }
+
+    /// The same, with the log that its settings say.
+    #[track_caller]
+    pub(super) fn start_logging(data: &Path, arguments: &[&str]) -> Self {
+        Self::spawn(command(data, arguments, &[]).env_remove("HEARTH_LOG"))
+    }
+
+    #[track_caller]
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut said = Vec::new();
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line = line.unwrap();
@@ -72,13 +83,16 @@ fn command(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Comma
     let mut command = Command::new("sh");
     command
         .args(["-c", "umask 000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_hearth"), "serve"])
-        .args(["--listen", "127.0.0.1:0", "--data"])
+        .arg("--data")
         .arg(data)
         .args(arguments)
         .env("HEARTH_LOG", "warn,hearth=info")
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .stderr(Stdio::piped());
+    if !arguments.contains(&"--listen") {
+        command.args(["--listen", "127.0.0.1:0"]);
+    }
     if !arguments.contains(&"--sandbox-listen") {
         command.args(["--sandbox-listen", "127.0.0.1:0"]);
     }

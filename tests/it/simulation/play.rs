@@ -77,6 +77,7 @@ impl World {
         Ok(Revise {
             observes: false,
             revisits: false,
+            back_to: None,
             known,
             source,
             source_bytes: 0,

@@ -143,6 +143,10 @@ impl World {
                 self.node.parents.insert(resource, id);
                 self.post(Line::ToResource(id, resource), Mail::Rouse);
             }
+            StackEffect::TakeTurns => {
+                let line = Line::ToStack(ResourceId::default(), id);
+                self.post(line, Mail::ToStack(StackCommand::Advance));
+            }
             StackEffect::Deadline { traversal, at } => {
                 let others = |timer: &Timer| !matches!(&timer.what, Due::Deadline { stack, .. } if *stack == id);
                 self.node.timers.retain(others);

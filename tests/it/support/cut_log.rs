@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use hearth::events::log::{
-    Appended, BlobId, EventLog, Filter, Head, LogError, MemoryLog, Reseal, StreamSlice,
+    Appended, BlobId, EventLog, Filter, Head, LogError, Reseal, StreamSlice,
 };
 use hearth::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use tokio::sync::{Mutex, MutexGuard};
 
 pub(crate) struct CutLog {
-    inner: Arc<MemoryLog>,
+    inner: Arc<dyn EventLog>,
     /// Appends that still pass.
     left: AtomicI64,
     /// Taken while what stacks append has to wait.
@@ -22,13 +22,13 @@ pub(crate) struct CutLog {
 }
 
 impl CutLog {
-    pub(crate) fn new(inner: Arc<MemoryLog>, appends: i64) -> Self {
+    pub(crate) fn new(inner: Arc<dyn EventLog>, appends: i64) -> Self {
         let left = AtomicI64::new(appends);
         Self { inner, left, held: Mutex::default(), forgets_roles: false }
     }
 
     /// A log as it was written before trusts were told apart by their roles; it never breaks off.
-    pub(crate) fn before_roles(inner: Arc<MemoryLog>) -> Self {
+    pub(crate) fn before_roles(inner: Arc<dyn EventLog>) -> Self {
         Self { forgets_roles: true, ..Self::new(inner, i64::MAX) }
     }
 
@@ -158,10 +158,12 @@ impl EventLog for CutLog {
     }
 
     async fn compact(&self, may_rewrite: bool) -> Result<(), LogError> {
+        self.takes_one_more()?;
         self.inner.compact(may_rewrite).await
     }
 
     async fn destroy_key(&self, scope: &str) -> Result<(), LogError> {
+        self.takes_one_more()?;
         self.inner.destroy_key(scope).await
     }
 }

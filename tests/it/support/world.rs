@@ -9,7 +9,7 @@ use hearth::actors::{
 };
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, Filter, MemoryLog};
-use hearth::events::vault::{MasterKey, Vault};
+use hearth::events::vault::{MasterKey, Placed, Vault};
 use hearth::events::{Position, StreamId};
 use hearth::model::{
     AllowedTarget, Caller, CommandId, Refusal, RequestId, Scope, Secret, StackId, Status,
@@ -246,8 +246,8 @@ impl Drop for World {
 
 impl World {
     /// A value of a stack's as its owner sees it.
-    pub(crate) fn opened(&self, stack: StackId, value: &Value) -> Value {
-        self.vault.open(StreamId::stack(stack).as_str(), value).unwrap()
+    pub(crate) fn opened(&self, stack: StackId, placed: &Placed) -> Value {
+        self.vault.open(StreamId::stack(stack).as_str(), placed).unwrap()
     }
 
     pub(crate) fn requester(&self) -> Requester {

@@ -15,7 +15,7 @@ impl Resource {
     ) -> Decision<Self> {
         if self.in_progress() {
             if self.traversal != Some(act.traversal) {
-                self.working.queued = Some(ResourceCommand::Act(act));
+                self.working.queued = Some(Box::new(ResourceCommand::Act(act)));
             }
             return Decision::nothing();
         }
@@ -183,6 +183,7 @@ fn settled(act: &Act, status: Status, reason: String) -> ActionSettled {
         metadata: Default::default(),
         unanswered: false,
         again: false,
+        untouched: false,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired, Step};
+use crate::model::sizes::REASON;
 use crate::model::taint::{taint, taint_repeated};
 use crate::model::{Action, JsonMap, Status};
 use crate::resource_types::{Beat, DriverError, Learned, stack_user};
@@ -136,11 +137,11 @@ impl Resource {
         self.working.epoch += 1;
         let decision = Decision::record(ReplacementRequired {
             traversal: self.traversal.unwrap_or_default(),
-            reason,
+            reason: REASON.shortened(reason),
         })
         .and_do(ResourceEffect::Report);
         match self.working.queued.take() {
-            Some(queued) => decision.and_then(queued),
+            Some(queued) => decision.and_then(*queued),
             None => decision,
         }
     }

@@ -42,6 +42,23 @@ impl Resource {
         decision
     }
 
+    /// What is at work goes to its end. What was to follow stays undone, and so does what a child
+    /// stack has not begun.
+    pub(in crate::actors::resource) fn begin_nothing(
+        &mut self,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        let mut decision = self.halt_child(None, knowledge);
+        if let Some(queued) = self.working.queued.take() {
+            self.working.dropped = queued.traversal();
+        }
+        if let Some(looking) = self.working.looking.take() {
+            self.working.dropped = Some(looking.traversal);
+            decision.effects.push(ResourceEffect::Report);
+        }
+        decision
+    }
+
     /// The words for an action that was given up.
     pub(super) fn aborted(&self, reason: &str) -> String {
         format!("{} aborted ({reason})", self.action)

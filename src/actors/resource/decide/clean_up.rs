@@ -16,7 +16,7 @@ impl Resource {
     ) -> Decision<Self> {
         if self.in_progress() && !self.is_pausing() {
             if self.traversal != Some(clean_up.traversal) || self.action != Action::Delete {
-                self.working.queued = Some(ResourceCommand::CleanUp(clean_up));
+                self.working.queued = Some(Box::new(ResourceCommand::CleanUp(clean_up)));
             }
             return Decision::nothing();
         }

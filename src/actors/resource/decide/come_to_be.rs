@@ -69,6 +69,7 @@ impl Resource {
             attributes: JsonMap::new(),
             unanswered: false,
             again: false,
+            untouched: false,
         })
     }
 }

@@ -7,9 +7,9 @@ use crate::actors::resource::command::{Converge, Outcome, ResourceEffect};
 use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
-use crate::events::resource::{Definition, ReplacementRequired, UpdateRefused};
+use crate::events::resource::{ActionSettled, Definition, ReplacementRequired, UpdateRefused};
 use crate::model::taint::plain_map;
-use crate::model::{Action, Status};
+use crate::model::{Action, JsonMap, Status, TraversalId};
 use crate::resource_types::UpdateKind;
 
 impl Resource {
@@ -108,6 +108,30 @@ impl Resource {
             true => self.ask_replacement(converge),
             false => self.start(Action::Update, converge, definition),
         }
+    }
+
+    /// Whether the type is one that no update touches.
+    pub(super) fn is_kept(definition: &Definition, knowledge: &Knowledge) -> bool {
+        Self::driver(knowledge, definition).is_ok_and(|driver| driver.is_kept())
+    }
+
+    /// What no update touches is well again with the next one, in Heat's words.
+    pub(super) fn mend(&self, traversal: TraversalId) -> Decision<Self> {
+        let reason = "Update status to COMPLETE for FAILED resource neither update nor replace.";
+        Decision::record(ActionSettled {
+            action: self.action,
+            traversal,
+            status: Status::Complete,
+            reason: reason.to_owned(),
+            physical_id: self.physical_id.clone(),
+            data: Default::default(),
+            attributes: self.attributes.clone(),
+            metadata: JsonMap::new(),
+            unanswered: false,
+            again: false,
+            untouched: false,
+        })
+        .and_do(ResourceEffect::Report)
     }
 
     /// The environment keeps the resource from it: it stays as it is, and the update fails.

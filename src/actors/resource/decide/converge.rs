@@ -7,6 +7,7 @@ use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{ActionSettled, ActionStarted, Definition};
+use crate::model::sizes::REASON;
 use crate::model::{Action, Hook, JsonMap, Status};
 
 impl Resource {
@@ -19,7 +20,7 @@ impl Resource {
         if self.in_progress() && !self.is_pausing() {
             if self.traversal != Some(converge.traversal) {
                 // A newer traversal takes the resource over once it is through with this action.
-                self.working.queued = Some(ResourceCommand::Converge(converge));
+                self.working.queued = Some(Box::new(ResourceCommand::Converge(converge)));
                 // What a child stack has not begun yet would be for nothing.
                 return self.halt_child(None, knowledge);
             }
@@ -91,6 +92,9 @@ impl Resource {
             (Action::Check, Status::Failed) if self.marked && self.changed_at > converge.since => {
                 self.compare(&converge, definition, moment, knowledge)
             }
+            (_, Status::Failed) if Self::is_kept(&definition, knowledge) => {
+                self.mend(converge.traversal)
+            }
             (Action::Check, Status::Failed)
                 if self.marked || self.physical_id.is_none() || !nests(&definition, knowledge) =>
             {
@@ -128,13 +132,14 @@ impl Resource {
                 action,
                 traversal: converge.traversal,
                 status: Status::Failed,
-                reason,
+                reason: REASON.shortened(reason),
                 physical_id: self.physical_id.clone(),
                 data: Default::default(),
                 attributes: JsonMap::new(),
                 metadata: JsonMap::new(),
                 unanswered: false,
                 again: false,
+                untouched: false,
             })
             .and_do(ResourceEffect::Report)
     }

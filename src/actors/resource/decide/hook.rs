@@ -33,7 +33,7 @@ impl Resource {
 
     /// The traversal of the task that waits.
     pub(in crate::actors::resource) fn held_for(&self) -> Option<TraversalId> {
-        self.working.held.as_ref().and_then(ResourceCommand::traversal)
+        self.working.held.as_deref().and_then(ResourceCommand::traversal)
     }
 
     /// What is decided where an action waits first; `None` where it may go on.
@@ -51,11 +51,11 @@ impl Resource {
         match self.hook.filter(is_here) {
             Some(at) if !at.is_open => None,
             Some(_) => {
-                self.working.held = Some(held());
+                self.working.held = Some(Box::new(held()));
                 Some(Decision::nothing().and_do(ResourceEffect::Report))
             }
             None => {
-                self.working.held = Some(held());
+                self.working.held = Some(Box::new(held()));
                 let reached = Decision::record(HookReached { traversal, hook });
                 Some(reached.and_do(ResourceEffect::Report))
             }
@@ -88,7 +88,7 @@ impl Resource {
         }
         let cleared = Decision::record(HookCleared { hook });
         Ok(match self.working.held.take() {
-            Some(held) => cleared.and_then(held),
+            Some(held) => cleared.and_then(*held),
             None => cleared.and_do(ResourceEffect::Report),
         })
     }

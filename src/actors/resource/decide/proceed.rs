@@ -8,8 +8,9 @@ use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
 use crate::events::resource::{ActionSettled, CallIntended, Definition, Step};
+use crate::model::sizes::REASON;
 use crate::model::taint::{mask_repeated, plain_map};
-use crate::model::{Action, JsonMap, Status, TraversalId, shortened};
+use crate::model::{Action, JsonMap, Status, TraversalId};
 use crate::resource_types::{Attempt, DriverError, Learned, Work};
 
 impl Resource {
@@ -258,7 +259,11 @@ impl Resource {
         let repeats = self.repeats(error, knowledge);
         // A search that failed has not found out what it was for.
         let unanswered = error.unanswered || self.working.searching;
-        let failed = self.settle(Status::Failed, reason, Learned::default());
+        let mut failed = self.settle(Status::Failed, reason, Learned::default());
+        if let Some(settled) = settling(&mut failed) {
+            let is_whole = error.refused && !unanswered && !self.touched;
+            settled.untouched = is_whole && settled.action == Action::Update;
+        }
         let failed = Self::leaving_open(failed, unanswered);
         if repeats { self.repeat(failed) } else { failed }
     }
@@ -289,10 +294,11 @@ impl Resource {
         }
     }
 
-    /// A cloud's words may repeat what it was sent: secrets are masked in them.
+    /// A cloud's words may repeat what it was sent: secrets are masked in them, and no more is kept
+    /// of them than of any reason.
     pub(in crate::actors::resource) fn without_secrets(&self, text: &str) -> String {
         let definition = self.working_definition().unwrap_or_default();
-        mask_repeated(text, &self.secrets(&definition))
+        REASON.shortened(mask_repeated(text, &self.secrets(&definition)))
     }
 
     pub(in crate::actors::resource) fn settle(
@@ -328,7 +334,7 @@ impl Resource {
             action: self.action,
             traversal: self.traversal.unwrap_or_default(),
             status,
-            reason: shortened(reason),
+            reason: REASON.shortened(reason),
             physical_id: self.physical_id.clone(),
             data: Default::default(),
             attributes,
@@ -336,16 +342,17 @@ impl Resource {
             // What was not found out yet is to be found out still.
             unanswered: self.is_open && self.action == Action::Delete && status == Status::Failed,
             again: false,
+            untouched: false,
         })
         .and_do(ResourceEffect::Report);
         let pauses = self.repeating && self.action == Action::Delete && status == Status::Complete;
         match self.working.queued.take() {
             // It waits for the create to have its end.
-            Some(queued) if pauses && matches!(queued, ResourceCommand::Act(_)) => {
+            Some(queued) if pauses && matches!(*queued, ResourceCommand::Act(_)) => {
                 self.working.queued = Some(queued);
                 self.pause(decision)
             }
-            Some(queued) => decision.and_then(queued),
+            Some(queued) => decision.and_then(*queued),
             None if pauses => self.pause(decision),
             None => {
                 decision.events.extend(hook.map(Into::into));

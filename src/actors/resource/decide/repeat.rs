@@ -73,6 +73,7 @@ impl Resource {
             metadata: JsonMap::new(),
             unanswered: false,
             again: false,
+            untouched: false,
         };
         self.working.epoch += 1;
         Decision::record(started).and_record(settled).and_do(ResourceEffect::Report)

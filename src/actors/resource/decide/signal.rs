@@ -8,6 +8,7 @@ use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::events::resource::{Definition, Remarked, SignalHandled, SignalTaken};
+use crate::model::sizes::{SIGNALS, json_bytes};
 use crate::model::taint::{plain, plain_map, taint};
 use crate::model::{Action, CommandId, JsonMap, Refusal, TraversalId};
 use crate::resource_types::{Attempt, DriverError, Learned, Said, SignalOutcome, Signaled, python};
@@ -17,9 +18,6 @@ const SIGNALS_KNOWN_MAX: usize = 64;
 
 /// How many signals of a resource may ask for calls that are not made yet.
 const SIGNALS_OPEN_MAX: usize = 64;
-
-/// What signals may have added to a resource's metadata, in bytes of JSON.
-const SIGNALS_BYTES_MAX: usize = 1024 * 1024;
 
 impl Resource {
     pub(in crate::actors::resource) fn signal(
@@ -68,15 +66,15 @@ impl Resource {
     /// What signals leave is kept as long as the resource: it is bounded.
     fn refuse_too_much(&self, added: &JsonMap) -> Result<(), Refusal> {
         let others = self.signals.iter().filter(|(id, _)| !added.contains_key(*id));
-        let length = |(id, kept): (&String, &Value)| id.len() + kept.to_string().len();
+        let length = |(id, kept): (&String, &Value)| id.len() + json_bytes(kept);
         let bytes: usize = added.iter().chain(others).map(length).sum();
-        if added.is_empty() || bytes <= SIGNALS_BYTES_MAX {
+        if added.is_empty() || bytes <= SIGNALS.max {
             return Ok(());
         }
         Err(limit_exceeded(format!(
             "Signals to the Resource ({}) ({bytes} bytes) exceed maximum allowed size \
-             ({SIGNALS_BYTES_MAX} bytes).",
-            self.name
+             ({} bytes).",
+            self.name, SIGNALS.max
         )))
     }
 
@@ -106,9 +104,12 @@ impl Resource {
             Err(error) => {
                 let error = self.without_secrets(&error.to_string());
                 tracing::warn!(resource.id = %self.id, %error, "a signal could not be carried out");
+                let driver = self.signaled_definition().map(|it| Self::driver(knowledge, &it));
+                let nests = driver.is_some_and(|it| it.is_ok_and(|it| it.nests().is_some()));
                 Decision::record(SignalHandled {
                     signal,
-                    reason: None,
+                    // A group that cannot have its new size says why; Heat's log alone does.
+                    reason: nests.then(|| error.clone()),
                     error: Some(error),
                     metadata: JsonMap::new(),
                     data: Default::default(),
@@ -133,6 +134,7 @@ impl Resource {
         };
         let learned = Learned { data: outcome.data, ..Learned::default() };
         let in_child = outcome.in_child.map(|it| *it).unwrap_or_default();
+        let reason = in_child.error.clone().or(reason);
         if let Some(error) = &in_child.error {
             tracing::warn!(resource.id = %self.id, %error, "a signal could not be carried out");
         }

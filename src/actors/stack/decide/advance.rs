@@ -13,9 +13,13 @@ use crate::events::resource::Definition;
 use crate::graph::{Dependencies, Task, Walk};
 use crate::model::taint::{self, mark_map_like, plain_map};
 use crate::model::{Action, Hook, Refusal, ResourceId, ResourceName, StackRevision};
-use crate::template::ResourceResolved;
+use crate::template::{ResourceResolved, steps_since};
+
+/// The steps on templates after which a stack lets others of its thread have their turn.
+const TURN_STEPS_MAX: u64 = 50_000;
 
 impl Stack {
+    /// Hands out what is ready, as much as one turn allows.
     pub(in crate::actors::stack) fn advance(
         &mut self,
         moment: &Moment<'_>,
@@ -23,15 +27,22 @@ impl Stack {
     ) -> Decision<Self> {
         let mut decision = Decision::nothing();
         let Some(mut walk) = self.walk() else { return decision };
-        loop {
-            let ready = walk.take_ready();
-            if ready.is_empty() {
+        let began = steps_since(0);
+        'turn: while !self.working.pauses {
+            let mut ready = walk.take_ready().into_iter();
+            if ready.len() == 0 {
                 break;
             }
-            for task in ready {
+            while let Some(task) = ready.next() {
                 match self.hand_out(&task, knowledge) {
                     Some(tell) => decision.effects.push(tell),
                     None => walk.done(&task),
+                }
+                if steps_since(began) > TURN_STEPS_MAX {
+                    walk.give_back(ready);
+                    decision.effects.push(StackEffect::TakeTurns);
+                    self.working.pauses = true;
+                    break 'turn;
                 }
             }
         }
@@ -224,6 +235,7 @@ impl Stack {
         let driver_type = registry.driver_type(definition, name).ok_or_else(missing)?;
         let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
         let properties = registry.mark_secrets(driver_type, mark_map_like(properties, &given));
+        let properties = definition.mark_written(name, properties, registry.as_ref());
         Ok(Definition {
             driver_type: driver_type.to_owned(),
             properties,

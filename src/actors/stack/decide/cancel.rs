@@ -30,8 +30,7 @@ impl Stack {
         }
         let reason = format!("Stack {} cancelled", self.action);
         let decision = self.ending(self.settled(Status::Failed, reason, knowledge));
-        // What is at work ends, but what a child stack has not begun stays undone as well.
-        let decision = self.interrupt(decision, || ResourceCommand::HaltChild);
+        let decision = self.interrupt(decision, || ResourceCommand::BeginNothing);
         Ok(self.and_deferred(decision, moment, knowledge))
     }
 

@@ -19,7 +19,11 @@ pub(super) struct News {
 impl Stack {
     /// What a report says that the one before did not.
     pub(super) fn news(&self, report: &Report) -> News {
-        let Some(former) = self.reports().get(&report.id) else { return News::default() };
+        let Some(former) = self.reports().get(&report.id) else {
+            // What outputs read may come to be only after its stack has settled.
+            let value = !report.attributes.is_empty() || report.reference.is_some();
+            return News { signaled: false, value };
+        };
         News {
             signaled: report.signals.is_some() && former.signals != report.signals,
             value: former.attributes != report.attributes || former.reference != report.reference,

@@ -8,6 +8,7 @@ use crate::actors::stack::state::{Knowledge, Stack};
 use crate::actors::stack::values::Values;
 use crate::clock::Moment;
 use crate::events::stack::{OutputResolved, TraversalSettled};
+use crate::model::sizes::REASON;
 use crate::model::{Action, Status};
 
 impl Stack {
@@ -110,7 +111,7 @@ impl Stack {
             traversal: self.traversal.as_ref().map(|traversal| traversal.id).unwrap_or_default(),
             action: self.action,
             status,
-            reason,
+            reason: REASON.shortened(reason),
             outputs: self.outputs(knowledge),
             rows: Some(self.current_rows().cloned().collect()),
         }

@@ -11,7 +11,10 @@ use crate::model::Action;
 
 impl Stack {
     /// A project that a resource tells of and nothing is on record of.
-    pub(super) fn user_project_made(&self, report: &Report) -> Option<UserProjectMade> {
+    pub(in crate::actors::stack) fn user_project_made(
+        &self,
+        report: &Report,
+    ) -> Option<UserProjectMade> {
         let is_new = self.user_project.is_none() && !self.is_deleted();
         let project_id = report.user_project.clone().filter(|_| is_new)?;
         Some(UserProjectMade { project_id })

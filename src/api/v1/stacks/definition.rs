@@ -9,8 +9,9 @@ use crate::api::error::Fault;
 use crate::api::v1::{Answer, StackPath, State, answer, any_stack};
 use crate::events::log::Filter;
 use crate::events::stack::RevisionAccepted;
-use crate::events::vault::Vault;
+use crate::events::vault::{Placed, Vault};
 use crate::events::{Event, Position, StackEvent, StreamId};
+use crate::model::taint::MASK;
 use crate::model::{Action, JsonMap, StackId, StackRevision};
 use crate::projections::{StackRow, ViewError};
 use crate::template::emptied;
@@ -23,8 +24,7 @@ pub(in crate::api) async fn template(
     context.require("stacks:template").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
-    let mut template =
-        source.get("template").map_or_else(|| json!({}), |it| shown(&state, &stack, it));
+    let mut template = shown(&state, &stack, &source, "template");
     if stack.action == Action::Delete {
         // A deletion is a walk to the same template without its resources.
         for section in ["resources", "Resources"] {
@@ -60,7 +60,10 @@ pub(in crate::api::v1) fn shown_environment(source: &JsonMap) -> Value {
     let value = |name| given.and_then(|given| given.get(name)).cloned();
     let sections =
         empty.into_iter().map(|(name, empty)| (name.to_owned(), value(name).unwrap_or(empty)));
-    let environment: JsonMap = sections.collect();
+    let mut environment: JsonMap = sections.collect();
+    if let Some(Value::Object(registry)) = environment.get_mut("resource_registry") {
+        registry.entry("resources").or_insert(json!({}));
+    }
     Vault::masked(&Value::Object(environment))
 }
 
@@ -72,16 +75,30 @@ pub(in crate::api) async fn files(
     context.require("stacks:files").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
-    answer(&source.get("files").map_or_else(|| json!({}), |files| shown(&state, &stack, files)))
+    let mut files = shown(&state, &stack, &source, "files");
+    // What an environment sets is a parameter's value, and is shown as one.
+    for name in source.get("environments").and_then(Value::as_array).into_iter().flatten() {
+        if let Some(file) = name.as_str().and_then(|name| files.get_mut(name)) {
+            *file = MASK.into();
+        }
+    }
+    answer(&files)
 }
 
 /// A part of a source as its owner is shown it. What he wrote himself he sees as he wrote it, as in
 /// Heat; what was made for a nested stack may hold values that are secret, and those are masked.
-fn shown(state: &ApiState, stack: &StackRow, part: &Value) -> Value {
+fn shown(state: &ApiState, stack: &StackRow, source: &JsonMap, part: &str) -> Value {
+    let Some(value) = source.get(part).cloned() else { return json!({}) };
     let scope = StreamId::stack(stack.id);
-    match state.vault.open(scope.as_str(), part) {
+    let sealed_at = source.get("place").and_then(Value::as_str).unwrap_or_default();
+    let placed = Placed { place: format!("{sealed_at}/{part}"), value };
+    match state.vault.open(scope.as_str(), &placed) {
         Ok(opened) if stack.within.is_none() => opened,
-        Ok(_) | Err(_) => Vault::masked(part),
+        Ok(_) => Vault::masked(&placed.value),
+        Err(error) => {
+            tracing::error!(stack.id = %stack.id, part, %error, "a source cannot be opened");
+            Vault::masked(&placed.value)
+        }
     }
 }
 

@@ -145,6 +145,7 @@ async fn read(
         timeout_mins: handling.timeout_mins,
         disable_rollback: handling.disable_rollback,
         tags: handling.tags,
+        back_to: None,
     })
 }
 

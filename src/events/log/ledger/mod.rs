@@ -45,6 +45,8 @@ pub(super) enum Work {
         may_rewrite: bool,
         done: Done,
     },
+    /// Brings all that is written into the file itself.
+    Settle(Done),
 }
 
 /// A scope's key, as the ledger or the store knows it.
@@ -255,6 +257,11 @@ impl Ledger {
         self.ask(|done| Work::Compact { may_rewrite, done })
     }
 
+    /// Brings what is written into the file itself; the receiver hears when it is done.
+    pub(super) fn settle(&self) -> Result<oneshot::Receiver<Result<(), String>>, LogError> {
+        self.ask(Work::Settle)
+    }
+
     fn ask(
         &self,
         work: impl FnOnce(Done) -> Work,
@@ -332,6 +339,7 @@ impl Ledger {
                 | Work::Reseal(_, done)
                 | Work::Purge(_, done)
                 | Work::DropBlobs(_, done)
+                | Work::Settle(done)
                 | Work::Compact { done, .. } => told.push(done),
             }
         }
@@ -371,6 +379,7 @@ impl Ledger {
                 | Work::Reseal(_, done)
                 | Work::Purge(_, done)
                 | Work::DropBlobs(_, done)
+                | Work::Settle(done)
                 | Work::Compact { done, .. } => told.push(done),
                 Work::Events(_) => {}
             }

@@ -141,7 +141,9 @@ impl State {
                 Work::Reseal(batch, _) => events += batch.len(),
                 Work::DropBlobs(ids, _) => events += ids.len(),
                 // Others must not wait for more than one of them.
-                Work::Purge(..) | Work::Compact { .. } => events += GROUP_EVENTS_MAX,
+                Work::Purge(..) | Work::Compact { .. } | Work::Settle(_) => {
+                    events += GROUP_EVENTS_MAX;
+                }
             }
             group.push(work);
         }

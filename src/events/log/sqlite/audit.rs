@@ -72,6 +72,7 @@ pub fn audit(path: &Path, key: Option<PublicKey>, held: &[Held]) -> Result<Audit
     auditor.part("the streams", Auditor::streams);
     auditor.part("the blobs", Auditor::blobs);
     auditor.end();
+    auditor.part("whether the file is all there is", |auditor| auditor.alone(path));
     Ok(auditor.found)
 }
 
@@ -79,7 +80,18 @@ pub fn audit(path: &Path, key: Option<PublicKey>, held: &[Held]) -> Result<Audit
 struct Due {
     name: String,
     checkpoint: Checkpoint,
-    is_head: bool,
+    kept: Kept,
+}
+
+/// Where a checkpoint was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// In the log, as its end.
+    AtEnd,
+    /// In the log, as a place that it passed.
+    OnTheWay,
+    /// Outside of the log's file.
+    Outside,
 }
 
 struct Auditor<'a> {
@@ -89,6 +101,8 @@ struct Auditor<'a> {
     due: Vec<Due>,
     /// Notes up to here are known to whoever holds a checkpoint.
     known_notes: u64,
+    /// Whether a checkpoint outside of the file is of the place that the walk has come to.
+    is_end_known: bool,
     heads: HashMap<String, (u64, Hash)>,
     /// Scopes by the notes: the hash of their sealed key, or none where it was destroyed.
     keys: BTreeMap<String, Option<Vec<u8>>>,
@@ -108,6 +122,7 @@ impl<'a> Auditor<'a> {
             key,
             due: Vec::new(),
             known_notes: 0,
+            is_end_known: false,
             heads: HashMap::new(),
             keys: BTreeMap::new(),
             closed: BTreeSet::new(),
@@ -167,7 +182,7 @@ impl<'a> Auditor<'a> {
                 None => auditor.problem("the checkpoint at the end is gone"),
                 Some(text) => {
                     let name = "the checkpoint at the end".to_owned();
-                    auditor.found.signed_by = auditor.expect(name, &text, true);
+                    auditor.found.signed_by = auditor.expect(name, &text, Kept::AtEnd);
                 }
             }
             Ok(())
@@ -187,7 +202,7 @@ impl<'a> Auditor<'a> {
                 let place = (row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64);
                 let text = String::from_utf8_lossy(row.get_ref(2)?.as_bytes()?).into_owned();
                 let name = format!("the checkpoint of position {}", place.0);
-                auditor.expect(name.clone(), &text, false);
+                auditor.expect(name.clone(), &text, Kept::OnTheWay);
                 if auditor.due.last().is_some_and(|due| due.checkpoint.place() != place) {
                     auditor.problem(format!("{name} is of another place"));
                 }
@@ -198,7 +213,7 @@ impl<'a> Auditor<'a> {
 
     fn held(&mut self, held: &Held) {
         let before = self.due.len();
-        let signed_by = self.expect(held.name.clone(), &held.text, false);
+        let signed_by = self.expect(held.name.clone(), &held.text, Kept::Outside);
         if let Some(due) = self.due.get(before)
             && signed_by.is_some()
             && held.was_away
@@ -208,7 +223,7 @@ impl<'a> Auditor<'a> {
     }
 
     /// Expects the log to pass through a checkpoint; whose signature it carries.
-    fn expect(&mut self, name: String, text: &str, is_head: bool) -> Option<PublicKey> {
+    fn expect(&mut self, name: String, text: &str, kept: Kept) -> Option<PublicKey> {
         let read = match ReadCheckpoint::parse(text) {
             Ok(read) => read,
             Err(error @ (CheckpointError::Malformed | CheckpointError::Signature)) => {
@@ -223,7 +238,7 @@ impl<'a> Auditor<'a> {
             (Some(_), None) => self.problem(format!("{name} is not signed")),
             _ => {}
         }
-        self.due.push(Due { name, checkpoint: read.checkpoint, is_head });
+        self.due.push(Due { name, checkpoint: read.checkpoint, kept });
         read.signed_by
     }
 
@@ -234,6 +249,7 @@ impl<'a> Auditor<'a> {
             .into_iter()
             .partition::<Vec<_>, _>(|due| due.checkpoint.place() == end.place());
         self.due = due;
+        self.is_end_known = met.iter().any(|due| due.kept == Kept::Outside);
         for Due { name, checkpoint, .. } in met {
             self.found.checkpoints += 1;
             if checkpoint.digest != end.digest {
@@ -250,10 +266,30 @@ impl<'a> Auditor<'a> {
         }
     }
 
+    /// A file that was being written and has nothing beside it may lack its end, unless somebody
+    /// knows that this is it.
+    fn alone(&mut self, path: &Path) -> rusqlite::Result<()> {
+        if self.format < 3 || self.is_end_known || !schema::is_marked_writing(self.connection)? {
+            return Ok(());
+        }
+        let write_ahead = super::write_ahead(path);
+        let is_beside = std::fs::metadata(&write_ahead).is_ok_and(|found| found.len() > 0);
+        if !is_beside && !super::is_locked(path) {
+            self.problem(format!(
+                "the log was being written when this file was copied or its process was killed, \
+                 and {} is not here with the end of it: what came after position {}, if anything \
+                 did, is missing",
+                write_ahead.file_name().unwrap_or_default().display(),
+                self.found.end.position
+            ));
+        }
+        Ok(())
+    }
+
     /// What was signed of the end and is not met by now.
     fn end(&mut self) {
         let end = self.found.end;
-        for Due { name, checkpoint, is_head } in std::mem::take(&mut self.due) {
+        for Due { name, checkpoint, kept } in std::mem::take(&mut self.due) {
             let Checkpoint { position, notes, events, .. } = checkpoint;
             let (is_at, noted) = end.place();
             self.problem(match checkpoint.place() > end.place() {
@@ -262,7 +298,7 @@ impl<'a> Auditor<'a> {
                      {name} is of position {position} (note {notes}, {events} events)",
                     end.events
                 ),
-                false if is_head => format!(
+                false if kept == Kept::AtEnd => format!(
                     "the log goes on to position {is_at} (note {noted}) after {name}, which is of \
                      position {position} (note {notes})"
                 ),

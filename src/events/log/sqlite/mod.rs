@@ -2,6 +2,7 @@
 //! that commits in groups, and readers on connections of their own.
 
 mod audit;
+mod copy;
 mod proof;
 mod reader;
 mod schema;
@@ -12,13 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use super::embedded::{Embedded, Scan, Store};
+use super::embedded::{Embedded, Scan, Store, hear};
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey};
 use super::{BlobId, Filter, LogError};
-use crate::events::{Position, RecordedEvent, StreamId, private_file};
+use crate::events::signing::SigningKeyError;
+use crate::events::{Position, RecordedEvent, StreamId};
 use crate::private_files;
 pub use audit::{Audit, Held, audit};
+pub use copy::{CopiedLog, copy};
 use proof::Proof;
 pub use proof::Signing;
 use reader::Readers;
@@ -32,8 +35,6 @@ pub struct SqliteStore {
     readers: Readers,
     limit: SizeLimit,
     running: Mutex<Option<Running>>,
-    /// Where the newest checkpoint is kept outside the log's own files.
-    beside: Option<PathBuf>,
 }
 
 /// The writer thread and the lock on the file.
@@ -63,6 +64,8 @@ pub enum OpenError {
         #[source]
         source: rusqlite::Error,
     },
+    #[error("the log could not be signed")]
+    Signing(#[from] SigningKeyError),
     #[error(transparent)]
     Log(#[from] LogError),
 }
@@ -71,16 +74,24 @@ impl SqliteLog {
     /// Opens the log for reading and writing; makes it where there is none. One process at a time.
     /// What is written is not signed.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        Self::open_for(path, None)
+        Self::open_for(path, || Ok(None))
     }
 
-    /// As `open`; the end of the log is signed with each transaction.
-    pub fn open_signed(path: &Path, signing: Signing) -> Result<Self, OpenError> {
-        Self::open_for(path, Some(signing))
+    /// As `open`; the end of the log is signed with each transaction. The key is asked for once the
+    /// log is locked, so that of two processes at most one makes it.
+    pub fn open_signed(
+        path: &Path,
+        signing: impl FnOnce() -> Result<Signing, SigningKeyError>,
+    ) -> Result<Self, OpenError> {
+        Self::open_for(path, || signing().map(Some))
     }
 
-    fn open_for(path: &Path, signing: Option<Signing>) -> Result<Self, OpenError> {
+    fn open_for(
+        path: &Path,
+        signing: impl FnOnce() -> Result<Option<Signing>, SigningKeyError>,
+    ) -> Result<Self, OpenError> {
         let lock = lock(path)?;
+        let signing = signing()?;
         let mut connection = schema::open(path)?;
         let beside = signing.as_ref().map(|signing| signing.beside.clone());
         let proof = Proof::open(&mut connection, signing)
@@ -88,7 +99,7 @@ impl SqliteLog {
         let readers = Readers::new(path);
         let ledger = Arc::new(Ledger::new(readers.end()?));
         let limit = SizeLimit::default();
-        let writer = Writer::new(connection, path, limit.clone(), proof)
+        let writer = Writer::new(connection, path, limit.clone(), proof, beside)
             .map_err(|source| OpenError::File { path: path.to_owned(), source })?;
         let writing = ledger.clone();
         let thread = std::thread::Builder::new()
@@ -96,7 +107,7 @@ impl SqliteLog {
             .spawn(move || writer.run(&writing))
             .map_err(|source| OpenError::File { path: path.to_owned(), source })?;
         let running = Mutex::new(Some(Running { writer: thread, _lock: lock }));
-        Ok(Self::of(ledger, Arc::new(SqliteStore { readers, limit, running, beside })))
+        Ok(Self::of(ledger, Arc::new(SqliteStore { readers, limit, running })))
     }
 
     /// Opens the log for reading alone, also while a server writes it. It ends where it ends now.
@@ -106,8 +117,12 @@ impl SqliteLog {
         let ledger = Arc::new(Ledger::new(readers.end()?));
         ledger.refuse("it was opened for reading alone");
         let (limit, running) = (SizeLimit::default(), Mutex::new(None));
-        let store = SqliteStore { readers, limit, running, beside: None };
-        Ok(Self::of(ledger, Arc::new(store)))
+        Ok(Self::of(ledger, Arc::new(SqliteStore { readers, limit, running })))
+    }
+
+    /// Keeps every process from writing the log for as long as what is returned lives.
+    pub fn lock(path: &Path) -> Result<File, OpenError> {
+        lock(path)
     }
 
     /// The checkpoint at the end of what is durable, as text; `None` in a log of the first format.
@@ -115,9 +130,17 @@ impl SqliteLog {
         self.store.readers.with(|reader| reader.head())
     }
 
-    /// Puts the newest checkpoint beside the log, where one is kept there.
-    pub fn keep_checkpoint(&self) -> Result<(), LogError> {
-        self.store.keep_checkpoint()
+    /// Puts the newest checkpoint beside the log, where one is kept there, and brings what is
+    /// durable into the log's own file, as far as readers let it.
+    pub async fn settle(&self) -> Result<(), LogError> {
+        hear(self.ledger.settle()?).await
+    }
+
+    /// Writes what is queued and lets go of the files, whoever still holds the log; it takes
+    /// nothing more.
+    pub fn close(&self) {
+        self.ledger.close();
+        self.store.finish(&self.ledger);
     }
 
     /// Lets the file grow to this size at most (`None`: as far as the disk goes). At the limit
@@ -127,32 +150,34 @@ impl SqliteLog {
     }
 }
 
-/// Takes the lock beside the file, for as long as the returned handle lives. It is not on the file
-/// itself, for closing any handle of that would drop SQLite's own locks.
+/// The file beside a log by which one process at a time is let in. It is not the log itself, for
+/// closing any handle of that would drop SQLite's own locks.
+fn lock_beside(path: &Path) -> PathBuf {
+    private_files::beside(path, ".lock")
+}
+
+/// The file that SQLite writes first; what is in it is brought into the log's own now and then.
+fn write_ahead(path: &Path) -> PathBuf {
+    private_files::beside(path, "-wal")
+}
+
+/// Whether a process has the log open for writing.
+fn is_locked(path: &Path) -> bool {
+    let held = File::open(lock_beside(path)).map(|file| file.try_lock_shared());
+    matches!(held, Ok(Err(TryLockError::WouldBlock)))
+}
+
+/// Takes the lock beside the file, for as long as the returned handle lives.
 fn lock(path: &Path) -> Result<File, OpenError> {
     let failed = |source| OpenError::File { path: path.to_owned(), source };
     if let Some(folder) = path.parent() {
         private_files::make_dir(folder).map_err(failed)?;
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".lock");
-    let file = private_files::append(Path::new(&beside)).map_err(failed)?;
+    let file = private_files::append(&lock_beside(path)).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_owned() }),
         Err(TryLockError::Error(source)) => Err(failed(source)),
-    }
-}
-
-impl SqliteStore {
-    fn keep_checkpoint(&self) -> Result<(), LogError> {
-        let Some(beside) = &self.beside else { return Ok(()) };
-        let Some(text) = self.readers.with(|reader| reader.head())? else { return Ok(()) };
-        let read = || private_file::read(beside).ok().flatten();
-        if read().is_some_and(|kept| *kept == text) {
-            return Ok(());
-        }
-        private_file::write(beside, &text).map_err(|error| LogError::Unavailable(error.to_string()))
     }
 }
 
@@ -199,9 +224,6 @@ impl Store for SqliteStore {
             && running.writer.join().is_err()
         {
             tracing::error!("the log's writer ended in a panic");
-        }
-        if let Err(error) = self.keep_checkpoint() {
-            tracing::error!(%error, "the checkpoint beside the log is an old one");
         }
     }
 }

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use super::super::chain::Hash;
 use super::super::checkpoint::{Checkpoint, NoteKind, ReadCheckpoint};
 use crate::events::RecordedEvent;
-use crate::events::private_file;
 use crate::events::signing::SigningKey;
+use crate::private_files::{self, PrivateFileError};
 
 /// How many events lie between checkpoints that are kept in the log.
 const KEPT_EVERY_EVENTS: u64 = 10_000;
@@ -208,6 +208,25 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<Option<String>> 
     stored.optional()
 }
 
+/// Puts the checkpoint at the end beside the log, unless it is there.
+pub(super) fn keep_beside(connection: &Connection, path: &Path) -> Result<(), KeepError> {
+    let Some(text) = head(connection)? else { return Ok(()) };
+    let kept = private_files::read(path).ok().flatten();
+    match kept.is_some_and(|kept| *kept == text) {
+        true => Ok(()),
+        false => Ok(private_files::write(path, &text)?),
+    }
+}
+
+/// Why the checkpoint beside the log is an old one.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum KeepError {
+    #[error(transparent)]
+    Read(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Write(#[from] PrivateFileError),
+}
+
 /// The last position and the last note.
 fn place(connection: &Connection) -> rusqlite::Result<(u64, u64)> {
     let last = |sql| connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
@@ -262,7 +281,7 @@ fn walk(connection: &Connection) -> rusqlite::Result<Checkpoint> {
 
 /// The checkpoint that is kept beside the log, if there is one that can be read.
 pub(super) fn read_beside(path: &Path) -> Option<ReadCheckpoint> {
-    match private_file::read(path).map(|text| text.map(|text| ReadCheckpoint::parse(&text))) {
+    match private_files::read(path).map(|text| text.map(|text| ReadCheckpoint::parse(&text))) {
         Ok(None) => None,
         Ok(Some(Ok(read))) => Some(read),
         Ok(Some(Err(error))) => {

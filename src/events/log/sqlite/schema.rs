@@ -4,6 +4,7 @@
 //! An event's body is its last column, so that a scan that does not want it need not read it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -12,8 +13,11 @@ use crate::private_files;
 
 /// "HRTH", by which SQLite files are told apart.
 const APPLICATION_ID: i64 = 0x4852_5448;
-/// Of the tables below. The first had neither notes nor checkpoints.
-const FORMAT: i64 = 2;
+/// Of the tables below. The first had neither notes nor checkpoints; the second did not say of a
+/// file whether its end may lie beside it.
+const FORMAT: i64 = 3;
+/// How long a statement waits for another connection.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of the file the writer's connection keeps in memory.
 const WRITER_CACHE_KIB: i64 = 4_096;
 /// After how many pages the write-ahead log is folded back into the file.
@@ -81,6 +85,20 @@ const PROOF_TABLES: &str = "
     );
 ";
 
+/// What the third format adds.
+const WRITING_TABLE: &str = "
+    -- A row while a process writes the log: this file alone may lack its end then.
+    CREATE TABLE writing (id INTEGER PRIMARY KEY CHECK (id = 0));
+";
+
+/// The tables that each format adds to those before it.
+const TABLES_ADDED: [&str; FORMAT as usize] = [TABLES, PROOF_TABLES, WRITING_TABLE];
+
+/// The tables that the formats after one add.
+fn added_after(format: i64) -> String {
+    TABLES_ADDED.iter().skip(format as usize).copied().collect()
+}
+
 /// Opens the file for the writer; makes it where there is none.
 pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
     // SQLite gives its side files the same mode.
@@ -122,11 +140,10 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), OpenError> {
             .map_err(sqlite)?;
     }
     configure(connection).map_err(sqlite)?;
-    let tables = match (is_new, format) {
-        (true, _) => format!("{TABLES}{PROOF_TABLES}"),
-        (false, 1) => PROOF_TABLES.to_owned(),
-        (false, _) => return Ok(()),
-    };
+    let tables = added_after(if is_new { 0 } else { format });
+    if tables.is_empty() {
+        return Ok(());
+    }
     connection
         .execute_batch(&format!(
             "BEGIN; {tables} PRAGMA application_id = {APPLICATION_ID}; \
@@ -146,9 +163,8 @@ fn no_row(error: rusqlite::Error) -> rusqlite::Result<()> {
 /// The tables and indexes that a log of a format has, as SQLite keeps them.
 pub(super) fn expected(format: i64) -> rusqlite::Result<Vec<(String, String)>> {
     let blank = Connection::open_in_memory()?;
-    blank.execute_batch(TABLES)?;
-    if format > 1 {
-        blank.execute_batch(PROOF_TABLES)?;
+    for tables in TABLES_ADDED.iter().take(format as usize) {
+        blank.execute_batch(tables)?;
     }
     found(&blank)
 }
@@ -161,6 +177,19 @@ pub(super) fn found(connection: &Connection) -> rusqlite::Result<Vec<(String, St
         )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
+}
+
+/// Says in the file whether a process writes the log.
+pub(super) fn mark_writing(connection: &Connection, is_written: bool) -> rusqlite::Result<()> {
+    connection.execute_batch(match is_written {
+        true => "INSERT OR IGNORE INTO writing VALUES (0)",
+        false => "DELETE FROM writing",
+    })
+}
+
+/// Whether the file says that a process writes the log; it still does where that was killed.
+pub(super) fn is_marked_writing(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.prepare("SELECT 1 FROM writing")?.exists([])
 }
 
 pub(super) fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
@@ -180,7 +209,7 @@ pub(super) fn refuse_foreign(path: &Path, application: i64, format: i64) -> Resu
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;

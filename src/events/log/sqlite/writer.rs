@@ -16,7 +16,8 @@ use super::super::chain::meta_text;
 use super::super::checkpoint::NoteKind;
 use super::super::ledger::{Ledger, Work};
 use super::super::{BlobId, Reseal};
-use super::proof::Proof;
+use super::proof::{self, Proof};
+use super::schema;
 use crate::events::{Meta, RecordedEvent, StreamId};
 
 /// Bodies are stored in parts of this size at most.
@@ -26,6 +27,8 @@ const NUMBERS_KEPT_MAX: usize = 4_096;
 /// The first pause before a disk that failed is tried again, and the longest.
 const RETRY_FIRST: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(2);
+/// How long readers are waited for before the write-ahead log is left as it is.
+const FOLD_WAIT: Duration = Duration::from_millis(200);
 /// How many pages one step of a compaction frees.
 const COMPACT_PAGES: u32 = 2_000;
 /// SQLite's number for a file that can give pages back in steps.
@@ -63,6 +66,8 @@ pub(super) struct Writer {
     limit_set: u64,
     numbers: Numbers,
     proof: Proof,
+    /// Where the newest checkpoint is kept outside the log's own files.
+    beside: Option<PathBuf>,
     /// Whether metas may be left that no event refers to.
     has_purged: bool,
 }
@@ -83,9 +88,10 @@ impl Writer {
         path: &Path,
         limit: SizeLimit,
         proof: Proof,
+        beside: Option<PathBuf>,
     ) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
-        Ok(Self {
+        let writer = Self {
             connection,
             path: path.to_owned(),
             file: (metadata.dev(), metadata.ino()),
@@ -93,8 +99,13 @@ impl Writer {
             limit_set: 0,
             numbers: Numbers::default(),
             proof,
+            beside,
             has_purged: false,
-        })
+        };
+        if let Err(error) = writer.mark(true) {
+            tracing::warn!(%error, "the log's own file does not say that it is being written");
+        }
+        Ok(writer)
     }
 
     /// Writes group after group until the log is closed.
@@ -115,14 +126,34 @@ impl Writer {
             }
         }
         // So that the file is whole without what SQLite keeps beside it.
-        if let Err(error) = self.fold() {
+        if let Err(error) = self.mark(false) {
             tracing::warn!(%error, "the write-ahead log stays beside the log");
         }
     }
 
+    /// Says in the file itself whether it is being written.
+    fn mark(&self, is_written: bool) -> rusqlite::Result<()> {
+        schema::mark_writing(&self.connection, is_written)?;
+        self.settle()
+    }
+
+    /// Keeps the newest checkpoint, and then brings the write-ahead log into the file. In this
+    /// order: a log with nothing left to bring in is at the checkpoint beside it.
+    fn settle(&self) -> rusqlite::Result<()> {
+        let kept = self.beside.as_ref().map(|beside| proof::keep_beside(&self.connection, beside));
+        if let Some(Err(error)) = kept {
+            tracing::error!(%error, "the checkpoint beside the log is an old one");
+        }
+        self.fold()
+    }
+
     /// Brings the write-ahead log into the file, as far as readers let it.
     fn fold(&self) -> rusqlite::Result<()> {
-        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        let wait = |time| self.connection.busy_timeout(time);
+        wait(FOLD_WAIT)?;
+        let folded = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        wait(schema::BUSY_TIMEOUT)?;
+        folded
     }
 
     /// Tries now and then whether the file takes pages; false when the log was closed.
@@ -159,11 +190,26 @@ impl Writer {
         if written.is_err() {
             // Nothing of the group was kept.
             self.proof.end = end;
+            return written;
         }
-        written
+        for work in group {
+            let tidied = match work {
+                Work::Compact { may_rewrite, .. } => self.compact(*may_rewrite),
+                Work::Settle(_) => self.settle(),
+                _ => Ok(()),
+            };
+            // What was written is durable whatever becomes of this.
+            if let Err(error) = tidied {
+                tracing::warn!(%error, "the log's file is larger than it need be");
+            }
+        }
+        Ok(())
     }
 
     fn write(&mut self, group: &[Work]) -> Result<(), WriteError> {
+        if group.iter().all(|work| matches!(work, Work::Compact { .. } | Work::Settle(_))) {
+            return Ok(());
+        }
         let Self { connection, numbers, proof, .. } = self;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for work in group {
@@ -203,23 +249,15 @@ impl Writer {
                         proof.end.blobs -= u64::from(drop_blob(&transaction, id)?);
                     }
                 }
-                Work::Compact { .. } => {}
+                Work::Compact { .. } | Work::Settle(_) => {}
             }
         }
         proof.write_head(&transaction)?;
-        transaction.commit()?;
-        let steps = group.iter().filter_map(|work| match work {
-            Work::Compact { may_rewrite, .. } => Some(*may_rewrite),
-            _ => None,
-        });
-        for may_rewrite in steps {
-            self.compact(may_rewrite)?;
-        }
-        Ok(())
+        Ok(transaction.commit()?)
     }
 
     /// One step towards a file without free pages.
-    fn compact(&mut self, may_rewrite: bool) -> Result<(), WriteError> {
+    fn compact(&mut self, may_rewrite: bool) -> rusqlite::Result<()> {
         if std::mem::take(&mut self.has_purged) {
             self.connection
                 .execute("DELETE FROM metas WHERE id NOT IN (SELECT meta FROM events)", [])?;
@@ -236,7 +274,7 @@ impl Writer {
             self.connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
             self.connection.execute_batch("VACUUM")?;
         }
-        Ok(self.fold()?)
+        self.settle()
     }
 
     /// SQLite would go on writing into a file that has been unlinked, and all of it would be lost.

@@ -203,7 +203,7 @@ impl Special for Volume {
         backup::delete(cloud, data).await
     }
 
-    fn restored(&self, data: &BTreeMap<String, Value>) -> JsonMap {
+    fn restored(&self, _properties: &JsonMap, data: &BTreeMap<String, Value>) -> JsonMap {
         let Some(backup) = data.get(backup::SNAPSHOT).filter(|id| !id.is_null()) else {
             return JsonMap::new();
         };
@@ -233,6 +233,11 @@ impl Special for Volume {
         }))
     }
 
+    fn warning(&self, before: &JsonMap, after: &JsonMap) -> Option<&'static str> {
+        let size = |of: &JsonMap| of.get("size").and_then(Value::as_i64);
+        (size(after)? < size(before)?).then_some(NO_SHRINKING)
+    }
+
     fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
         let is_set = |name: &&str| properties.get(*name).is_some_and(|value| !value.is_null());
         if is_set(&"backup_id") {
@@ -254,6 +259,8 @@ impl Special for Volume {
         }
     }
 }
+
+const NO_SHRINKING: &str = "Shrinking volume is not supported.";
 
 /// Whether Cinder is at work on a volume and will come to an end of it.
 fn is_in_passing(status: &Value) -> bool {
@@ -318,7 +325,7 @@ async fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverEr
     let volume = poll(cloud, subject).await?;
     let size = volume["size"].as_i64().unwrap_or_default();
     if wanted < size {
-        return Err(DriverError::fatal("NotSupported", "Shrinking volume is not supported."));
+        return Err(DriverError::fatal("NotSupported", NO_SHRINKING));
     }
     if wanted > size && volume["status"] != "extending" {
         let body = json!({ "os-extend": { "new_size": wanted } });

@@ -46,6 +46,10 @@ impl Driver for Nothing {
         UpdateKind::Nothing
     }
 
+    fn is_kept(&self) -> bool {
+        true
+    }
+
     async fn attributes(
         &self,
         _cloud: &Session,

@@ -1,12 +1,14 @@
 //! Nobody has more open than his share.
 
+use std::path::Path;
 use std::time::Duration;
 
-use hearth::api::{FrontSettings, OpenLimits};
-use tokio::io::AsyncWriteExt;
+use hearth::api::{FrontSettings, OpenLimits, TlsFiles};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{answer_head, connect, until_closed};
 use crate::api::app::App;
+use crate::support::tls::AUTHORITY;
 
 /// A front with these bounds and no others.
 fn at_most(change: impl FnOnce(&mut OpenLimits)) -> FrontSettings {
@@ -58,6 +60,51 @@ async fn a_stranger_cannot_take_all_connections_and_who_signed_in_is_not_counted
     drop(held);
     comes_back(&app).await;
     app.stop().await;
+}
+
+#[actix::test]
+async fn who_is_turned_away_over_tls_is_told_so_and_a_flood_is_not_waited_for() {
+    let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls").join(name);
+    let files = TlsFiles {
+        certificate: file("server.pem"),
+        key: file("server.key"),
+        client_authorities: None,
+    };
+    let front = at_most(|it| it.connections_per_address = Some(1));
+    let app = App::behind(FrontSettings { tls: Some(files), ..front }).await;
+    let held = connect(&app).await;
+    let authority = reqwest::Certificate::from_pem(AUTHORITY.as_bytes()).unwrap();
+    let client = reqwest::Client::builder().tls_certs_only([authority]).build().unwrap();
+    let url = format!("{}/healthcheck", app.url.replace("http:", "https:"));
+    let refused = client.get(&url).send().await.unwrap();
+    assert_eq!(refused.status(), 429);
+    assert!(refused.headers().contains_key("retry-after"));
+    assert_eq!(refused.json::<serde_json::Value>().await.unwrap()["code"], 429);
+    // Who floods says nothing himself: the others are told in seven bytes of an alert.
+    let mut alerts = 0;
+    for _ in 0..10 {
+        let mut flood = Vec::new();
+        for _ in 0..20 {
+            flood.push(connect(&app).await);
+        }
+        let mut last = flood.pop().unwrap();
+        let mut told = Vec::new();
+        let _ = last.read_to_end(&mut told).await;
+        alerts += usize::from(told == [21, 3, 3, 0, 2, 2, 80]);
+        if alerts > 0 {
+            break;
+        }
+    }
+    assert_eq!(alerts, 1);
+    drop(held);
+    for _ in 0..400 {
+        if client.get(&url).send().await.is_ok_and(|answer| answer.status() == 200) {
+            app.stop().await;
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("no connection is taken any more");
 }
 
 #[actix::test]

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cors;
+mod gone;
 mod head;
 mod slow;
 

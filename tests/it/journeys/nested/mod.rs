@@ -82,7 +82,7 @@ async fn children(world: &World) -> Vec<StackRow> {
 }
 
 async fn output(world: &World, stack: StackId) -> Value {
-    world.views.stack_shown(stack).await.unwrap().unwrap().outputs[0].value.clone()
+    world.views.stack_shown(stack).await.unwrap().unwrap().outputs[0].placed.value.clone()
 }
 
 #[actix::test]

@@ -40,7 +40,7 @@ async fn a_childs_resources_are_attributes_and_its_own_reference_counts() {
     let web = world.engine.create_stack(&world.requester(), ask).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
     let outputs = world.views.stack_shown(web.stack).await.unwrap().unwrap().outputs;
-    let value = |key: &str| &outputs.iter().find(|output| output.key == key).unwrap().value;
+    let value = |key: &str| &outputs.iter().find(|output| output.key == key).unwrap().placed.value;
     assert_eq!(
         (value("within"), value("dotted"), value("own")),
         (&json!("one"), &json!("one"), &json!("one"))
@@ -228,9 +228,12 @@ async fn an_output_that_fails_within_says_so_outside() {
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     let shown = world.views.stack_shown(web.stack).await.unwrap().unwrap();
     let output = |key| shown.outputs.iter().find(|output| output.key == key).unwrap();
-    assert_eq!((&output("good").value, &output("good").error), (&json!("x"), &None));
+    assert_eq!((&output("good").placed.value, &output("good").error), (&json!("x"), &None));
     let text = "Error in n output bad: The Parameter (foo) was not provided.";
-    assert_eq!((&output("bad").value, output("bad").error.as_deref()), (&Value::Null, Some(text)));
+    assert_eq!(
+        (&output("bad").placed.value, output("bad").error.as_deref()),
+        (&Value::Null, Some(text))
+    );
     let who = world.requester();
     let attributes = world.engine.inspect_resource(&who, web.stack, &"n".into(), &[]).await;
     assert_eq!(json!(attributes.unwrap()), json!({ "good": "x", "bad": null }));

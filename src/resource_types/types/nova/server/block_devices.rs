@@ -31,6 +31,29 @@ pub(super) fn devices(properties: &JsonMap) -> Option<Value> {
     Some(all.into())
 }
 
+/// What becomes of the properties where the server is to start from an image: the disk that it
+/// starts from now is left out. What the template computes is left as it is.
+pub(super) fn without_boot(properties: &JsonMap) -> JsonMap {
+    let is_disk = |entry: &Value| {
+        ["volume_id", "snapshot_id", "image"].iter().any(|name| entry.get(name).is_some())
+    };
+    let is_first = |entry: &Value| match entry.get("boot_index") {
+        None | Some(Value::Null) => true,
+        Some(index) => *index == 0 || *index == "0",
+    };
+    let starts = |name: &str, entry: &Value| match name {
+        "block_device_mapping" => entry["device_name"] == "vda",
+        _ => is_disk(entry) && is_first(entry),
+    };
+    let without = |name: &str| {
+        let given = properties.get(name)?.as_array()?;
+        let left: Vec<Value> = given.iter().filter(|it| !starts(name, it)).cloned().collect();
+        let left = if left.is_empty() { Value::Null } else { left.into() };
+        Some((name.to_owned(), left))
+    };
+    ["block_device_mapping", "block_device_mapping_v2"].into_iter().filter_map(without).collect()
+}
+
 fn device(entry: &Value) -> Value {
     let id = |name: &str| entry[name].as_str().filter(|id| !id.is_empty());
     let from = |uuid: &str, source: &str| {

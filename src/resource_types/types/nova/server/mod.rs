@@ -186,9 +186,13 @@ impl Special for Server {
         image::delete(cloud, data).await
     }
 
-    fn restored(&self, data: &BTreeMap<String, Value>) -> JsonMap {
-        let image = data.get(image::SNAPSHOT).filter(|image| !image.is_null());
-        image.map(|image| ("image".to_owned(), image.clone())).into_iter().collect()
+    fn restored(&self, properties: &JsonMap, data: &BTreeMap<String, Value>) -> JsonMap {
+        let Some(image) = data.get(image::SNAPSHOT).filter(|image| !image.is_null()) else {
+            return JsonMap::new();
+        };
+        let mut restored = block_devices::without_boot(properties);
+        restored.insert("image".to_owned(), image.clone());
+        restored
     }
 
     async fn attribute(

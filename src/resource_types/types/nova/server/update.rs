@@ -125,6 +125,13 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
                     return Ok(next(Learned::default(), Progress::default().look("resized")));
                 }
             }
+            let is_doubtful = was_given(before, &given, "flavor");
+            if is_doubtful
+                && let Some(server) = poll(cloud, subject).await?
+                && has_flavor(declared, cloud, given.clone(), &server).await?
+            {
+                return Ok(done_with("resize"));
+            }
             let resolved = declared.declaration().resolved(cloud, given).await?;
             let body = json!({ "resize": { "flavorRef": resolved.get("flavor") } });
             match cloud.send(action(subject, body)).await {
@@ -182,7 +189,7 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
                 }
             }
         }
-        "rebuild" => rebuild(declared, beating, given, changed).await,
+        "rebuild" => rebuild(declared, beating, given, before, changed).await,
         "rebuilt" => match poll(cloud, subject).await? {
             None => Ok(Beat::Wait { after: None }),
             Some(server) => match status(&server) {
@@ -201,6 +208,12 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
         }
         _ => declared.plain_beat(beating).await,
     }
+}
+
+/// Whether a property is as it was when an update was last through: then a later one, which failed,
+/// may have changed it, and may not have come to it.
+fn was_given(before: &JsonMap, given: &JsonMap, name: &str) -> bool {
+    before.get(name) == given.get(name)
 }
 
 /// Removes the keys that are no longer wanted and sets the others.
@@ -248,9 +261,11 @@ async fn rebuild(
     declared: &Declared,
     beating: &Beating<'_>,
     given: JsonMap,
+    before: &JsonMap,
     changed: &BTreeSet<String>,
 ) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
+    let is_doubtful = changed.contains("image") && was_given(before, &given, "image");
     let renews_data =
         changed.contains("user_data") && text(&given, "user_data_update_policy") == Some("REBUILD");
     if !changed.contains("image") && !renews_data {
@@ -260,6 +275,13 @@ async fn rebuild(
     let metadata = config::metadata(cloud, subject, &given).await?;
     let encoded = user_data::encoded(&given, &data, &metadata);
     let resolved = declared.declaration().resolved(cloud, given).await?;
+    // A rebuild of what has the image already would only wipe it.
+    if is_doubtful
+        && let Some(server) = poll(cloud, subject).await?
+        && server["image"].get("id") == resolved.get("image")
+    {
+        return Ok(after("rebuild", changed));
+    }
     let mut body = json!({ "imageRef": resolved.get("image") });
     if changed.contains("image") {
         let policy = text(&resolved, "image_update_policy");

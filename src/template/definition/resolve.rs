@@ -1,0 +1,142 @@
+//! What values come to in a definition: properties and outputs with every function resolved, with
+//! marks on what must not be seen.
+
+use serde_json::Value;
+
+use super::{AnyType, StackDefinition};
+use crate::model::sizes::{METADATA, PROPERTIES};
+use crate::model::{JsonMap, Refusal, ResourceName, taint};
+use crate::template::error::{Outcome, TemplateError};
+use crate::template::functions::Scope;
+use crate::template::node::Node;
+use crate::template::value::Datum;
+use crate::template::{OutputValue, ResourceResolved, ResourceValues, python, walk};
+
+impl StackDefinition {
+    /// A resource's definition with every function resolved, with marks on what must not be seen.
+    pub fn resolve(
+        &self,
+        name: &ResourceName,
+        values: &dyn ResourceValues,
+    ) -> Result<ResourceResolved, Refusal> {
+        let Some(definition) = self.definitions.get(name.as_str()) else {
+            return Err(Refusal::not_found("Resource", name));
+        };
+        let scope = self.scope_with(values, &AnyType);
+        let properties = resolved_map(&definition.properties, "properties", &scope)?;
+        let metadata = resolved_map(&definition.metadata, "metadata", &scope)?;
+        PROPERTIES.check_json(&properties)?;
+        METADATA.check_json(&metadata)?;
+        Ok(ResourceResolved {
+            properties,
+            metadata,
+            update_policy: resolved_map(&definition.update_policy, "update_policy", &scope)?,
+        })
+    }
+
+    /// The outputs with values, with marks on what must not be seen; one that cannot be resolved is
+    /// null and says why.
+    pub fn resolve_outputs(&self, values: &dyn ResourceValues) -> Vec<OutputValue> {
+        let scope = self.scope_with(values, &AnyType);
+        self.outputs
+            .iter()
+            .map(|(key, output)| {
+                let resolved = walk::resolve_marked(&output.value, &scope);
+                let error = resolved.as_ref().err().map(TemplateError::text);
+                OutputValue {
+                    key: key.clone(),
+                    description: output.description.clone(),
+                    value: resolved.ok().flatten().unwrap_or_default(),
+                    error,
+                }
+            })
+            .collect()
+    }
+}
+
+/// A map's entries; of one that is secret as a whole, each of them is.
+fn map_of(map: JsonMap) -> JsonMap {
+    let whole = Value::Object(map);
+    match (taint::marked(&whole).cloned(), whole) {
+        (Some(Value::Object(map)), _) => {
+            map.into_iter().map(|(key, value)| (key, taint::taint(value))).collect()
+        }
+        (_, Value::Object(map)) => map,
+        _ => JsonMap::new(),
+    }
+}
+
+fn resolved_map(node: &Node, section: &str, scope: &Scope<'_>) -> Outcome<JsonMap> {
+    match walk::resolve_marked(node, scope)?.unwrap_or_default() {
+        Value::Object(map) => Ok(map_of(map)),
+        other => {
+            let other = Datum::from(&other);
+            if !other.is_truthy() {
+                return Ok(JsonMap::new());
+            }
+            let kind = python::type_name(&other);
+            Err(TemplateError::validation(format!("The {section} must be a map, not a {kind}.")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::NothingYet;
+    use super::*;
+    use crate::template::{PseudoParameters, StackSource};
+
+    /// The outputs of a template with a hidden parameter `s`, secrets masked.
+    fn outputs_masked(outputs: Value) -> Value {
+        let template = json!({
+            "heat_template_version": "2021-04-16",
+            "parameters": { "s": { "type": "string", "hidden": true }, "p": { "type": "string" } },
+            "conditions": { "is": { "equals": [{ "get_param": "s" }, "geheim"] } },
+            "outputs": outputs,
+        });
+        let source = StackSource {
+            template,
+            parameters: json!({ "s": "geheim", "p": "plain" }).as_object().unwrap().clone(),
+            ..StackSource::default()
+        };
+        let definition =
+            StackDefinition::load(&source, &PseudoParameters::default(), &AnyType).unwrap();
+        let resolved = definition.resolve_outputs(&NothingYet).into_iter();
+        resolved.map(|output| (output.key, taint::masked(&output.value))).collect()
+    }
+
+    #[test]
+    fn whatever_a_function_makes_of_a_secret_is_one() {
+        let secret = json!({ "get_param": "s" });
+        let calls = [
+            json!({ "str_split": ["e", secret] }),
+            json!({ "str_split": ["e", secret, 0] }),
+            json!({ "digest": ["md5", secret] }),
+            json!({ "yaql": { "expression": "len($.data)", "data": secret } }),
+            json!({ "yaql": { "expression": "$.data.toUpper()", "data": secret } }),
+            json!({ "repeat": { "template": "%x%", "for_each": { "%x%": [secret] } } }),
+            json!({ "map_merge": [{ "a": "b" }, { "c": secret }] }),
+            json!({ "str_replace": { "template": "a", "params": { "x": secret } } }),
+            json!({ "if": ["is", { "list_join": ["", [secret]] }, "no"] }),
+            json!({ "contains": ["e", secret] }),
+        ];
+        for call in calls {
+            let shown = outputs_masked(json!({ "o": { "value": call } }));
+            assert_eq!(shown["o"], "******", "{call}");
+        }
+    }
+
+    #[test]
+    fn in_literal_maps_and_lists_only_the_entry_is_secret_and_a_branch_is_as_it_is() {
+        let value = json!({
+            "map": { "a": { "get_param": "p" }, "b": [{ "get_param": "s" }, "open"] },
+            "branch": { "if": ["is", "the one", "the other"] },
+        });
+        assert_eq!(
+            outputs_masked(json!({ "o": { "value": value } }))["o"],
+            json!({ "map": { "a": "plain", "b": ["******", "open"] }, "branch": "the one" })
+        );
+    }
+}
