@@ -2,10 +2,8 @@
 //! whatever Hearth keeps, prints or answers is searched for them and for all that was derived.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -18,6 +16,7 @@ use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
 use crate::api::app::{App, SetUp};
+use crate::support::printed::Printed;
 use crate::support::world::loopback;
 
 /// What is planted, by where.
@@ -235,39 +234,6 @@ fn template(credential: &str) -> Value {
     })
 }
 
-/// What the process prints about itself, from here on.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Lines {
-    /// Begins to listen, and gives what ends it and says what was printed.
-    fn listening() -> impl FnOnce() -> String {
-        let lines = Self::default();
-        let writer = lines.clone();
-        let printer = tracing_subscriber::fmt()
-            .with_writer(move || writer.clone())
-            .with_env_filter("hearth=trace,hearth::sandbox=off")
-            .with_filter_reloading();
-        let filter = printer.reload_handle();
-        // Nobody else may have the whole process's log, or the search would see half of it.
-        tracing::subscriber::set_global_default(printer.finish()).unwrap();
-        move || {
-            filter.reload("off").unwrap();
-            String::from_utf8_lossy(&lines.0.lock().unwrap()).into_owned()
-        }
-    }
-}
-
 /// All that must be found nowhere.
 struct Markers(BTreeSet<String>);
 
@@ -450,7 +416,7 @@ fn hearth(folder: &Path, arguments: &[&str]) -> String {
 
 #[actix::test]
 async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
-    let printed = Lines::listening();
+    let printed = Printed::of_the_process();
     let folder = tempfile::tempdir().unwrap();
     let log = Arc::new(SqliteLog::open(&folder.path().join("log.db")).unwrap());
     // A Nova without microversions makes keys itself.
@@ -593,7 +559,7 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
     views.after(log.durable_position()).await.unwrap();
     views.close().await;
     app.stop().await;
-    let text = printed();
+    let text = printed.text();
     assert!(text.contains("stack"), "nothing was printed");
     search.look("the printed log", &markers, &text);
     drop((views, log));

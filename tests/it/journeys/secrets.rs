@@ -1,28 +1,12 @@
 //! Secrets of another cloud's, where they are refused; see `secrets_everywhere` for all others.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use hearth::events::Position;
 use hearth::events::log::{EventLog, Filter, MemoryLog};
 use hearth::openstack::{Elsewhere, Request, Service};
 use serde_json::{Value, json};
 
 use crate::support::far::{self, Far, Place};
-
-/// A line of the process's log, as it would be printed.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
+use crate::support::printed::Printed;
 
 #[actix::test]
 async fn a_credential_that_opens_nothing_is_shown_nowhere() {
@@ -61,14 +45,7 @@ async fn a_credential_that_opens_nothing_is_shown_nowhere() {
 async fn printed(far: &Far, credential: &Value) -> String {
     let secret = far::store(&far.ground, credential).await;
     let session = far.ground.session();
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let printer = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone());
-    let _printing = tracing::subscriber::set_default(printer.finish());
-    // Other tests of this process listen less closely, and what they did not want is remembered.
-    tracing::callsite::rebuild_interest_cache();
+    let printed = Printed::of_this_thread();
     let to = Elsewhere { credential: Some(&secret), ..Elsewhere::default() };
     let heat = Service::of_type("orchestration");
     let there = session.elsewhere(&to, &heat).await;
@@ -76,7 +53,7 @@ async fn printed(far: &Far, credential: &Value) -> String {
     if let Ok(Some(there)) = there {
         there.send(Request::get(heat, "/stacks")).await.unwrap();
     }
-    String::from_utf8(lines.0.lock().unwrap().clone()).unwrap()
+    printed.text()
 }
 
 /// All that a log has, in one text.

@@ -4,6 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod chance;
 pub(crate) mod cut_log;
 pub(crate) mod far;
+pub(crate) mod printed;
 pub(crate) mod shelf;
 pub(crate) mod tls;
 pub(crate) mod world;
