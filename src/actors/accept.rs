@@ -137,7 +137,7 @@ impl Engine {
     /// Accepts the deletion of a stack.
     pub async fn delete_stack(&self, who: &Requester, stack: StackId) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
-        self.allow(who, &standing)?;
+        self.allow(who, &standing).await?;
         let trustor = match self.services.credentials.ensure(&self.services, who).await {
             Ok(trustor) => trustor,
             // What keeps a new trust from being made must not keep a stack from being deleted
@@ -178,7 +178,7 @@ impl Engine {
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
         if action != Action::Check {
-            self.allow(who, &standing)?;
+            self.allow(who, &standing).await?;
         }
         let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
         let act = || StackCommand::Act { action, trustor: trustor.clone() };
@@ -201,20 +201,13 @@ impl Engine {
             let (services, caller) = (Arc::clone(services), Arc::clone(&who.caller));
             let name = name.clone();
             move |source: &StackSource| {
-                let may = |definition: &StackDefinition| {
-                    exposure::check(&services, definition, Some(&caller), &lacking)
-                };
                 let project = &caller.project_id;
-                let (known, missed) =
-                    definition::prepare(&services, source, id, &name, project, &may);
-                let asking = |known: Known| {
-                    let asked = services.registry.asked_of_cloud(&known.definition)?;
-                    Ok((known, asked))
-                };
-                (known.and_then(asking), missed)
+                definition::prepare(&services, source, id, &name, project, &lacking)
             }
         };
-        let (known, asked) = self.with_templates(who, source, prepare).await?;
+        let (types, checked) = self.with_templates(who, source, prepare).await?;
+        exposure::check_allowed(services, &who.caller, types).await?;
+        let (known, asked) = checked?;
         if let Some(cloud) = &services.cloud {
             let session = cloud.session_for_token(&who.token, project);
             services.registry.ask_cloud(&known.definition, asked, &session).await?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::exposure;
 use super::resource::StackIdentity;
 use super::services::Services;
 use super::source::{self, Sourced};
@@ -16,26 +17,34 @@ use crate::events::vault::Vault;
 use crate::graph::steps::{Declared, Implied, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
-use crate::resource_types::{Registry, TreeBounds, too_many_resources};
+use crate::resource_types::{AskedOfCloud, Registry, TreeBounds, too_many_resources};
 use crate::template::{self, PseudoParameters, StackDefinition, StackSource};
 
+/// The types of a definition, which its caller may be forbidden; and what else came of it.
+pub(super) type Prepared = (Vec<String>, Result<(Known, AskedOfCloud), Refusal>);
+
 /// Reads a source, and checks all that can be checked without a cloud. Also the URLs of templates
-/// that are still to be fetched. `may` refuses what its types must not be. A stack that will never
-/// be has no id.
+/// that are still to be fetched. A stack that will never be has no id. `lacking` are the services
+/// that the cloud does not have.
 pub(super) fn prepare(
     services: &Services,
     source: &StackSource,
     id: Option<StackId>,
     name: &StackName,
     project: &ProjectId,
-    may: &dyn Fn(&StackDefinition) -> Result<(), Refusal>,
-) -> (Result<Known, Refusal>, BTreeSet<String>) {
-    match read(&services.registry, source, id, name, project) {
+    lacking: &BTreeSet<&str>,
+) -> (Result<Prepared, Refusal>, BTreeSet<String>) {
+    let registry = &services.registry;
+    match read(registry, source, id, name, project) {
         Ok(definition) => {
-            let (files, bounds) = (definition.files(), services.limits.tree());
-            let known =
-                may(&definition).and_then(|()| check(&services.registry, bounds, definition));
-            (known, files.missed())
+            let (files, types) = (definition.files(), exposure::types(&definition));
+            let known = exposure::check_services(services, &definition, lacking)
+                .and_then(|()| check(registry, services.limits.tree(), definition));
+            let checked = known.and_then(|known| {
+                let asked = registry.asked_of_cloud(&known.definition)?;
+                Ok((known, asked))
+            });
+            (Ok((types, checked)), files.missed())
         }
         Err(refusal) => (Err(refusal), BTreeSet::new()),
     }

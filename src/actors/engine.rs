@@ -11,7 +11,7 @@ use super::asks::{Requester, Standing};
 use super::credentials::Credentials;
 use super::directory::Directory;
 use super::pool::{Pool, TemplateLoad};
-use super::services::{EngineLimits, MayUse, Services};
+use super::services::{EngineLimits, ForbiddenTypes, Services};
 use super::shell::{Ask, Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
@@ -37,8 +37,7 @@ pub struct EngineParts {
     pub cloud: Option<Arc<Cloud>>,
     pub clock: Arc<dyn Clock>,
     pub limits: EngineLimits,
-    /// Whether a caller may make resources of a type.
-    pub may_use: MayUse,
+    pub forbidden_types: ForbiddenTypes,
 }
 
 /// The handle.
@@ -61,7 +60,7 @@ impl Engine {
             cloud: parts.cloud,
             clock: parts.clock.clone(),
             limits: parts.limits,
-            may_use: parts.may_use,
+            forbidden_types: parts.forbidden_types,
             directory: directory.clone(),
             credentials: Credentials::default(),
             tallies: Tallies::default(),
@@ -187,11 +186,10 @@ impl Engine {
     }
 
     /// Refuses who may not use the types of a stack.
-    pub(super) fn allow(&self, who: &Requester, standing: &Standing) -> Result<(), Refusal> {
-        match &standing.known {
-            Some(known) => exposure::check_allowed(&self.services, &known.definition, &who.caller),
-            None => Ok(()),
-        }
+    pub(super) async fn allow(&self, who: &Requester, standing: &Standing) -> Result<(), Refusal> {
+        let Some(known) = &standing.known else { return Ok(()) };
+        let types = exposure::types(&known.definition);
+        exposure::check_allowed(&self.services, &who.caller, types).await
     }
 
     pub(super) fn silent() -> Refusal {

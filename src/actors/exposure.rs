@@ -1,6 +1,7 @@
 //! Which types a caller may use, and which the cloud has a service for.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::engine::Engine;
 use super::services::Services;
@@ -43,16 +44,12 @@ pub(super) async fn lacking(services: &Services) -> BTreeSet<&'static str> {
     lacking
 }
 
-/// Refuses a definition with a type that the caller may not use, or the cloud has no service for.
-pub(super) fn check(
+/// Refuses a definition with a type that the cloud has no service for.
+pub(super) fn check_services(
     services: &Services,
     definition: &StackDefinition,
-    caller: Option<&Caller>,
     lacking: &BTreeSet<&str>,
 ) -> Result<(), Refusal> {
-    if let Some(caller) = caller {
-        check_allowed(services, definition, caller)?;
-    }
     for resource in definition.resources().values() {
         let schema = services.registry.schema(&resource.type_name);
         let service = schema.and_then(|schema| schema.service.as_deref());
@@ -63,17 +60,27 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Refuses a definition with a type that the caller may not use, by whichever name: an alias is no
-/// way around the type that it stands for.
-pub(super) fn check_allowed(
-    services: &Services,
-    definition: &StackDefinition,
-    caller: &Caller,
-) -> Result<(), Refusal> {
+/// The types of a definition, by whichever name: an alias is no way around the type that it stands
+/// for.
+pub(super) fn types(definition: &StackDefinition) -> Vec<String> {
     let resources = definition.resources().values();
-    let mut types = resources.flat_map(|resource| [&resource.declared_type, &resource.type_name]);
-    match types.find(|type_name| !(services.may_use)(caller, type_name)) {
-        Some(type_name) => Err(forbidden(type_name)),
+    let types = resources.flat_map(|resource| [&resource.declared_type, &resource.type_name]);
+    types.cloned().collect()
+}
+
+/// Refuses the first type that the caller may not use.
+pub(super) async fn check_allowed(
+    services: &Services,
+    caller: &Arc<Caller>,
+    types: Vec<String>,
+) -> Result<(), Refusal> {
+    let distinct = types.iter().cloned().collect();
+    let forbidden = (services.forbidden_types)(Arc::clone(caller), distinct).await;
+    match types.iter().find(|type_name| forbidden.contains(*type_name)) {
+        Some(type_name) => {
+            let text = format!("You are not authorized to use {type_name}.");
+            Err(Refusal::new("Forbidden", text))
+        }
         None => Ok(()),
     }
 }
@@ -90,11 +97,17 @@ async fn has(services: &Services, service: &str) -> Option<bool> {
 
 impl Engine {
     /// Refuses a type that the caller may not use.
-    pub fn allow_type(&self, caller: &Caller, type_name: &str) -> Result<(), Refusal> {
-        match (self.services.may_use)(caller, type_name) {
-            true => Ok(()),
-            false => Err(forbidden(type_name)),
-        }
+    pub async fn allow_type(&self, caller: &Arc<Caller>, type_name: &str) -> Result<(), Refusal> {
+        check_allowed(&self.services, caller, vec![type_name.to_owned()]).await
+    }
+
+    /// Of these types, those that the caller may not use.
+    pub async fn forbidden_types(
+        &self,
+        caller: &Arc<Caller>,
+        types: BTreeSet<String>,
+    ) -> BTreeSet<String> {
+        (self.services.forbidden_types)(Arc::clone(caller), types).await
     }
 
     /// Refuses a type that the cloud has no service for.
@@ -115,10 +128,6 @@ impl Engine {
 
 fn client(service: &str) -> &str {
     CLIENTS.iter().find(|(known, _)| *known == service).map_or(service, |(_, client)| client)
-}
-
-fn forbidden(type_name: &str) -> Refusal {
-    Refusal::new("Forbidden", format!("You are not authorized to use {type_name}."))
 }
 
 fn unavailable(type_name: &str, service: &str, reason: &str) -> Refusal {

@@ -38,4 +38,4 @@ pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
 pub use engine::{Engine, EngineParts};
 pub use pool::TemplateLoad;
 pub use preview::Preview;
-pub use services::{EngineLimits, MayUse, Services};
+pub use services::{EngineLimits, ForbiddenTypes, Services};

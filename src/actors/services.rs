@@ -1,9 +1,11 @@
 //! What actors work with: the other rooms, and the limits that an operator sets.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::{Handler, Message};
+use futures::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::credentials::Credentials;
@@ -97,8 +99,10 @@ impl Default for EngineLimits {
 /// How often a command is sent to an actor that keeps going to rest.
 pub(super) const SENDS_MAX: usize = 5;
 
-/// Whether a caller may make resources of a type.
-pub type MayUse = Arc<dyn Fn(&Caller, &str) -> bool + Send + Sync>;
+/// Of these types, those that a caller may not make resources of.
+pub type ForbiddenTypes = Arc<
+    dyn Fn(Arc<Caller>, BTreeSet<String>) -> BoxFuture<'static, BTreeSet<String>> + Send + Sync,
+>;
 
 /// What actors work with.
 pub struct Services {
@@ -110,8 +114,7 @@ pub struct Services {
     pub limits: EngineLimits,
     pub directory: Arc<Directory>,
     pub credentials: Credentials,
-    /// Whether a caller may make resources of a type.
-    pub(super) may_use: MayUse,
+    pub(super) forbidden_types: ForbiddenTypes,
     /// How much there is of what is limited.
     pub(super) tallies: Tallies,
     /// How far others were told of what happened; `None` where nobody is told.

@@ -12,6 +12,7 @@ mod rules;
 mod subject;
 mod why;
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -119,22 +120,31 @@ impl Policy {
         self.decide(caller, ADMIN_RULE, None).await
     }
 
-    /// Whether a caller may make resources of a type: by the type's rule and that of its family,
-    /// `OS::Nova::*`. What no rule names is everybody's.
-    pub fn may_use(&self, caller: &Caller, type_name: &str) -> bool {
+    /// Of these types, those that a caller may not make resources of: by the type's rule or that
+    /// of its family, `OS::Nova::*`. What no rule names is everybody's. Each rule is asked once.
+    pub async fn forbidden(&self, caller: &Caller, types: BTreeSet<String>) -> BTreeSet<String> {
         let rules = self.rules();
-        let heard = Heard::new();
-        let question = Question::new(&rules, caller, None, &heard);
-        let family = match type_name.rsplit_once("::") {
-            Some((family, _)) => format!("{TYPE_PREFIX}{family}::*"),
-            None => format!("{TYPE_PREFIX}*"),
-        };
-        [format!("{TYPE_PREFIX}{type_name}"), family].iter().all(|name| {
-            rules.find(name).is_none_or(|(_, rule)| {
-                // No rule of a type asks another server.
-                rule.takes_scope_of(caller) && question.rule_holds(name) == Ok(true)
-            })
-        })
+        let mut decided = HashMap::new();
+        let mut forbidden = BTreeSet::new();
+        for type_name in types {
+            let family = match type_name.rsplit_once("::") {
+                Some((family, _)) => format!("{TYPE_PREFIX}{family}::*"),
+                None => format!("{TYPE_PREFIX}*"),
+            };
+            for name in [format!("{TYPE_PREFIX}{type_name}"), family] {
+                let Some((name, _)) = rules.find(&name) else { continue };
+                let holds = match decided.get(name) {
+                    Some(known) => *known,
+                    None => self.holds(&rules, caller, name, None).await,
+                };
+                decided.insert(name, holds);
+                if !holds {
+                    forbidden.insert(type_name);
+                    break;
+                }
+            }
+        }
+        forbidden
     }
 
     /// All rules by name.
@@ -165,13 +175,22 @@ impl Policy {
     }
 
     async fn decide(&self, caller: &Caller, rule: &str, project: Option<&str>) -> bool {
-        let rules = self.rules();
+        self.holds(&self.rules(), caller, rule, project).await
+    }
+
+    async fn holds(
+        &self,
+        rules: &Rules,
+        caller: &Caller,
+        rule: &str,
+        project: Option<&str>,
+    ) -> bool {
         if !rules.find(rule).is_some_and(|(_, rule)| rule.takes_scope_of(caller)) {
             return false;
         }
         let holds = self
             .asking(caller, rule, project, |heard| {
-                Question::new(&rules, caller, project, heard).rule_holds(rule)
+                Question::new(rules, caller, project, heard).rule_holds(rule)
             })
             .await;
         holds.unwrap_or(false)

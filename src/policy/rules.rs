@@ -26,8 +26,6 @@ pub enum RulesError {
     Cycle(String),
     #[error("the rule {0} stands in rules that are more than {DEPTH_MAX} deep")]
     TooDeep(String),
-    #[error("the rule {0} asks another server, which only rules of routes may")]
-    RemoteType(String),
     #[error("the defaults cannot be read: {0}")]
     Defaults(String),
 }
@@ -169,10 +167,7 @@ impl Rules {
     fn measure(&self) -> Result<(), RulesError> {
         let mut measured = BTreeMap::new();
         for name in self.0.keys() {
-            let depth = self.depth(name, &mut measured, 0)?;
-            if name.starts_with(TYPE_PREFIX) && depth.is_remote {
-                return Err(RulesError::RemoteType(name.clone()));
-            }
+            self.depth(name, &mut measured, 0)?;
         }
         Ok(())
     }
@@ -180,12 +175,12 @@ impl Rules {
     fn depth<'a>(
         &'a self,
         name: &'a str,
-        measured: &mut BTreeMap<&'a str, Option<Depth>>,
+        measured: &mut BTreeMap<&'a str, Option<usize>>,
         above: usize,
-    ) -> Result<Depth, RulesError> {
-        let Some(rule) = self.0.get(name) else { return Ok(Depth::default()) };
+    ) -> Result<usize, RulesError> {
+        let Some(rule) = self.0.get(name) else { return Ok(0) };
         match measured.get(name) {
-            Some(Some(known)) if above + known.levels > DEPTH_MAX => {
+            Some(Some(known)) if above + known > DEPTH_MAX => {
                 return Err(RulesError::TooDeep(name.to_owned()));
             }
             Some(Some(known)) => return Ok(*known),
@@ -194,7 +189,7 @@ impl Rules {
             None => {}
         }
         measured.insert(name, None);
-        let depth = self.depth_of_check(name, &rule.check, measured, above + 1)?.below();
+        let depth = self.depth_of_check(name, &rule.check, measured, above + 1)? + 1;
         measured.insert(name, Some(depth));
         Ok(depth)
     }
@@ -203,25 +198,25 @@ impl Rules {
         &'a self,
         name: &str,
         check: &'a Check,
-        measured: &mut BTreeMap<&'a str, Option<Depth>>,
+        measured: &mut BTreeMap<&'a str, Option<usize>>,
         above: usize,
-    ) -> Result<Depth, RulesError> {
+    ) -> Result<usize, RulesError> {
         // Nothing is looked at that lies deeper, so measuring is no danger itself.
         if above > DEPTH_MAX {
             return Err(RulesError::TooDeep(name.to_owned()));
         }
         let inner: &[Check] = match check {
             Check::Rule(named) => return self.depth(named, measured, above),
-            Check::Remote(_) => return Ok(Depth { levels: 0, is_remote: true }),
             Check::Not(inner) => std::slice::from_ref(inner),
             Check::All(checks) | Check::Any(checks) => checks,
-            Check::Always | Check::Never | Check::Role(_) | Check::Equal(..) => &[],
+            Check::Always | Check::Never | Check::Role(_) | Check::Remote(_) | Check::Equal(..) => {
+                &[]
+            }
         };
-        let mut deepest = Depth::default();
+        let mut deepest = 0;
         for check in inner {
-            let depth = self.depth_of_check(name, check, measured, above + 1)?.below();
-            deepest.levels = deepest.levels.max(depth.levels);
-            deepest.is_remote |= depth.is_remote;
+            let depth = self.depth_of_check(name, check, measured, above + 1)? + 1;
+            deepest = deepest.max(depth);
         }
         Ok(deepest)
     }
@@ -231,20 +226,6 @@ impl Named {
     /// Whether a token may be for what the caller's is.
     pub(super) fn takes_scope_of(&self, caller: &Caller) -> bool {
         self.scopes.is_empty() || self.scopes.contains(&TokenScope::of(caller))
-    }
-}
-
-/// What lies under a rule.
-#[derive(Clone, Copy, Debug, Default)]
-struct Depth {
-    levels: usize,
-    /// Another server is asked.
-    is_remote: bool,
-}
-
-impl Depth {
-    fn below(self) -> Self {
-        Self { levels: self.levels + 1, ..self }
     }
 }
 
@@ -316,12 +297,6 @@ mod tests {
         assert!(matches!(with(&many), Err(RulesError::TooDeep(_))));
         let fewer: String = many.lines().take(50).map(|line| format!("{line}\n")).collect();
         with(&fewer).unwrap();
-    }
-
-    #[test]
-    fn a_rule_of_a_type_asks_no_other_server() {
-        let refused = with("x: http://there/\n\"resource_types:A\": rule:x").unwrap_err();
-        assert_eq!(refused, RulesError::RemoteType("resource_types:A".into()));
     }
 
     #[test]

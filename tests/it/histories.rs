@@ -25,6 +25,8 @@ use hearth::resource_types::software::{ConfigContent, SoftwareConfig};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
+use crate::support::world::forbids_nothing;
+
 /// Every recorded history and the format of its file, the oldest first.
 const HISTORIES: [(&str, i64); 4] =
     [("seal-1", 1), ("seal-2", 1), ("format-2", 2), ("format-3", 3)];
@@ -54,7 +56,7 @@ impl Past {
             cloud: None,
             clock,
             limits: EngineLimits { lost_call_rest: Duration::ZERO, ..EngineLimits::default() },
-            may_use: Arc::new(|_, _| true),
+            forbidden_types: forbids_nothing(),
         });
         Self { log, engine, views, vault }
     }

@@ -65,6 +65,34 @@ impl RealCloud {
         self.cloud.session(self.credentials("testcloud-demo"))
     }
 
+    /// What a user of the commands has in his environment.
+    pub(crate) fn environment(&self, entry: &str) -> Vec<(&'static str, String)> {
+        let settings = settings(&self.clouds, entry);
+        vec![
+            ("OS_AUTH_URL", settings.auth_url),
+            ("OS_USERNAME", settings.username),
+            ("OS_PASSWORD", settings.password.reveal().clone()),
+            ("OS_PROJECT_NAME", settings.project_name),
+            ("OS_USER_DOMAIN_NAME", "Default".to_owned()),
+            ("OS_PROJECT_DOMAIN_NAME", "Default".to_owned()),
+        ]
+    }
+
+    /// A settings file for the service user.
+    pub(crate) fn config(&self) -> String {
+        let settings = self.settings();
+        format!(
+            "[DEFAULT]\nregion_name_for_services = {}\naction_retry_limit = 0\n\
+             [keystone_authtoken]\nauth_url = {}\nusername = {}\npassword = {}\n\
+             project_name = {}\nuser_domain_name = Default\nproject_domain_name = Default\n",
+            settings.region.unwrap_or_default(),
+            settings.auth_url,
+            settings.username,
+            settings.password.reveal(),
+            settings.project_name,
+        )
+    }
+
     /// The service user's settings, to be changed by a test.
     pub(crate) fn settings(&self) -> CloudSettings {
         settings(&self.clouds, "testcloud-heat")

@@ -42,18 +42,7 @@ impl Served {
     /// Starts a server with an empty log, and waits until it answers.
     pub(crate) async fn start(real: &RealCloud, session: &Session) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let settings = real.settings();
-        let config = format!(
-            "[DEFAULT]\nregion_name_for_services = {}\naction_retry_limit = 0\n\
-             [keystone_authtoken]\nauth_url = {}\nusername = {}\npassword = {}\n\
-             project_name = {}\nuser_domain_name = Default\nproject_domain_name = Default\n",
-            settings.region.unwrap_or_default(),
-            settings.auth_url,
-            settings.username,
-            settings.password.reveal(),
-            settings.project_name,
-        );
-        std::fs::write(directory.path().join("hearth.conf"), config).unwrap();
+        std::fs::write(directory.path().join("hearth.conf"), real.config()).unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let project = session.project_id().await.unwrap();
         let mut served = Self {

@@ -97,7 +97,10 @@ impl Beating<'_> {
     async fn check(&self, definition: StackDefinition) -> Result<Known, Refusal> {
         let services = self.services;
         let lacking = exposure::lacking(services).await;
-        exposure::check(services, &definition, self.asked.caller.as_deref(), &lacking)?;
+        if let Some(caller) = &self.asked.caller {
+            exposure::check_allowed(services, caller, exposure::types(&definition)).await?;
+        }
+        exposure::check_services(services, &definition, &lacking)?;
         // As many steps as a request may take, wherever the child's values come from.
         let registry = &services.registry;
         let check = || -> Result<_, Refusal> {

@@ -20,10 +20,12 @@ pub(in crate::api) async fn list(state: State, context: Context, request: HttpRe
         version: params.one("version"),
     };
     let mut types = Vec::new();
-    for declared in state.registry.listed(&filter)? {
+    let listed = state.registry.listed(&filter)?;
+    let names = listed.iter().map(|declared| declared.type_name.clone()).collect();
+    let forbidden = state.engine.forbidden_types(&context.caller, names).await;
+    for declared in listed {
         let name = &declared.type_name;
-        let is_allowed = state.engine.allow_type(&context.caller, name).is_ok();
-        if is_allowed && state.engine.find_service(name).await.is_ok() {
+        if !forbidden.contains(name) && state.engine.find_service(name).await.is_ok() {
             types.push(declared);
         }
     }
@@ -53,7 +55,7 @@ pub(in crate::api) async fn show(
     wanted: web::Path<TypePath>,
 ) -> Answer {
     context.require("stacks:resource_schema").await?;
-    state.engine.allow_type(&context.caller, &wanted.type_name)?;
+    state.engine.allow_type(&context.caller, &wanted.type_name).await?;
     let shown = state.registry.show(&wanted.type_name)?;
     state.engine.find_service(&wanted.type_name).await?;
     answer(&shown)
@@ -66,7 +68,7 @@ pub(in crate::api) async fn template(
     wanted: web::Path<TypePath>,
 ) -> Answer {
     context.require("stacks:generate_template").await?;
-    state.engine.allow_type(&context.caller, &wanted.type_name)?;
+    state.engine.allow_type(&context.caller, &wanted.type_name).await?;
     let params = Params::of(&request);
     let given = params.one("template_type").unwrap_or("cfn").to_ascii_lowercase();
     let kind = match given.as_str() {

@@ -41,6 +41,16 @@ impl Figure {
         }
     }
 
+    /// A share of one core, in percent, that must not be exceeded.
+    pub(super) fn share(name: impl Into<String>, percent: f64, at_most: f64) -> Figure {
+        Figure {
+            name: name.into(),
+            value: percent,
+            unit: "% of core",
+            budget: Budget::AtMost(at_most),
+        }
+    }
+
     /// A rate that must be reached.
     pub(super) fn rate(
         name: impl Into<String>,

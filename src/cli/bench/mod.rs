@@ -5,6 +5,7 @@ mod hostile;
 mod language;
 mod many_stacks;
 mod one_stack;
+mod redraw;
 mod replay;
 mod server;
 mod stack;
@@ -85,6 +86,7 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
     };
 
     report(language::run(scale, dir)?);
+    report(redraw::run(scale)?);
 
     let server = Server::start(&dir.join("one"), &[]).await?;
     report(vec![Figure::secs("ready on an empty log", server.ready_after, 0.3)]);

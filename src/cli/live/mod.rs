@@ -33,7 +33,7 @@ use self::state::Change;
 pub(super) use self::state::State;
 
 /// The most often that the picture is drawn.
-const DRAW_EVERY: Duration = Duration::from_millis(100);
+pub(super) const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// How often it is drawn where only times change.
 const TIMES_EVERY: Duration = Duration::from_secs(1);
 /// How often a server without a feed is asked.

@@ -7,6 +7,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwins
 use tokio::sync::mpsc;
 
 use super::draw::Line;
+use crate::cli::output::Output;
 use crate::config::{colors_refused, is_dumb_terminal};
 
 /// A page of its own, without a cursor.
@@ -155,10 +156,9 @@ fn key(bytes: &[u8]) -> Option<Key> {
     })
 }
 
-/// Output that nobody reads any more is no reason to stop.
+/// Output that nobody reads any more is no reason to stop; the command's exit code tells of it.
 pub(super) fn say(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let _ = Output.write_all(text.as_bytes()).and_then(|()| Output.flush());
 }
 
 #[cfg(test)]

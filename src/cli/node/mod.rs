@@ -9,6 +9,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::FutureExt;
+
 use super::admin::{AdminSocket, Administrator, Serving};
 use super::data::{DataDir, Files, with_causes};
 use super::policy::settings_of;
@@ -138,9 +140,12 @@ impl Node {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits: engine_limits(settings),
-            may_use: {
+            forbidden_types: {
                 let policy = Arc::clone(&policy);
-                Arc::new(move |caller, type_name| policy.may_use(caller, type_name))
+                Arc::new(move |caller, types| {
+                    let policy = Arc::clone(&policy);
+                    async move { policy.forbidden(&caller, types).await }.boxed()
+                })
             },
         });
         // Before anybody works: what happens from now on is told with the trusts it needs.

@@ -67,3 +67,17 @@ async fn a_server_that_is_silent_or_gone_refuses_in_time() {
     }
     assert!(began.elapsed() < Duration::from_secs(5));
 }
+
+#[tokio::test]
+async fn another_server_may_decide_on_types_and_is_asked_once_for_a_family() {
+    let (address, mut asked) = server("False").await;
+    let policy = policy(&format!("\"resource_types:OS::Trove::*\": \"http://{address}/\""));
+    let types = ["OS::Heat::Value", "OS::Trove::Cluster", "OS::Trove::Instance"].map(str::to_owned);
+    let forbidden = policy.forbidden(&caller(&["member"]), types.into()).await;
+    assert_eq!(Vec::from_iter(forbidden), ["OS::Trove::Cluster", "OS::Trove::Instance"]);
+    let request = asked.recv().await.unwrap();
+    for part in ["rule=%22resource_types%3AOS%3A%3ATrove%3A%3A*%22", "target=%7B%7D"] {
+        assert!(request.contains(part), "{part} is not in {request}");
+    }
+    assert!(asked.try_recv().is_err(), "it was asked again for the second type");
+}

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use hearth::actors::{Engine, EngineLimits, EngineParts, TemplateLoad};
 use hearth::api::{ApiParts, ApiSettings, FrontSettings, RunningApi, serve};
 use hearth::clock::{Clock, SystemClock};
@@ -170,9 +171,12 @@ impl App {
             cloud: Some(Arc::clone(&cloud)),
             clock: Arc::clone(&clock),
             limits,
-            may_use: {
+            forbidden_types: {
                 let policy = Arc::clone(&policy);
-                Arc::new(move |caller, type_name| policy.may_use(caller, type_name))
+                Arc::new(move |caller, types| {
+                    let policy = Arc::clone(&policy);
+                    async move { policy.forbidden(&caller, types).await }.boxed()
+                })
             },
         });
         let parts = ApiParts {

@@ -19,7 +19,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::tls::door;
-use super::world::{Ground, World, hot};
+use super::world::{Ground, World, forbids_nothing, hot};
 
 /// The region's name in the catalog.
 pub(crate) const REGION: &str = "Elsewhere";
@@ -114,7 +114,7 @@ impl Far {
             cloud: Some(home.clone()),
             clock: clock.clone(),
             limits: Ground::limits(),
-            may_use: Arc::new(|_, _| true),
+            forbidden_types: forbids_nothing(),
         });
         let settings = ApiSettings {
             front: hearth::api::FrontSettings::default(),

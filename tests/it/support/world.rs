@@ -1,11 +1,13 @@
 //! The engine over a log, the views and a sandbox, driven as the API drives it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
 use hearth::actors::{
-    Accepted, CreateStack, Engine, EngineLimits, EngineParts, Requester, UpdateStack,
+    Accepted, CreateStack, Engine, EngineLimits, EngineParts, ForbiddenTypes, Requester,
+    UpdateStack,
 };
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, Filter, MemoryLog};
@@ -184,7 +186,7 @@ impl Ground {
             cloud: Some(Arc::new(cloud)),
             clock,
             limits,
-            may_use: Arc::new(|_, _| true),
+            forbidden_types: forbids_nothing(),
         });
         views.after(log.durable_position()).await.unwrap();
         engine.count(views.tally().await.unwrap());
@@ -418,6 +420,11 @@ impl World {
         let found = resources.into_iter().find(|resource| resource.name.as_str() == name);
         found.and_then(|resource| resource.physical_id)
     }
+}
+
+/// Everybody may make everything.
+pub(crate) fn forbids_nothing() -> ForbiddenTypes {
+    Arc::new(|_, _| async { BTreeSet::new() }.boxed())
 }
 
 /// What the servers of tests need to be reached where users name them.
