@@ -6,6 +6,16 @@ check:
     cargo clippy --all-targets -- -D warnings
     cargo test
 
+# What to run after each change: decisions, layers, data cases, two hundred lives.
+quick:
+    cargo test --lib
+    SIMULATION_SEEDS=200 cargo test --test it -- layers:: coverage:: _cases:: function_probes:: \
+        type_rules:: type_schemas:: lifecycle:: simulation::
+
+# The tests whose names have a word in them: a type, a function, a data case.
+case name:
+    cargo test --test it -- {{name}} --nocapture
+
 # Rewrites expected outputs; review the diff.
 golden:
     UPDATE_GOLDEN=1 cargo test

@@ -103,6 +103,30 @@ fn every_path_in_the_documents_is_there() {
 }
 
 #[test]
+fn each_file_that_a_change_touches_has_the_word_of_one_made_before() {
+    // A word is written in one way in code and in another in data.
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-'], "");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut changes, mut wrong) = (0, Vec::new());
+    for row in include_str!("../../docs/finding-your-way.md").lines() {
+        let [_, _, word, files, _] = row.split('|').collect::<Vec<_>>()[..] else { continue };
+        let Some(word) = word.trim().strip_prefix('`').and_then(|it| it.strip_suffix('`')) else {
+            continue;
+        };
+        changes += 1;
+        for file in files.split('`').skip(1).step_by(2) {
+            match std::fs::read_to_string(root.join(file)) {
+                Ok(text) if plain(&text).contains(&plain(word)) => {}
+                Ok(_) => wrong.push(format!("{file} does not have {word}")),
+                Err(error) => wrong.push(format!("{file}: {error}")),
+            }
+        }
+    }
+    assert_eq!(changes, 10);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn what_is_shown_is_found_in_blocks_and_in_sentences() {
     let text = "Use `hearth serve --data DIR`.\n```console\n$ cargo run --release -- up a.yaml\n\
                 $ hearth history web & # in words\n$ ls\n```\n`hearth/src` is no command.\n";

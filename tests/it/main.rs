@@ -4,6 +4,7 @@
 
 mod access;
 mod api;
+mod bystanders;
 mod command_line;
 mod convert_cases;
 mod coverage;

@@ -1,34 +1,134 @@
-//! Looking for what a call may have made whose answer never came: by the name that is ours, by the
-//! token in another field, or by all that was asked for.
+//! Looking for what a call may have made whose answer never came: by the name or token that is
+//! ours, or, where the user's own words fill both, by all that was asked for. Others may have made
+//! an object that looks the same, so those are noted before the creation and never taken for ours.
 
 use serde_json::Value;
 
 use super::Declared;
+use super::progress::{Progress, next};
 use super::special::Purpose;
+use crate::events::resource::Step;
+use crate::model::JsonMap;
 use crate::openstack::{Method, Session};
-use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
 use crate::resource_types::python;
 
+/// The resource data that has the ids of others' objects which look like the one to be made.
+const OTHERS: &str = "others";
+
+/// How an object is known among others.
+enum Marks {
+    /// A field has the physical name, which nobody else's object has.
+    Own(String, Value),
+    /// The fields that were asked for, which others' objects may have too.
+    Alike(JsonMap),
+}
+
+impl Marks {
+    fn are_on(&self, object: &Value) -> bool {
+        match self {
+            Self::Own(field, token) => object.get(field) == Some(token),
+            // Lists leave fields out, and show numbers as text; what they show must agree.
+            Self::Alike(fields) => {
+                let mut shown = fields
+                    .iter()
+                    .filter_map(|(field, value)| Some((value, object.get(field)?)))
+                    .peekable();
+                shown.peek().is_some()
+                    && shown.all(|(value, has)| python::text(value) == python::text(has))
+            }
+        }
+    }
+}
+
 impl Declared {
+    /// The step that makes the object, or notes others' objects that look like it first.
+    pub(crate) fn creation(&self, subject: &Subject) -> Step {
+        let is_own = matches!(self.signed_with(subject), Marks::Own(..));
+        match is_own || self.list_path().is_none() {
+            true => Progress::default().change("create"),
+            false => Progress::default().look("note_others"),
+        }
+    }
+
+    /// Notes the objects of others that look like the one to be made.
+    pub(crate) async fn note_others(
+        &self,
+        cloud: &Session,
+        subject: &Subject,
+    ) -> Result<Beat, DriverError> {
+        let marks = self.marks(cloud, subject).await?;
+        let objects = self.objects(cloud, subject, &marks).await?;
+        let alike = objects.iter().filter(|object| marks.are_on(object));
+        let ids: Vec<_> = alike.filter_map(|object| self.declaration().id_of(object)).collect();
+        let data = [(OTHERS.to_owned(), ids.into())].into();
+        let learned = Learned { data, ..Learned::default() };
+        Ok(next(learned, Progress::default().change("create")))
+    }
+
+    /// Whether an object was there before ours was made.
+    pub(crate) fn is_others(subject: &Subject, id: &str) -> bool {
+        let others = subject.data.get(OTHERS).and_then(Value::as_array);
+        others.is_some_and(|ids| ids.iter().any(|known| known == id))
+    }
+
+    /// What is learned when the object is there.
+    pub(crate) fn made(subject: &Subject, physical_id: Option<String>) -> Learned {
+        let noted = subject.data.contains_key(OTHERS).then(|| (OTHERS.to_owned(), Value::Null));
+        Learned { physical_id, data: noted.into_iter().collect(), ..Learned::default() }
+    }
+
+    /// Whether a creation may have been sent: a look at what others have comes before it where the
+    /// object has no mark of our own.
+    pub(crate) fn may_be_made(&self, subject: &Subject) -> bool {
+        matches!(self.signed_with(subject), Marks::Own(..)) || subject.data.contains_key(OTHERS)
+    }
+
     /// The object that an earlier creation of this resource made.
     pub(crate) async fn find(
         &self,
         cloud: &Session,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
+        let marks = self.marks(cloud, subject).await?;
+        let is_ours = |object: &Value| {
+            let is_free = self.declaration().id_of(object).is_some_and(|id| {
+                !subject.taken.contains(&id)
+                    && subject.physical_id.as_ref() != Some(&id)
+                    && !Self::is_others(subject, &id)
+            });
+            is_free && marks.are_on(object)
+        };
+        Ok(self.objects(cloud, subject, &marks).await?.into_iter().find(is_ours))
+    }
+
+    fn list_path(&self) -> Option<&str> {
         let declaration = self.declaration();
-        let path = match (&declaration.find, &declaration.create) {
+        match (&declaration.find, &declaration.create) {
             (Some(find), _) => find.parts().map(|(_, path)| path),
             (None, Some(create)) => create.post.as_deref(),
             (None, None) => None,
-        };
-        let Some(path) = path else { return Ok(None) };
+        }
+    }
 
-        let marks = self.marks(subject);
+    /// The objects that there are, as far as the service filters them.
+    async fn objects(
+        &self,
+        cloud: &Session,
+        subject: &Subject,
+        marks: &Marks,
+    ) -> Result<Vec<Value>, DriverError> {
+        let declaration = self.declaration();
+        let Some(path) = self.list_path() else { return Ok(Vec::new()) };
         let mut request = declaration.request(Method::Get, path, subject, None);
-        let filtered = !declaration.find.as_ref().is_some_and(|find| find.unfiltered);
-        for (field, value) in &marks {
-            if filtered && value.is_string() {
+        if !declaration.find.as_ref().is_some_and(|find| find.unfiltered) {
+            let filters = match marks {
+                Marks::Own(field, token) => vec![(field, token)],
+                Marks::Alike(fields) => {
+                    self.signing().filter_map(|field| fields.get_key_value(field)).collect()
+                }
+            };
+            for (field, value) in filters {
                 request = request.query(field.clone(), python::text(value));
             }
         }
@@ -39,45 +139,90 @@ impl Declared {
         let list = match (&declaration.list, &declaration.wrap) {
             (Some(list), _) => list.clone(),
             (None, Some(wrap)) => format!("{wrap}s"),
-            (None, None) => return Ok(None),
+            (None, None) => return Ok(Vec::new()),
         };
         let Some(Value::Array(objects)) = body.get_mut(&list).map(Value::take) else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
-        let is_ours = |object: &Value| {
-            // Some services wrap each object of a list once more.
-            let id = declaration.id_of(object);
-            let is_free = id.is_some_and(|id| {
-                !subject.taken.contains(&id) && subject.physical_id.as_ref() != Some(&id)
-            });
-            is_free && marks.iter().all(|(field, value)| object.get(field) == Some(value))
-        };
-        Ok(objects
-            .into_iter()
-            .map(|object| match declaration.wrap.as_deref().and_then(|wrap| object.get(wrap)) {
+        // Some services wrap each object of a list once more.
+        let unwrapped = objects.into_iter().map(|object| {
+            match declaration.wrap.as_deref().and_then(|wrap| object.get(wrap)) {
                 Some(inner) if inner.is_object() => inner.clone(),
                 _ => object,
-            })
-            .find(is_ours))
+            }
+        });
+        Ok(unwrapped.collect())
     }
 
-    /// The fields by which the object is known to be ours: the token alone, or, where there is no
-    /// room for one, the texts that were asked for.
-    fn marks(&self, subject: &Subject) -> Vec<(String, Value)> {
-        let declaration = self.declaration();
-        let properties = self.properties(&subject.properties);
-        let body = self.body(Purpose::Create, subject, properties);
-        let fields = declaration.unwrapped(body);
-        let named =
-            declaration.name.as_ref().map(|name| declaration.body.fields.get(name).unwrap_or(name));
-        let token: Value = subject.physical_name.as_str().into();
-        let signed = named.into_iter().chain(&declaration.token);
-        for field in signed {
-            if fields.get(field) == Some(&token) {
-                return vec![(field.clone(), token)];
+    async fn marks(&self, cloud: &Session, subject: &Subject) -> Result<Marks, DriverError> {
+        match self.signed_with(subject) {
+            Marks::Own(field, token) => Ok(Marks::Own(field, token)),
+            Marks::Alike(_) => {
+                let properties = self.properties(&subject.properties);
+                let properties = self.declaration().resolved(cloud, properties).await?;
+                Ok(Marks::Alike(self.scalars(subject, properties)))
             }
         }
-        let natural = named.into_iter().chain(&declaration.token);
-        natural.filter_map(|field| Some((field.clone(), fields.get(field)?.clone()))).collect()
+    }
+
+    /// The mark of our own that a creation puts on the object, or what was asked for.
+    fn signed_with(&self, subject: &Subject) -> Marks {
+        let fields = self.scalars(subject, self.properties(&subject.properties));
+        let token: Value = subject.physical_name.as_str().into();
+        match self.signing().find(|field| fields.get(*field) == Some(&token)) {
+            Some(field) => Marks::Own(field.clone(), token),
+            None => Marks::Alike(fields),
+        }
+    }
+
+    /// The fields that can have the physical name.
+    fn signing(&self) -> impl Iterator<Item = &String> {
+        let declaration = self.declaration();
+        let named =
+            declaration.name.as_ref().map(|name| declaration.body.fields.get(name).unwrap_or(name));
+        named.into_iter().chain(&declaration.token)
+    }
+
+    /// The fields of a creation that have one value, without secrets.
+    fn scalars(&self, subject: &Subject, properties: JsonMap) -> JsonMap {
+        let body = self.body(Purpose::Create, subject, properties);
+        let Value::Object(mut fields) = self.declaration().unwrapped(body) else {
+            return JsonMap::new();
+        };
+        fields.retain(|_, value| value.is_string() || value.is_number() || value.is_boolean());
+        fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn alike_is_what_agrees_in_all_that_a_list_shows() {
+        let Value::Object(fields) = json!({ "name": "x", "ram": 512, "secret": "s" }) else {
+            unreachable!()
+        };
+        let marks = Marks::Alike(fields);
+        assert!(marks.are_on(&json!({ "name": "x", "ram": "512", "id": "1" })));
+        assert!(!marks.are_on(&json!({ "name": "x", "ram": 1024 })));
+        assert!(!marks.are_on(&json!({ "id": "1" })), "nothing that was sent is shown");
+    }
+
+    #[test]
+    fn nothing_is_alike_where_nothing_was_asked_for() {
+        assert!(!Marks::Alike(JsonMap::new()).are_on(&json!({ "id": "1" })));
+    }
+
+    #[test]
+    fn others_are_only_those_that_were_noted() {
+        let data = BTreeMap::from([(OTHERS.to_owned(), json!(["1"]))]);
+        let subject = Subject { data, ..Subject::default() };
+        assert!(Declared::is_others(&subject, "1"));
+        assert!(!Declared::is_others(&subject, "2"));
     }
 }

@@ -83,7 +83,7 @@ impl Declared {
     pub(crate) fn first_step(&self, work: &Work, subject: &Subject) -> Step {
         let progress = Progress::default();
         match work {
-            Work::Create => progress.change("create"),
+            Work::Create => self.creation(subject),
             Work::Update { .. } => self.after_call(work, subject, 0),
             // The creation may have been carried out though its answer never came.
             Work::Delete if subject.physical_id.is_none() => progress.look("find"),
@@ -95,6 +95,7 @@ impl Declared {
     /// One beat as the file says.
     pub(crate) async fn plain_beat(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         match beating.step.name.as_str() {
+            "note_others" => self.note_others(beating.cloud, beating.subject).await,
             "create" => self.create(beating).await,
             "call" => self.call(beating).await,
             "ready" => self.ready(beating).await,
@@ -160,7 +161,7 @@ impl Declared {
             .declaration()
             .id_of(object)
             .ok_or_else(|| self.incomplete("the answer to create has no id"))?;
-        let learned = Learned { physical_id: Some(physical_id), ..Learned::default() };
+        let learned = Self::made(beating.subject, Some(physical_id));
         let following = self.after_call(beating.work, beating.subject, 0);
         // The answer often says already that there is nothing to wait for.
         let is_ready = following.name == "done"
@@ -318,6 +319,9 @@ impl Declared {
     }
 
     async fn find_to_delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        if !self.may_be_made(beating.subject) {
+            return Ok(done());
+        }
         match self.find(beating.cloud, beating.subject).await {
             Ok(Some(object)) => {
                 let physical_id = self.declaration().id_of(&object);

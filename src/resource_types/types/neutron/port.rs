@@ -40,8 +40,11 @@ impl Special for Port {
                 for id in &subject.replaces {
                     former.extend(addresses(cloud, id).await?.map(|ips| (id.clone(), ips)));
                 }
-                let following = if former.is_empty() { "create" } else { "clear" };
-                Ok(next(remembered(former), Progress::default().change(following)))
+                let following = match former.is_empty() {
+                    true => declared.creation(subject),
+                    false => Progress::default().change("clear"),
+                };
+                Ok(next(remembered(former), following))
             }
             "clear" => {
                 for (id, _) in former(subject) {
@@ -51,7 +54,7 @@ impl Special for Port {
                         Err(error) => return Err(error.into()),
                     }
                 }
-                Ok(next(Learned::default(), Progress::default().change("create")))
+                Ok(next(Learned::default(), declared.creation(subject)))
             }
             "restore" => {
                 for (id, addresses) in former(subject) {

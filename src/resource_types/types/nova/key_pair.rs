@@ -1,7 +1,5 @@
 //! OS::Nova::KeyPair: found by its name; a generated private key is shown once and kept on request.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -31,15 +29,13 @@ impl Special for KeyPair {
                 match cloud.send(request).await {
                     Ok(response) => {
                         let key_pair = declared.declaration().unwrapped(response.json()?);
-                        let mut learned = Learned {
-                            physical_id: declared.declaration().id_of(&key_pair),
-                            ..Learned::default()
-                        };
+                        let physical_id = declared.declaration().id_of(&key_pair);
+                        let mut learned = Declared::made(subject, physical_id);
                         let keeps = subject.properties.get("save_private_key");
                         if keeps == Some(&Value::Bool(true))
                             && let Some(key) = key_pair.get("private_key")
                         {
-                            learned.data = BTreeMap::from([("private_key".into(), key.clone())]);
+                            learned.data.insert("private_key".into(), key.clone());
                         }
                         Ok(Beat::Done { learned })
                     }
@@ -129,11 +125,14 @@ async fn adopt(
     cloud: &Session,
     subject: &Subject,
 ) -> Result<Option<Beat>, DriverError> {
+    if Declared::is_others(subject, &named(subject)) {
+        return Ok(None);
+    }
     let named = Subject { physical_id: Some(named(subject)), ..subject.clone() };
     let Some(found) = declared.look(cloud, &named).await? else { return Ok(None) };
     match text(&subject.properties, "public_key") {
         Some(wanted) if found["public_key"].as_str().map(str::trim) == Some(wanted.trim()) => {
-            let learned = Learned { physical_id: named.physical_id, ..Learned::default() };
+            let learned = Declared::made(subject, named.physical_id);
             Ok(Some(Beat::Done { learned }))
         }
         // Another's key of the same name: the call says so.

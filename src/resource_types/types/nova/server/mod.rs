@@ -118,6 +118,9 @@ impl Special for Server {
                     Work::Create | Work::Delete | Work::Act(_) => made(declared, beating).await,
                 }
             }
+            "find" if !declared.may_be_made(subject) => {
+                Ok(next(Learned::default(), Progress::default().look("lost_ports")))
+            }
             "find" => match declared.find(cloud, subject).await? {
                 Some(server) => {
                     let physical_id = declared.declaration().id_of(&server);
@@ -341,7 +344,7 @@ async fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driv
     let Beating { cloud, subject, .. } = *beating;
     let created = |server: &Value| -> Result<Beat, DriverError> {
         let physical_id = declared.declaration().id_of(server);
-        let learned = Learned { physical_id, ..Learned::default() };
+        let learned = Declared::made(subject, physical_id);
         Ok(next(learned, beating.progress().at(0).look("ready")))
     };
     if beating.is_unanswered()

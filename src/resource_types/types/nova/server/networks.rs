@@ -72,7 +72,7 @@ pub(super) fn next_preparation(declared: &Declared, subject: &Subject, from: u32
             return Progress { index: index as u32, ..Progress::default() }.change("float");
         }
     }
-    Progress::default().change("create")
+    declared.creation(subject)
 }
 
 /// What marks a port as made for this entry of this server.
@@ -90,7 +90,7 @@ pub(super) async fn make_port(
     let given = declared.properties(&subject.properties);
     let key = match entries(&given).get(index) {
         Some(entry) => key(index, entry),
-        None => return Ok(next(Learned::default(), Progress::default().change("create"))),
+        None => return Ok(next(Learned::default(), declared.creation(subject))),
     };
     let token = token(subject, &key);
     let found = if beating.is_unanswered() { find_port(cloud, &token).await? } else { None };
@@ -230,7 +230,7 @@ pub(super) async fn associate(
             Some((index, _)) => {
                 Progress { index: index as u32, ..Progress::default() }.change("float")
             }
-            None => Progress::default().change("create"),
+            None => declared.creation(subject),
         },
     ))
 }
