@@ -37,3 +37,4 @@ pub(crate) use nested::{Budget, too_many_resources};
 pub use reading::Problem;
 pub use registry::{PluginChecks, Registry, RegistryError};
 pub use show::{TemplateKind, TypeFilter};
+pub use validate::AskedOfCloud;
