@@ -16,7 +16,7 @@ use crate::events::StreamId;
 use crate::model::sizes::STACK_NAME;
 use crate::model::taint;
 use crate::model::{Action, JsonMap, Refusal, StackId, StackName, Trustor};
-use crate::template::{StackDefinition, StackSource};
+use crate::template::StackSource;
 
 impl Engine {
     /// Accepts a new stack.

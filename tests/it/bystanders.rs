@@ -37,7 +37,7 @@ fn cases() -> Vec<Case> {
             properties: json!({ "name": "twin", "policies": ["affinity"] }),
             service: || Service::Compute,
             path: "/os-server-groups",
-            body: json!({ "name": "twin", "policies": ["affinity"] }),
+            body: json!({ "name": "twin", "policy": "affinity" }),
             wraps: ("server_group", "server_groups"),
             end: "CREATE_COMPLETE",
         },
@@ -89,7 +89,9 @@ async fn an_object_that_only_looks_like_ours_is_never_taken_nor_deleted() {
                 path: Some(case.path.into()),
                 count: Some(1),
                 fault: fault.clone(),
-                ..FaultRule::default()
+                skip: 0,
+                probability: None,
+                latency_ms: 0,
             };
             ground.sandbox.set_faults(vec![rule]).unwrap();
             let world = ground.start().await;

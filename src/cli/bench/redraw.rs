@@ -32,7 +32,7 @@ pub(super) fn run(scale: Scale) -> Result<Vec<Figure>, BenchError> {
         written += drawn.lines.iter().map(|line| line.painted().len()).sum::<usize>();
     }
     let each = timer.elapsed().as_secs_f64() / pictures as f64;
-    if written == 0 || state.counts().working != resources {
+    if written == 0 || state.stacks[&id].counts().working != resources {
         return Err(BenchError::Unexpected("nothing was drawn".into()));
     }
     let share = 100.0 * each / DRAW_EVERY.as_secs_f64();

@@ -7,7 +7,7 @@ use super::text;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Microversion, Service, Session};
 use crate::resource_types::declared::{Beating, Declared, Special, done};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::driver::{Beat, DriverError, Subject};
 
 pub(crate) struct KeyPair;
 
