@@ -386,10 +386,11 @@ fn previewed(
     name: &ResourceName,
     resolved: ResourceResolved,
 ) -> Result<PreviewedResource, TemplateError> {
-    hold(json_map_size(&resolved.properties) + json_map_size(&resolved.metadata))?;
+    let attributes = unmade::attributes(services, known, name, &resolved.properties);
+    let parts = [&resolved.properties, &resolved.metadata, &attributes];
+    hold(parts.into_iter().map(json_map_size).sum())?;
     let declared = known.definition.resources().get(name);
     let requires = known.dependencies.requires(name).into_iter().flatten();
-    let attributes = unmade::attributes(services, known, name, &resolved.properties);
     Ok(PreviewedResource {
         name: name.to_string(),
         type_name: known.declared_type(name),
