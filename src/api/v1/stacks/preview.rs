@@ -71,11 +71,15 @@ pub(super) fn of_create(
     view.insert("parent".into(), Value::Null);
     view.insert("stack_user_project_id".into(), Value::Null);
     let outputs = plan.outputs.iter().map(|output| {
-        json!({
+        let mut view = json!({
             "output_key": output.key,
             "description": outputs::description(&output.description),
             "output_value": output.value,
-        })
+        });
+        if let Some(error) = &output.error {
+            view["output_error"] = error.as_str().into();
+        }
+        view
     });
     view.insert("outputs".into(), outputs.collect());
     view.insert("resources".into(), all_planned(&identity, &plan.added, None));
