@@ -33,6 +33,7 @@ pub mod stack;
 pub mod stack_actor;
 pub mod stack_users;
 mod tallies;
+mod unmade;
 
 pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
 pub use engine::{Engine, EngineParts};

@@ -17,7 +17,7 @@ use super::resource::Resource;
 use super::services::Services;
 use super::shell::Inhabit;
 use super::stack::Known;
-use super::{nested, source};
+use super::{nested, source, unmade};
 use crate::model::{JsonMap, Refusal, ResourceName, StackId};
 use crate::resource_types::child::{ChildAsk, ChildSeen};
 use crate::resource_types::{Budget, Subject, UpdateKind, Work, too_many_resources};
@@ -74,8 +74,8 @@ pub struct PreviewedResource {
     pub child: Option<StackId>,
     pub properties: crate::model::JsonMap,
     pub metadata: crate::model::JsonMap,
-    /// The names of the attributes that it will have.
-    pub attributes: Vec<String>,
+    /// The attributes that it will have; null where nothing is known before it is made.
+    pub attributes: crate::model::JsonMap,
     pub requires: Vec<String>,
     /// What leads to the change; empty where nothing changes.
     pub why: String,
@@ -166,7 +166,8 @@ fn all_added(
             }),
         };
         let planned = previewed(services, known, name, resolved(known, name))?;
-        added.push(PreviewedResource { nested, ..whole(services, known, name, planned) });
+        let properties = unmade::properties(services, known, name, &planned.properties);
+        added.push(PreviewedResource { nested, properties, ..planned });
     }
     Ok(added)
 }
@@ -177,10 +178,7 @@ pub(super) fn of_create_alone(
     known: &Known,
 ) -> Result<Preview, TemplateError> {
     let names = known.definition.resources().keys();
-    let added = names.map(|name| {
-        let planned = previewed(services, known, name, resolved(known, name))?;
-        Ok(whole(services, known, name, planned))
-    });
+    let added = names.map(|name| previewed(services, known, name, resolved(known, name)));
     Ok(Preview { added: added.collect::<Result<_, TemplateError>>()?, ..blank(known) })
 }
 
@@ -388,7 +386,9 @@ fn previewed(
     name: &ResourceName,
     resolved: ResourceResolved,
 ) -> Result<PreviewedResource, TemplateError> {
-    hold(json_map_size(&resolved.properties) + json_map_size(&resolved.metadata))?;
+    let attributes = unmade::attributes(services, known, name, &resolved.properties);
+    let parts = [&resolved.properties, &resolved.metadata, &attributes];
+    hold(parts.into_iter().map(json_map_size).sum())?;
     let declared = known.definition.resources().get(name);
     let requires = known.dependencies.requires(name).into_iter().flatten();
     Ok(PreviewedResource {
@@ -399,37 +399,11 @@ fn previewed(
         child: None,
         properties: resolved.properties,
         metadata: resolved.metadata,
-        attributes: attributes(services, known, name),
+        attributes,
         requires: requires.map(ToString::to_string).collect(),
         why: String::new(),
         nested: None,
     })
-}
-
-/// The resource with all properties of its type, unset ones with their defaults or null.
-fn whole(
-    services: &Services,
-    known: &Known,
-    name: &ResourceName,
-    mut planned: PreviewedResource,
-) -> PreviewedResource {
-    let declared = known.definition.resources().get(name);
-    let Some(schema) = declared.and_then(|it| services.registry.schema(&it.type_name)) else {
-        return planned;
-    };
-    for (name, property) in &schema.properties {
-        let unset = || property.default.clone().unwrap_or_default();
-        planned.properties.entry(name.clone()).or_insert_with(unset);
-    }
-    planned
-}
-
-/// The attributes that a resource will have.
-fn attributes(services: &Services, known: &Known, name: &ResourceName) -> Vec<String> {
-    let declared = known.definition.resources().get(name);
-    let schema = declared.and_then(|it| services.registry.schema(&it.type_name));
-    let names = schema.into_iter().flat_map(|schema| schema.attributes.keys());
-    names.filter(|name| *name != "show").cloned().collect()
 }
 
 fn resolved(known: &Known, name: &ResourceName) -> ResourceResolved {

@@ -384,6 +384,11 @@ pub trait Driver: Send + Sync + 'static {
         wanted: &[String],
     ) -> Result<JsonMap, DriverError>;
 
+    /// The attributes that are known before anything is made, by what the template says alone.
+    fn unmade(&self, _subject: &Subject) -> JsonMap {
+        JsonMap::new()
+    }
+
     /// The properties with their defaults.
     fn properties(&self, given: &JsonMap) -> JsonMap {
         given.clone()

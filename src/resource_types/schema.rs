@@ -120,6 +120,9 @@ pub struct AttributeSchema {
     /// Where the value lies in the shown object, when not under the attribute's own name.
     #[serde(default)]
     pub field: Option<String>,
+    /// The property that it repeats, so that it is known before the resource is made.
+    #[serde(default)]
+    pub repeats: Option<String>,
 }
 
 /// Since when and how well something is supported; the newest status first.
@@ -220,6 +223,26 @@ impl PropertySchema {
             _ => value.clone(),
         }
     }
+
+    /// The value with all keys that its maps may have.
+    fn spread(&self, value: Value) -> Value {
+        match (value, &self.keys, &self.items) {
+            (Value::Object(map), Some(keys), _) => Value::Object(spread(keys, map)),
+            (Value::Array(list), _, Some(items)) => {
+                list.into_iter().map(|item| items.spread(item)).collect()
+            }
+            (value, _, _) => value,
+        }
+    }
+}
+
+/// All that the schema has, as deep as it goes: what is given, else the default, else null.
+pub fn spread(schema: &Properties, mut given: JsonMap) -> JsonMap {
+    let value = |(name, property): (&String, &PropertySchema)| {
+        let value = given.shift_remove(name).or_else(|| property.default.clone());
+        (name.clone(), property.spread(value.unwrap_or_default()))
+    };
+    schema.iter().map(value).collect()
 }
 
 fn yes() -> bool {

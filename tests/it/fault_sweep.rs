@@ -5,7 +5,7 @@ use hearth::model::Action;
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::{Value, json};
 
-use crate::journeys::servers;
+use crate::journeys::{servers, snapshots};
 use crate::support::far::{self, Far, Lost, Place};
 use crate::support::world::{Ground, World, hot};
 
@@ -172,6 +172,39 @@ async fn a_snapshot_leaves_nothing_behind_whatever_is_lost() {
                 let end = world.settled(&deleted).await;
                 assert_eq!(end, "DELETE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
                 assert_eq!(ground.counts(), empty, "{place}: something is left behind");
+                if skip == 0 {
+                    calls = calls_made(&ground, path) as u64;
+                    assert!(calls >= calls_min, "only {calls} calls to {path}");
+                }
+                skip += 1;
+            }
+        }
+    }
+}
+
+#[actix::test]
+async fn a_volume_that_a_server_has_is_filled_and_given_back_whatever_is_lost() {
+    let passing = Fault::Status { code: 503, retry_after: None };
+    for (path, calls_min) in [("/os-volume_attachments", 4), ("/volume/", 3)] {
+        for fault in [Fault::DropReply, Fault::DropRequest, passing.clone()] {
+            let (mut calls, mut skip) = (0, 0);
+            while skip <= calls {
+                let ground = Ground::new().await;
+                let world = ground.start().await;
+                let place = format!("call {skip} to {path} meets {fault:?}");
+                let template = snapshots::at_hand("one", json!({}));
+                let web = world.create("web", template).await.unwrap();
+                assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{place}");
+                let id = snapshots::take(&world, &web).await;
+                ground.sandbox.forget_requests();
+                if skip > 0 {
+                    let path = Some(path.to_owned());
+                    let rule = FaultRule { path, ..rule(skip - 1, fault.clone()) };
+                    ground.sandbox.set_faults(vec![rule]).unwrap();
+                }
+                let end = snapshots::restore(&world, &web, id).await;
+                assert_eq!(end, "RESTORE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
+                assert!(snapshots::is_at_hand(&ground, &world, web.stack).await, "{place}");
                 if skip == 0 {
                     calls = calls_made(&ground, path) as u64;
                     assert!(calls >= calls_min, "only {calls} calls to {path}");

@@ -9,12 +9,14 @@ use super::{
     Answer, StackPath, State, answer, answer_nothing, any_stack, living_stack, requester, seen,
     software_configs, time, writer,
 };
+use crate::actors::Requester;
 use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params, boolean};
 use crate::api::url::{Links, link};
+use crate::model::JsonMap;
 use crate::model::sizes::RESOURCE_REASON;
 use crate::projections::{ResourceRow, StackRow};
 use crate::resource_types::python;
@@ -67,7 +69,10 @@ pub(in crate::api) async fn list(
 }
 
 /// The stack that a resource stands for.
-fn child_of<'a>(resource: &ResourceRow, children: &'a [StackRow]) -> Option<&'a StackRow> {
+pub(in crate::api::v1) fn child_of<'a>(
+    resource: &ResourceRow,
+    children: &'a [StackRow],
+) -> Option<&'a StackRow> {
     let physical_id = resource.physical_id.as_deref()?;
     children.iter().find(|child| child.id.to_string() == physical_id)
 }
@@ -206,18 +211,28 @@ pub(in crate::api) async fn metadata(
     let stack = living_stack(&state, &context, &path).await?;
     let who = requester(&state, &context);
     let resource = named_for(&state, &context, &stack, &wanted.resource).await?;
-    // It is read by the resource's own agent, for which it was written: secrets are open.
-    let mut metadata = state.engine.resource_metadata(&who, stack.id, &resource.name).await?;
+    answer(&json!({ "metadata": metadata_now(&state, &who, &stack, &resource).await? }))
+}
+
+/// A resource's metadata as it is now. It is read by the resource's own agent, for which it was
+/// written, and by who may write the stack: secrets are open.
+pub(in crate::api::v1) async fn metadata_now(
+    state: &ApiState,
+    who: &Requester,
+    stack: &StackRow,
+    resource: &ResourceRow,
+) -> Result<JsonMap, Fault> {
+    let mut metadata = state.engine.resource_metadata(who, stack.id, &resource.name).await?;
     if let (Some(deployments), Some(server)) =
         (metadata.get_mut("deployments").filter(|it| it.is_array()), &resource.physical_id)
     {
         let project = Some(stack.project_id.clone());
         let rows = state.views.configs_of_server(project, server).await?;
         let views: Result<Vec<Value>, Fault> =
-            rows.iter().map(|row| software_configs::view(&state, row)).collect();
+            rows.iter().map(|row| software_configs::view(state, row)).collect();
         *deployments = views?.into();
     }
-    answer(&json!({ "metadata": metadata }))
+    Ok(metadata)
 }
 
 async fn named(state: &ApiState, stack: &StackRow, name: &str) -> Result<ResourceRow, Fault> {

@@ -27,6 +27,9 @@ pub(crate) struct Progress {
     /// Which of several calls of the same kind.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) index: u32,
+    /// The failure that ends the action once all is put right again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ends: Option<Failure>,
     /// The end of a pause, and the step behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pause: Option<Box<Pause>>,
@@ -45,9 +48,15 @@ pub(crate) struct Failure {
     message: String,
 }
 
-impl Failure {
-    fn of(error: &DriverError) -> Self {
+impl From<&DriverError> for Failure {
+    fn from(error: &DriverError) -> Self {
         Self { class: error.class.clone(), message: error.message.clone() }
+    }
+}
+
+impl From<Failure> for DriverError {
+    fn from(failure: Failure) -> Self {
+        Self::fatal(failure.class, failure.message)
     }
 }
 
@@ -102,9 +111,9 @@ impl Progress {
         error: DriverError,
         step: impl FnOnce(Self) -> Step,
     ) -> Result<Beat, DriverError> {
-        let failure = self.failure.get_or_insert(Failure::of(&error)).clone();
+        let failure = self.failure.get_or_insert((&error).into()).clone();
         if self.tries >= TRIES_AGAIN_MAX {
-            return Err(DriverError::fatal(failure.class, failure.message));
+            return Err(failure.into());
         }
         let until = now + pause(self.tries);
         self.tries += 1;

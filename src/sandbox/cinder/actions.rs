@@ -36,6 +36,13 @@ pub(super) fn act(cloud: &mut Cloud, ask: &Ask, scope: &Scope, version: u32, id:
             plan(cloud, id, back, ask.at);
         }
         "os-update_readonly_flag" => {
+            if volume.status != "available" {
+                return Err(bad(format!(
+                    "Invalid volume: Volume {id} status must be available to update readonly \
+                     flag, but current status is: {}.",
+                    volume.status
+                )));
+            }
             let readonly = given.get("readonly").map(shown).unwrap_or_default();
             let word = if readonly.eq_ignore_ascii_case("true") { "True" } else { "False" };
             edit(cloud, id, |volume| volume.metadata.set("readonly", word));

@@ -125,7 +125,7 @@ async fn previews_say_what_would_be_and_write_nothing() {
     assert_eq!(first["resource_identity"]["path"], "/resources/a");
     assert_eq!(first["required_by"], json!(["b"]));
     assert_eq!(first["properties"], json!({ "value": "blue", "type": null }));
-    assert_eq!(first["attributes"], json!({ "value": null }));
+    assert_eq!(first["attributes"], json!({ "value": "blue" }));
     assert_eq!((&first["creation_time"], &first["updated_time"]), (&Value::Null, &Value::Null));
 
     let mut changed = template();

@@ -13,6 +13,7 @@ mod growth;
 mod hostile;
 mod moved;
 mod nested;
+mod previews;
 mod reads;
 mod regions;
 mod sizes;

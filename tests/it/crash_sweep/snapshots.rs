@@ -1,10 +1,12 @@
 //! Snapshots: taken, restored, deleted one by one and with the stack.
 
+use hearth::model::StackId;
 use serde_json::{Value, json};
 
 use super::{Life, reached, sweep};
+use crate::journeys::snapshots::is_at_hand;
 use crate::support::cut_log::CutLog;
-use crate::support::world::{World, hot};
+use crate::support::world::{Ground, World, hot};
 
 fn template(size: u64) -> Value {
     hot(json!({
@@ -17,6 +19,9 @@ fn template(size: u64) -> Value {
             "flavor": "m1.tiny", "image": "cirros",
             "networks": [{ "port": { "get_resource": "port" } }] } },
         "volume": { "type": "OS::Cinder::Volume", "properties": { "size": size } },
+        "attachment": { "type": "OS::Cinder::VolumeAttachment", "properties": {
+            "instance_uuid": { "get_resource": "server" },
+            "volume_id": { "get_resource": "volume" }, "mountpoint": "/dev/vdz" } },
     }))
 }
 
@@ -48,6 +53,12 @@ impl Life for Snapshots {
         reached(world, log, &restored, "RESTORE_COMPLETE").await?;
         let deleted = world.delete(web.stack).await.ok()?;
         reached(world, log, &deleted, "DELETE_COMPLETE").await
+    }
+
+    async fn healed(&self, ground: &Ground, world: &World, stack: StackId) {
+        if !world.resources(stack).await.is_empty() {
+            assert!(is_at_hand(ground, world, stack).await);
+        }
     }
 }
 

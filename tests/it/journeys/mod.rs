@@ -19,7 +19,7 @@ mod scaling;
 mod secrets;
 pub(crate) mod servers;
 mod signals;
-mod snapshots;
+pub(crate) mod snapshots;
 mod software;
 mod stack_users;
 mod trusts;

@@ -1,21 +1,21 @@
 //! Snapshots: taken, restored, deleted, and what they keep in the cloud; the deletion policy.
 
 use hearth::actors::Accepted;
-use hearth::model::{Action, TraversalId};
+use hearth::model::{Action, StackId, TraversalId};
 use hearth::openstack::{Request, Service};
-use hearth::sandbox::{Latencies, SandboxConfig};
+use hearth::sandbox::{Fault, FaultRule, Latencies, SandboxConfig};
 use serde_json::{Value, json};
 
 use crate::support::world::{Ground, World, hot, test_resource};
 
-async fn take(world: &World, stack: &Accepted) -> TraversalId {
+pub(crate) async fn take(world: &World, stack: &Accepted) -> TraversalId {
     let taken = world.engine.take_snapshot(&world.requester(), stack.stack, Some("s".into())).await;
     let (accepted, id) = taken.unwrap();
     assert_eq!(world.settled(&accepted).await, "SNAPSHOT_COMPLETE");
     id
 }
 
-async fn restore(world: &World, stack: &Accepted, id: TraversalId) -> String {
+pub(crate) async fn restore(world: &World, stack: &Accepted, id: TraversalId) -> String {
     let accepted =
         world.engine.restore_snapshot(&world.requester(), stack.stack, id).await.unwrap();
     world.settled(&accepted).await
@@ -41,6 +41,37 @@ fn machines(policy: &str) -> Value {
         "volume": { "type": "OS::Cinder::Volume", "deletion_policy": policy,
                     "properties": { "size": 1 } },
     }))
+}
+
+/// A server with a volume on a device of its choice, which is on a label's side.
+pub(crate) fn at_hand(label: &str, more: Value) -> Value {
+    let mut volume = json!({ "size": 1, "description": label });
+    volume.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    hot(json!({
+        "server": { "type": "OS::Nova::Server", "properties": {
+            "flavor": "m1.tiny", "image": "cirros", "networks": [{ "network": "private" }],
+            "metadata": { "label": label } } },
+        "volume": { "type": "OS::Cinder::Volume", "properties": volume },
+        "attachment": { "type": "OS::Cinder::VolumeAttachment", "properties": {
+            "instance_uuid": { "get_resource": "server" },
+            "volume_id": { "get_resource": "volume" }, "mountpoint": "/dev/vdz" } },
+    }))
+}
+
+/// The volume of a stack as Cinder shows it.
+pub(crate) async fn volume_of(ground: &Ground, world: &World, stack: StackId) -> Value {
+    let id = world.physical_id(stack, "volume").await.unwrap();
+    let request = Request::get(Service::Volume, format!("/volumes/{id}"));
+    ground.session().send(request).await.unwrap().json().unwrap()["volume"].take()
+}
+
+/// Whether the volume is on its device of the server that the stack has.
+pub(crate) async fn is_at_hand(ground: &Ground, world: &World, stack: StackId) -> bool {
+    let volume = volume_of(ground, world, stack).await;
+    let server = world.physical_id(stack, "server").await.unwrap();
+    let attachments = volume["attachments"].as_array().unwrap();
+    let attached = |it: &Value| it["server_id"] == *server && it["device"] == "/dev/vdz";
+    volume["status"] == "in-use" && attachments.len() == 1 && attached(&attachments[0])
 }
 
 fn count(ground: &Ground, kind: &str) -> u64 {
@@ -246,4 +277,65 @@ async fn a_server_that_starts_from_a_volume_is_restored_from_its_image() {
     gone(&world, &web, id).await;
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+#[actix::test]
+async fn a_volume_that_a_server_has_is_filled_and_given_back() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", at_hand("one", json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert!(is_at_hand(&ground, &world, web.stack).await);
+    let before = volume_of(&ground, &world, web.stack).await;
+    let id = take(&world, &web).await;
+    let updated = world.update(web.stack, at_hand("two", json!({}))).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let end = restore(&world, &web, id).await;
+    assert_eq!(end, "RESTORE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert!(is_at_hand(&ground, &world, web.stack).await);
+    let after = volume_of(&ground, &world, web.stack).await;
+    assert_eq!((&after["id"], &after["description"]), (&before["id"], &"one".into()));
+    let filled = ground.sandbox.requests().into_iter().filter(|it| it.path.ends_with("/restore"));
+    assert_eq!(filled.count(), 1);
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+#[actix::test]
+async fn a_volume_that_cannot_be_filled_is_given_back_all_the_same() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", at_hand("one", json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let id = take(&world, &web).await;
+    let refused = FaultRule {
+        method: Some("POST".to_owned()),
+        path: Some("/restore".to_owned()),
+        skip: 0,
+        count: Some(1),
+        probability: None,
+        fault: Fault::Status { code: 400, retry_after: None },
+        latency_ms: 0,
+    };
+    ground.sandbox.set_faults(vec![refused]).unwrap();
+    assert_eq!(restore(&world, &web, id).await, "RESTORE_FAILED");
+    assert!(is_at_hand(&ground, &world, web.stack).await);
+    // A second try has nothing in its way.
+    let end = restore(&world, &web, id).await;
+    assert_eq!(end, "RESTORE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert!(is_at_hand(&ground, &world, web.stack).await);
+}
+
+#[actix::test]
+async fn a_volume_becomes_read_only_while_no_server_has_it() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", at_hand("one", json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let updated = world.update(web.stack, at_hand("one", json!({ "read_only": true }))).await;
+    let end = world.settled(&updated.unwrap()).await;
+    assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let volume = volume_of(&ground, &world, web.stack).await;
+    assert_eq!(volume["metadata"]["readonly"], "True");
+    assert!(is_at_hand(&ground, &world, web.stack).await);
 }

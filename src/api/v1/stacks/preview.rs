@@ -1,5 +1,6 @@
 //! Wire shapes of plans. As in Heat they keep the split keys that other views join.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
@@ -12,6 +13,7 @@ use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::url::{Links, link};
+use crate::api::v1::resources::{child_of, metadata_now};
 use crate::api::v1::{outputs, time};
 use crate::model::JsonMap;
 use crate::projections::{ResourceRow, StackRow};
@@ -20,14 +22,19 @@ use crate::projections::{ResourceRow, StackRow};
 const NO_ID: &str = "None";
 
 /// Which stack a resource is of.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Identity<'a> {
     project: &'a str,
     name: &'a str,
-    id: &'a str,
+    id: Cow<'a, str>,
 }
 
-impl Identity<'_> {
+impl<'a> Identity<'a> {
+    fn of(stack: &'a StackRow) -> Self {
+        let (project, name) = (stack.project_id.as_str(), stack.name.as_str());
+        Self { project, name, id: Cow::Owned(stack.id.to_string()) }
+    }
+
     fn view(&self, path: &str) -> Value {
         json!({
             "tenant": self.project,
@@ -47,7 +54,7 @@ pub(super) fn of_create(
     now: DateTime<Utc>,
 ) -> Value {
     let project = context.caller.project_id.as_str();
-    let identity = Identity { project, name: ask.name.as_str(), id: NO_ID };
+    let identity = Identity { project, name: ask.name.as_str(), id: NO_ID.into() };
     let href = links.stack_path(project, ask.name.as_str(), NO_ID);
     let mut view = Map::new();
     view.insert("id".into(), NO_ID.into());
@@ -64,11 +71,15 @@ pub(super) fn of_create(
     view.insert("parent".into(), Value::Null);
     view.insert("stack_user_project_id".into(), Value::Null);
     let outputs = plan.outputs.iter().map(|output| {
-        json!({
+        let mut view = json!({
             "output_key": output.key,
             "description": outputs::description(&output.description),
             "output_value": output.value,
-        })
+        });
+        if let Some(error) = &output.error {
+            view["output_error"] = error.as_str().into();
+        }
+        view
     });
     view.insert("outputs".into(), outputs.collect());
     view.insert("resources".into(), all_planned(&identity, &plan.added, None));
@@ -82,20 +93,65 @@ fn all_planned(
     resources: &[PreviewedResource],
     parent: Option<&str>,
 ) -> Value {
-    let users = users(resources);
+    let users = users(resources.iter());
     let views = resources.iter().map(|resource| {
         if let Some(nested) = &resource.nested {
-            let within = Identity { name: &nested.name, ..*identity };
+            let within = Identity { name: &nested.name, ..identity.clone() };
             return all_planned(&within, &nested.resources, Some(&resource.name));
         }
-        let mut view = planned(identity, resource, None, &users);
-        view["properties"] = Value::Object(resource.properties.clone());
-        if let Some(parent) = parent {
-            view["parent_resource"] = parent.into();
-        }
-        view
+        let mut view = future(identity, resource, parent, &users);
+        view.insert("properties".into(), Value::Object(resource.properties.clone()));
+        Value::Object(view)
     });
     views.collect::<Vec<_>>().into()
+}
+
+/// The kinds of changes, in the order of the answer.
+const KINDS: [&str; 5] = ["unchanged", "updated", "replaced", "added", "deleted"];
+
+/// A stack of a plan, as it is and as it would be.
+struct Planned<'a> {
+    /// The resource that stands for it.
+    parent: Option<&'a str>,
+    plan: &'a Preview,
+    /// `None` where it is about to be made.
+    present: Option<StackRow>,
+    resources: Vec<ResourceRow>,
+    children: Vec<StackRow>,
+    /// As in Heat, a stack within another is told without the end of its name and its id where it
+    /// is shown as it would be.
+    future_name: String,
+    future_id: String,
+}
+
+impl<'a> Planned<'a> {
+    async fn of(
+        state: &ApiState,
+        parent: Option<&'a str>,
+        plan: &'a Preview,
+        present: Option<StackRow>,
+        (future_name, future_id): (String, String),
+    ) -> Result<Self, Fault> {
+        let (mut resources, mut children) = (Vec::new(), Vec::new());
+        if let Some(stack) = &present {
+            resources = state.views.resources(stack.id).await?;
+            children = state.views.children(stack.clone()).await?;
+        }
+        Ok(Self { parent, plan, present, resources, children, future_name, future_id })
+    }
+
+    /// The resources by kind.
+    fn lists(&self) -> [&'a [PreviewedResource]; 5] {
+        let plan = self.plan;
+        [&plan.unchanged, &plan.updated, &plan.replaced, &plan.added, &plan.deleted]
+    }
+
+    /// The row of a resource that is shown as it is.
+    fn row(&self, kind: &str, resource: &PreviewedResource) -> Option<(&StackRow, &ResourceRow)> {
+        let stack = self.present.as_ref().filter(|_| matches!(kind, "updated" | "deleted"))?;
+        let row = self.resources.iter().find(|row| row.name.as_str() == resource.name)?;
+        Some((stack, row))
+    }
 }
 
 /// What an update would do to each resource, those of the stacks within after its own. As in Heat,
@@ -106,60 +162,76 @@ pub(super) async fn of_update(
     stack: &StackRow,
     plan: &Preview,
 ) -> Result<Value, Fault> {
-    let mut changes = JsonMap::new();
-    let mut plans = vec![(None, stack.name.to_string(), Some(stack.id), plan)];
-    while let Some((parent, name, id, plan)) = plans.pop() {
-        let present = match id {
-            Some(id) => state.views.resources(id).await?,
-            None => Vec::new(),
-        };
-        let shown_id = id.map_or_else(|| NO_ID.to_owned(), |id| id.to_string());
-        let identity = Identity { project: stack.project_id.as_str(), name: &name, id: &shown_id };
-        let kept: Vec<PreviewedResource> =
-            [&plan.unchanged, &plan.updated, &plan.replaced, &plan.added]
-                .into_iter()
-                .flatten()
-                .cloned()
-                .collect();
-        let users = users(&kept);
-        for (kind, resources) in [
-            ("unchanged", &plan.unchanged),
-            ("updated", &plan.updated),
-            ("replaced", &plan.replaced),
-            ("added", &plan.added),
-            ("deleted", &plan.deleted),
-        ] {
-            let mut views = Vec::new();
+    let mut changes = KINDS.map(|_| Vec::new());
+    let future = (stack.name.to_string(), stack.id.to_string());
+    let mut left = vec![Planned::of(state, None, plan, Some(stack.clone()), future).await?];
+    while let Some(planned) = left.pop() {
+        let project = stack.project_id.as_str();
+        let (name, id) = (planned.future_name.as_str(), planned.future_id.as_str().into());
+        let identity = Identity { project, name, id };
+        let [unchanged, updated, replaced, added, _] = planned.lists();
+        let users = users([unchanged, updated, replaced, added].into_iter().flatten());
+        for ((kind, resources), views) in KINDS.iter().zip(planned.lists()).zip(&mut changes) {
             for resource in resources {
-                let is_shown = matches!(kind, "updated" | "deleted");
-                let named = |row: &&ResourceRow| row.name.as_str() == resource.name;
-                let row = present.iter().find(named).filter(|_| is_shown);
-                let mut view = planned(&identity, resource, row, &users);
-                if let (Some(row), Some(id)) = (row, id) {
-                    let found = state.engine.inspect_resource(who, id, &row.name, &[]).await;
-                    view["attributes"] = Value::Object(found.unwrap_or_default());
-                }
-                if let Some(parent) = parent {
-                    view["parent_resource"] = Value::from(parent);
-                }
-                views.push(view);
-            }
-            let all = changes.entry(kind).or_insert_with(|| json!([]));
-            if let Value::Array(all) = all {
-                all.append(&mut views);
+                views.push(match planned.row(kind, resource) {
+                    Some((stack, row)) => planned.present(state, who, stack, row).await,
+                    None => self::future(&identity, resource, planned.parent, &users),
+                });
             }
         }
-        let within = plan.within.iter().rev();
-        plans.extend(within.map(|within| {
+        for within in planned.plan.within.iter().rev() {
             let parent = Some(within.resource.as_str());
-            (parent, within.name.clone(), within.stack, &within.plan)
-        }));
+            let present = match within.stack {
+                Some(id) => state.views.stack(id).await?,
+                None => None,
+            };
+            let name = format!("{}-{}", planned.future_name, within.resource);
+            let future = (name, NO_ID.to_owned());
+            left.push(Planned::of(state, parent, &within.plan, present, future).await?);
+        }
     }
-    Ok(Value::Object(changes))
+    let named = KINDS.iter().zip(changes);
+    Ok(named.map(|(kind, views)| ((*kind).to_owned(), Value::from(views))).collect())
+}
+
+impl Planned<'_> {
+    /// A resource as it is.
+    async fn present(
+        &self,
+        state: &ApiState,
+        who: &Requester,
+        stack: &StackRow,
+        row: &ResourceRow,
+    ) -> JsonMap {
+        let identity = Identity::of(stack);
+        let mut view = resource_view(&identity, row.name.as_str(), self.parent);
+        // What cannot be looked up is left out rather than the whole answer.
+        let attributes = state.engine.inspect_resource(who, stack.id, &row.name, &[]).await;
+        let metadata = metadata_now(state, who, stack, row).await;
+        view.extend(shape(json!({
+            "resource_type": row.type_name,
+            "resource_action": row.action.as_str(),
+            "resource_status": row.status.as_str(),
+            "resource_status_reason": row.reason,
+            "physical_resource_id": row.physical_id.as_deref().unwrap_or_default(),
+            "creation_time": time(row.created_at),
+            "updated_time": time(row.updated_at.unwrap_or(row.created_at)),
+            "required_by": row.required_by,
+            "description": row.description,
+            "metadata": metadata.unwrap_or_default(),
+            "attributes": attributes.unwrap_or_default(),
+        })));
+        if let Some(child) = child_of(row, &self.children) {
+            view.insert("nested_stack_id".into(), Identity::of(child).view(""));
+        }
+        view
+    }
 }
 
 /// By name, the resources that need it.
-fn users(resources: &[PreviewedResource]) -> HashMap<&str, Vec<&str>> {
+fn users<'a>(
+    resources: impl Iterator<Item = &'a PreviewedResource>,
+) -> HashMap<&'a str, Vec<&'a str>> {
     let mut users: HashMap<&str, Vec<&str>> = HashMap::new();
     for resource in resources {
         for required in &resource.requires {
@@ -169,36 +241,47 @@ fn users(resources: &[PreviewedResource]) -> HashMap<&str, Vec<&str>> {
     users
 }
 
-fn planned(
-    identity: &Identity<'_>,
-    resource: &PreviewedResource,
-    row: Option<&ResourceRow>,
-    users: &HashMap<&str, Vec<&str>>,
-) -> Value {
-    let attributes = resource.attributes.iter().map(|name| (name.clone(), Value::Null));
-    let required_by = match row {
-        Some(row) => json!(row.required_by),
-        None => json!(users.get(resource.name.as_str()).cloned().unwrap_or_default()),
-    };
-    let physical_id = row.and_then(|row| row.physical_id.as_deref()).unwrap_or_default();
-    json!({
-        "resource_name": resource.name,
-        "resource_type": row.map_or(resource.type_name.as_str(), |row| match &*resource.type_name {
-            "" => row.type_name.as_str(),
-            planned => planned,
-        }),
-        "resource_action": row.map_or("INIT", |row| row.action.as_str()),
-        "resource_status": row.map_or("COMPLETE", |row| row.status.as_str()),
-        "resource_status_reason": row.map_or("", |row| row.reason.as_str()),
-        "physical_resource_id": physical_id,
-        "resource_identity": identity.view(&format!("/resources/{}", resource.name)),
+/// What all views have.
+fn resource_view(identity: &Identity<'_>, name: &str, parent: Option<&str>) -> JsonMap {
+    let mut view = shape(json!({
+        "resource_name": name,
+        "resource_identity": identity.view(&format!("/resources/{name}")),
         "stack_identity": identity.view(""),
         "stack_name": identity.name,
-        "creation_time": row.map(|row| time(row.created_at)),
-        "updated_time": row.map(|row| time(row.updated_at.unwrap_or(row.created_at))),
-        "required_by": required_by,
+    }));
+    if let Some(parent) = parent {
+        view.insert("parent_resource".into(), parent.into());
+    }
+    view
+}
+
+/// A resource that is not made yet.
+fn future(
+    identity: &Identity<'_>,
+    resource: &PreviewedResource,
+    parent: Option<&str>,
+    users: &HashMap<&str, Vec<&str>>,
+) -> JsonMap {
+    let mut view = resource_view(identity, &resource.name, parent);
+    view.extend(shape(json!({
+        "resource_type": resource.type_name,
+        "resource_action": "INIT",
+        "resource_status": "COMPLETE",
+        "resource_status_reason": "",
+        "physical_resource_id": "",
+        "creation_time": null,
+        "updated_time": null,
+        "required_by": users.get(resource.name.as_str()).cloned().unwrap_or_default(),
         "description": resource.description,
         "metadata": resource.metadata,
-        "attributes": attributes.collect::<JsonMap>(),
-    })
+        "attributes": resource.attributes,
+    })));
+    view
+}
+
+fn shape(view: Value) -> JsonMap {
+    match view {
+        Value::Object(map) => map,
+        _ => JsonMap::new(),
+    }
 }

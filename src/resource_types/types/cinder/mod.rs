@@ -1,6 +1,8 @@
 //! OS::Cinder::*: what these types do otherwise than their files say.
 
 mod backup;
+mod holders;
+mod pair;
 pub(super) mod volume;
 pub(super) mod volume_attachment;
 

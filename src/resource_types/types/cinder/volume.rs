@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{VOLUMES, backup, text};
+use super::{VOLUMES, backup, holders, text};
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, Session, path_segment};
@@ -30,12 +30,21 @@ const STAGES: [(&str, &[&str]); 6] = [
 ];
 
 /// What follows a stage of an update.
-fn after(stage: &str, changed: &BTreeSet<String>) -> Step {
+fn after(stage: &str, changed: &BTreeSet<String>, subject: &Subject) -> Step {
     let passed = STAGES.iter().position(|(name, _)| *name == stage).map_or(0, |index| index + 1);
     let mut left = STAGES.iter().skip(passed);
     match left.find(|(_, asks)| asks.iter().any(|name| changed.contains(*name))) {
         Some((name, _)) => Progress::default().change(name),
+        None if holders::is_awaited(subject) => holders::first_back(),
         None => Progress::default().look("done"),
+    }
+}
+
+/// The stage of an update that wants the volume free of servers.
+fn freeing(work: &Work) -> &'static str {
+    match work {
+        Work::Update { changed, .. } if changed.contains("backup_id") => "refill",
+        Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => "read_only",
     }
 }
 
@@ -53,7 +62,7 @@ async fn poll(cloud: &Session, subject: &Subject) -> Result<Value, DriverError> 
 impl Special for Volume {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
-            Work::Update { changed, .. } => after("", changed),
+            Work::Update { changed, .. } => after("", changed, subject),
             Work::Create if text(&subject.properties, "backup_id").is_some() => {
                 Progress::default().change("restore")
             }
@@ -89,103 +98,19 @@ impl Special for Volume {
     }
 
     async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        let Beating { cloud, work, subject, step, .. } = *beating;
-        let given = declared.properties(&subject.properties);
-        let following = |stage: &str| match work {
-            Work::Update { changed, .. } => next(Learned::default(), after(stage, changed)),
-            Work::Create | Work::Delete | Work::Act(_) => done(),
-        };
+        let Beating { work, subject, step, .. } = *beating;
         match step.name.as_str() {
-            "restore" => restore(declared, beating).await,
-            "ready" => {
-                let volume = poll(cloud, subject).await?;
-                match volume["status"].as_str().unwrap_or_default() {
-                    "available" if wants_read_only(&given) && *work == Work::Create => {
-                        Ok(next(Learned::default(), Progress::default().change("read_only")))
-                    }
-                    "available" => Ok(done()),
-                    "creating" | "restoring-backup" | "downloading" => {
-                        Ok(Beat::Wait { after: None })
-                    }
-                    status if status.starts_with("error") => Err(in_error(status, "Unknown")),
-                    other => Err(unknown_status("Volume create failed", other)),
-                }
-            }
-            "describe" => {
-                let name = text(&given, "name").unwrap_or(&subject.physical_name);
-                let description = text(&given, "description").unwrap_or(&subject.physical_name);
-                let body = json!({ "volume": { "name": name, "description": description } });
-                cloud.send(request(Method::Put, subject, "").json(body)).await?;
-                Ok(match work {
-                    Work::Create => next(Learned::default(), Progress::default().look("ready")),
-                    Work::Update { .. } | Work::Delete | Work::Act(_) => following("describe"),
-                })
-            }
-            "metadata" => {
-                let metadata = given.get("metadata").cloned().unwrap_or_else(|| json!({}));
-                let body = json!({ "metadata": metadata });
-                cloud.send(request(Method::Put, subject, "/metadata").json(body)).await?;
-                Ok(following("metadata"))
-            }
-            "retype" => {
-                let new_type = given.get("volume_type").cloned().unwrap_or_default();
-                if !(beating.is_unanswered()
-                    && poll(cloud, subject).await?["volume_type"] == new_type)
-                {
-                    let body = json!({ "os-retype": { "new_type": new_type, "migration_policy": "never" } });
-                    cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
-                }
-                Ok(following("retype"))
-            }
-            "refill" => refill(beating, &given).await,
-            "refilled" => {
-                match poll(cloud, subject).await?["status"].as_str().unwrap_or_default() {
-                    "restoring-backup" => Ok(Beat::Wait { after: None }),
-                    "available" | "in-use" => Ok(following("refill")),
-                    other => Err(unknown_status("Volume restore failed", other)),
-                }
-            }
-            "extend" => extend(beating, &given).await,
-            "extended" => {
-                let volume = poll(cloud, subject).await?;
-                match volume["status"].as_str().unwrap_or_default() {
-                    "extending" => Ok(Beat::Wait { after: None }),
-                    "available" | "in-use" if volume["size"] != given["size"] => {
-                        Ok(Beat::Wait { after: None })
-                    }
-                    "available" | "in-use" => Ok(following("extend")),
-                    other => Err(unknown_status("Volume resize failed", other)),
-                }
-            }
-            "read_only" => {
-                let body =
-                    json!({ "os-update_readonly_flag": { "readonly": wants_read_only(&given) } });
-                cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
-                Ok(following("read_only"))
-            }
-            "delete" => match declared.look(cloud, subject).await? {
-                Some(volume) if volume["status"] == "in-use" => {
-                    Err(DriverError::fatal("Error", "Volume in use"))
-                }
-                Some(volume) if volume["status"] == "deleting" => {
-                    Ok(next(Learned::default(), beating.progress().look("gone")))
-                }
-                // A delete that overtakes the create: Cinder refuses it until the volume is whole.
-                Some(volume) if is_in_passing(&volume["status"]) => Ok(Beat::Wait { after: None }),
-                _ => declared.plain_beat(beating).await,
+            "let_go" | "going" => match holders::beat(beating, freeing(work)).await {
+                Err(error) => holders::failed(subject, error),
+                beat => beat,
             },
-            "backup" | "backed_up" => backup::beat(beating).await,
-            "check" => {
-                let volume = declared.show(cloud, subject).await?;
-                match volume["status"].as_str().unwrap_or_default() {
-                    "available" | "in-use" => Ok(done()),
-                    other => Err(DriverError::fatal(
-                        "Error",
-                        format!("'status': expected '['available', 'in-use']', got '{other}'"),
-                    )),
+            "give_back" | "coming" | "given_back" => holders::beat(beating, freeing(work)).await,
+            _ => match stage_beat(declared, beating).await {
+                Err(error) if matches!(work, Work::Update { .. }) => {
+                    holders::failed(subject, error)
                 }
-            }
-            _ => declared.plain_beat(beating).await,
+                beat => beat,
+            },
         }
     }
 
@@ -260,6 +185,110 @@ impl Special for Volume {
     }
 }
 
+/// One beat of a stage.
+async fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    let Beating { cloud, work, subject, step, .. } = *beating;
+    let given = declared.properties(&subject.properties);
+    let following = |stage: &str| match work {
+        Work::Update { changed, .. } => next(Learned::default(), after(stage, changed, subject)),
+        Work::Create | Work::Delete | Work::Act(_) => done(),
+    };
+    match step.name.as_str() {
+        "restore" => restore(declared, beating).await,
+        "ready" => {
+            let volume = poll(cloud, subject).await?;
+            match volume["status"].as_str().unwrap_or_default() {
+                "available" if wants_read_only(&given) && *work == Work::Create => {
+                    Ok(next(Learned::default(), Progress::default().change("read_only")))
+                }
+                "available" => Ok(done()),
+                "creating" | "restoring-backup" | "downloading" => Ok(Beat::Wait { after: None }),
+                status if status.starts_with("error") => Err(in_error(status, "Unknown")),
+                other => Err(unknown_status("Volume create failed", other)),
+            }
+        }
+        "describe" => {
+            let name = text(&given, "name").unwrap_or(&subject.physical_name);
+            let description = text(&given, "description").unwrap_or(&subject.physical_name);
+            let body = json!({ "volume": { "name": name, "description": description } });
+            cloud.send(request(Method::Put, subject, "").json(body)).await?;
+            Ok(match work {
+                Work::Create => next(Learned::default(), Progress::default().look("ready")),
+                Work::Update { .. } | Work::Delete | Work::Act(_) => following("describe"),
+            })
+        }
+        "metadata" => {
+            let metadata = given.get("metadata").cloned().unwrap_or_else(|| json!({}));
+            let body = json!({ "metadata": metadata });
+            cloud.send(request(Method::Put, subject, "/metadata").json(body)).await?;
+            Ok(following("metadata"))
+        }
+        "retype" => {
+            let new_type = given.get("volume_type").cloned().unwrap_or_default();
+            if !(beating.is_unanswered() && poll(cloud, subject).await?["volume_type"] == new_type)
+            {
+                let body =
+                    json!({ "os-retype": { "new_type": new_type, "migration_policy": "never" } });
+                cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
+            }
+            Ok(following("retype"))
+        }
+        "refill" => refill(beating, &given).await,
+        "refilled" => match poll(cloud, subject).await?["status"].as_str().unwrap_or_default() {
+            "restoring-backup" => Ok(Beat::Wait { after: None }),
+            "available" | "in-use" => Ok(following("refill")),
+            other => Err(unknown_status("Volume restore failed", other)),
+        },
+        "extend" => extend(beating, &given).await,
+        "extended" => {
+            let volume = poll(cloud, subject).await?;
+            match volume["status"].as_str().unwrap_or_default() {
+                "extending" => Ok(Beat::Wait { after: None }),
+                "available" | "in-use" if volume["size"] != given["size"] => {
+                    Ok(Beat::Wait { after: None })
+                }
+                "available" | "in-use" => Ok(following("extend")),
+                other => Err(unknown_status("Volume resize failed", other)),
+            }
+        }
+        "read_only" => {
+            if let Work::Update { .. } = work {
+                let volume = poll(cloud, subject).await?;
+                if let Some(beat) = in_the_way(subject, &volume) {
+                    return Ok(beat);
+                }
+            }
+            let body =
+                json!({ "os-update_readonly_flag": { "readonly": wants_read_only(&given) } });
+            cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
+            Ok(following("read_only"))
+        }
+        "delete" => match declared.look(cloud, subject).await? {
+            Some(volume) if volume["status"] == "in-use" => {
+                Err(DriverError::fatal("Error", "Volume in use"))
+            }
+            Some(volume) if volume["status"] == "deleting" => {
+                Ok(next(Learned::default(), beating.progress().look("gone")))
+            }
+            // A delete that overtakes the create: Cinder refuses it until the volume is whole.
+            Some(volume) if is_in_passing(&volume["status"]) => Ok(Beat::Wait { after: None }),
+            _ => declared.plain_beat(beating).await,
+        },
+        "backup" | "backed_up" => backup::beat(beating).await,
+        "check" => {
+            let volume = declared.show(cloud, subject).await?;
+            match volume["status"].as_str().unwrap_or_default() {
+                "available" | "in-use" => Ok(done()),
+                other => Err(DriverError::fatal(
+                    "Error",
+                    format!("'status': expected '['available', 'in-use']', got '{other}'"),
+                )),
+            }
+        }
+        _ => declared.plain_beat(beating).await,
+    }
+}
+
 const NO_SHRINKING: &str = "Shrinking volume is not supported.";
 
 /// Whether Cinder is at work on a volume and will come to an end of it.
@@ -311,12 +340,24 @@ async fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverEr
     let Some(backup) = text(given, "backup_id") else {
         return Ok(next(Learned::default(), Progress::default().look("refilled")));
     };
-    if !(beating.is_unanswered() && poll(cloud, subject).await?["status"] == "restoring-backup") {
+    let volume = poll(cloud, subject).await?;
+    if !(beating.is_unanswered() && volume["status"] == "restoring-backup") {
+        if let Some(beat) = in_the_way(subject, &volume) {
+            return Ok(beat);
+        }
         let body = json!({ "restore": { "volume_id": subject.physical_id } });
         let path = format!("/backups/{}/restore", path_segment(backup));
         cloud.send(Request::post(Service::Volume, path).json(body)).await?;
     }
     Ok(next(Learned::default(), Progress::default().look("refilled")))
+}
+
+/// What comes before a call that Cinder takes of a free volume alone.
+fn in_the_way(subject: &Subject, volume: &Value) -> Option<Beat> {
+    match is_in_passing(&volume["status"]) {
+        true => Some(Beat::Wait { after: None }),
+        false => holders::take(subject, volume),
+    }
 }
 
 async fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {

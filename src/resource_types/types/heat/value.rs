@@ -74,6 +74,12 @@ impl Driver for StoredValue {
         self.0.on_change(subject, before, changed)
     }
 
+    /// As in Heat, as it was given.
+    fn unmade(&self, subject: &Subject) -> JsonMap {
+        let value = subject.properties.get("value").cloned().unwrap_or_default();
+        JsonMap::from_iter([("value".to_owned(), value)])
+    }
+
     async fn attributes(
         &self,
         _cloud: &Session,

@@ -71,6 +71,18 @@ impl WaitCondition {
         Err(DriverError::fatal("ValueError", text))
     }
 
+    /// The attribute.
+    fn heard_data(&self, subject: &Subject) -> JsonMap {
+        let wanted = self.wanted(subject);
+        let name = if self.is_aws() { "Data" } else { "data" };
+        // The handle may be gone, or not be heard of yet: then what was known at the end counts.
+        let value = match self.handle(subject, &wanted) {
+            Ok(signals) => data(signals, &wanted),
+            Err(_) => subject.data.get("data").cloned().unwrap_or_else(|| "".into()),
+        };
+        JsonMap::from_iter([(name.to_owned(), value)])
+    }
+
     /// Whether the signals are enough; an error where one says failure.
     fn verdict(&self, signals: &Signals, wanted: &Wanted) -> Result<bool, DriverError> {
         let reasons = reasons(signals, "FAILURE");
@@ -168,14 +180,11 @@ impl Driver for WaitCondition {
         subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
-        let wanted = self.wanted(subject);
-        let name = if self.is_aws() { "Data" } else { "data" };
-        // The handle may be gone, or not be heard of yet: then what was known at the end counts.
-        let value = match self.handle(subject, &wanted) {
-            Ok(signals) => data(signals, &wanted),
-            Err(_) => subject.data.get("data").cloned().unwrap_or_else(|| "".into()),
-        };
-        Ok(JsonMap::from_iter([(name.to_owned(), value)]))
+        Ok(self.heard_data(subject))
+    }
+
+    fn unmade(&self, subject: &Subject) -> JsonMap {
+        self.heard_data(subject)
     }
 }
 

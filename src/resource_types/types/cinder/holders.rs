@@ -1,0 +1,182 @@
+//! The servers that a volume is taken from while Cinder works on it, and given back to after:
+//! Cinder fills no volume that is in use, and does not make one read-only.
+//!
+//! ```text
+//! refill, read_only ─▶ let_go ─▶ going ─▶ … ─▶ the same stage again ─▶ …
+//! … the last stage, or a failure ─▶ give_back ─▶ coming ─▶ … ─▶ given_back
+//! ```
+//!
+//! Who they are is resource data until the volume is theirs again, so that an update that is cut
+//! short leaves it to the next one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::VOLUMES;
+use super::pair::{Hold, Pair};
+use crate::events::resource::Step;
+use crate::resource_types::declared::{Beating, Progress, done, next, unknown_status};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+
+/// The resource data that names them: a list of [`Holder`].
+const HELD_BY: &str = "held_by";
+
+/// A server that had the volume.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Holder {
+    server: String,
+    /// What the volume was there: `/dev/vdb`.
+    device: Option<String>,
+}
+
+fn holders(subject: &Subject) -> Vec<Holder> {
+    let kept = subject.data.get(HELD_BY).cloned().unwrap_or_default();
+    serde_json::from_value(kept).unwrap_or_default()
+}
+
+/// Whether some server still waits for the volume.
+pub(super) fn is_awaited(subject: &Subject) -> bool {
+    !holders(subject).is_empty()
+}
+
+/// The first step that gives the volume back.
+pub(super) fn first_back() -> Step {
+    Progress::default().change("give_back")
+}
+
+/// Takes the volume from its servers, where it has some.
+pub(super) fn take(subject: &Subject, volume: &Value) -> Option<Beat> {
+    let attachments = volume["attachments"].as_array().filter(|them| !them.is_empty())?;
+    let mut holders = holders(subject);
+    for attachment in attachments {
+        let text = |key: &str| attachment[key].as_str().map(str::to_owned);
+        let Some(server) = text("server_id") else { continue };
+        if !holders.iter().any(|holder| holder.server == server) {
+            holders.push(Holder { server, device: text("device") });
+        }
+    }
+    let held_by = serde_json::to_value(holders).unwrap_or_default();
+    Some(next(learned(held_by), Progress::default().change("let_go")))
+}
+
+fn learned(held_by: Value) -> Learned {
+    Learned { data: BTreeMap::from([(HELD_BY.to_owned(), held_by)]), ..Learned::default() }
+}
+
+/// One beat that lets go or gives back; `stage` wants the volume free.
+pub(super) async fn beat(beating: &Beating<'_>, stage: &str) -> Result<Beat, DriverError> {
+    let Beating { subject, step, .. } = *beating;
+    let progress = beating.progress();
+    let holders = holders(subject);
+    let holder = usize::try_from(progress.index).ok().and_then(|index| holders.get(index));
+    match (step.name.as_str(), holder) {
+        ("let_go", Some(holder)) => let_go(beating, holder).await,
+        ("going", Some(holder)) => going(beating, holder).await,
+        ("let_go" | "going", None) => {
+            Ok(next(Learned::default(), Progress::default().change(stage)))
+        }
+        ("give_back", Some(holder)) => give_back(beating, holder).await,
+        ("coming", Some(holder)) => coming(beating, holder).await,
+        ("give_back" | "coming", None) => {
+            Ok(next(learned(Value::Null), progress.look("given_back")))
+        }
+        _ => match progress.ends {
+            Some(failure) => Err(failure.into()),
+            None => Ok(done()),
+        },
+    }
+}
+
+/// An update that failed gives the volume back before it says so.
+pub(super) fn failed(subject: &Subject, error: DriverError) -> Result<Beat, DriverError> {
+    if error.transient || error.unanswered || !is_awaited(subject) {
+        return Err(error);
+    }
+    let progress = Progress { ends: Some((&error).into()), ..Progress::default() };
+    Ok(next(Learned::default(), progress.change("give_back")))
+}
+
+fn pair<'a>(subject: &'a Subject, holder: &'a Holder) -> Pair<'a> {
+    Pair { server: &holder.server, volume: subject.physical_id.as_deref().unwrap_or_default() }
+}
+
+/// The memory of the steps for one holder, or for the one after it.
+fn at(progress: &Progress, index: u32) -> Progress {
+    Progress { index, ends: progress.ends.clone(), ..Progress::default() }
+}
+
+async fn let_go(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let (pair, progress) = (pair(subject, holder), beating.progress());
+    let going = at(&progress, progress.index).look("going");
+    match cloud.send(pair.detach()).await {
+        Ok(_) => Ok(next(Learned::default(), going)),
+        Err(error) if error.is_conflict() => {
+            progress.again(cloud.now(), error.into(), |progress| progress.change("let_go"))
+        }
+        Err(error) if error.is_not_found() => Ok(next(Learned::default(), going)),
+        // Nova refuses what is on its way already, and what it never lets go of.
+        Err(error) if error.status() == Some(400) => match pair.hold(cloud).await? {
+            Hold::Firm => Err(error.into()),
+            Hold::None | Hold::Loosening => Ok(next(Learned::default(), going)),
+        },
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let (pair, progress) = (pair(subject, holder), beating.progress());
+    match pair.hold(cloud).await? {
+        Hold::Firm => {
+            let error = unknown_status("Volume detachment failed", "in-use");
+            progress.again(cloud.now(), error, |progress| progress.change("let_go"))
+        }
+        Hold::Loosening => Ok(Beat::Wait { after: None }),
+        Hold::None if pair.is_attached(cloud).await? => Ok(Beat::Wait { after: None }),
+        Hold::None => {
+            let index = progress.index + 1;
+            Ok(next(Learned::default(), at(&progress, index).change("let_go")))
+        }
+    }
+}
+
+async fn give_back(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let (pair, progress) = (pair(subject, holder), beating.progress());
+    let coming = at(&progress, progress.index).look("coming");
+    if pair.is_attached(cloud).await? {
+        return Ok(next(Learned::default(), coming));
+    }
+    match cloud.send(pair.attach(holder.device.as_deref())).await {
+        Ok(_) => Ok(next(Learned::default(), coming)),
+        Err(error) if error.is_conflict() => {
+            progress.again(cloud.now(), error.into(), |progress| progress.change("give_back"))
+        }
+        // A server that is gone waits for nothing.
+        Err(error) if error.is_not_found() => {
+            let index = progress.index + 1;
+            Ok(next(Learned::default(), at(&progress, index).change("give_back")))
+        }
+        Err(error) if error.is_transient() || error.is_unanswered() => Err(error.into()),
+        Err(error) => Err(progress.ends.map_or_else(|| error.into(), DriverError::from)),
+    }
+}
+
+async fn coming(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+    let Beating { cloud, subject, .. } = *beating;
+    let progress = beating.progress();
+    let volume = cloud.poll_one(&VOLUMES, pair(subject, holder).volume).await?;
+    let attachments = volume["attachments"].as_array().map_or(&[][..], Vec::as_slice);
+    let has_it = attachments.iter().any(|attachment| attachment["server_id"] == *holder.server);
+    match volume["status"].as_str().unwrap_or_default() {
+        "in-use" if has_it => {
+            let index = progress.index + 1;
+            Ok(next(Learned::default(), at(&progress, index).change("give_back")))
+        }
+        "available" | "attaching" | "reserved" | "in-use" => Ok(Beat::Wait { after: None }),
+        other => Err(unknown_status("Volume attachment failed", other)),
+    }
+}
