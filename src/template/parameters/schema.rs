@@ -9,7 +9,7 @@ use crate::template::dialect::Language;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node, NodeMap, Place};
 use crate::template::pattern::Unusable;
-use crate::template::value::Datum;
+use crate::template::value::{Datum, DatumMap};
 use crate::template::version::Version;
 use crate::template::{TypeLookup, pattern, python, work};
 
@@ -128,6 +128,16 @@ pub(crate) fn read_all(root: &Node, version: &Version) -> Outcome<IndexMap<Strin
             Ok((name.to_string(), schema.map_err(|error| error.placed(node.key_place))?))
         })
         .collect()
+}
+
+/// Puts the environment's defaults in the place of a template's own, as Heat does with a template
+/// behind a type. They are checked like its own, and null leaves a parameter without one.
+pub(crate) fn take_defaults(schemas: &mut IndexMap<String, Schema>, defaults: &DatumMap) {
+    for (name, default) in defaults {
+        if let Some(schema) = schemas.get_mut(name.as_str()) {
+            schema.default = Some(default.clone()).filter(|value| !matches!(value, Datum::Null));
+        }
+    }
 }
 
 impl Schema {
