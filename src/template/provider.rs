@@ -199,6 +199,7 @@ fn interface(root: &Node, defaults: &DatumMap) -> Outcome<(Vec<ProviderParameter
     let version = Version::of(root)?;
     let mut schemas: IndexMap<String, Schema> = schema::read_all(root, version)?;
     schema::take_defaults(&mut schemas, defaults);
+    schemas.values().try_for_each(Schema::check_as_property)?;
     let parameters = schemas.into_iter().map(|(name, schema)| ProviderParameter {
         required: schema.default.is_none(),
         kind: match schema.kind {

@@ -209,15 +209,30 @@ impl Schema {
         })
     }
 
-    /// Checks that the constraints fit the type, and the default the constraints.
-    pub(super) fn check(&self) -> Outcome<()> {
-        for constraint in &self.constraints {
-            if !self.kind.allows(&constraint.rule) {
-                let (class, kind) = (constraint.class_name(), self.kind_name);
-                let message = format!("{class} constraint invalid for {kind}");
-                return Err(TemplateError::schema(message));
+    /// Checks that the constraints fit the property that the parameter is of a type.
+    pub(crate) fn check_as_property(&self) -> Outcome<()> {
+        self.check_kinds(match self.kind {
+            ParameterType::CommaDelimitedList => "List",
+            ParameterType::Json => "Map",
+            kind => kind.api_name(),
+        })
+    }
+
+    /// Checks that the constraints fit the type.
+    fn check_kinds(&self, kind_name: &str) -> Outcome<()> {
+        match self.constraints.iter().find(|constraint| !self.kind.allows(&constraint.rule)) {
+            None => Ok(()),
+            Some(constraint) => {
+                let class = constraint.class_name();
+                let message = format!("{class} constraint invalid for {kind_name}");
+                Err(TemplateError::schema(message))
             }
         }
+    }
+
+    /// Checks that the constraints fit the type, and the default the constraints.
+    pub(super) fn check(&self) -> Outcome<()> {
+        self.check_kinds(self.kind_name)?;
         let Some(default) = &self.default else { return Ok(()) };
         let value = match (self.kind, default) {
             (ParameterType::CommaDelimitedList, Datum::Text(text)) => {
