@@ -30,7 +30,7 @@ FORMS = {
         'coalesce({text}, {text})', '{moment}.format(\'%Y-%m-%d %H:%M:%S\')', 'str({moment})', 'str({span})',
         'format({any})', '{text}.trim({text})', '{text}.toCharArray().join(\'-\')', 'isoformat({moment})',
         '{list}.select(str($)).join(\',\')', '{numbers}.select(str($)).join({text})', '{dict}.keys().orderBy($).join(\',\')',
-        'str(set({list}))', 'str({moment}.utctz)', 'str({span} * 2)', '$.data.t.replace(a, {text})', '{text}.escapeRegex()',
+        'str({moment}.utctz)', 'str({span} * 2)', '$.data.t.replace(a, {text})', '{text}.escapeRegex()',
     ],
     'flag': [
         '{number} < {number}', '{number} >= {number}', '{number} = {number}', '{any} = {any}', '{any} != {any}',
@@ -95,10 +95,10 @@ FORMS = {
     ],
     'flag?': ['$ > {small}', '$ = {any}', 'bool($)', 'isString($)', 'not $', '$ in {list}', '$ != {number}', 'true', 'isNumber($) and $ > 1'],
     'any?': ['$', '[$]', 'str($)', '{{k => $}}', '$ + 1', '$ * 2', '$1', '[$, {any}]', 'bool($)', 'switch($ => {any}, true => $)', 'coalesce($, {any})'],
-    'any': ['{number}', '{text}', '{text}', '{flag}', '{list}', '{dict}', 'null', '$.data.x', '{set}', '{moment}', '{span}', '$.data', '$.data.d.a', '$.data?.no',
+    'any': ['{number}', '{text}', '{text}', '{flag}', '{list}', '{dict}', 'null', '$.data.x', '$.data', '$.data.d.a', '$.data?.no',
             '$.data.v', '{dict}.get({text})', '{dict}.get({text}, {any})', '{dict}[{text}]', '{list}.first(null)', '{list}.last()', '{list}[{small}]', '{list}.single()',
-            'switch({flag} => {any}, true => {any})', 'selectCase({flag}, {flag}).switchCase({any}, {any})', 'examine({flag})', 'let(a => {any}, b => {any}) -> [$a, $b]',
-            'def(f, $ + 1) -> f({number})', 'def(f, [$1, $2]) -> f({any}, {any})', 'call(len, [{text}], {{}})', 'regex({pattern}).search({text})', 'selectAllCases({flag}, {flag})'],
+            'switch({flag} => {any}, true => {any})', 'selectCase({flag}, {flag}).switchCase({any}, {any})', 'let(a => {any}, b => {any}) -> [$a, $b]',
+            'def(f, $ + 1) -> f({number})', 'def(f, [$1, $2]) -> f({any}, {any})', 'call(len, [{text}], {{}})', 'regex({pattern}).search({text})'],
 }
 LEAVES = {
     'number': ['1', '0', '2', '-3', '1.5', '0.1', '7', '10', '100.0', '1e16', '2.0', '$.data.n', '$.data.f', '0x10', '12345678901234567890', '0.30000000000000004', '$.data.ns[0]'],
