@@ -125,7 +125,7 @@ fn described_map(node: &Node, scope: &Scope<'_>) -> Datum {
                     Ok(Some(value)) => plain(value),
                     Err(error) => spoilt(&error),
                 };
-                described.insert(key.clone(), value);
+                described.insert(key.clone().into(), value);
             }
             Datum::Map(described)
         }

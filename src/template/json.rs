@@ -5,6 +5,10 @@ use super::node::{Form, Node, NodeMap, Place};
 use super::python;
 use super::yaml::DEPTH_MAX;
 
+/// What stands for half of a surrogate pair that stands alone, which Python's texts may have and
+/// ours may not. It is no character either, so that no document in YAML is made of it.
+const HALF: char = '\u{ffff}';
+
 /// Reads a whole text; `None` if it is not JSON (Heat then tries YAML and speaks of that alone).
 pub(super) fn read(text: &str) -> Option<Node> {
     parse(text).ok()
@@ -175,9 +179,8 @@ impl Reader<'_> {
                         b'u' => "Invalid \\uXXXX escape",
                         _ => "Invalid \\escape",
                     };
-                    let lone = Problem { what: "Half of a surrogate pair stands alone", at };
                     let code = self.escape().ok_or(Problem { what, at })?;
-                    out.push(char::from_u32(code).ok_or(lone)?);
+                    out.push(char::from_u32(code).unwrap_or(HALF));
                 }
                 _ => return Err(self.problem("Invalid control character at")),
             }
@@ -205,10 +208,15 @@ impl Reader<'_> {
         if !(0xd800..0xdc00).contains(&high) || !self.text[self.at..].starts_with("\\u") {
             return Some(high);
         }
+        let after_high = (self.at, self.place);
         self.skip(1);
-        let low = self.unit()?;
-        let is_pair = (0xdc00..0xe000).contains(&low);
-        Some(if is_pair { 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00) } else { high })
+        match self.unit()? {
+            low @ 0xdc00..0xe000 => Some(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)),
+            _ => {
+                (self.at, self.place) = after_high;
+                Some(high)
+            }
+        }
     }
 
     /// The four digits after `\u`.
@@ -281,7 +289,8 @@ mod tests {
         check("{a: 1}", None);
         check("[01]", None);
         check("\"a\nb\"", None);
-        check(r#""\ud83d""#, None);
+        check(r#""\ud83d""#, Some("'\\uffff'"));
+        check(r#""\ud83d\u0041\udc00a""#, Some("'\\uffffA\\uffffa'"));
         check(&"1".repeat(40), None);
         check("", None);
     }

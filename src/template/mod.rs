@@ -16,6 +16,7 @@ mod error;
 mod fnmatch;
 mod functions;
 mod json;
+mod key;
 mod listing;
 mod node;
 mod outline;

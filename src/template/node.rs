@@ -118,9 +118,9 @@ impl Node {
             Form::Float(number) => Datum::Float(*number),
             Form::Text(text) => Datum::Text(text.clone()),
             Form::List(items) => Datum::List(items.iter().map(Node::to_datum).collect()),
-            Form::Map(map) => {
-                Datum::Map(map.iter().map(|(key, node)| (key.clone(), node.to_datum())).collect())
-            }
+            Form::Map(map) => Datum::Map(
+                map.iter().map(|(key, node)| (key.clone().into(), node.to_datum())).collect(),
+            ),
             Form::Call(call) => {
                 let written = (call.name().into(), call.args().to_datum());
                 Datum::Map([written].into_iter().collect())
@@ -214,7 +214,7 @@ impl From<Datum> for Node {
             Datum::Text(text) => Form::Text(text),
             Datum::List(items) => Form::List(items.into_iter().map(Node::from).collect()),
             Datum::Map(map) => {
-                let items = map.into_iter().map(|(key, item)| (key, Node::from(item)));
+                let items = map.into_iter().map(|(key, item)| (key.into(), Node::from(item)));
                 Form::Map(Box::new(items.collect()))
             }
         };

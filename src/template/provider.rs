@@ -13,7 +13,7 @@ use super::environment::registry::TemplateEntry;
 use super::error::{Outcome, TemplateError};
 use super::node::Node;
 use super::parameters::{ParameterType, Schema, schema};
-use super::value::{Datum, DatumMap};
+use super::value::DatumMap;
 use super::version::Version;
 use super::{StackSource, TypeLookup, document, outputs};
 
@@ -197,22 +197,20 @@ fn scheme(url: &str) -> String {
 /// The parameters and the names of the outputs.
 fn interface(root: &Node, defaults: &DatumMap) -> Outcome<(Vec<ProviderParameter>, Vec<String>)> {
     let version = Version::of(root)?;
-    let schemas: IndexMap<String, Schema> = schema::read_all(root, version)?;
-    let parameters = schemas.into_iter().map(|(name, schema)| {
-        let has_default = schema.default.is_some()
-            || defaults.get(name.as_str()).is_some_and(|value| !matches!(value, Datum::Null));
-        ProviderParameter {
-            required: !has_default,
-            kind: match schema.kind {
-                ParameterType::String => ProviderKind::String,
-                ParameterType::Number => ProviderKind::Number,
-                ParameterType::Boolean => ProviderKind::Boolean,
-                ParameterType::CommaDelimitedList => ProviderKind::List,
-                ParameterType::Json => ProviderKind::Map,
-            },
-            constraints: schema.constraints,
-            name,
-        }
+    let mut schemas: IndexMap<String, Schema> = schema::read_all(root, version)?;
+    schema::take_defaults(&mut schemas, defaults);
+    schemas.values().try_for_each(Schema::check_as_property)?;
+    let parameters = schemas.into_iter().map(|(name, schema)| ProviderParameter {
+        required: schema.default.is_none(),
+        kind: match schema.kind {
+            ParameterType::String => ProviderKind::String,
+            ParameterType::Number => ProviderKind::Number,
+            ParameterType::Boolean => ProviderKind::Boolean,
+            ParameterType::CommaDelimitedList => ProviderKind::List,
+            ParameterType::Json => ProviderKind::Map,
+        },
+        constraints: schema.constraints,
+        name,
     });
     let parameters = parameters.collect();
     Ok((parameters, outputs::names(root, version)?))

@@ -1,10 +1,12 @@
 //! Python's ways with values that users see through Heat: `str`, `repr`, `json.dumps`, `int`,
 //! `float`. Texts that functions print and errors quote are made of them.
 
+use std::cmp::Ordering;
 use std::fmt::Write;
 
 use super::error::{Outcome, TemplateError};
 use super::functions::index;
+use super::key::Key;
 use super::value::Datum;
 
 /// `str(value)`: text as it is, everything else as `repr`.
@@ -46,7 +48,7 @@ fn write_repr(out: &mut String, value: &Datum) {
                 if index > 0 {
                     out.push_str(", ");
                 }
-                out.push_str(&quoted(key));
+                write_repr(out, &key.datum());
                 out.push_str(": ");
                 write_repr(out, item);
             }
@@ -88,13 +90,14 @@ fn escape(out: &mut String, c: char) {
     };
 }
 
-/// What Python leaves as it is in `repr`: not controls, and of spaces only the plain one.
+/// What Python leaves as it is in `repr`. By the categories of Unicode it is what Rust leaves as it
+/// is in `Debug` of a text, but for marks that have nothing before them to stand on.
 fn is_printable(c: char) -> bool {
-    let separator = c.is_whitespace() && c != ' ';
-    let hidden = matches!(u32::from(c), 0xad | 0x200b..=0x200f | 0x2028..=0x202e
-        | 0x2060..=0x206f | 0xd800..=0xf8ff | 0xfeff | 0xfff0..=0xfffb | 0xffff
-        | 0xe0000..=0x10ffff);
-    !c.is_control() && !separator && !hidden
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    let text: String = ['a', c].into_iter().collect();
+    text.escape_debug().count() == 2
 }
 
 /// `repr` of a float: the shortest digits, with an exponent from 1e16 up and below 1e-4.
@@ -117,6 +120,20 @@ pub(crate) fn float_text(number: f64) -> String {
     }
     let plain = format!("{number}");
     if plain.contains('.') { plain } else { plain + ".0" }
+}
+
+/// Whether `json.dumps(value, sort_keys=True)` fails: a key is none of JSON's, or keys have no order.
+pub(crate) fn is_beyond_json(value: &Datum) -> bool {
+    match value {
+        Datum::Null | Datum::Bool(_) | Datum::Int(_) | Datum::Float(_) | Datum::Text(_) => false,
+        Datum::List(items) => items.iter().any(is_beyond_json),
+        Datum::Map(map) => {
+            let is_ordered = |(left, right): (&Key, &Key)| left.order(right).is_some();
+            !map.keys().all(Key::is_json)
+                || !map.keys().zip(map.keys().skip(1)).all(is_ordered)
+                || map.values().any(is_beyond_json)
+        }
+    }
 }
 
 /// `json.dumps(value, sort_keys=…)`: `", "` and `": "`, `\u` escapes for all that is not ASCII.
@@ -187,7 +204,7 @@ fn write_json(out: &mut String, value: &Datum, layout: Layout) {
         Datum::Map(map) => {
             let mut entries: Vec<_> = map.iter().collect();
             if layout.sorted {
-                entries.sort_by(|left, right| left.0.cmp(right.0));
+                entries.sort_by(|left, right| left.0.order(right.0).unwrap_or(Ordering::Equal));
             }
             out.push('{');
             for (index, (key, item)) in entries.into_iter().enumerate() {
@@ -412,5 +429,7 @@ mod tests {
         assert_eq!(quoted("a'b"), "\"a'b\"");
         assert_eq!(quoted("a'\"b"), "'a\\'\"b'");
         assert_eq!(quoted("é\n\u{1}"), "'é\\n\\x01'");
+        assert_eq!(quoted("e\u{301}日\u{e000}"), "'e\u{301}日\\ue000'");
+        assert_eq!(quoted("\u{a0}\u{378}\u{61c}"), "'\\xa0\\u0378\\u061c'");
     }
 }

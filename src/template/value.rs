@@ -5,6 +5,7 @@ use crate::model::IndexMap;
 use ecow::EcoString;
 use serde_json::Value;
 
+use super::key::Key;
 use crate::model::JsonMap;
 
 /// A value that no longer depends on anything.
@@ -20,7 +21,7 @@ pub(crate) enum Datum {
 }
 
 /// A map in the order of its template. Keys that are no strings became strings on their way in.
-pub(crate) type DatumMap = IndexMap<EcoString, Datum>;
+pub(crate) type DatumMap = IndexMap<Key, Datum>;
 
 impl Datum {
     /// The text, if it is one.

@@ -63,7 +63,7 @@ fn resolve_at(node: &Node, scope: &Scope<'_>, level: Option<&Level>) -> Outcome<
             let mut resolved = DatumMap::with_capacity_and_hasher(map.len(), Default::default());
             for (key, item) in map.iter() {
                 if let Some(value) = resolve_nullable(item, scope)? {
-                    resolved.insert(key.clone(), value);
+                    resolved.insert(key.clone().into(), value);
                 }
             }
             Datum::Map(resolved)

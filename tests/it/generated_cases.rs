@@ -21,6 +21,11 @@ fn generated_templates_come_to_what_heat_makes_of_them() {
 }
 
 #[test]
+fn requests_that_found_a_difference_come_to_what_heat_makes_of_them() {
+    sit(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/template/random"));
+}
+
+#[test]
 fn real_templates_come_to_what_heat_makes_of_them() {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/exam/public");
     let named = std::env::var_os("HEARTH_CASES").map(PathBuf::from);

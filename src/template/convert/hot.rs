@@ -74,7 +74,7 @@ impl<'n> Converter<'n> {
         let mut out = DatumMap::default();
         for (name, node) in map {
             self.path.push(name.to_string());
-            out.insert(name.clone(), convert(self, node));
+            out.insert(name.clone().into(), convert(self, node));
             self.path.pop();
         }
         Datum::Map(out)
@@ -202,7 +202,7 @@ impl<'n> Converter<'n> {
                 let mut out = DatumMap::default();
                 for (key, node) in map.iter() {
                     self.path.push(key.to_string());
-                    out.insert(key.clone(), convert(self, node));
+                    out.insert(key.clone().into(), convert(self, node));
                     self.path.pop();
                 }
                 Datum::Map(out)

@@ -69,7 +69,7 @@ pub fn json_to_yaml(text: &str) -> Result<String, Obstacle> {
     out.insert(key.into(), version.into());
     for (key, node) in root.as_map().into_iter().flatten() {
         if key != VERSION_KEYS[0] {
-            out.insert(key.clone(), node.to_datum());
+            out.insert(key.clone().into(), node.to_datum());
         }
     }
     Ok(emit(&Datum::Map(out)))

@@ -95,6 +95,7 @@ impl StackDefinition {
                 facade: Some(place.facade),
             },
             depth: self.depth + 1,
+            is_provider: matches!(template, NestedTemplate::Provider),
         };
         Self::put_together(parts, types, reading)
     }
@@ -121,6 +122,7 @@ impl StackDefinition {
                 facade: None,
             },
             depth: 0,
+            is_provider: false,
         };
         Self::put_together(parts, types, reading)
     }

@@ -66,6 +66,8 @@ pub(super) struct Parts<'a> {
     pub(super) pseudo: PseudoParameters,
     /// How many stacks this one stands within.
     pub(super) depth: u32,
+    /// It stands behind a type: the environment's defaults for its parameters are its own.
+    pub(super) is_provider: bool,
 }
 
 /// An environment, as read, with what is given beside it; or taken apart already.
@@ -110,6 +112,7 @@ impl StackDefinition {
             files: Arc::new(source.into()),
             pseudo,
             depth,
+            is_provider: false,
         };
         let reading = Reading::unbounded(Values::Required);
         Ok(Self::put_together(parts, types, reading)?)
@@ -152,6 +155,7 @@ impl StackDefinition {
             files: Arc::new(source.into()),
             pseudo: pseudo.clone(),
             depth: 0,
+            is_provider: false,
         };
         Self::put_together(parts, types, reading)
     }
@@ -171,6 +175,7 @@ impl StackDefinition {
             files,
             pseudo: pseudo.clone(),
             depth: 0,
+            is_provider: false,
         };
         Self::put_together(parts, types, reading)
     }
@@ -180,14 +185,17 @@ impl StackDefinition {
         types: &dyn TypeLookup,
         reading: Reading,
     ) -> Outcome<StackDefinition> {
-        let Parts { root, environment, files, pseudo, depth } = parts;
+        let Parts { root, environment, files, pseudo, depth, is_provider } = parts;
         let version = Version::of(&root)?;
         let sections = &version.dialect.sections;
-        let schemas = schema::read_all(&root, version)?;
+        let mut schemas = schema::read_all(&root, version)?;
         let mut environment = match environment {
             Env::Read(environment, parameters) => Environment::new(environment, parameters)?,
             Env::Ready(environment) => *environment,
         };
+        if is_provider {
+            schema::take_defaults(&mut schemas, &environment.parameter_defaults);
+        }
         check_sections(&root, version, reading.resources_max).map_err(|error| match depth {
             // What the API checks first of all comes to one class.
             0 if error.class != "RequestLimitExceeded" => {

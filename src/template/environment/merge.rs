@@ -13,31 +13,25 @@ use crate::template::parameters::{ParameterType, Schema};
 use crate::template::python;
 use crate::template::value::{Datum, DatumMap};
 
-/// How a parameter of one file meets that of another.
+/// How a parameter of one file meets that of another, where it is not `overwrite`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Strategy {
-    Overwrite,
     Merge,
     DeepMerge,
 }
 
 impl Strategy {
-    fn of(word: Option<&Datum>) -> Option<Self> {
-        Some(match word?.as_text()? {
-            "overwrite" => Self::Overwrite,
-            "merge" => Self::Merge,
-            "deep_merge" => Self::DeepMerge,
-            _ => return None,
-        })
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Overwrite => "overwrite",
-            Self::Merge => "merge",
-            Self::DeepMerge => "deep_merge",
+    fn of(word: &Datum) -> Option<Self> {
+        match word.as_text()? {
+            "merge" => Some(Self::Merge),
+            "deep_merge" => Some(Self::DeepMerge),
+            _ => None,
         }
     }
+}
+
+fn overwrite() -> Datum {
+    Datum::from("overwrite")
 }
 
 /// Merges files, in their order, into an environment's sections.
@@ -58,6 +52,7 @@ pub(crate) fn merge_files(
         check_sections(&node)?;
         let Datum::Map(mut file) = node.to_datum() else { continue };
         let words = file.shift_remove("parameter_merge_strategies");
+        let words = words.unwrap_or(Datum::Map(DatumMap::default()));
         for (section, value) in file {
             if !value.is_truthy() {
                 continue;
@@ -65,7 +60,7 @@ pub(crate) fn merge_files(
             let old = sections.shift_remove(&section).unwrap_or(Datum::Map(DatumMap::default()));
             let merged = match section.as_str() {
                 "parameters" | "parameter_defaults" => {
-                    merger.parameters(old, value, words.as_ref(), name)?
+                    merger.parameters(old, value, &words, name)?
                 }
                 _ => merge_map(old, value, false)?,
             };
@@ -77,18 +72,13 @@ pub(crate) fn merge_files(
 
 struct Merger<'a> {
     schemas: &'a IndexMap<String, Schema>,
-    /// The strategy that each parameter came to, which later files must not change.
-    strategies: BTreeMap<String, Strategy>,
+    /// The strategy that each parameter came to, which later files must not change. It may be a
+    /// word that is none, and then overwrites.
+    strategies: BTreeMap<String, Datum>,
 }
 
 impl Merger<'_> {
-    fn parameters(
-        &mut self,
-        old: Datum,
-        new: Datum,
-        words: Option<&Datum>,
-        file: &str,
-    ) -> Outcome<Datum> {
+    fn parameters(&mut self, old: Datum, new: Datum, words: &Datum, file: &str) -> Outcome<Datum> {
         let Datum::Map(new) = new else { return Err(not_a_map(&new)) };
         let known = |name: &str, value: &Datum| {
             self.schemas.contains_key(name) && !matches!(value, Datum::Null)
@@ -99,28 +89,27 @@ impl Merger<'_> {
             .map(|(n, v)| (n.to_string(), v.clone()))
             .collect();
         for (name, _) in &merged {
-            let strategy = self.strategy(words, name);
-            let first = *self.strategies.entry(name.clone()).or_insert(strategy);
-            if first != strategy {
+            let strategy = self.strategy(words, name)?;
+            let first = self.strategies.entry(name.clone()).or_insert_with(|| strategy.clone());
+            if *first != strategy {
                 return Err(TemplateError::new(
                     "ConflictingMergeStrategyForParam",
                     format!(
                         "Conflicting merge strategy '{}' for parameter '{name}' in file '{file}'.",
-                        strategy.word()
+                        python::text_of(&strategy)
                     ),
                 ));
             }
         }
-        let Datum::Map(mut old) = old else { return Err(not_a_map(&old)) };
         // The first file to fill a section fills it as it is.
-        if old.is_empty() {
+        if !old.is_truthy() {
             return Ok(Datum::Map(new));
         }
+        let Datum::Map(mut old) = old else { return Err(not_a_map(&old)) };
         for (name, value) in merged {
-            let strategy = self.strategies.get(&name).copied().unwrap_or(Strategy::Overwrite);
-            let value = match strategy {
-                Strategy::Overwrite => value,
-                _ => {
+            let value = match self.strategies.get(&name).and_then(Strategy::of) {
+                None => value,
+                Some(strategy) => {
                     let kind = self.schemas[&name].kind;
                     let before = old.get(name.as_str()).cloned();
                     merge_value(&name, kind, before, value, strategy == Strategy::DeepMerge)?
@@ -131,13 +120,14 @@ impl Merger<'_> {
         Ok(Datum::Map(old))
     }
 
-    fn strategy(&self, words: Option<&Datum>, name: &str) -> Strategy {
-        let Some(Datum::Map(words)) = words else { return Strategy::Overwrite };
-        let default = Strategy::of(words.get("default")).unwrap_or(Strategy::Overwrite);
-        match words.get(name) {
-            Some(word) => Strategy::of(Some(word)).unwrap_or(default),
-            None => self.strategies.get(name).copied().unwrap_or(default),
-        }
+    /// The word for a parameter: the file's own, that of files before, or the file's default. The
+    /// default also stands in for a word that is none.
+    fn strategy(&self, words: &Datum, name: &str) -> Outcome<Datum> {
+        let Datum::Map(words) = words else { return Err(no_attribute(words, "get")) };
+        let default = words.get("default").cloned().unwrap_or_else(overwrite);
+        let word = words.get(name).or_else(|| self.strategies.get(name));
+        let is_known = |word: &&Datum| **word == overwrite() || Strategy::of(word).is_some();
+        Ok(word.filter(is_known).cloned().unwrap_or(default))
     }
 }
 
@@ -149,24 +139,26 @@ fn merge_value(
     new: Datum,
     deep: bool,
 ) -> Outcome<Datum> {
-    let invalid = || TemplateError::value("Invalid parameter in environment .");
+    let invalid =
+        |what: &str| TemplateError::value(format!("Invalid parameter in environment {what}."));
     let new = match (kind, new) {
-        (ParameterType::Json, Datum::Text(text)) if !text.is_empty() => json::parse(&text)
-            .map_err(|error| {
-                TemplateError::value(format!("Invalid parameter in environment {error}."))
-            })?
-            .to_datum(),
+        (ParameterType::Json, Datum::Text(text)) if !text.is_empty() => {
+            json::parse(&text).map_err(|error| invalid(&error))?.to_datum()
+        }
         (ParameterType::Json, other) | (_, other @ (Datum::Text(_) | Datum::List(_))) => other,
         // A number is no sequence.
-        _ => return Err(invalid()),
+        _ => return Err(invalid("")),
     };
     match kind {
-        ParameterType::Json => merge_map(old.unwrap_or(Datum::Map(DatumMap::default())), new, deep),
-        ParameterType::CommaDelimitedList => merge_list(old, new),
-        ParameterType::String | ParameterType::Number => match (old, new) {
-            (None, new) if kind == ParameterType::String => Ok(new),
-            (Some(Datum::Text(old)), Datum::Text(new)) => Ok(Datum::Text(old + new.as_str())),
-            _ => Err(TemplateError::kind("values of different types cannot be merged")),
+        ParameterType::Json => merge_map(old.unwrap_or(Datum::Null), new, deep),
+        ParameterType::CommaDelimitedList => merge_list(old.unwrap_or(Datum::Null), new),
+        ParameterType::String => join("", old.unwrap_or_else(|| "".into()), new),
+        ParameterType::Number => match (old, new) {
+            (Some(Datum::List(mut old)), Datum::List(new)) => {
+                old.extend(new);
+                Ok(Datum::List(old))
+            }
+            (old, new) => join("", old.unwrap_or(Datum::Int(0)), new),
         },
         ParameterType::Boolean => Err(TemplateError::new(
             "InvalidMergeStrategyForParam",
@@ -175,17 +167,23 @@ fn merge_value(
     }
 }
 
-fn merge_list(old: Option<Datum>, new: Datum) -> Outcome<Datum> {
-    match (old.filter(Datum::is_truthy), new) {
-        (None, new) => Ok(new),
-        (Some(Datum::List(mut old)), Datum::List(new)) => {
+/// Two texts as one.
+fn join(separator: &str, old: Datum, new: Datum) -> Outcome<Datum> {
+    match (old, new) {
+        (Datum::Text(old), Datum::Text(new)) => Ok(format!("{old}{separator}{new}").into()),
+        _ => Err(TemplateError::kind("values of different types cannot be merged")),
+    }
+}
+
+fn merge_list(old: Datum, new: Datum) -> Outcome<Datum> {
+    match (old, new) {
+        (old, new) if !old.is_truthy() => Ok(new),
+        (Datum::List(mut old), Datum::List(new)) => {
             old.extend(new);
             Ok(Datum::List(old))
         }
-        (Some(Datum::Text(old)), Datum::Text(new)) => {
-            Ok(Datum::Text(format!("{old},{new}").into()))
-        }
-        _ => Err(TemplateError::kind("values of different types cannot be merged")),
+        (old, Datum::List(_)) => Err(no_attribute(&old, "extend")),
+        (old, new) => join(",", old, new),
     }
 }
 
@@ -193,20 +191,18 @@ fn merge_map(old: Datum, new: Datum, deep: bool) -> Outcome<Datum> {
     if !old.is_truthy() {
         return Ok(new);
     }
-    let (mut old, new) = match (old, new) {
-        (Datum::Map(old), Datum::Map(new)) => (old, new),
-        // Lists of sinks and of names: a map cannot take them in.
-        (_, other) => return Err(not_a_map(&other)),
+    let Datum::Map(new) = new else { return Err(not_a_map(&new)) };
+    let Datum::Map(mut old) = old else {
+        let is_changed = new.values().any(|value| !matches!(value, Datum::Null));
+        return if is_changed { Err(no_attribute(&old, "get")) } else { Ok(old) };
     };
     for (key, value) in new {
-        let before = old.get(&key).cloned().filter(Datum::is_truthy);
+        let before = old.get(&key).cloned();
         let merged = match (value, before) {
             (Datum::Null, _) => continue,
             (value @ Datum::Map(_), Some(before)) if deep => merge_map(before, value, true)?,
-            (value @ Datum::List(_), Some(before)) if deep => merge_list(Some(before), value)?,
-            (Datum::Text(text), Some(Datum::Text(before))) if deep => {
-                Datum::Text(before + text.as_str())
-            }
+            (value @ Datum::List(_), Some(before)) if deep => merge_list(before, value)?,
+            (value @ Datum::Text(_), Some(before)) if deep => join("", before, value)?,
             (value, _) => value,
         };
         old.insert(key, merged);
@@ -215,8 +211,13 @@ fn merge_map(old: Datum, new: Datum, deep: bool) -> Outcome<Datum> {
 }
 
 fn not_a_map(value: &Datum) -> TemplateError {
+    no_attribute(value, "items")
+}
+
+/// Python's refusal of a value that is not of the kind that something asks for.
+fn no_attribute(value: &Datum, attribute: &str) -> TemplateError {
     let kind = python::type_name(value);
-    TemplateError::new("AttributeError", format!("'{kind}' object has no attribute 'items'"))
+    TemplateError::new("AttributeError", format!("'{kind}' object has no attribute '{attribute}'"))
 }
 
 /// The schemas of all templates that were sent: those among the files, and above them the

@@ -173,7 +173,7 @@ impl Environment {
                 if node.is_tainted() {
                     child.given_secret.insert(name.to_string());
                 }
-                child.parameters.insert(name.clone(), node.to_datum());
+                child.parameters.insert(name.clone().into(), node.to_datum());
             }
         }
         Ok(child)

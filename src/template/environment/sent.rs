@@ -110,6 +110,27 @@ mod tests {
     }
 
     #[test]
+    fn a_file_without_strategies_keeps_those_of_the_files_before() {
+        let files = [
+            "parameters: {text: a}\nparameter_merge_strategies: {default: merge}",
+            "parameters: {text: b}",
+        ];
+        assert_eq!(merged(&files, json!({})).unwrap()["text"], "ab");
+    }
+
+    #[test]
+    fn a_word_that_is_no_strategy_overwrites() {
+        let files = ["parameters: {text: a}", "parameters: {text: b}"];
+        let worded =
+            files.map(|text| format!("{text}\nparameter_merge_strategies: {{default: other}}"));
+        let worded: Vec<&str> = worded.iter().map(String::as_str).collect();
+        assert_eq!(merged(&worded, json!({})).unwrap()["text"], "b");
+        assert_eq!(merged(&[files[0], worded[1]], json!({})).unwrap()["text"], "b");
+        let refusal = merged(&[worded[0], files[1]], json!({})).unwrap_err();
+        assert_eq!(refusal.class, "ConflictingMergeStrategyForParam");
+    }
+
+    #[test]
     fn a_parameter_keeps_its_strategy() {
         let files = [
             "parameters: {text: a}",

@@ -64,6 +64,14 @@ fn chain(call: Call, ends_at: bool) -> Outcome<Arc<dyn Function>> {
     Ok(Arc::new(Chain { call, ends_at }))
 }
 
+/// The end of an iterator is an accident in Python's generators, in which Heat looks at a chain.
+fn in_generator(error: TemplateError) -> TemplateError {
+    match error.class.as_ref() {
+        "StopIteration" => TemplateError::new("RuntimeError", "generator raised StopIteration"),
+        _ => error,
+    }
+}
+
 impl Function for Not {
     fn call(&self) -> &Call {
         &self.call
@@ -84,7 +92,8 @@ impl Function for Chain {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let Datum::List(conditions) = scope.args(self)? else { return Ok(Some(Datum::Null)) };
+        let resolved = scope.args(self).map_err(in_generator)?;
+        let Datum::List(conditions) = resolved else { return Ok(Some(Datum::Null)) };
         for condition in &conditions {
             if scope.holds(condition)? == self.ends_at {
                 return Ok(Some(Datum::Bool(self.ends_at)));

@@ -56,7 +56,7 @@ fn walk(value: &Datum, path: &[Datum]) -> Option<Datum> {
         Datum::Null | Datum::Float(_) | Datum::List(_) | Datum::Map(_) => return None,
     };
     match (value, key) {
-        (Datum::Map(map), Datum::Text(key)) => walk(map.get(key)?, rest),
+        (Datum::Map(map), Datum::Text(key)) => walk(map.get(key.as_str())?, rest),
         (Datum::List(items), _) => walk(&items[index(items.len(), position?)?], rest),
         (Datum::Text(text), _) => {
             let at = index(text.chars().count(), position?)?;

@@ -111,6 +111,13 @@ impl Function for MakeUrl {
     }
 }
 
+/// The schemes of Python's `urllib.parse` in whose URLs an authority stands, even an empty one.
+const WITH_AUTHORITY: [&str; 25] = [
+    "ftp", "http", "gopher", "nntp", "telnet", "imap", "wais", "file", "mms", "https", "shttp",
+    "snews", "prospero", "rtsp", "rtsps", "rtspu", "rsync", "svn", "svn+ssh", "sftp", "nfs", "git",
+    "git+ssh", "ws", "wss",
+];
+
 fn url(args: &DatumMap) -> Outcome<String> {
     let text = |part: &str| match args.get(part) {
         None => Ok(""),
@@ -124,7 +131,8 @@ fn url(args: &DatumMap) -> Outcome<String> {
     }
     let authority = authority(args, text("username")?, text("password")?, text("host")?);
     let mut url = escaped(text("path")?, "/");
-    if !authority.is_empty() || url.starts_with("//") {
+    let has_authority = WITH_AUTHORITY.contains(&scheme) && !url.starts_with("//");
+    if has_authority || !authority.is_empty() {
         let slash = if url.is_empty() || url.starts_with('/') { "" } else { "/" };
         url = format!("//{authority}{slash}{url}");
     }

@@ -53,7 +53,7 @@ impl Function for MapReplace {
         if args.next().is_some() {
             return Err(TemplateError::kind(usage()));
         }
-        if replacements.keys().any(|key| key != "keys" && key != "values") {
+        if replacements.keys().any(|key| !matches!(key.as_str(), "keys" | "values")) {
             return Err(TemplateError::value(usage()));
         }
         let mut part = |key: &str| self.map(replacements.swap_remove(key).unwrap_or(Datum::Null));
@@ -72,7 +72,7 @@ impl Function for MapReplace {
                             "key replacement {new} collides with a key in the {side} map"
                         ))
                     };
-                    if input.contains_key(new.as_str()) && new != *key {
+                    if input.contains_key(new.as_str()) && new != key.as_str() {
                         return Err(collision("input"));
                     }
                     if output.contains_key(new.as_str()) {

@@ -50,7 +50,7 @@ fn members(value: Datum) -> Outcome<Vec<String>> {
                 _ => Err(not_text()),
             })
             .collect(),
-        Datum::Map(map) => Ok(map.into_keys().map(String::from).collect()),
+        Datum::Map(map) => Ok(map.keys().map(ToString::to_string).collect()),
         Datum::Text(text) => Ok(text.chars().map(String::from).collect()),
         _ => Err(TemplateError::kind("Member list must be a list")),
     }

@@ -255,7 +255,7 @@ pub(crate) fn index(length: usize, at: i128) -> Option<usize> {
 fn is_in(value: &Datum, collection: &Datum) -> Outcome<bool> {
     match (collection, value) {
         (Datum::List(items), value) => Ok(items.contains(value)),
-        (Datum::Map(map), Datum::Text(key)) => Ok(map.contains_key(key)),
+        (Datum::Map(map), Datum::Text(key)) => Ok(map.contains_key(key.as_str())),
         (Datum::Text(text), Datum::Text(part)) => Ok(text.contains(part.as_str())),
         (Datum::Text(_), other) => {
             let kind = super::python::type_name(other);

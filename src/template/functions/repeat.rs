@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
+use crate::template::key::Key;
 use crate::template::node::{Form, Node};
 use crate::template::value::{Datum, DatumMap};
 use crate::template::{python, walk, work};
@@ -75,7 +76,7 @@ impl Repeat {
             let items = match value {
                 Datum::Null => None,
                 Datum::List(items) => Some(items),
-                Datum::Map(map) if self.maps => Some(map.into_keys().map(Datum::Text).collect()),
+                Datum::Map(map) if self.maps => Some(map.keys().map(Key::datum).collect()),
                 _ => {
                     let kinds = if self.maps { "lists or maps" } else { "lists" };
                     return Err(TemplateError::kind(format!(
@@ -83,7 +84,7 @@ impl Repeat {
                     )));
                 }
             };
-            lists.push((placeholder.into(), items));
+            lists.push((placeholder.to_string(), items));
         }
         Ok(lists)
     }

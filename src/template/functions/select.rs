@@ -66,7 +66,7 @@ impl Function for Select {
                     let message = format!("Index to \"{name}\" must be a string");
                     return Err(TemplateError::kind(message));
                 };
-                Ok(Some(map.get(&key).cloned().unwrap_or_else(absent)))
+                Ok(Some(map.get(key.as_str()).cloned().unwrap_or_else(absent)))
             }
             Datum::List(items) => {
                 let Some(at) = position(&wanted)? else {

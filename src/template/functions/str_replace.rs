@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use ecow::EcoString;
-
 use super::{Call, Function, Scope, misuse, unpack};
 use crate::template::error::{Outcome, TemplateError};
+use crate::template::key::Key;
 use crate::template::node::{Form, Node};
 use crate::template::value::{Datum, DatumMap};
 use crate::template::{python, walk, work};
@@ -103,7 +102,16 @@ impl StrReplace {
             Datum::List(_) | Datum::Map(_) if self.json && !value.is_truthy() && !self.empty => {
                 String::new()
             }
-            Datum::List(_) | Datum::Map(_) if self.json => python::json_text(value, true),
+            Datum::List(_) | Datum::Map(_) if self.json => {
+                if python::is_beyond_json(value) {
+                    return Err(TemplateError::kind(format!(
+                        "\"{name}\" params must be strings, numbers, list or map. Failed to json \
+                         serialize {}",
+                        python::repr(value)
+                    )));
+                }
+                python::json_text(value, true)
+            }
             Datum::List(_) | Datum::Map(_) => {
                 return Err(TemplateError::kind(format!(
                     "\"{name}\" params must be strings or numbers, param {placeholder} is not valid"
@@ -121,8 +129,12 @@ impl StrReplace {
     }
 
     fn replace(&self, template: &str, mapping: &DatumMap, scope: &Scope<'_>) -> Outcome<String> {
-        let mut placeholders: Vec<&EcoString> = mapping.keys().collect();
-        placeholders.sort_by_key(|key| (std::cmp::Reverse(key.chars().count()), *key));
+        let mut placeholders: Vec<&Key> = mapping.keys().collect();
+        if placeholders.iter().any(|key| key.datum().as_text().is_none()) {
+            let message = format!("\"{}\" param placeholders must be strings", self.name());
+            return Err(TemplateError::kind(message));
+        }
+        placeholders.sort_by_key(|key| (std::cmp::Reverse(key.chars().count()), key.as_str()));
         let mut unreplaced = placeholders.clone();
         // The text falls into pieces that are still open and values that are settled.
         let mut pieces = vec![Piece::Open(template.to_owned())];
@@ -157,7 +169,7 @@ impl StrReplace {
             pieces = next;
         }
         if self.strict && !unreplaced.is_empty() {
-            let names: Vec<&str> = unreplaced.into_iter().map(EcoString::as_str).collect();
+            let names: Vec<&str> = unreplaced.into_iter().map(Key::as_str).collect();
             return Err(TemplateError::value(format!(
                 "The following params were not found in the template: {}",
                 names.join(",")

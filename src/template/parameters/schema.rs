@@ -9,7 +9,7 @@ use crate::template::dialect::Language;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node, NodeMap, Place};
 use crate::template::pattern::Unusable;
-use crate::template::value::Datum;
+use crate::template::value::{Datum, DatumMap};
 use crate::template::version::Version;
 use crate::template::{TypeLookup, pattern, python, work};
 
@@ -130,6 +130,16 @@ pub(crate) fn read_all(root: &Node, version: &Version) -> Outcome<IndexMap<Strin
         .collect()
 }
 
+/// Puts the environment's defaults in the place of a template's own, as Heat does with a template
+/// behind a type. They are checked like its own, and null leaves a parameter without one.
+pub(crate) fn take_defaults(schemas: &mut IndexMap<String, Schema>, defaults: &DatumMap) {
+    for (name, default) in defaults {
+        if let Some(schema) = schemas.get_mut(name.as_str()) {
+            schema.default = Some(default.clone()).filter(|value| !matches!(value, Datum::Null));
+        }
+    }
+}
+
 impl Schema {
     /// A text parameter with a default: a pseudo parameter.
     pub(super) fn text(default: &str) -> Self {
@@ -199,15 +209,30 @@ impl Schema {
         })
     }
 
-    /// Checks that the constraints fit the type, and the default the constraints.
-    pub(super) fn check(&self) -> Outcome<()> {
-        for constraint in &self.constraints {
-            if !self.kind.allows(&constraint.rule) {
-                let (class, kind) = (constraint.class_name(), self.kind_name);
-                let message = format!("{class} constraint invalid for {kind}");
-                return Err(TemplateError::schema(message));
+    /// Checks that the constraints fit the property that the parameter is of a type.
+    pub(crate) fn check_as_property(&self) -> Outcome<()> {
+        self.check_kinds(match self.kind {
+            ParameterType::CommaDelimitedList => "List",
+            ParameterType::Json => "Map",
+            kind => kind.api_name(),
+        })
+    }
+
+    /// Checks that the constraints fit the type.
+    fn check_kinds(&self, kind_name: &str) -> Outcome<()> {
+        match self.constraints.iter().find(|constraint| !self.kind.allows(&constraint.rule)) {
+            None => Ok(()),
+            Some(constraint) => {
+                let class = constraint.class_name();
+                let message = format!("{class} constraint invalid for {kind_name}");
+                Err(TemplateError::schema(message))
             }
         }
+    }
+
+    /// Checks that the constraints fit the type, and the default the constraints.
+    pub(super) fn check(&self) -> Outcome<()> {
+        self.check_kinds(self.kind_name)?;
         let Some(default) = &self.default else { return Ok(()) };
         let value = match (self.kind, default) {
             (ParameterType::CommaDelimitedList, Datum::Text(text)) => {

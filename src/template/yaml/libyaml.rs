@@ -21,6 +21,8 @@ pub(super) struct Scanner<'text> {
 impl<'text> Scanner<'text> {
     /// Begins to scan.
     pub(super) fn new(text: &'text str) -> Result<Self, YamlError> {
+        // A mark of the byte order belongs to no document.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut parser = Box::new(MaybeUninit::<sys::yaml_parser_t>::uninit());
         // SAFETY: the parser is initialized before anything else touches it, stays where it is on
         // the heap, and the text outlives it by the lifetime.

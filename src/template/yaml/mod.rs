@@ -131,6 +131,13 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_of_the_byte_order_comes_before_any_document() {
+        check("\u{feff}a: 2001-13-99", "{'a': '2001-13-99'}");
+        check("\u{feff}--- # x\na: é", "{'a': 'é'}");
+        refused("# x\n\u{feff}a: 2001-13-99", "month must be in 1..12");
+    }
+
+    #[test]
     fn what_pyyaml_refuses_is_refused() {
         refused("a: =", "could not determine a constructor for the tag 'tag:yaml.org,2002:value'");
         refused("a: <<", "could not determine a constructor for the tag 'tag:yaml.org,2002:merge'");

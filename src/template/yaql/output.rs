@@ -8,6 +8,7 @@ use super::print;
 use super::stream::{Cursor, limited};
 use super::value::Value;
 use crate::template::error::{Outcome, TemplateError};
+use crate::template::key::Key;
 use crate::template::python;
 use crate::template::value::{Datum, DatumMap};
 
@@ -34,7 +35,7 @@ fn inner_datum(machine: &mut Machine, value: Value) -> Outcome<Datum> {
             let mut out = DatumMap::default();
             for (key, item) in &map.entries {
                 let item = datum(machine, item.clone())?;
-                out.insert(key_text(machine, key)?.into(), item);
+                out.insert(key_of(machine, key)?, item);
             }
             Datum::Map(out)
         }
@@ -73,18 +74,28 @@ fn set(machine: &mut Machine, value: Value) -> Outcome<Datum> {
     Ok(Datum::List(members))
 }
 
-/// A key as JSON has it. A collection becomes a list or a map on its way out, which no map of
-/// Python's can have for a key.
-fn key_text(machine: &mut Machine, key: &Value) -> Outcome<String> {
-    Ok(match key {
-        Value::Null => "null".to_owned(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Set(_) => return Err(TemplateError::kind("unhashable type: 'set'")),
+/// A key with the text that JSON has for it. A collection becomes a list or a map on its way out,
+/// which no map of Python's can have for a key.
+fn key_of(machine: &mut Machine, key: &Value) -> Outcome<Key> {
+    match key {
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {
+            let key = datum(machine, key.clone())?;
+            let text = match &key {
+                Datum::Text(text) => text.clone(),
+                other => python::json_text(other, false).into(),
+            };
+            Ok(Key::of(&key, text))
+        }
+        Value::Set(_) => Err(TemplateError::kind("unhashable type: 'set'")),
         Value::List(_) | Value::Map(_) | Value::View(_) | Value::Stream(_) | Value::Ordering(_) => {
             let key = datum(machine, key.clone())?;
             let message = format!("unhashable type: '{}'", python::type_name(&key));
-            return Err(TemplateError::kind(message));
+            Err(TemplateError::kind(message))
         }
-        other => print::text(other),
-    })
+        Value::Regex(_)
+        | Value::Moment(_)
+        | Value::Span(_)
+        | Value::Context(_)
+        | Value::Rule(_) => Ok(Key::object(print::text(key))),
+    }
 }

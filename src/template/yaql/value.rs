@@ -177,7 +177,7 @@ impl Value {
             Datum::Map(map) => {
                 let mut entries = Entries::new();
                 for (key, item) in map {
-                    entries.insert(Value::text(key.as_str()), Value::from_datum(item)?);
+                    entries.insert(Value::from_datum(&key.datum())?, Value::from_datum(item)?);
                 }
                 Value::map(entries)?
             }

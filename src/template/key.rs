@@ -1,0 +1,180 @@
+//! Keys of maps. In a template they are texts; what `yaql` makes may have other keys, which are the
+//! texts that JSON has for them, and here remember what they were.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+
+use ecow::EcoString;
+
+use super::value::Datum;
+
+/// A key. Keys of the same text are equal, whatever they were.
+#[derive(Clone)]
+pub(crate) struct Key {
+    text: EcoString,
+    was: Was,
+}
+
+/// What a key was before it was a text.
+#[derive(Clone, Copy, PartialEq)]
+enum Was {
+    Text,
+    Null,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    /// What JSON has no keys for, such as a date.
+    Object,
+}
+
+impl Key {
+    /// A key that was this value, with the text that JSON has for it.
+    pub(crate) fn of(value: &Datum, text: impl Into<EcoString>) -> Self {
+        let was = match value {
+            Datum::Null => Was::Null,
+            Datum::Bool(truth) => Was::Bool(*truth),
+            Datum::Int(number) => Was::Int(*number),
+            Datum::Float(number) => Was::Float(*number),
+            Datum::Text(_) => Was::Text,
+            Datum::List(_) | Datum::Map(_) => Was::Object,
+        };
+        Self { text: text.into(), was }
+    }
+
+    /// A key that JSON cannot have, with the text that is shown for it.
+    pub(crate) fn object(text: impl Into<EcoString>) -> Self {
+        Self { text: text.into(), was: Was::Object }
+    }
+
+    /// What it was.
+    pub(crate) fn datum(&self) -> Datum {
+        match self.was {
+            Was::Text | Was::Object => Datum::Text(self.text.clone()),
+            Was::Null => Datum::Null,
+            Was::Bool(truth) => Datum::Bool(truth),
+            Was::Int(number) => Datum::Int(number),
+            Was::Float(number) => Datum::Float(number),
+        }
+    }
+
+    /// Whether JSON can have it.
+    pub(crate) fn is_json(&self) -> bool {
+        self.was != Was::Object
+    }
+
+    /// Python's order, where it has one.
+    pub(crate) fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self.was, other.was) {
+            (Was::Text, Was::Text) => Some(self.text.cmp(&other.text)),
+            (Was::Int(left), Was::Int(right)) => Some(left.cmp(&right)),
+            (left, right) => {
+                let ordered = left.number()?.partial_cmp(&right.number()?);
+                Some(ordered.unwrap_or(Ordering::Equal))
+            }
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Was {
+    fn number(self) -> Option<f64> {
+        match self {
+            Was::Bool(truth) => Some(f64::from(u8::from(truth))),
+            Was::Int(number) => Some(number as f64),
+            Was::Float(number) => Some(number),
+            Was::Text | Was::Null | Was::Object => None,
+        }
+    }
+}
+
+impl Deref for Key {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Borrow<str> for Key {
+    fn borrow(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl From<EcoString> for Key {
+    fn from(text: EcoString) -> Self {
+        Self { text, was: Was::Text }
+    }
+}
+
+impl From<&str> for Key {
+    fn from(text: &str) -> Self {
+        EcoString::from(text).into()
+    }
+}
+
+impl From<String> for Key {
+    fn from(text: String) -> Self {
+        EcoString::from(text).into()
+    }
+}
+
+impl From<&String> for Key {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<Key> for EcoString {
+    fn from(key: Key) -> Self {
+        key.text
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_pythons_order() {
+        let number = |number: i128| Key::of(&Datum::Int(number), number.to_string());
+        let half = Key::of(&Datum::Float(9.5), "9.5");
+        assert_eq!(number(9).order(&number(10)), Some(Ordering::Less));
+        assert_eq!(half.order(&number(10)), Some(Ordering::Less));
+        assert_eq!(Key::from("9").order(&"10".into()), Some(Ordering::Greater));
+        assert_eq!(number(9).order(&"10".into()), None);
+        assert_eq!(Key::of(&Datum::Null, "null").order(&number(1)), None);
+    }
+}
