@@ -86,6 +86,20 @@ impl<'a> Input<'a> {
         self.notes.borrow().hidden.contains(&node.place)
     }
 
+    fn has_mistakes(self, node: &Written) -> bool {
+        let is_told = |node: &Written| {
+            let Place { line, column } = node.place;
+            let notes = self.notes.borrow();
+            notes.mistakes.iter().any(|told| (told.line, told.column) == (line, column))
+        };
+        let within = |node: &Written| is_told(node) || self.has_mistakes(node);
+        match &node.shape {
+            Shape::Text { .. } => false,
+            Shape::List(items) => items.iter().any(within),
+            Shape::Map(entries) => entries.iter().any(|(key, value)| is_told(key) || within(value)),
+        }
+    }
+
     fn list<'de, V: Visitor<'de>>(
         self,
         visitor: V,
@@ -299,7 +313,12 @@ impl<'de> SeqAccess<'de> for Items<'_> {
             self.items = rest;
             if !self.of.is_hidden(item) {
                 let read = seed.deserialize(Input::of(item, self.of.notes));
-                return read.map(Some).map_err(|failure| failure.at(Some(item)));
+                return read.map(Some).map_err(|failure| match failure.place {
+                    None if self.of.has_mistakes(item) => {
+                        Failure { place: Some(item.place), what: What::Follows }
+                    }
+                    _ => failure.at(Some(item)),
+                });
             }
         }
         Ok(None)
@@ -390,6 +409,7 @@ impl fmt::Display for Failure {
         match &self.what {
             What::Missing(key) => write!(f, "`{key}` is missing"),
             What::Wrong { message, .. } => f.write_str(message),
+            What::Follows => f.write_str("there are mistakes within"),
         }
     }
 }

@@ -87,6 +87,7 @@ fn declaration(root: &Written, notes: &RefCell<Notes>) -> Option<Declaration> {
         // Each turn sets one thing more aside, so there is an end.
         let goes_on = match failure.what {
             What::Missing(key) => notes.given.insert((place, key)),
+            What::Follows => notes.hidden.insert(place),
             What::Wrong { message, meant } => {
                 notes.add(place, message, meant);
                 notes.hidden.insert(place) && place != root.place

@@ -21,7 +21,7 @@ clas: B
 service: network
 properties:
   title: { type: strng, updat_allowed: true }
-  size: { required: yes, constraints: [{ rnge: { min: 1 } }, { range: { mn: 1 }, length: {} }] }
+  size: { required: yes, constraints: [{ rnge: { min: 1 } }, { range: { mn: 1 } }, { range: {}, length: {} }] }
   title: { type: string }
 rules:
   - at_most_one: [titel, size]
@@ -44,23 +44,20 @@ secrets: [word]
 5:25: unknown key `updat_allowed`, did you mean `update_allowed`?
 6:9: `type` is missing
 6:21: true or false is wanted here, not `yes`
-6:40: a constraint is one of `length`, `range`, `modulo`, `allowed_values`, `allowed_pattern` and \
-`custom_constraint`
 6:42: unknown key `rnge`, did you mean `range`?
-6:62: a constraint is one of `length`, `range`, `modulo`, `allowed_values`, `allowed_pattern` and \
-`custom_constraint`
 6:73: unknown key `mn`, did you mean `min`?
+6:84: a constraint is one of `length`, `range`, `modulo`, `allowed_values`, `allowed_pattern` and \
+`custom_constraint`
 7:3: `title` is in line 5 already
 9:19: there is no property `titel`, did you mean `title`?
 10:12: 2 entries are wanted here, not 1
-12:5: a translation is `replace` and `with`, `add` and `from`, `delete`, or `resolve` and `finder`
 12:23: unknown key `wth`, did you mean `with`?
 13:30: there is no finder `neutron.netwrk`, did you mean `neutron.network`?
 15:11: `policys` is hardly the key of a list, by which a creation is found again whose answer was \
 lost: say `list`
 15:28: a list is wanted here, not `text`
 16:14: `{di}` is neither `{id}` nor `{name}` nor a property
-17:35: one of `assumed`, `again`, `polled` is wanted here, not `agin`, did you mean `again`?
+17:36: one of `assumed`, `again`, `polled` is wanted here, not `agin`, did you mean `again`?
 18:8: `ok` is missing
 19:11: there is no property `word`";
     assert_eq!(mistakes(text), expected);
@@ -108,7 +105,9 @@ fn the_page_has_every_key_that_is_read_and_no_other() {
     }
     let mut missing = Vec::new();
     for (known, used) in keys {
-        for key in known.iter().filter(|key| !used.contains(**key)) {
+        // The other methods of a call stand in a sentence.
+        let is_told = |key: &str| known.contains(&"get") && PAGE.contains(&format!("`{key}`"));
+        for key in known.iter().filter(|key| !used.contains(**key) && !is_told(key)) {
             missing.push(format!("{key}, beside {}", known.join(" ")));
         }
     }
