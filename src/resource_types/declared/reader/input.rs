@@ -28,6 +28,8 @@ pub(super) enum What {
         message: String,
         meant: Option<String>,
     },
+    /// It follows from mistakes within, which are noted already.
+    Follows,
 }
 
 /// A node to read; without one, what nobody wrote.
