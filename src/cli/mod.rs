@@ -48,6 +48,7 @@ mod signal;
 mod stack_log;
 mod stack_path;
 mod template_files;
+mod types;
 mod up;
 mod validate;
 mod verify;
@@ -91,6 +92,7 @@ enum Command {
     Export(export::Arguments),
     Replay(replay::Arguments),
     Verify(verify::Arguments),
+    Types(types::Arguments),
     Policy(policy::Arguments),
     Config(config::Arguments),
     Doctor(doctor::Arguments),
@@ -129,6 +131,7 @@ pub fn main() -> ExitCode {
             Command::Rollback(arguments) => rollback::run(arguments).await,
             Command::Export(arguments) => export::run(arguments).await,
             Command::Replay(arguments) => replay::run(arguments).await,
+            Command::Types(arguments) => types::run(&arguments),
             Command::Policy(arguments) => policy::run(arguments).await,
             Command::Config(arguments) => config::run(arguments),
             Command::Doctor(arguments) => doctor::run(arguments).await,

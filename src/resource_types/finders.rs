@@ -90,6 +90,11 @@ pub(crate) fn exists(finder: &str) -> bool {
     FINDERS.iter().any(|known| known.name == finder)
 }
 
+/// The names of all finders.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FINDERS.iter().map(|known| known.name)
+}
+
 impl Finder {
     async fn find(&self, cloud: &Session, wanted: &str) -> Result<String, DriverError> {
         match self.by {

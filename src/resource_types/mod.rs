@@ -13,6 +13,7 @@ mod finders;
 mod groups;
 mod implicit;
 mod nested;
+mod plugins;
 pub(crate) mod python;
 mod reading;
 pub mod registry;
@@ -22,10 +23,12 @@ pub mod schema;
 mod show;
 pub mod software;
 pub mod stack_user;
+pub mod type_files;
 mod types;
 mod validate;
 
 pub use declared::Declaration;
+pub use declared::reader::Mistake;
 pub use driver::{
     Attempt, Beat, ChildSignaled, Driver, DriverError, Heard, Learned, LocalOutcome, Reality, Said,
     SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
@@ -34,6 +37,7 @@ pub(crate) use groups::cooldown;
 pub use groups::{Adjustment, CapacityKind};
 pub use nested::TreeBounds;
 pub(crate) use nested::{Budget, too_many_resources};
+pub use plugins::Reread;
 pub use reading::Problem;
 pub use registry::{PluginChecks, Registry, RegistryError};
 pub use show::{TemplateKind, TypeFilter};

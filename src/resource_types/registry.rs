@@ -1,7 +1,7 @@
 //! All resource types of a process: the built-in ones and those of the plugin directories.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::model::IndexMap;
@@ -11,10 +11,12 @@ use tracing::error;
 
 use super::advice;
 use super::child::Nesting;
+use super::declared::reader::{self, Mistake};
 use super::declared::{Declaration, Declared, Translation};
 use super::driver::Driver;
 use super::early::ask_custom;
 use super::nested;
+use super::plugins::Plugins;
 use super::python;
 use super::reading::{Strictness, read};
 use super::schema::{Properties, PropertySchema, filled};
@@ -34,18 +36,25 @@ pub enum RegistryError {
     },
     #[error("the first line of the resource type file {file} is not its type")]
     Nameless { file: &'static str },
-    #[error("the resource type file {file} is not understood")]
-    Malformed {
-        file: String,
-        #[source]
-        source: serde_yaml::Error,
-    },
+    #[error("{}", told(file, mistakes))]
+    Malformed { file: String, mistakes: Vec<Mistake> },
+}
+
+/// The first mistake of a file, and that there are more.
+fn told(file: &str, mistakes: &[Mistake]) -> String {
+    let Some(first) = mistakes.first() else { return format!("{file} is not understood") };
+    match mistakes.len() {
+        1 => format!("{file}:{first}"),
+        count => format!("{file}:{first} ({} more: hearth types check tells all)", count - 1),
+    }
 }
 
 /// Types by name. The files of built-in types are read when they are first asked for, as a template
 /// has a few types of two hundred.
 pub struct Registry {
-    types: IndexMap<String, Entry>,
+    built_in: IndexMap<String, Entry>,
+    /// Those of the plugin directories, which stand above what is built in.
+    pub(super) plugins: Plugins,
     /// What types stand for with everybody, where that is not what is built in.
     mappings: Option<Mappings>,
     /// What runs the resources that templates stand behind.
@@ -64,12 +73,13 @@ pub enum PluginChecks {
 }
 
 struct Entry {
-    built_in: Option<&'static BuiltIn>,
+    built_in: &'static BuiltIn,
     read: OnceLock<Option<Read>>,
 }
 
 /// A type whose file was read.
-struct Read {
+#[derive(Clone)]
+pub(super) struct Read {
     declared: Arc<Declared>,
     driver: Arc<dyn Driver>,
 }
@@ -81,12 +91,13 @@ impl Registry {
         for built_in in types::built_in() {
             let name = built_in.yaml.lines().next().and_then(|line| line.strip_prefix("type: "));
             let nameless = || RegistryError::Nameless { file: built_in.file };
-            let entry = Entry { built_in: Some(built_in), read: OnceLock::new() };
+            let entry = Entry { built_in, read: OnceLock::new() };
             types.insert(name.ok_or_else(nameless)?.to_owned(), entry);
         }
         types.sort_unstable_keys();
         Ok(Self {
-            types,
+            built_in: types,
+            plugins: Plugins::default(),
             mappings: None,
             templates: Arc::new(Nesting { declared: None, nested: TemplateResource }),
             plugin_checks: PluginChecks::All,
@@ -98,34 +109,17 @@ impl Registry {
         Self { plugin_checks, ..self }
     }
 
-    /// Adds the types of a directory: each `*.yaml` in it declares one. A type that exists already
-    /// is replaced.
-    pub fn add_plugins(&mut self, directory: &Path) -> Result<(), RegistryError> {
-        let unreadable = |source| RegistryError::Unreadable { path: directory.into(), source };
-        for file in std::fs::read_dir(directory).map_err(unreadable)? {
-            let path = file.map_err(unreadable)?.path();
-            if path.extension().is_some_and(|extension| extension == "yaml") {
-                let text = std::fs::read_to_string(&path)
-                    .map_err(|source| RegistryError::Unreadable { path: path.clone(), source })?;
-                let declared = Arc::new(Declared::new(parse(&path.display().to_string(), &text)?));
-                let name = declared.declaration().type_name.clone();
-                let driver: Arc<dyn Driver> = Arc::clone(&declared) as Arc<dyn Driver>;
-                let read = OnceLock::from(Some(Read { declared, driver }));
-                self.types.insert(name, Entry { built_in: None, read });
-            }
-        }
-        self.types.sort_unstable_keys();
-        Ok(())
-    }
-
     /// Takes what types stand for with everybody.
     pub(super) fn set_mappings(&mut self, mappings: Mappings) {
         self.mappings = Some(mappings);
     }
 
     fn read(&self, type_name: &str) -> Option<&Read> {
-        let entry = self.types.get(type_name)?;
-        entry.read.get_or_init(|| entry.built_in.and_then(Read::built_in)).as_ref()
+        if let Some(read) = self.plugins.get(type_name) {
+            return Some(read);
+        }
+        let entry = self.built_in.get(type_name)?;
+        entry.read.get_or_init(|| Read::built_in(entry.built_in)).as_ref()
     }
 
     /// What runs a type; [`Self::driver_type`] says under which name.
@@ -151,8 +145,8 @@ impl Registry {
 
     /// Whether resources of the type can be made, and not only looked over.
     pub fn is_made(&self, type_name: &str) -> bool {
-        let entry = self.types.get(type_name);
-        entry.is_some_and(|entry| entry.built_in.is_none_or(|built_in| built_in.is_made))
+        let built_in = self.built_in.get(type_name);
+        self.plugins.get(type_name).is_some() || built_in.is_some_and(|it| it.built_in.is_made)
     }
 
     /// Refuses a definition with types that Hearth knows and cannot make yet.
@@ -184,7 +178,20 @@ impl Registry {
 
     /// All types, sorted by name.
     pub fn declarations(&self) -> impl Iterator<Item = &Declaration> {
-        self.types.keys().filter_map(|name| self.schema(name))
+        self.names().into_iter().filter_map(|name| self.schema(name))
+    }
+
+    /// The names of all types, sorted.
+    fn names(&self) -> Vec<&String> {
+        let mut names: Vec<&String> = self.built_in.keys().chain(self.plugins.names()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Whether Hearth itself brings the type.
+    pub(super) fn is_built_in(&self, type_name: &str) -> bool {
+        self.built_in.contains_key(type_name)
     }
 
     /// Whether a property of a type is a secret, or has one within.
@@ -314,7 +321,7 @@ fn accepted(
 
 impl TypeLookup for Registry {
     fn exists(&self, type_name: &str) -> bool {
-        self.types.contains_key(type_name)
+        self.plugins.get(type_name).is_some() || self.is_built_in(type_name)
     }
 
     fn mappings(&self) -> &Mappings {
@@ -345,7 +352,7 @@ impl TypeLookup for Registry {
     }
 
     fn type_names(&self) -> Vec<String> {
-        self.types.keys().cloned().collect()
+        self.names().into_iter().cloned().collect()
     }
 
     fn property_names(&self, type_name: &str, within: &[&str]) -> Vec<String> {
@@ -385,11 +392,21 @@ impl Read {
         };
         Some(Self { declared, driver })
     }
+
+    /// A type that does what its file says and nothing else.
+    pub(super) fn plugin(declaration: Declaration) -> Self {
+        let declared = Arc::new(Declared::new(declaration));
+        Self { driver: Arc::clone(&declared) as Arc<dyn Driver>, declared }
+    }
+
+    pub(super) fn type_name(&self) -> &String {
+        &self.declared.declaration().type_name
+    }
 }
 
-fn parse(file: &str, yaml: &str) -> Result<Declaration, RegistryError> {
-    serde_yaml::from_str(yaml)
-        .map_err(|source| RegistryError::Malformed { file: file.to_owned(), source })
+pub(super) fn parse(file: &str, yaml: &str) -> Result<Declaration, RegistryError> {
+    reader::read(yaml)
+        .map_err(|mistakes| RegistryError::Malformed { file: file.to_owned(), mistakes })
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! The schema of a type: its properties, nested as deep as they go, and its attributes, as its
 //! YAML file declares them.
 
+use std::fmt;
+
 use crate::model::IndexMap;
+use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::declared::flat;
 use crate::model::{JsonMap, taint};
 use crate::template::constraints::Constraint;
 
@@ -58,7 +62,7 @@ pub struct PropertySchema {
     /// Heat knows the name, and refuses it.
     #[serde(default = "yes")]
     pub implemented: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "flat::constraints")]
     pub constraints: Vec<Constraint>,
     /// What each item of a list is.
     #[serde(default)]
@@ -170,16 +174,29 @@ impl Support {
 /// A release (`"5.0.0"`), or the statuses, newest first.
 impl<'de> Deserialize<'de> for Support {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Since(String),
-            Statuses(Vec<SupportStatus>),
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Support;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a release in quotes or a list of statuses")
+            }
+
+            fn visit_str<E: de::Error>(self, release: &str) -> Result<Support, E> {
+                Ok(Support::since(Some(release.to_owned())))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Support, A::Error> {
+                let mut statuses = Vec::new();
+                while let Some(status) = items.next_element()? {
+                    statuses.push(status);
+                }
+                Ok(Support(statuses))
+            }
         }
-        Ok(match Written::deserialize(deserializer)? {
-            Written::Since(version) => Self::since(Some(version)),
-            Written::Statuses(statuses) => Self(statuses),
-        })
+
+        deserializer.deserialize_any(Reader)
     }
 }
 

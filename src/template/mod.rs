@@ -60,14 +60,17 @@ pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub(crate) use error::{Outcome, TemplateError};
 pub(crate) use functions::select;
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
+pub(crate) use node::Place;
 pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
 pub use request::Request;
+pub(crate) use suggest::nearest;
 pub(crate) use value::Datum;
 pub(crate) use work::hold;
 #[cfg(test)]
 pub(crate) use work::step_of_request;
 pub(crate) use work::steps_since;
 pub use work::{GIVEN_UP, GoesOn, REQUEST_STEPS_MAX, within_request, within_steps};
+pub(crate) use yaml::{Shape, Written, written};
 pub use yaql::{Limits as YaqlLimits, limit as limit_yaql};
 
 /// The names of the parameters that a template declares; none where it cannot be read.

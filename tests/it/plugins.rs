@@ -85,3 +85,32 @@ fn a_word_that_the_format_does_not_have_is_refused() {
     let error = registry("type: A::B\nclass: B\ncreat: { post: /x }\n").err().unwrap();
     assert!(error.to_string().contains("group.yaml"), "{error}");
 }
+
+#[test]
+fn type_files_are_looked_over_by_themselves_and_against_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    let check = || {
+        let hearth = std::process::Command::new(env!("CARGO_BIN_EXE_hearth"));
+        let output = { hearth }.args(["types", "check", path]).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+    write("a.yaml", GROUP);
+    assert_eq!(check(), (Some(0), "1 file, 0 mistakes\n".to_owned()));
+
+    write("b.yaml", GROUP);
+    write("c.yaml", "type: OS::Nova::Server\nclass: C\nsubstitute: Example::Network::Grop\n");
+    write("d.yaml", "type: D::D\nclass: D\nshow: { gte: /x\n");
+    let expected = format!(
+        "{path}/b.yaml:2:7: `Example::Network::Group` is the type of {path}/a.yaml already\n\
+         {path}/c.yaml:1:7: `OS::Nova::Server` is a type of Hearth's own\n\
+         {path}/c.yaml:3:13: there is no type `Example::Network::Grop`, did you mean \
+         `Example::Network::Group`?\n"
+    );
+    let (code, said) = check();
+    assert_eq!(code, Some(1));
+    assert!(said.starts_with(&expected), "{said}");
+    assert!(said.contains("/d.yaml:4:1: "), "{said}");
+    assert!(said.ends_with("4 files, 4 mistakes\n"), "{said}");
+}

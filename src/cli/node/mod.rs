@@ -86,6 +86,7 @@ pub(super) struct Node {
     /// The file for OpenStack's clients, where the cloud is a sandbox.
     pub(super) clouds_yaml: Option<PathBuf>,
     log: Arc<SqliteLog>,
+    registry: Arc<Registry>,
     engine: Engine,
     views: Views,
     outlets: Outlets,
@@ -182,7 +183,7 @@ impl Node {
             views: views.clone(),
             cloud: Some(cloud),
             vault,
-            registry,
+            registry: Arc::clone(&registry),
             policy,
             clock,
             log: shared_log,
@@ -206,6 +207,7 @@ impl Node {
             auth_url,
             clouds_yaml,
             log,
+            registry,
             engine,
             views,
             outlets,
@@ -216,8 +218,19 @@ impl Node {
         })
     }
 
-    /// Reads the certificate of the API anew; says what came of it.
+    /// Reads the certificate of the API and the plugin directories anew; says what came of it.
     pub(super) fn reload(&self) {
+        let reread = self.registry.reread_plugins();
+        for problem in &reread.problems {
+            let problem = with_causes(problem);
+            tracing::error!(problem, "a resource type cannot be read; what it was before stays");
+        }
+        for name in &reread.kept {
+            tracing::warn!(type.name = %name, "its file is gone; the resource type stays until a restart");
+        }
+        for name in &reread.changed {
+            tracing::info!(type.name = %name, "a resource type was read anew");
+        }
         match self.api.reload_certificate() {
             Ok(true) => tracing::info!("the certificate was read anew"),
             Ok(false) => {}
@@ -305,10 +318,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
 fn registry(settings: &Settings) -> Result<Registry, StartError> {
     let mut registry = Registry::built_in()?;
     for directory in &settings.plugin_dirs {
-        // Heat's default directories are named in many files and exist on few machines.
-        if directory.is_dir() {
-            registry.add_plugins(directory)?;
-        }
+        registry.add_plugins(directory)?;
     }
     if settings.environment_dir.is_dir() {
         registry.add_mappings(&settings.environment_dir);

@@ -89,6 +89,17 @@ pub(crate) fn check_local(
     }
 }
 
+/// Whether there is a constraint of this name.
+pub(crate) fn exists(constraint: &str) -> bool {
+    let is_local = local::check(constraint, &Value::Null, DateTime::UNIX_EPOCH).is_some();
+    is_local || OF_CLOUD.contains(&constraint)
+}
+
+/// The names of those that ask the cloud.
+pub(crate) fn names_of_cloud() -> impl Iterator<Item = &'static str> {
+    OF_CLOUD.into_iter()
+}
+
 /// Heat's text for a constraint that nobody knows.
 fn unknown(constraint: &str, value: &Value) -> String {
     format!("\"{}\" does not validate {constraint} (constraint not found)", python::text(value))

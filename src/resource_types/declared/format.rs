@@ -5,6 +5,7 @@ use crate::model::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::flat::WrittenRule;
 use super::translation::Translation;
 use crate::model::Action;
 use crate::openstack::Method;
@@ -280,7 +281,7 @@ pub struct Failed {
 
 /// What several properties are together; the words are Heat's.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(try_from = "WrittenRule")]
 pub enum Rule {
     /// Not two of them.
     AtMostOne { at_most_one: Vec<String> },

@@ -1,9 +1,12 @@
 //! Declared types: the format of a type's YAML file and the one interpreter that runs them all.
 
 mod body;
+pub(super) mod coherence;
 mod find;
+pub(super) mod flat;
 mod format;
 mod progress;
+pub(super) mod reader;
 mod reality;
 mod special;
 mod steps;

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Declaration;
+use super::flat::WrittenTranslation;
 use crate::model::JsonMap;
 use crate::openstack::Session;
 use crate::resource_types::driver::DriverError;
@@ -12,7 +13,7 @@ use crate::resource_types::finders;
 
 /// One rule. Paths are dotted and pass through lists: `fixed_ips.subnet`.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(try_from = "WrittenTranslation")]
 pub enum Translation {
     /// The value of the sibling `with` stands for the property at `replace`.
     Replace { replace: String, with: String },

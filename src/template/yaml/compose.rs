@@ -25,6 +25,8 @@ pub(super) struct Graph {
 pub(super) struct Tagged {
     pub(super) tag: Tag,
     pub(super) place: Place,
+    /// Of a scalar: it has neither quotes nor a tag.
+    pub(super) is_plain: bool,
     pub(super) body: Body,
 }
 
@@ -86,18 +88,20 @@ impl<E: Events> Composer<E> {
             }),
             EventKind::Scalar { anchor, tag, text, plain } => {
                 // A lone `!` makes even a quoted scalar plain, and the event says so.
+                let is_plain = plain && tag.is_none();
                 let tag = match tag.filter(|tag| tag != "!") {
                     Some(tag) => Tag::from(tag),
                     None if plain => resolver::implicit_tag(&text),
                     None => Tag::Str,
                 };
-                self.add(anchor, Tagged { tag, place, body: Body::Scalar(text) })
+                self.add(anchor, Tagged { tag, place, is_plain, body: Body::Scalar(text) })
             }
             EventKind::SequenceStart { anchor, tag } => {
                 self.enter(place)?;
                 let tag = explicit(tag, Tag::Seq);
                 // An alias inside may refer to the sequence: it has its number before its items.
-                let id = self.add(anchor, Tagged { tag, place, body: Body::Sequence(vec![]) })?;
+                let body = Body::Sequence(vec![]);
+                let id = self.add(anchor, Tagged { tag, place, is_plain: false, body })?;
                 let mut items = Vec::new();
                 loop {
                     let event = self.events.next()?;
@@ -113,7 +117,8 @@ impl<E: Events> Composer<E> {
             EventKind::MappingStart { anchor, tag } => {
                 self.enter(place)?;
                 let tag = explicit(tag, Tag::Map);
-                let id = self.add(anchor, Tagged { tag, place, body: Body::Mapping(vec![]) })?;
+                let body = Body::Mapping(vec![]);
+                let id = self.add(anchor, Tagged { tag, place, is_plain: false, body })?;
                 let mut entries = Vec::new();
                 loop {
                     let event = self.events.next()?;

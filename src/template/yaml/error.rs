@@ -85,6 +85,21 @@ impl YamlError {
     }
 }
 
+impl YamlError {
+    /// The message without lines of the text.
+    pub(super) fn in_one_line(&self) -> String {
+        match self {
+            Self::Marked { context: Some(context), since, problem, .. } => {
+                let since = since.map(|place| format!(" since line {}", place.line));
+                format!("{context}{}: {problem}", since.unwrap_or_default())
+            }
+            Self::Marked { context: None, problem, .. } => problem.clone(),
+            Self::Character { code, .. } => format!("the character #x{code:04x} is in no YAML"),
+            Self::Value { message, .. } | Self::Limit { message, .. } => message.clone(),
+        }
+    }
+}
+
 impl fmt::Display for YamlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message(""))

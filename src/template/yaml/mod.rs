@@ -17,11 +17,13 @@ mod resolver;
 mod scalars;
 mod tag;
 mod timestamp;
+mod written;
 
 use self::compose::compose;
 use self::construct::construct;
 pub(super) use self::error::YamlError;
 use self::scalars::Timestamps;
+pub(crate) use self::written::{Shape, Written, written};
 use super::node::{Form, Node, Place};
 
 /// How deep collections may nest. Stored templates pass a JSON reader that stops at 128.

@@ -7,3 +7,4 @@ mod places;
 mod process;
 mod sandbox;
 mod tls;
+mod types;

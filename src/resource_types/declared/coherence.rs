@@ -1,0 +1,352 @@
+//! What must fit together in a type's file beyond its format: what names a property names one that
+//! the file has, and what is to be looked at can be looked at.
+
+use serde_json::Value;
+
+use super::reader::{Looked, Notes};
+use super::{Declaration, Rule, Translation};
+use crate::openstack::Microversion;
+use crate::resource_types::constraints::custom;
+use crate::resource_types::schema::{Properties, PropertySchema};
+use crate::resource_types::{convert, finders};
+use crate::template::constraints as words;
+use crate::template::{Place, Shape, Written, nearest};
+
+/// Notes all that does not fit.
+pub(crate) fn check(looked: &mut Looked) {
+    let Looked { declaration: Some(declaration), root: Some(root), notes } = looked else { return };
+    let mut check = Check { declaration, root, notes };
+    check.names();
+    check.translation();
+    check.rules();
+    check.calls();
+    check.looks();
+    check.schema(&["properties"], &declaration.properties);
+    check.schema(&["update_policy"], &declaration.update_policy);
+}
+
+struct Check<'a> {
+    declaration: &'a Declaration,
+    root: &'a Written,
+    notes: &'a mut Notes,
+}
+
+impl Check<'_> {
+    /// The key of what is at a path and its value, as far as they are there.
+    fn at(&self, path: &[&str]) -> (Place, Place) {
+        let mut key = self.root.place;
+        let mut node = self.root;
+        for step in path {
+            let next = match &node.shape {
+                Shape::Map(_) => node.entry(step).map(|(key, value)| (key.place, value)),
+                Shape::List(items) => {
+                    let shown = |item: &&Written| !self.notes.hidden.contains(&item.place);
+                    let index = step.parse().unwrap_or(usize::MAX);
+                    items.iter().filter(shown).nth(index).map(|item| (item.place, item))
+                }
+                Shape::Text { .. } => None,
+            };
+            let Some((place, value)) = next else { break };
+            (key, node) = (place, value);
+        }
+        (key, node.place)
+    }
+
+    fn wrong(&mut self, path: &[&str], message: String, meant: Option<String>) {
+        let (_, place) = self.at(path);
+        self.notes.add(place, message, meant);
+    }
+
+    fn wrong_key(&mut self, path: &[&str], message: String, meant: Option<String>) {
+        let (place, _) = self.at(path);
+        self.notes.add(place, message, meant);
+    }
+
+    /// What is wrong with a dotted path of a property; below what has no keys, anything may be.
+    fn unknown(&self, path: &str) -> Option<(String, Option<String>)> {
+        let mut keys = &self.declaration.properties;
+        let mut steps = path.split('.').peekable();
+        while let Some(step) = steps.next() {
+            let Some(property) = keys.get(step) else {
+                let is_set_aside = std::ptr::eq(keys, &self.declaration.properties)
+                    && self
+                        .root
+                        .entry("properties")
+                        .is_some_and(|(_, properties)| properties.entry(step).is_some());
+                let meant = nearest(step, keys.keys().cloned());
+                return (!is_set_aside).then(|| (format!("there is no property `{path}`"), meant));
+            };
+            match (property.inner_keys(), steps.peek()) {
+                (Some(inner), Some(_)) => keys = inner,
+                (None, _) | (_, None) => return None,
+            }
+        }
+        None
+    }
+
+    fn property(&mut self, at: &[&str], path: &str) {
+        if let Some((message, meant)) = self.unknown(path) {
+            self.wrong(at, message, meant);
+        }
+    }
+
+    fn properties(&mut self, at: &[&str], paths: &[String]) {
+        for (index, path) in paths.iter().enumerate() {
+            let index = index.to_string();
+            self.property(&[at, &[index.as_str()]].concat(), path);
+        }
+    }
+
+    fn keys<'k>(&mut self, at: &[&str], keys: impl Iterator<Item = &'k String>) {
+        for key in keys {
+            if let Some((message, meant)) = self.unknown(key) {
+                self.wrong_key(&[at, &[key.as_str()]].concat(), message, meant);
+            }
+        }
+    }
+
+    /// Lists of properties, and single ones.
+    fn names(&mut self) {
+        let declaration = self.declaration;
+        let body = &declaration.body;
+        for (key, names) in [
+            ("omit", &body.omit),
+            ("merge", &body.merge),
+            ("omit_empty", &body.omit_empty),
+            ("as_text", &body.as_text),
+        ] {
+            self.properties(&["body", key], names);
+        }
+        self.keys(&["body", "fields"], body.fields.keys());
+        self.keys(&["body", "beside"], body.beside.keys());
+        self.keys(&["body", "unset"], body.unset.keys());
+        self.properties(&["rules_read"], &declaration.rules_read);
+        if let Some(name) = &declaration.name {
+            self.property(&["name"], name);
+        }
+        if let Some(create) = &declaration.create {
+            self.properties(&["create", "nulls"], &create.nulls);
+        }
+        if let Some(send) = declaration.update.as_ref().and_then(|update| update.send.as_ref()) {
+            self.properties(&["update", "send"], send);
+        }
+        for (index, name) in declaration.secrets.iter().enumerate() {
+            if !declaration.attributes.contains_key(name) {
+                self.property(&["secrets", &index.to_string()], name);
+            }
+        }
+        for (index, after) in declaration.after.iter().enumerate() {
+            self.property(&["after", &index.to_string(), "ours"], &after.ours);
+        }
+    }
+
+    fn translation(&mut self) {
+        for (index, rule) in self.declaration.translation.iter().enumerate() {
+            let index = index.to_string();
+            let at = |key| ["translation", index.as_str(), key];
+            match rule {
+                Translation::Replace { replace, with } => {
+                    self.property(&at("replace"), replace);
+                    let above =
+                        replace.rsplit_once('.').map(|(above, _)| format!("{above}.{with}"));
+                    self.property(&at("with"), &above.unwrap_or_else(|| with.clone()));
+                }
+                Translation::Add { add, from } => {
+                    self.property(&at("add"), add);
+                    self.property(&at("from"), from);
+                }
+                Translation::Delete { delete } => self.property(&at("delete"), delete),
+                Translation::Resolve { resolve, finder } => {
+                    self.property(&at("resolve"), resolve);
+                    if !finders::exists(finder) {
+                        let meant = nearest(finder, finders::names().map(str::to_owned));
+                        self.wrong(&at("finder"), format!("there is no finder `{finder}`"), meant);
+                    }
+                }
+            }
+        }
+    }
+
+    fn rules(&mut self) {
+        for (index, rule) in self.declaration.rules.iter().enumerate() {
+            let index = index.to_string();
+            let at = |key| ["rules", index.as_str(), key];
+            match rule {
+                Rule::AtMostOne { at_most_one } => self.properties(&at("at_most_one"), at_most_one),
+                Rule::AtLeastOne { at_least_one } => {
+                    self.properties(&at("at_least_one"), at_least_one);
+                }
+                Rule::Needs { needs: (one, other) } => {
+                    self.properties(&at("needs"), &[one.clone(), other.clone()]);
+                }
+            }
+        }
+    }
+
+    /// Methods, paths and versions of all calls.
+    fn calls(&mut self) {
+        let declaration = self.declaration;
+        let mut calls = Vec::new();
+        if let Some(create) = &declaration.create {
+            calls.push((
+                vec!["create".to_owned()],
+                vec![("post", &create.post), ("put", &create.put)],
+            ));
+        }
+        for (key, call) in [("find", &declaration.find), ("show", &declaration.show)] {
+            if let Some(call) = call {
+                let get = ("get", &call.get);
+                let others = [("post", &call.post), ("put", &call.put), ("patch", &call.patch)];
+                let all = [get].into_iter().chain(others).chain([("delete", &call.delete)]);
+                calls.push((vec![key.to_owned()], all.collect()));
+                self.version(&[key, "microversion"], call.microversion.as_deref());
+            }
+        }
+        if let Some(update) = &declaration.update {
+            let methods = vec![("put", &update.put), ("patch", &update.patch)];
+            calls.push((vec!["update".to_owned()], methods));
+        }
+        for (index, call) in declaration.calls.iter().enumerate() {
+            let index = index.to_string();
+            let at = ["calls", index.as_str()];
+            self.property(&[at[0], at[1], "for_property"], &call.for_property);
+            self.version(&[at[0], at[1], "microversion"], call.microversion.as_deref());
+            self.body(&[at[0], at[1], "body"], &call.body, &call.for_property);
+            calls.push((
+                at.map(str::to_owned).to_vec(),
+                vec![("post", &call.post), ("put", &call.put)],
+            ));
+        }
+        for (at, methods) in calls {
+            let at: Vec<&str> = at.iter().map(String::as_str).collect();
+            let given = methods.iter().filter(|(_, path)| path.is_some()).count();
+            if given != 1 {
+                let names: Vec<&str> = methods.iter().map(|(name, _)| *name).collect();
+                let message = format!("one of `{}` is wanted here", names.join("`, `"));
+                self.wrong_key(&at, message, None);
+            }
+            for (method, path) in methods {
+                if let Some(path) = path {
+                    self.path(&[at.as_slice(), &[method]].concat(), path);
+                }
+            }
+        }
+        if let Some(delete) = &declaration.delete {
+            self.path(&["delete", "delete"], &delete.delete);
+        }
+        self.version(&["microversion"], declaration.microversion.as_deref());
+    }
+
+    /// The placeholders of a path.
+    fn path(&mut self, at: &[&str], path: &str) {
+        for rest in path.split('{').skip(1) {
+            let word = rest.split('}').next().unwrap_or_default();
+            if !["id", "name"].contains(&word)
+                && let Some((_, meant)) = self.unknown(word)
+            {
+                let message =
+                    format!("`{{{word}}}` is neither `{{id}}` nor `{{name}}` nor a property");
+                self.wrong(at, message, meant.map(|name| format!("{{{name}}}")));
+            }
+        }
+    }
+
+    /// The texts of a call's body that look like a placeholder and are none.
+    fn body(&mut self, at: &[&str], body: &Value, property: &str) {
+        match body {
+            Value::String(text) => {
+                let word = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+                if word.is_some_and(|word| word != property) {
+                    let meant = Some(format!("{{{property}}}"));
+                    self.wrong(at, format!("`{text}` is not the property of the call"), meant);
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.body(&[at, &[index.to_string().as_str()]].concat(), item, property);
+                }
+            }
+            Value::Object(map) => {
+                for (key, item) in map {
+                    self.body(&[at, &[key.as_str()]].concat(), item, property);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn version(&mut self, at: &[&str], version: Option<&str>) {
+        if let Some(text) = version.filter(|text| text.parse::<Microversion>().is_err()) {
+            self.wrong(at, format!("`{text}` is no microversion, such as \"2.64\""), None);
+        }
+    }
+
+    /// What is needed to see what a call has done.
+    fn looks(&mut self) {
+        let declaration = self.declaration;
+        let has_calls = declaration.create.is_some() || declaration.show.is_some();
+        if has_calls && declaration.service.is_none() {
+            let message = "calls need a `service` of the catalog".to_owned();
+            self.notes.add(self.root.place, message, None);
+        }
+        let is_posted = declaration.create.as_ref().is_some_and(|create| create.post.is_some());
+        if is_posted && declaration.list.is_none() {
+            let problem = match &declaration.wrap {
+                None => Some("neither `wrap` nor `list` says".to_owned()),
+                Some(wrap) if wrap.ends_with(['s', 'x', 'y', 'z']) || wrap.ends_with('h') => {
+                    Some(format!("`{wrap}s` is hardly"))
+                }
+                Some(_) => None,
+            };
+            if let Some(problem) = problem {
+                let message = format!(
+                    "{problem} the key of a list, by which a creation is found again whose answer \
+                     was lost: say `list`"
+                );
+                self.wrong_key(&["create", "post"], message, None);
+            }
+        }
+        if declaration.show.is_none() {
+            let awaited =
+                [("ready", declaration.ready.is_some()), ("failed", declaration.failed.is_some())];
+            for (key, _) in awaited.into_iter().filter(|(_, is_there)| *is_there) {
+                self.wrong_key(&[key], format!("`{key}` needs `show` to look at the object"), None);
+            }
+        }
+        let awaits = declaration.update.as_ref().is_some_and(|update| update.ready);
+        if awaits && declaration.ready.is_none() {
+            let message = "there is no `ready` that says what to wait for".to_owned();
+            self.wrong_key(&["update", "ready"], message, None);
+        }
+    }
+
+    fn schema(&mut self, at: &[&str], schema: &Properties) {
+        for (name, property) in schema {
+            self.one(&[at, &[name.as_str()]].concat(), property);
+        }
+    }
+
+    fn one(&mut self, at: &[&str], property: &PropertySchema) {
+        if let Some(default) = property.default.as_ref().filter(|it| !it.is_null())
+            && let Err(message) = convert::value(property.kind, default, false)
+        {
+            self.wrong(&[at, &["default"]].concat(), message, None);
+        }
+        for (index, constraint) in property.constraints.iter().enumerate() {
+            if let words::Rule::CustomConstraint(name) = &constraint.rule
+                && !custom::exists(name)
+            {
+                let index = index.to_string();
+                let at = [at, &["constraints", index.as_str(), "custom_constraint"]].concat();
+                let meant = nearest(name, custom::names_of_cloud().map(str::to_owned));
+                self.wrong(&at, format!("there is no constraint `{name}`"), meant);
+            }
+        }
+        if let Some(items) = &property.items {
+            self.one(&[at, &["items"]].concat(), items);
+        }
+        if let Some(keys) = &property.keys {
+            self.schema(&[at, &["keys"]].concat(), keys);
+        }
+    }
+}

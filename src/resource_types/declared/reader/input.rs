@@ -1,0 +1,419 @@
+//! A document as what serde reads from. It knows, as serde does, which keys a map may have and
+//! which words an enum has; what is not there and has to be is handed over empty.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::value::StrDeserializer;
+use serde::de::{self, DeserializeSeed, Expected, IntoDeserializer, MapAccess, SeqAccess};
+use serde::de::{Unexpected, Visitor};
+
+pub(super) use super::Notes;
+use super::scalars;
+use crate::template::{Place, Shape, Written, nearest};
+
+/// Why a node could not be read.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) place: Option<Place>,
+    pub(super) what: What,
+}
+
+#[derive(Debug)]
+pub(super) enum What {
+    /// The map at the place has no such key; it is noted already.
+    Missing(&'static str),
+    Wrong {
+        message: String,
+        meant: Option<String>,
+    },
+    /// It follows from mistakes within, which are noted already.
+    Follows,
+}
+
+/// A node to read; without one, what nobody wrote.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'a> {
+    node: Option<&'a Written>,
+    notes: &'a RefCell<Notes>,
+}
+
+impl Failure {
+    fn wrong(message: impl Into<String>) -> Self {
+        Self { place: None, what: What::Wrong { message: message.into(), meant: None } }
+    }
+
+    /// At this node, unless it is known to be at one within.
+    fn at(self, node: Option<&Written>) -> Self {
+        Self { place: self.place.or(node.map(|node| node.place)), ..self }
+    }
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn of(node: &'a Written, notes: &'a RefCell<Notes>) -> Self {
+        Self { node: Some(node), notes }
+    }
+
+    fn shape(self) -> Option<&'a Shape> {
+        self.node.map(|node| &node.shape)
+    }
+
+    /// The text of a scalar, if it is plain.
+    fn plain(self) -> Option<&'a str> {
+        match self.shape() {
+            Some(Shape::Text { text, is_plain: true }) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn is_empty(self) -> bool {
+        self.node.is_none() || self.plain() == Some("")
+    }
+
+    fn unlike(self, wanted: &dyn Expected) -> Failure {
+        let found = match self.shape() {
+            None => "nothing".to_owned(),
+            Some(Shape::List(_)) => "a list".to_owned(),
+            Some(Shape::Map(_)) => "a map".to_owned(),
+            Some(Shape::Text { text, is_plain: true }) if scalars::is_null(text) => {
+                "nothing".to_owned()
+            }
+            Some(Shape::Text { text, .. }) => format!("`{text}`"),
+        };
+        Failure::wrong(format!("{wanted} is wanted here, not {found}")).at(self.node)
+    }
+
+    fn is_hidden(self, node: &Written) -> bool {
+        self.notes.borrow().hidden.contains(&node.place)
+    }
+
+    fn has_mistakes(self, node: &Written) -> bool {
+        let is_told = |node: &Written| {
+            let Place { line, column } = node.place;
+            let notes = self.notes.borrow();
+            notes.mistakes.iter().any(|told| (told.line, told.column) == (line, column))
+        };
+        let within = |node: &Written| is_told(node) || self.has_mistakes(node);
+        match &node.shape {
+            Shape::Text { .. } => false,
+            Shape::List(items) => items.iter().any(within),
+            Shape::Map(entries) => entries.iter().any(|(key, value)| is_told(key) || within(value)),
+        }
+    }
+
+    fn list<'de, V: Visitor<'de>>(
+        self,
+        visitor: V,
+        count: Option<usize>,
+    ) -> Result<V::Value, Failure> {
+        let items = match self.shape() {
+            Some(Shape::List(items)) => items.as_slice(),
+            _ if self.is_empty() => &[],
+            _ => return Err(self.unlike(&"a list")),
+        };
+        if let Some(count) = count
+            && count != items.len()
+        {
+            let message = format!("{count} entries are wanted here, not {}", items.len());
+            return Err(Failure::wrong(message).at(self.node));
+        }
+        visitor.visit_seq(Items { of: self, items }).map_err(|failure| failure.at(self.node))
+    }
+
+    /// A map with these keys, or with any.
+    fn map<'de, V: Visitor<'de>>(
+        self,
+        visitor: V,
+        known: Option<&'static [&'static str]>,
+    ) -> Result<V::Value, Failure> {
+        let entries = match (self.shape(), known) {
+            (Some(Shape::Map(entries)), _) => entries.as_slice(),
+            (None, _) => &[],
+            (_, None) if self.is_empty() => &[],
+            (_, None) => return Err(self.unlike(&"a map")),
+            (_, Some(known)) => {
+                let wanted = format!("a map with keys of `{}`", known.join("`, `"));
+                return Err(self.unlike(&wanted.as_str()));
+            }
+        };
+        #[cfg(test)]
+        if let (Some(known), Some(_)) = (known, self.node) {
+            let used = entries.iter().filter_map(|(key, _)| key.text()).map(str::to_owned);
+            self.notes.borrow_mut().keys.entry(known).or_default().extend(used);
+        }
+        let added = self.added(known.unwrap_or_default());
+        let access = Entries { of: self, entries, known, at: 0, value: None, added };
+        visitor.visit_map(access).map_err(|failure| {
+            let failure = failure.at(self.node);
+            if let (What::Missing(key), Some(node)) = (&failure.what, self.node)
+                && failure.place == Some(node.place)
+                && node.entry(key).is_none()
+            {
+                self.notes.borrow_mut().add(node.place, format!("`{key}` is missing"), None);
+            }
+            failure
+        })
+    }
+
+    /// The keys that are handed over without anybody having written them.
+    fn added(self, known: &'static [&'static str]) -> Vec<&'static str> {
+        let Some(node) = self.node else { return known.to_vec() };
+        let notes = self.notes.borrow();
+        known.iter().copied().filter(|key| notes.given.contains(&(node.place, key))).collect()
+    }
+}
+
+impl<'de> Deserializer<'de> for Input<'_> {
+    type Error = Failure;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match self.shape() {
+            None => visitor.visit_unit(),
+            Some(Shape::Text { text, is_plain: true }) => scalars::visit(text, visitor),
+            Some(Shape::Text { text, .. }) => visitor.visit_str(text),
+            Some(Shape::List(_)) => self.list(visitor, None),
+            Some(Shape::Map(_)) => self.map(visitor, None),
+        }
+        .map_err(|failure| failure.at(self.node))
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let truth = match self.node {
+            None => Some(false),
+            Some(_) => self.plain().and_then(scalars::boolean),
+        };
+        visitor.visit_bool(truth.ok_or_else(|| self.unlike(&"true or false"))?)
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let number = match self.node {
+            None => Some(0),
+            Some(_) => self.plain().and_then(scalars::integer),
+        };
+        let number = number.and_then(|number| u64::try_from(number).ok());
+        visitor.visit_u64(number.ok_or_else(|| self.unlike(&"a whole number"))?)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        // Any scalar is a text where one is wanted: a version, a number.
+        match self.shape() {
+            None => visitor.visit_str(""),
+            Some(Shape::Text { text, .. }) => visitor.visit_str(text),
+            Some(Shape::List(_) | Shape::Map(_)) => Err(self.unlike(&"a text")),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match self.node.is_none() || self.plain().is_some_and(scalars::is_null) {
+            true => visitor.visit_none(),
+            false => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.list(visitor, None)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        count: usize,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.list(visitor, Some(count))
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.map(visitor, None)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        known: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.map(visitor, Some(known))
+    }
+
+    /// A word of several.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        known: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        #[cfg(test)]
+        self.notes.borrow_mut().words.extend(known);
+        let word = match self.node.map(Written::text) {
+            None => known.first().copied().unwrap_or_default(),
+            Some(word) => word.unwrap_or_default(),
+        };
+        if known.contains(&word) {
+            let word: StrDeserializer<'_, Failure> = word.into_deserializer();
+            return visitor.visit_enum(word);
+        }
+        let mut failure = self.unlike(&format!("one of `{}`", known.join("`, `")).as_str());
+        if let What::Wrong { meant, .. } = &mut failure.what {
+            *meant = nearest(word, known.iter().map(|word| (*word).to_owned()));
+        }
+        Err(failure)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        i8 i16 i32 i64 i128 u128 f32 f64 char bytes byte_buf unit unit_struct identifier ignored_any
+    }
+
+    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.deserialize_u64(visitor)
+    }
+
+    fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.deserialize_u64(visitor)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.deserialize_u64(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        count: usize,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.list(visitor, Some(count))
+    }
+}
+
+/// The items of a list that are not passed over.
+struct Items<'a> {
+    of: Input<'a>,
+    items: &'a [Written],
+}
+
+impl<'de> SeqAccess<'de> for Items<'_> {
+    type Error = Failure;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Failure> {
+        while let Some((item, rest)) = self.items.split_first() {
+            self.items = rest;
+            if !self.of.is_hidden(item) {
+                let read = seed.deserialize(Input::of(item, self.of.notes));
+                return read.map(Some).map_err(|failure| match failure.place {
+                    None if self.of.has_mistakes(item) => {
+                        Failure { place: Some(item.place), what: What::Follows }
+                    }
+                    _ => failure.at(Some(item)),
+                });
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The entries of a map that are not passed over, and those that nobody wrote.
+struct Entries<'a> {
+    of: Input<'a>,
+    entries: &'a [(Written, Written)],
+    known: Option<&'static [&'static str]>,
+    at: usize,
+    value: Option<&'a Written>,
+    added: Vec<&'static str>,
+}
+
+impl<'a> Entries<'a> {
+    /// The next entry's key; what is wrong with keys is noted on the way.
+    fn next_key(&mut self) -> Option<&'a str> {
+        while let Some((key, value)) = self.entries.get(self.at) {
+            self.at += 1;
+            let Some(name) = key.text() else {
+                self.note(key, "a key has to be a text", None);
+                continue;
+            };
+            if let Some(known) = self.known
+                && !known.contains(&name)
+            {
+                let meant = nearest(name, known.iter().map(|key| (*key).to_owned()));
+                self.note(key, &format!("unknown key `{name}`"), meant);
+                continue;
+            }
+            let mut before = self.entries[..self.at - 1].iter();
+            if let Some((first, _)) = before.find(|(key, _)| key.text() == Some(name)) {
+                let line = first.place.line;
+                self.note(key, &format!("`{name}` is in line {line} already"), None);
+                continue;
+            }
+            if !self.of.is_hidden(value) {
+                self.value = Some(value);
+                return Some(name);
+            }
+        }
+        self.value = None;
+        None
+    }
+
+    fn note(&self, key: &Written, message: &str, meant: Option<String>) {
+        self.of.notes.borrow_mut().add(key.place, message, meant);
+    }
+}
+
+impl<'de> MapAccess<'de> for Entries<'_> {
+    type Error = Failure;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Failure> {
+        let Some(key) = self.next_key().or_else(|| self.added.pop()) else { return Ok(None) };
+        let key: StrDeserializer<'_, Failure> = key.into_deserializer();
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Failure> {
+        let node = self.value.take();
+        let input = Input { node, notes: self.of.notes };
+        seed.deserialize(input).map_err(|failure| failure.at(node))
+    }
+}
+
+impl de::Error for Failure {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::wrong(message.to_string())
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self { place: None, what: What::Missing(key) }
+    }
+
+    fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
+        Self::wrong(format!("{wanted} is wanted here, not {found}"))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::Missing(key) => write!(f, "`{key}` is missing"),
+            What::Wrong { message, .. } => f.write_str(message),
+            What::Follows => f.write_str("there are mistakes within"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

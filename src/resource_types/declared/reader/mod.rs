@@ -1,0 +1,130 @@
+//! Reading a type's file so that every mistake in it is told, with its place. What may be written
+//! is what the types of `format` and `schema` take: nothing of it is told twice. A mistake is noted
+//! and set aside, and the rest is read again.
+
+mod input;
+mod scalars;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::Declaration;
+use crate::template::{Place, Written, written};
+use input::{Input, What};
+
+/// What is wrong in a file, and where; lines and columns count from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    pub line: u32,
+    pub column: u32,
+    pub message: String,
+    /// The known word next to the one that is wrong.
+    pub meant: Option<String>,
+}
+
+/// A file as far as it can be read.
+pub(crate) struct Looked {
+    /// With defaults in the place of what is wrong; `None` where there is too little.
+    pub(crate) declaration: Option<Declaration>,
+    pub(crate) root: Option<Written>,
+    pub(crate) notes: Notes,
+}
+
+/// What is learned of a document while it is read.
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub(crate) mistakes: Vec<Mistake>,
+    /// Keys that stand nowhere and have to: by the place of their map.
+    given: BTreeSet<(Place, &'static str)>,
+    /// Nodes that are passed over.
+    pub(crate) hidden: BTreeSet<Place>,
+    /// The keys that each map may have, and which of them it has somewhere.
+    #[cfg(test)]
+    keys: std::collections::BTreeMap<&'static [&'static str], BTreeSet<String>>,
+    /// The words of enums.
+    #[cfg(test)]
+    words: BTreeSet<&'static str>,
+}
+
+/// Reads a file; the error is all that is wrong.
+pub(crate) fn read(text: &str) -> Result<Declaration, Vec<Mistake>> {
+    let looked = look(text);
+    match looked.declaration {
+        Some(declaration) if looked.notes.mistakes.is_empty() => Ok(declaration),
+        _ => Err(looked.notes.mistakes),
+    }
+}
+
+/// Reads what can be read of a file.
+pub(crate) fn look(text: &str) -> Looked {
+    let notes = RefCell::new(Notes::default());
+    let root = match written(text) {
+        Ok(Some(root)) => Some(root),
+        Ok(None) => {
+            notes.borrow_mut().add(Place { line: 1, column: 1 }, "the file is empty", None);
+            None
+        }
+        Err((place, problem)) => {
+            notes.borrow_mut().add(place, problem, None);
+            None
+        }
+    };
+    let declaration = root.as_ref().and_then(|root| declaration(root, &notes));
+    Looked { declaration, root, notes: notes.into_inner() }
+}
+
+fn declaration(root: &Written, notes: &RefCell<Notes>) -> Option<Declaration> {
+    loop {
+        let failure = match Declaration::deserialize(Input::of(root, notes)) {
+            Ok(declaration) => return Some(declaration),
+            Err(failure) => failure,
+        };
+        let place = failure.place.unwrap_or(root.place);
+        let mut notes = notes.borrow_mut();
+        // Each turn sets one thing more aside, so there is an end.
+        let goes_on = match failure.what {
+            What::Missing(key) => notes.given.insert((place, key)),
+            What::Follows => notes.hidden.insert(place),
+            What::Wrong { message, meant } => {
+                notes.add(place, message, meant);
+                notes.hidden.insert(place) && place != root.place
+            }
+        };
+        if !goes_on {
+            return None;
+        }
+    }
+}
+
+impl Notes {
+    /// Notes a mistake, once.
+    pub(crate) fn add(
+        &mut self,
+        place: Place,
+        message: impl Into<String>,
+        meant: impl Into<Option<String>>,
+    ) {
+        let Place { line, column } = place;
+        let mistake = Mistake { line, column, message: message.into(), meant: meant.into() };
+        if !self.mistakes.contains(&mistake) {
+            self.mistakes.push(mistake);
+        }
+    }
+}
+
+/// `3:5: what, did you mean …?`
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)?;
+        match &self.meant {
+            Some(meant) => write!(f, ", did you mean `{meant}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+use super::*;
+use crate::resource_types::declared::coherence;
+use crate::resource_types::types;
+
+const PAGE: &str = include_str!("../../../../docs/adding-a-resource-type.md");
+
+/// The mistakes of a file, one a line.
+fn mistakes(text: &str) -> String {
+    let mut looked = look(text);
+    coherence::check(&mut looked);
+    looked.notes.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
+    let lines: Vec<String> = looked.notes.mistakes.iter().map(Mistake::to_string).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn every_mistake_of_a_file_is_told_at_once_with_its_place() {
+    let text = "\
+type: A::B
+clas: B
+service: network
+properties:
+  title: { type: strng, updat_allowed: true }
+  size: { required: yes, constraints: [{ rnge: { min: 1 } }, { range: { mn: 1 } }, { range: {}, length: {} }] }
+  title: { type: string }
+rules:
+  - at_most_one: [titel, size]
+  - needs: [size]
+translation:
+  - { replace: title, wth: size }
+  - { resolve: size, finder: neutron.netwrk }
+wrap: policy
+create: { post: /x, nulls: text }
+show: { get: \"/x/{di}\" }
+delete: { delete: \"/x/{id}\", gone: agin }
+ready: { field: status }
+secrets: [word]
+";
+    let expected = "\
+1:1: `class` is missing
+2:1: unknown key `clas`, did you mean `class`?
+5:18: one of `string`, `integer`, `number`, `boolean`, `list`, `map`, `any` is wanted here, not \
+`strng`, did you mean `string`?
+5:25: unknown key `updat_allowed`, did you mean `update_allowed`?
+6:9: `type` is missing
+6:21: true or false is wanted here, not `yes`
+6:42: unknown key `rnge`, did you mean `range`?
+6:73: unknown key `mn`, did you mean `min`?
+6:84: a constraint is one of `length`, `range`, `modulo`, `allowed_values`, `allowed_pattern` and \
+`custom_constraint`
+7:3: `title` is in line 5 already
+9:19: there is no property `titel`, did you mean `title`?
+10:12: 2 entries are wanted here, not 1
+12:23: unknown key `wth`, did you mean `with`?
+13:30: there is no finder `neutron.netwrk`, did you mean `neutron.network`?
+15:11: `policys` is hardly the key of a list, by which a creation is found again whose answer was \
+lost: say `list`
+15:28: a list is wanted here, not `text`
+16:14: `{di}` is neither `{id}` nor `{name}` nor a property
+17:36: one of `assumed`, `again`, `polled` is wanted here, not `agin`, did you mean `again`?
+18:8: `ok` is missing
+19:11: there is no property `word`";
+    assert_eq!(mistakes(text), expected);
+}
+
+#[test]
+fn what_is_no_map_is_told_and_nothing_more() {
+    assert_eq!(mistakes("- a\n").lines().count(), 1);
+    assert_eq!(mistakes(""), "1:1: the file is empty");
+    assert!(mistakes("type: [\n").starts_with("2:1: "), "{}", mistakes("type: [\n"));
+    assert!(mistakes("type: A\nclass: B\nready: x\n").starts_with("3:8: a map with keys of"));
+}
+
+#[test]
+fn built_in_files_are_read_as_a_plain_reader_of_yaml_reads_them() {
+    for built_in in types::built_in() {
+        let plain: Declaration = serde_yaml::from_str(built_in.yaml).unwrap();
+        let read =
+            read(built_in.yaml).unwrap_or_else(|error| panic!("{}: {error:?}", built_in.file));
+        assert_eq!(format!("{read:?}"), format!("{plain:?}"), "{}", built_in.file);
+    }
+}
+
+/// The examples of the page; parts of a file get a head.
+fn examples() -> Vec<String> {
+    let blocks = PAGE.split("```yaml\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let whole = |block: &str| match block.starts_with("type:") {
+        true => block.to_owned(),
+        false => format!("type: A::B\nclass: B\nservice: network\n{block}"),
+    };
+    blocks.map(whole).collect()
+}
+
+#[test]
+fn the_page_has_every_key_that_is_read_and_no_other() {
+    let mut keys = std::collections::BTreeMap::<_, BTreeSet<String>>::new();
+    let mut words = BTreeSet::new();
+    for example in examples() {
+        let notes = look(&example).notes;
+        for (known, used) in notes.keys {
+            keys.entry(known).or_default().extend(used);
+        }
+        words.extend(notes.words);
+        assert_eq!(mistakes(&example), "", "{example}");
+    }
+    let mut missing = Vec::new();
+    for (known, used) in keys {
+        // The other methods of a call stand in a sentence.
+        let is_told = |key: &str| known.contains(&"get") && PAGE.contains(&format!("`{key}`"));
+        for key in known.iter().filter(|key| !used.contains(**key) && !is_told(key)) {
+            missing.push(format!("{key}, beside {}", known.join(" ")));
+        }
+    }
+    assert!(missing.is_empty(), "in no example of the page:\n{}", missing.join("\n"));
+    // Of the actions the page names those that mean something.
+    let actions = ["INIT", "CREATE", "DELETE", "UPDATE", "ROLLBACK", "ADOPT", "RESTORE"];
+    for word in words.into_iter().filter(|word| !actions.contains(word)) {
+        assert!(PAGE.contains(word), "the page does not say {word}");
+    }
+}

@@ -1,0 +1,153 @@
+//! The types of the plugin directories, read at the start and again when the operator says so.
+//! What was handed out of a former reading stays valid, so readings are kept one behind the other
+//! and nothing is locked; one that changes nothing leaves no trace.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::model::IndexMap;
+
+use super::registry::{Read, Registry, RegistryError, parse};
+
+/// The types of one reading, and the readings after it.
+#[derive(Default)]
+pub(super) struct Plugins {
+    directories: Vec<PathBuf>,
+    types: IndexMap<String, Plugin>,
+    later: OnceLock<Box<Plugins>>,
+}
+
+#[derive(Clone)]
+struct Plugin {
+    file: PathBuf,
+    text: String,
+    read: Read,
+}
+
+/// What another reading of the plugin directories came to.
+#[derive(Debug, Default)]
+pub struct Reread {
+    /// New types, and those whose file says something else now.
+    pub changed: Vec<String>,
+    /// Types whose file is gone or names another type: they stay.
+    pub kept: Vec<String>,
+    /// Files that cannot be used: what they said before stays.
+    pub problems: Vec<RegistryError>,
+}
+
+impl Plugins {
+    fn newest(&self) -> &Self {
+        let mut newest = self;
+        while let Some(later) = newest.later.get() {
+            newest = later;
+        }
+        newest
+    }
+
+    pub(super) fn get(&self, type_name: &str) -> Option<&Read> {
+        self.newest().types.get(type_name).map(|plugin| &plugin.read)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.newest().types.keys()
+    }
+
+    /// The directories read again: all types that were there, under those that are there now.
+    fn read_again(&self) -> (Self, Reread) {
+        let mut types = self.types.clone();
+        let mut reread = Reread::default();
+        let mut met = BTreeSet::new();
+        // The last of several files of a type counts.
+        for file in self.files(&mut reread).into_iter().rev() {
+            match self.read(&file) {
+                Ok(plugin) => {
+                    let name = plugin.read.type_name().clone();
+                    let is_known = self.types.get(&name).is_some_and(|it| it.text == plugin.text);
+                    if met.insert(name.clone()) && !is_known {
+                        reread.changed.push(name.clone());
+                        types.insert(name, plugin);
+                    }
+                }
+                Err(problem) => {
+                    // What cannot be read is not gone.
+                    let former = self.types.iter().filter(|(_, plugin)| plugin.file == file);
+                    met.extend(former.map(|(name, _)| name.clone()));
+                    reread.problems.push(problem);
+                }
+            }
+        }
+        reread.kept = self.types.keys().filter(|name| !met.contains(*name)).cloned().collect();
+        reread.changed.sort();
+        let directories = self.directories.clone();
+        (Self { directories, types, later: OnceLock::new() }, reread)
+    }
+
+    /// All type files, in the order of the directories and their names.
+    fn files(&self, reread: &mut Reread) -> Vec<PathBuf> {
+        let mut all = Vec::new();
+        for directory in &self.directories {
+            match yaml_files(directory) {
+                Ok(files) => all.extend(files),
+                Err(problem) => reread.problems.push(problem),
+            }
+        }
+        all
+    }
+
+    fn read(&self, file: &Path) -> Result<Plugin, RegistryError> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|source| RegistryError::Unreadable { path: file.into(), source })?;
+        let is_same = |plugin: &&Plugin| plugin.file == file && plugin.text == text;
+        if let Some(same) = self.types.values().find(is_same) {
+            return Ok(same.clone());
+        }
+        let read = Read::plugin(parse(&file.display().to_string(), &text)?);
+        Ok(Plugin { file: file.into(), text, read })
+    }
+}
+
+/// The type files of a directory, by name; none where it is not there: Heat's default directories
+/// are named in many files and exist on few machines.
+pub(super) fn yaml_files(directory: &Path) -> Result<Vec<PathBuf>, RegistryError> {
+    let unreadable = |source| RegistryError::Unreadable { path: directory.into(), source };
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(unreadable)?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+impl Registry {
+    /// Adds the types of a directory: each `*.yaml` in it declares one. A type that exists already
+    /// is replaced.
+    pub fn add_plugins(&mut self, directory: &Path) -> Result<(), RegistryError> {
+        self.plugins.directories.push(directory.into());
+        let (read, mut reread) = self.plugins.read_again();
+        if !reread.problems.is_empty() {
+            return Err(reread.problems.remove(0));
+        }
+        self.plugins = read;
+        Ok(())
+    }
+
+    /// Reads the plugin directories again. What they say holds for whatever is asked from then on;
+    /// no type goes.
+    pub fn reread_plugins(&self) -> Reread {
+        let newest = self.plugins.newest();
+        let (read, reread) = newest.read_again();
+        if !reread.changed.is_empty() {
+            // Were there another at the same time, it would have read the same files.
+            let _ = newest.later.set(Box::new(read));
+        }
+        reread
+    }
+}
