@@ -79,8 +79,10 @@ fn value() -> impl Strategy<Value = Datum> {
     leaf.prop_recursive(8, 64, 6, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..6).prop_map(Datum::List),
-            vec((text().prop_map(EcoString::from), inner), 0..6)
-                .prop_map(|entries| Datum::Map(entries.into_iter().collect())),
+            vec((text().prop_map(EcoString::from), inner), 0..6).prop_map(|entries| {
+                let entries = entries.into_iter().map(|(key, item)| (key.into(), item));
+                Datum::Map(entries.collect())
+            }),
         ]
     })
 }
