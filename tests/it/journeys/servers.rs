@@ -225,3 +225,36 @@ async fn a_server_that_was_just_resized_can_be_updated_again() {
     assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
     assert!(ground.count("CallRetried").await > 0);
 }
+
+#[actix::test]
+async fn a_port_of_a_servers_own_goes_though_its_detaching_broke_off() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let at = |address: &str| {
+        hot(json!({
+            "net": { "type": "OS::Neutron::Net" },
+            "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+                "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+            "server": { "type": "OS::Nova::Server", "properties": {
+                "image": "cirros", "flavor": "m1.tiny",
+                "networks": [{ "subnet": { "get_resource": "subnet" }, "fixed_ip": address }] } },
+        }))
+    };
+    let web = world.create("web", at("10.9.0.33")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let before = ground.counts();
+    // The port is at no server any more when its deletion meets the fault.
+    let fault = FaultRule {
+        method: Some("DELETE".to_owned()),
+        path: Some("/network/v2.0/ports/".to_owned()),
+        skip: 0,
+        count: Some(1),
+        probability: None,
+        fault: Fault::DropRequest,
+        latency_ms: 0,
+    };
+    ground.sandbox.set_faults(vec![fault]).unwrap();
+    let updated = world.update(web.stack, at("10.9.0.34")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    assert_eq!(ground.counts()["ports"], before["ports"]);
+}

@@ -11,7 +11,8 @@ use hearth::actors::{
 };
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, Filter, MemoryLog};
-use hearth::events::vault::{MasterKey, Placed, Vault};
+use hearth::events::master_key::{KeyRing, MasterKey};
+use hearth::events::vault::{Placed, Vault};
 use hearth::events::{Position, StreamId};
 use hearth::model::{
     AllowedTarget, Caller, CommandId, Refusal, RequestId, Scope, Secret, StackId, Status,
@@ -31,8 +32,20 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 pub(crate) struct Ground {
     pub(crate) sandbox: RunningSandbox,
     pub(crate) log: Arc<MemoryLog>,
-    master: MasterKey,
+    master: KeyRing,
     requester: Requester,
+    /// The time of its engines.
+    clock: Arc<dyn Clock>,
+}
+
+/// What somebody else left: a cloud, a log and its master key, and the time then.
+pub(crate) struct Former<'a> {
+    pub(crate) config: SandboxConfig,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) log: MemoryLog,
+    pub(crate) master: KeyRing,
+    /// Who goes on asking.
+    pub(crate) user: &'a str,
 }
 
 /// An engine on a ground.
@@ -60,14 +73,19 @@ impl Ground {
 
     pub(crate) async fn with_clock(config: SandboxConfig, clock: Arc<dyn Clock>) -> Ground {
         let sandbox = Sandbox::start_with_clock(config, clock).unwrap();
-        let requester = log_in(&sandbox.auth_url).await;
+        let requester = log_in(&sandbox.auth_url, "demo").await;
         sandbox.forget_requests();
-        Ground {
-            sandbox,
-            log: Arc::new(MemoryLog::new()),
-            master: MasterKey::fresh(&SystemClock),
-            requester,
-        }
+        let master = MasterKey::fresh(&SystemClock).into();
+        let (log, clock) = (Arc::new(MemoryLog::new()), Arc::new(SystemClock));
+        Ground { sandbox, log, master, requester, clock }
+    }
+
+    /// Goes on with what somebody else left.
+    pub(crate) async fn of_former(former: Former<'_>) -> Ground {
+        let Former { config, clock, log, master, user } = former;
+        let sandbox = Sandbox::start_with_clock(config, clock.clone()).unwrap();
+        let requester = log_in(&sandbox.auth_url, user).await;
+        Ground { sandbox, log: Arc::new(log), master, requester, clock }
     }
 
     /// Starts an engine on the ground's log, and lets it recover.
@@ -137,7 +155,7 @@ impl Ground {
     pub(crate) fn cloud(&self, has_users: bool) -> Cloud {
         let stack_users =
             has_users.then(|| UserDomainSettings::of_sandbox(Secret::new("secret".to_owned())));
-        self.cloud_with(stack_users, Arc::new(SystemClock))
+        self.cloud_with(stack_users, self.clock.clone())
     }
 
     /// The same at another time.
@@ -176,7 +194,7 @@ impl Ground {
         limits: EngineLimits,
         cloud: Cloud,
     ) -> World {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let clock = self.clock.clone();
         let views = Views::in_memory(log.clone()).await.unwrap();
         let vault = Arc::new(Vault::new(log.clone(), self.master.clone(), clock.clone()));
         let engine = Engine::start(EngineParts {
@@ -442,12 +460,12 @@ pub(crate) fn test_resource(properties: Value) -> Value {
     json!({ "type": "OS::Heat::TestResource", "properties": properties })
 }
 
-/// A token of demo, from the sandbox's Keystone.
-async fn log_in(auth_url: &str) -> Requester {
+/// A token of a user in the project of the same name, from the sandbox's Keystone.
+async fn log_in(auth_url: &str, user: &str) -> Requester {
     let body = json!({ "auth": {
         "identity": { "methods": ["password"], "password": { "user": {
-            "name": "demo", "domain": { "name": "Default" }, "password": "secret" } } },
-        "scope": { "project": { "name": "demo", "domain": { "name": "Default" } } },
+            "name": user, "domain": { "name": "Default" }, "password": "secret" } } },
+        "scope": { "project": { "name": user, "domain": { "name": "Default" } } },
     } });
     let url = format!("{auth_url}/auth/tokens");
     let reply = reqwest::Client::new().post(url).json(&body).send().await.unwrap();

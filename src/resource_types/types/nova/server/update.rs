@@ -321,6 +321,7 @@ async fn plan(
 ) -> Result<Plan, DriverError> {
     let mut live = interfaces(cloud, subject).await?;
     let made = made(subject);
+    let left_behind = left_behind(&made, given, &live);
     let entries = entries(resolved);
     let port_of = |(index, entry): (usize, &Value)| made.get(&key(index, entry)).cloned();
     let own: Vec<_> = networks::entries(given).iter().enumerate().map(port_of).collect();
@@ -372,6 +373,9 @@ async fn plan(
         let made_for = made.into_iter().find(|(_, id)| *id == port).map(|(key, _)| key);
         return Ok(Plan::Detach { port, made_for });
     }
+    if let Some((key, port)) = left_behind {
+        return Ok(Plan::Detach { port, made_for: Some(key) });
+    }
     let Some((index, network, port)) = missing.into_iter().next() else {
         return Ok(match entries.is_empty() {
             true => Plan::Attach { body: json!({}) },
@@ -390,6 +394,21 @@ async fn plan(
             Plan::Attach { body }
         }
     })
+}
+
+/// A port made for an entry that there no longer is, and not at the server: its detaching broke off
+/// before it was deleted.
+fn left_behind(
+    made: &BTreeMap<String, String>,
+    given: &JsonMap,
+    live: &[Value],
+) -> Option<(String, String)> {
+    let entries = networks::entries(given).iter().enumerate();
+    let wanted: BTreeSet<String> = entries.map(|(index, entry)| key(index, entry)).collect();
+    let mut left = made.iter().filter(|(key, id)| {
+        !wanted.contains(*key) && !live.iter().any(|it| it["port_id"] == id.as_str())
+    });
+    left.next().map(|(key, id)| (key.clone(), id.clone()))
 }
 
 /// Whether the entry says more of its port than where it is.
