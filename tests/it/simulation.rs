@@ -25,6 +25,7 @@ mod instances;
 mod leftovers;
 mod log;
 mod meddle;
+mod plans;
 mod play;
 mod policy;
 mod present;
