@@ -197,6 +197,17 @@ impl<'a> ChildBeat<'a> {
         self.define(&wanted, around).map_err(refused_by_class)
     }
 
+    /// Whether the way there leads over several definitions: which members are made anew on it is
+    /// only known once each of them is reached.
+    pub fn is_in_batches(&self, around: Around<'_>) -> bool {
+        let subject = self.filled();
+        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
+        let ask = self.ask(&subject, around, self.work, &chance);
+        let memory = self.nested.plan(&ask).map(|plan| plan.memory).unwrap_or_default();
+        let next = self.nested.next(&ask, &memory);
+        next.is_ok_and(|step| step.is_some_and(|step| !step.memory.is_null()))
+    }
+
     fn around<'b>(&self, sight: &'b Sight) -> Around<'b> {
         sight.around(self.knowledge.stack_action_timeout)
     }

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use super::outlook::{Outlook, Wanted, change_of};
+use super::outlook::{Outlook, Wanted, as_made, change_of};
 use super::values::Foreseen;
 use super::{Change, FoundChild, FoundResource, goes_with, of_stack};
 use crate::actors::definition::dependencies;
@@ -12,6 +12,7 @@ use crate::actors::preview::{FarAsk, PreviewWithin, PreviewedResource, made_anew
 use crate::actors::resource::{Resource, Verdict};
 use crate::actors::stack::Known;
 use crate::events::resource::Step;
+use crate::model::taint::plain_map;
 use crate::model::{Action, JsonMap, ResourceName, TraversalId};
 use crate::openstack::Elsewhere;
 use crate::resource_types::child::{ChildAsk, Nested, ResourceUsed};
@@ -81,8 +82,8 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             // What the child is to be is not known yet.
             return Ok(Child::none(verdict));
         }
-        let Ok(definition) = self.child_wanted(resource, wanted, child, (driver.as_ref(), nested))
-        else {
+        let coming = self.coming(resource, wanted, child, (driver.as_ref(), nested));
+        let Ok((definition, is_in_batches)) = coming else {
             return Ok(Child { most: Change::Updated, ..Child::none(verdict) });
         };
         let is_same = (child.seen.known.as_ref())
@@ -95,7 +96,10 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             (Verdict::SeeChild, false) => Some("its nested stack changes"),
             _ => None,
         };
-        let within = self.within(name, child, definition, budget)?;
+        let within = match is_in_batches {
+            true => Vec::new(),
+            false => self.within(name, child, definition, budget)?,
+        };
         let why = why.map(str::to_owned);
         Ok(Child { most: Change::Updated, within, why, far: None })
     }
@@ -127,22 +131,24 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         Child { most: Change::Updated, within: Vec::new(), why, far }
     }
 
-    /// The definition that a child should have.
-    fn child_wanted(
+    /// The definition that a child should have, and whether it comes to it in batches.
+    fn coming(
         &self,
         resource: &Resource,
         wanted: &Wanted,
         child: &FoundChild<R>,
         (driver, nested): (&dyn Driver, &dyn Nested),
-    ) -> Result<StackDefinition, DriverError> {
-        let knowledge = &self.planning.stack;
-        let subject = resource.subject(&wanted.definition, &self.planning.resource);
+    ) -> Result<(StackDefinition, bool), DriverError> {
+        let (knowledge, of) = (&self.planning.stack, &self.planning.resource);
+        let subject = resource.subject(&wanted.definition, of);
+        let former = as_made(resource);
+        let changed = resource.changed(&former, &wanted.definition, of);
         let beat = ChildBeat {
             knowledge,
             clock: self.planning.clock.as_ref(),
             driver,
             nested,
-            work: &Work::Update { before: JsonMap::new(), changed: Default::default() },
+            work: &Work::Update { before: plain_map(former.properties), changed },
             subject: &subject,
             step: &Step::default(),
             nesting: &resource.nesting(&wanted.definition, TraversalId::default()),
@@ -154,7 +160,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             used: used.as_ref(),
             timeout: knowledge.stack_action_timeout,
         };
-        beat.wanted(around)
+        Ok((beat.wanted(around)?, beat.is_in_batches(around)))
     }
 
     /// The resource that has a reference, as a child is made with it.

@@ -50,6 +50,11 @@ impl Wanted {
     /// What it comes to where all that is not known stays as it is.
     fn at_least(&self, former: &Definition) -> Definition {
         let mut definition = self.definition.clone();
+        if self.is_sure() {
+            return definition;
+        }
+        // How it is written counts for what has a value alone.
+        definition.written = former.written.clone();
         for name in &self.unsure {
             match former.properties.get(name) {
                 Some(value) => drop(definition.properties.insert(name.clone(), value.clone())),
@@ -183,6 +188,9 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         let at_least = if wanted.is_sure() { most } else { change_of(&surely).min(most) };
         entry.least = (at_least < most).then_some(at_least);
         entry.why = match (most, why) {
+            (Change::Unchanged, _) if perhaps == Verdict::Mended => {
+                format!("it is {}_FAILED, and counts as well again", resource.action)
+            }
             (Change::Unchanged, _) => String::new(),
             (_, Some(why)) => why,
             (_, None) => self.why(resource, &least, &wanted, &perhaps),
@@ -341,9 +349,10 @@ pub(super) fn as_made(resource: &Resource) -> Definition {
 /// What a verdict announces, before a child stack was looked at.
 pub(super) fn change_of(verdict: &Verdict) -> Change {
     match verdict {
-        Verdict::Left | Verdict::SeeChild | Verdict::SeeFailed => Change::Unchanged,
-        Verdict::Mended
-        | Verdict::Updated
+        Verdict::Left | Verdict::Mended | Verdict::SeeChild | Verdict::SeeFailed => {
+            Change::Unchanged
+        }
+        Verdict::Updated
         | Verdict::Restricted(_)
         | Verdict::Refused(_)
         | Verdict::Unsupported(_) => Change::Updated,

@@ -118,19 +118,20 @@ impl World {
 
     fn stands(&self, incarnations: &IndexMap<ResourceName, ResourceId>) -> Stands {
         let stood = |(name, id): (&ResourceName, &ResourceId)| {
-            let resource = self.folds.resources.get(id)?;
+            let none = Resource::new(*id);
+            let resource = self.folds.resources.get(id).unwrap_or(&none);
             let child = resource.child_stack().and_then(|id| self.folds.stacks.get(&id));
             let child = child.filter(|child| child.exists() && !child.is_deleted());
             let stood = Stood {
                 id: *id,
                 physical_id: resource.physical_id.clone(),
-                changed_at: resource.changed_at,
+                acted: format!("{:?}", resource.traversal),
                 is_begun: resource.action != Action::Init,
                 within: child.map(|it| self.stands(&it.incarnations())).unwrap_or_default(),
             };
-            Some((name.to_string(), stood))
+            (name.to_string(), stood)
         };
-        incarnations.iter().filter_map(stood).collect()
+        incarnations.iter().map(stood).collect()
     }
 
     /// Nothing is on its way: a plan compares with what there is.

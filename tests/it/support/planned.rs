@@ -16,6 +16,13 @@ use super::world::World;
 /// The plans of what is under way.
 pub(crate) type Announced = Mutex<BTreeMap<StackId, (Preview, Stands)>>;
 
+/// What an update asks for that no plan sees.
+type Asks = fn(&UpdateStack) -> bool;
+
+/// Updates that are not compared with their plans, and why.
+const UNSEEN: [(Asks, &str); 1] =
+    [(|ask| ask.observes, "a plan does not look at what was changed behind the stack's back")];
+
 impl World {
     /// Updates a stack as it is asked; what happens is held to the plan.
     pub(crate) async fn update_as(
@@ -23,7 +30,8 @@ impl World {
         stack: StackId,
         ask: UpdateStack,
     ) -> Result<Accepted, Refusal> {
-        let before = self.stands_at_rest(stack).await;
+        let is_unseen = UNSEEN.iter().any(|(asks, _)| asks(&ask));
+        let before = self.stands_at_rest(stack).await.filter(|_| !is_unseen);
         let plan = self.engine.plan_update(&self.requester(), stack, &ask).await;
         let accepted = self.engine.update_stack(&self.requester(), stack, ask).await?;
         self.announce(stack, before, plan);
@@ -98,7 +106,7 @@ impl World {
                 let stood = Stood {
                     id: row.id,
                     physical_id: row.physical_id,
-                    changed_at: row.updated_at.unwrap_or(row.created_at),
+                    acted: format!("{:?}", row.updated_at),
                     is_begun: row.action != Action::Init,
                     within,
                 };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
 use hearth::actors::plan::Change;
 use hearth::actors::preview::{Preview, PreviewWithin, PreviewedResource};
 use hearth::model::ResourceId;
@@ -12,7 +11,8 @@ use hearth::model::ResourceId;
 pub(crate) struct Stood {
     pub(crate) id: ResourceId,
     pub(crate) physical_id: Option<String>,
-    pub(crate) changed_at: DateTime<Utc>,
+    /// Another one with each action that begins.
+    pub(crate) acted: String,
     /// Whether anything was ever begun for it.
     pub(crate) is_begun: bool,
     /// The stack that stands for it.
@@ -21,6 +21,12 @@ pub(crate) struct Stood {
 
 /// How a stack's resources stand, by their names.
 pub(crate) type Stands = BTreeMap<String, Stood>;
+
+/// Types whose physical id is another after an update in place, and why.
+const MOVES_IN_PLACE: [(&str, &str); 2] = [
+    ("OS::Heat::SoftwareDeployment", "the deployment of another configuration is another"),
+    ("OS::Heat::StructuredDeployment", "the deployment of another configuration is another"),
+];
 
 /// How the walk ended that the plan was for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +83,8 @@ impl Compared<'_> {
             }
         }
         let deleted: BTreeSet<&str> = plan.deleted.iter().map(|it| it.name.as_str()).collect();
-        let is_new = |name: &&String| !named.contains(name.as_str());
+        let stays = |name: &str| self.ended == Ended::BrokenOff && deleted.contains(name);
+        let is_new = |name: &&String| !named.contains(name.as_str()) && !stays(name);
         let new = self.after.keys().filter(is_new).filter(|name| !is_of_chance(name));
         wrongs.extend(new.map(|name| format!("{path}{name} is not announced")));
         let left = self.before.iter().filter(|(name, stood)| {
@@ -109,7 +116,7 @@ impl Compared<'_> {
             (_, None) => return Some("it is gone".to_owned()),
             (None, Some(_)) => Change::Added,
             (Some(before), Some(after)) if before.id != after.id => Change::Replaced,
-            (Some(before), Some(after)) if before.changed_at != after.changed_at => Change::Updated,
+            (Some(before), Some(after)) if before.acted != after.acted => Change::Updated,
             (Some(_), Some(_)) => Change::Unchanged,
         };
         let least = match self.ended {
@@ -121,7 +128,9 @@ impl Compared<'_> {
         }
         let physical_id = |stood: Option<&Stood>| stood.and_then(|it| it.physical_id.clone());
         let is_same = physical_id(before) == physical_id(after);
+        let moves = MOVES_IN_PLACE.iter().any(|(type_name, _)| *type_name == entry.type_name);
         match happened {
+            Change::Updated if moves => None,
             Change::Unchanged | Change::Updated if !is_same && self.ended == Ended::Complete => {
                 Some("its physical id is another".to_owned())
             }
