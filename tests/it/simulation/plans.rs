@@ -24,7 +24,12 @@ pub(super) struct Announced {
 }
 
 /// How many plans were compared with a walk that came to its end, and with one that did not.
-pub(super) static COMPARED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+static COMPARED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+/// The same.
+pub(super) fn compared() -> [usize; 2] {
+    COMPARED.each_ref().map(|count| count.load(Ordering::Relaxed))
+}
 
 /// The stacks of a tree as a plan sees them.
 type Sights = BTreeMap<StackId, Seen>;
