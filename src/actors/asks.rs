@@ -94,4 +94,6 @@ pub struct Standing {
     pub sourced: Option<Sourced>,
     pub known: Option<Arc<Known>>,
     pub incarnations: IndexMap<ResourceName, ResourceId>,
+    /// Those that a new revision would go on with, and what is there under other names.
+    pub going_on: IndexMap<ResourceName, ResourceId>,
 }

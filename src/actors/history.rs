@@ -5,7 +5,7 @@ use actix::prelude::*;
 use super::asks::{Accepted, Requester, Standing, UpdateStack};
 use super::definition;
 use super::engine::Engine;
-use super::preview::{Compared, Preview};
+use super::preview::Preview;
 use super::shell::Shell;
 use super::source::Sourced;
 use super::stack::Stack;
@@ -45,7 +45,7 @@ impl Engine {
         to: StackRevision,
     ) -> Result<Preview, Refusal> {
         let ask = self.return_to(who, stack, to).await?;
-        self.plan_update(who, stack, &ask, true, Compared::AsTheyAre).await
+        self.plan_update(who, stack, &ask).await
     }
 
     async fn return_to(

@@ -359,14 +359,11 @@ fn come_back_with(
 
 /// Whether a failed resource is replaced by the next update, as its type says.
 pub(super) async fn is_lost(services: &Arc<Services>, resource: &Resource) -> bool {
-    if resource.status != Status::Failed {
+    if !resource.may_be_lost() {
         return false;
     }
     let definition = resource.definition.as_ref().or(resource.target.as_ref());
     let (Some(definition), Some(stack)) = (definition, &resource.stack) else { return true };
-    if resource.action == Action::Check {
-        return true;
-    }
     let subject = resource.subject(definition, &Resource::knowledge(services));
     let (driver_type, user) = (&definition.driver_type, &resource.signals_for);
     match reach(services, driver_type, &stack.project_id, user).await {

@@ -404,6 +404,7 @@ impl Handler<Stand> for Shell<Stack> {
             revision,
             known: stack.known().cloned(),
             incarnations: stack.incarnations(),
+            going_on: stack.going_on_anew(),
         })
     }
 }

@@ -3,25 +3,24 @@
 
 use serde_json::Value;
 
-use super::services::Services;
 use super::stack::Known;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::schema::spread;
-use crate::resource_types::{Driver, Heard, Subject};
+use crate::resource_types::{Driver, Heard, Registry, Subject};
 
 /// The properties with every key of their schemas, unset ones with their defaults or null, each in
 /// its type where it can be read as that.
 pub(super) fn properties(
-    services: &Services,
+    registry: &Registry,
     known: &Known,
     name: &ResourceName,
     given: &JsonMap,
 ) -> JsonMap {
     let definition = &known.definition;
-    let accepted = services.registry.accept_in(definition, name, given.clone());
+    let accepted = registry.accept_in(definition, name, given.clone());
     let given = accepted.unwrap_or_else(|_| given.clone());
     let declared = definition.resources().get(name);
-    match declared.and_then(|it| services.registry.schema(&it.type_name)) {
+    match declared.and_then(|it| registry.schema(&it.type_name)) {
         Some(schema) => spread(&schema.properties, given),
         None => given,
     }
@@ -29,12 +28,12 @@ pub(super) fn properties(
 
 /// The attributes that the resource will have; null where nothing is known.
 pub(super) fn attributes(
-    services: &Services,
+    registry: &Registry,
     known: &Known,
     name: &ResourceName,
     properties: &JsonMap,
 ) -> JsonMap {
-    let (definition, registry) = (&known.definition, &services.registry);
+    let definition = &known.definition;
     if let Some(provider) = definition.provider(name) {
         return provider.outputs().iter().map(|name| (name.clone(), Value::Null)).collect();
     }
@@ -49,7 +48,7 @@ pub(super) fn attributes(
         shown.map(|(name, attribute)| (name.clone(), value(&attribute.repeats))).collect();
     if let Some(driver) = registry.driver(&declared.type_name) {
         let heard = match driver.hears() {
-            true => heard(services, known),
+            true => heard(registry, known),
             false => Vec::new(),
         };
         let subject = subject(known, name, driver.as_ref(), properties);
@@ -73,8 +72,8 @@ fn subject(
 }
 
 /// What there is to be heard of a stack that is not made yet: no signal has come.
-fn heard(services: &Services, known: &Known) -> Vec<Heard> {
-    let (definition, registry) = (&known.definition, &services.registry);
+fn heard(registry: &Registry, known: &Known) -> Vec<Heard> {
+    let definition = &known.definition;
     let names = definition.resources().keys();
     let heard = names.filter_map(|name| {
         let driver = registry.driver(registry.driver_type(definition, name)?)?;

@@ -88,16 +88,13 @@ async fn roll_back(arguments: &Arguments, place: &Place) -> Result<ExitCode, Rol
     }
 }
 
-/// One line for each resource: what becomes of it, and why.
+/// One line for each resource: what becomes of it, with a question mark where less may, and why.
 fn planned(resources: &Value, columns: Option<usize>) -> String {
     let row = |resource: &Value| {
         let text = |key: &str| resource[key].as_str().unwrap_or_default().to_owned();
-        vec![
-            format!("{:9}", text("change")),
-            text("resource_name"),
-            text("resource_type"),
-            text("why"),
-        ]
+        let is_sure = resource["at_least"].is_null() || resource["at_least"] == resource["change"];
+        let change = format!("{}{}", text("change"), if is_sure { "" } else { "?" });
+        vec![format!("{change:9}"), text("resource_name"), text("resource_type"), text("why")]
     };
     let rows: Vec<Vec<String>> = resources.as_array().into_iter().flatten().map(row).collect();
     table(&rows, columns)
@@ -111,14 +108,18 @@ mod tests {
     fn a_plan_reads_as_a_table() {
         let plan = json!([
             { "resource_name": "a", "resource_type": "OS::Heat::Value", "change": "created",
-              "why": "it is new" },
+              "at_least": "created", "why": "it is new" },
+            { "resource_name": "b", "resource_type": "OS::Heat::Value", "change": "updated",
+              "at_least": "unchanged", "why": "value may change" },
             { "resource_name": "server", "resource_type": "OS::Nova::Server",
               "change": "unchanged", "why": "" },
         ]);
         let expected = "created    a       OS::Heat::Value   it is new\n\
+                        updated?   b       OS::Heat::Value   value may change\n\
                         unchanged  server  OS::Nova::Server\n";
         assert_eq!(planned(&plan, None), expected);
         let narrow = "created    a       OS::Heat:…  it is new\n\
+                      updated?   b       OS::Heat:…  value …\n\
                       unchanged  server  OS::Nova:…\n";
         assert_eq!(planned(&plan, Some(40)), narrow);
     }

@@ -47,7 +47,7 @@ pub use convert::{Obstacle, cfn_to_hot, json_to_yaml};
 pub use definition::{
     AllGiven, ChildPlace, Given, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition,
 };
-pub(crate) use definition::{Behind, Reading, Values};
+pub(crate) use definition::{Behind, Part, Reading, Values};
 pub use describe::TextForm;
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{

@@ -25,6 +25,7 @@ mod instances;
 mod leftovers;
 mod log;
 mod meddle;
+mod plans;
 mod play;
 mod policy;
 mod present;
@@ -85,6 +86,10 @@ fn whatever_happens_every_command_ends_and_reality_is_what_the_revision_says() {
     });
     let failed = failed.into_inner().unwrap();
     assert!(failed.is_empty(), "{} seeds fail, among them {:#?}", failed.len(), shortest(failed));
+    let [complete, broken_off] = plans::compared();
+    println!("{complete} plans were compared with walks to their end, {broken_off} with others");
+    let few = seeds.len() >= 100 && (complete < seeds.len() / 5 || broken_off < seeds.len() / 100);
+    assert!(!few, "of {} lives, {complete} and {broken_off} plans were compared", seeds.len());
 }
 
 /// The seeds that are played.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::child_id;
-use super::sight::Sight;
+use super::sight::Around;
 use crate::actors::resource::Nesting;
 use crate::actors::source::{self, Sealing};
 use crate::actors::stack::{Known, Revise};
@@ -38,15 +38,15 @@ pub(super) fn define(
     (subject, nesting): (&Subject, &Nesting),
     nested: &dyn Nested,
     wanted: &ChildWanted,
-    sight: &Sight,
+    around: Around<'_>,
 ) -> Result<StackDefinition, Refusal> {
-    let parent = &sight.known.definition;
+    let parent = &around.known.definition;
     let mut place = place(subject, nesting);
     let name = subject.name.clone().unwrap_or_default();
     // A file is marked for the secrets that are written in it, which are found in it again.
     place.hides_template = nesting.properties.get("template").is_some_and(is_tainted)
         && !parent.is_file(&name, "template");
-    let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
+    let known = around.seen.and_then(|seen| seen.known.as_ref());
     if let (true, Some(known)) = (wanted.keeps_files, known) {
         place.files = known.definition.files().texts.clone();
     }

@@ -8,8 +8,8 @@
 
 mod asks;
 mod beats;
+mod found;
 mod make;
-mod preview;
 mod remote;
 mod scale;
 mod see;
@@ -20,13 +20,14 @@ use sha2::{Digest, Sha256};
 
 pub(super) use asks::{answer_awaiting, halt};
 pub(super) use beats::{Beating, beat};
+pub(super) use found::found;
 pub use make::revise;
-pub(super) use preview::{Tree, preview};
+pub(super) use remote::{ask_elsewhere, question};
 pub(super) use scale::{adjust, answer_adjusted, size};
 pub use scale::{adjusted, adjustment_of, sized};
 pub use see::own_attributes;
 pub(super) use see::{attributes, differs};
-pub use sight::{Parent, Seen, Sight, Used};
+pub use sight::{Around, Parent, Seen, Sight, Used};
 pub use turn::{ChildBeat, ChildDefined, Defined, Telling, Turn};
 
 use super::resource::Nesting;

@@ -3,11 +3,14 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::asks::parent;
 use super::beats::Beating;
 use super::turn::ChildBeat;
+use crate::actors::preview::{FarAsk, Preview, PreviewWithin, PreviewedResource};
 use crate::actors::services::Services;
 use crate::events::resource::Step;
 use crate::model::Action;
@@ -29,6 +32,9 @@ pub(super) async fn elsewhere(
         None => Ok(None),
     }
 }
+
+/// The type of such resources.
+const REMOTE: &str = "OS::Heat::Stack";
 
 fn heat() -> Service {
     Service::of_type("orchestration")
@@ -134,10 +140,18 @@ async fn definition(beating: &Beating<'_>) -> Result<Value, DriverError> {
         now: clock.now(),
         chance: &|bytes| clock.fill(bytes),
     };
-    let wanted = nested.wanted(&ask)?;
-    let source = known.definition.source();
+    question(nested, &ask)
+}
+
+/// What a stack there is made of, as its API is told.
+pub(in crate::actors) fn question(
+    nested: &dyn Nested,
+    ask: &ChildAsk<'_>,
+) -> Result<Value, DriverError> {
+    let wanted = nested.wanted(ask)?;
+    let source = ask.definition.source();
     let mut body = json!({
-        "template": subject.properties.get("template"),
+        "template": ask.subject.properties.get("template"),
         "files": source.files,
         "environment": taint::plain_map(source.environment),
         "parameters": wanted.parameters,
@@ -195,4 +209,70 @@ pub(super) async fn seen(
         });
         ChildSeen { outputs: outputs.collect(), ..ChildSeen::default() }
     }))
+}
+
+/// Asks the Heats of other places what a plan's updates would do to the stacks there.
+pub(in crate::actors) fn ask_elsewhere<'a>(
+    services: &'a Arc<Services>,
+    session: &'a Session,
+    plan: &'a mut Preview,
+) -> BoxFuture<'a, ()> {
+    async move {
+        let Preview { updated, within, .. } = plan;
+        for within in within.iter_mut() {
+            ask_elsewhere(services, session, &mut within.plan).await;
+        }
+        for entry in updated {
+            let Some(far) = entry.far.take() else { continue };
+            match previewed(services, session, entry, far).await {
+                Ok(found) => within.extend(found),
+                Err(error) => {
+                    tracing::warn!(%error, "a stack elsewhere cannot be asked for a plan");
+                    entry.why.push_str("; what changes there cannot be asked now");
+                }
+            }
+        }
+    }
+    .boxed()
+}
+
+async fn previewed(
+    services: &Services,
+    session: &Session,
+    entry: &PreviewedResource,
+    far: FarAsk,
+) -> Result<Option<PreviewWithin>, CloudError> {
+    let driver = services.registry.driver(REMOTE);
+    let Some(nested) = driver.as_ref().and_then(|driver| driver.nests()) else { return Ok(None) };
+    let subject = Subject {
+        properties: entry.properties.clone(),
+        physical_id: entry.physical_id.clone(),
+        physical_name: far.stack_name,
+        ..Subject::default()
+    };
+    let Some(there) = elsewhere(services, session, nested, &subject).await? else {
+        return Ok(None);
+    };
+    let asked = request(Request::put, &subject, "/preview").json(far.body);
+    let changes = there.send(asked).await?.json()?["resource_changes"].take();
+    let of = |kind: &str| -> Vec<PreviewedResource> {
+        let told = changes[kind].as_array().into_iter().flatten();
+        let text = |told: &Value, key: &str| told[key].as_str().unwrap_or_default().to_owned();
+        let resource = |told: &Value| PreviewedResource {
+            name: text(told, "resource_name"),
+            type_name: text(told, "resource_type"),
+            ..PreviewedResource::default()
+        };
+        told.map(resource).collect()
+    };
+    let plan = Preview {
+        unchanged: of("unchanged"),
+        updated: of("updated"),
+        replaced: of("replaced"),
+        added: of("added"),
+        deleted: of("deleted"),
+        ..Preview::default()
+    };
+    let (resource, name) = (entry.name.clone(), subject.physical_name);
+    Ok(Some(PreviewWithin { resource, name, stack: None, plan }))
 }

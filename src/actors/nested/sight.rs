@@ -21,6 +21,27 @@ pub struct Sight {
     pub used: Option<Used>,
 }
 
+/// What a child's definition is made of, lent.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    pub known: &'a Known,
+    pub seen: Option<&'a Seen>,
+    pub used: Option<&'a ResourceUsed>,
+    /// How long an action of the stack may take that the resource stands in.
+    pub timeout: Duration,
+}
+
+impl Sight {
+    pub(super) fn around(&self, unless_said: Duration) -> Around<'_> {
+        Around {
+            known: &self.known,
+            seen: self.seen.as_ref(),
+            used: self.used.as_ref().map(|used| &used.resource),
+            timeout: self.parent.timeout(unless_said),
+        }
+    }
+}
+
 /// The stack that a resource stands in.
 pub struct Parent {
     pub known: Option<Arc<Known>>,
@@ -59,6 +80,8 @@ pub struct Seen {
     pub is_well: bool,
     /// The incarnations that count.
     pub ids: IndexMap<ResourceName, ResourceId>,
+    /// Those that a new definition would go on with, and what is there under other names.
+    pub going_on: IndexMap<ResourceName, ResourceId>,
     /// The children within it.
     pub within: Vec<StackId>,
 }
@@ -82,7 +105,8 @@ impl Seen {
         let within = nesting
             .filter_map(|it| own_child(*ids.get(&it.name)?, it.physical_id.as_deref()))
             .collect();
-        Some(Self { ids, within, child, known: stack.known().cloned(), is_well: stack.is_well() })
+        let (known, is_well) = (stack.known().cloned(), stack.is_well());
+        Some(Self { ids, going_on: stack.going_on_anew(), within, child, known, is_well })
     }
 }
 

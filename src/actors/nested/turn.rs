@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
-use super::sight::{Seen, Sight};
+use super::sight::{Around, Seen, Sight};
 use super::{child_id, command_of, make};
 use crate::actors::resource::Nesting;
 use crate::actors::stack::{ChildEnd, Create, Knowledge, Revise, StackCommand};
@@ -119,7 +119,8 @@ impl<'a> ChildBeat<'a> {
         }
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
-        let ask = self.ask(&subject, sight, self.work, &chance);
+        let around = self.around(sight);
+        let ask = self.ask(&subject, around, self.work, &chance);
         if self.step.state.is_null()
             && let Some(ChildPlan { memory, data }) = self.nested.plan(&ask)
         {
@@ -141,7 +142,7 @@ impl<'a> ChildBeat<'a> {
             learned: Learned { physical_id, ..Learned::default() },
             next: Step { name: "settle".to_owned(), state, ..Step::default() },
         };
-        let definition = self.define(&wanted, sight).map_err(refused)?;
+        let definition = self.define(&wanted, around).map_err(refused)?;
         Ok(Defined::Child(Box::new(ChildDefined {
             timeout_mins: wanted.timeout_mins.or(sight.parent.revision.timeout_mins),
             step: format!("define {}", self.round()),
@@ -168,8 +169,9 @@ impl<'a> ChildBeat<'a> {
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
-        let wanted = scales.resized(&self.ask(&subject, sight, &work, &chance), size);
-        let definition = self.define(&wanted, sight).map_err(refused_by_class)?;
+        let around = self.around(sight);
+        let wanted = scales.resized(&self.ask(&subject, around, &work, &chance), size);
+        let definition = self.define(&wanted, around).map_err(refused_by_class)?;
         Ok(Some(ChildDefined {
             timeout_mins: sight.parent.revision.timeout_mins,
             step: "resize".to_owned(),
@@ -181,36 +183,56 @@ impl<'a> ChildBeat<'a> {
 
     /// Whether the child is what it should be in the end.
     pub fn is_same(&self, sight: &Sight) -> Result<bool, DriverError> {
+        let wanted = self.wanted(self.around(sight))?;
+        let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
+        Ok(known.is_some_and(|known| known.definition.is_same_as(&wanted)))
+    }
+
+    /// The definition that the child should have in the end.
+    pub fn wanted(&self, around: Around<'_>) -> Result<StackDefinition, DriverError> {
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
-        let wanted = self.nested.wanted(&self.ask(&subject, sight, &work, &chance))?;
-        let definition = self.define(&wanted, sight).map_err(refused_by_class)?;
-        let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
-        Ok(known.is_some_and(|known| known.definition.is_same_as(&definition)))
+        let wanted = self.nested.wanted(&self.ask(&subject, around, &work, &chance))?;
+        self.define(&wanted, around).map_err(refused_by_class)
     }
 
-    fn define(&self, wanted: &ChildWanted, sight: &Sight) -> Result<StackDefinition, Refusal> {
+    /// Whether the way there leads over several definitions: which members are made anew on it is
+    /// only known once each of them is reached.
+    pub fn is_in_batches(&self, around: Around<'_>) -> bool {
+        let subject = self.filled();
+        let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
+        let ask = self.ask(&subject, around, self.work, &chance);
+        let memory = self.nested.plan(&ask).map(|plan| plan.memory).unwrap_or_default();
+        let next = self.nested.next(&ask, &memory);
+        next.is_ok_and(|step| step.is_some_and(|step| !step.memory.is_null()))
+    }
+
+    fn around<'b>(&self, sight: &'b Sight) -> Around<'b> {
+        sight.around(self.knowledge.stack_action_timeout)
+    }
+
+    fn define(&self, wanted: &ChildWanted, around: Around<'_>) -> Result<StackDefinition, Refusal> {
         let of = (self.subject, self.nesting);
         let types = (self.knowledge.registry.as_ref(), self.knowledge.bounds);
-        make::define(types, of, self.nested, wanted, sight)
+        make::define(types, of, self.nested, wanted, around)
     }
 
     fn ask<'b>(
         &'b self,
         subject: &'b Subject,
-        sight: &'b Sight,
+        around: Around<'b>,
         work: &'b Work,
         chance: &'b dyn Fn(&mut [u8]),
     ) -> ChildAsk<'b> {
         ChildAsk {
             work,
             subject,
-            definition: &sight.known.definition,
-            child: sight.seen.as_ref().map(|seen| &seen.child),
-            used: sight.used.as_ref().map(|used| &used.resource),
+            definition: &around.known.definition,
+            child: around.seen.map(|seen| &seen.child),
+            used: around.used,
             room: self.knowledge.bounds.room(),
-            timeout: sight.parent.timeout(self.knowledge.stack_action_timeout),
+            timeout: around.timeout,
             now: self.clock.now(),
             chance,
         }

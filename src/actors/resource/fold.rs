@@ -191,7 +191,7 @@ impl Aggregate for Resource {
             self.working.held = None;
         }
         Ok(match command {
-            ResourceCommand::Converge(converge) => self.converge(converge, moment, knowledge),
+            ResourceCommand::Converge(converge) => self.converge(converge, knowledge),
             ResourceCommand::CleanUp(clean_up) => self.clean_up(clean_up, moment, knowledge),
             ResourceCommand::Act(act) => self.act(act, knowledge),
             ResourceCommand::Mark { healthy, reason } => self.mark(healthy, reason)?,
@@ -210,7 +210,7 @@ impl Aggregate for Resource {
             ResourceCommand::Proceed => self.proceed(Attempt::First, moment, knowledge),
             ResourceCommand::Due { epoch } => self.due(epoch, moment, knowledge),
             ResourceCommand::FailedSeen { epoch, replace } => {
-                self.failed_seen(epoch, replace, moment, knowledge)
+                self.failed_seen(epoch, replace, knowledge)
             }
             ResourceCommand::RealitySeen { epoch, reality } => {
                 self.reality_seen(epoch, reality, knowledge)

@@ -9,9 +9,11 @@ mod state;
 #[cfg(test)]
 mod story;
 mod subject;
+mod verdict;
 
 pub use command::{
     Act, Adjust, Adjusted, Adopted, Answered, BeatCall, CleanUp, Converge, Nesting, Outcome,
     Report, Resize, ResourceCommand, ResourceEffect, Signal, StackIdentity,
 };
 pub use state::{Call, Knowledge, Resource};
+pub(in crate::actors) use verdict::{Terms, Verdict, settings_changed};

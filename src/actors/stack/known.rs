@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
+use crate::events::resource::Definition;
 use crate::graph::Dependencies;
-use crate::model::ResourceName;
-use crate::template::StackDefinition;
+use crate::model::taint::{mark_map_like, plain_map};
+use crate::model::{Refusal, ResourceName, StackRevision};
+use crate::resource_types::Registry;
+use crate::template::{ResourceResolved, ResourceValues, StackDefinition, TypeLookup};
 
 /// A revision's definition, its graph, and the attributes that it reads of each resource.
 pub struct Known {
@@ -32,5 +35,46 @@ impl Known {
     pub fn declared_type(&self, name: &ResourceName) -> String {
         let declared = self.definition.resources().get(name);
         declared.map(|declared| declared.declared_type.clone()).unwrap_or_default()
+    }
+
+    /// Whether a resource is asked for each path within its attributes by itself.
+    pub(in crate::actors) fn reads_paths(&self, name: &ResourceName, registry: &Registry) -> bool {
+        let declared = self.definition.resources().get(name);
+        declared.is_some_and(|declared| registry.reads_paths(&declared.type_name))
+    }
+
+    /// A resource's definition with every reference resolved and every secret marked. `revision` is
+    /// the stack's that it is of.
+    pub(in crate::actors) fn definition_of(
+        &self,
+        name: &ResourceName,
+        values: &dyn ResourceValues,
+        registry: &Registry,
+        revision: StackRevision,
+    ) -> Result<Definition, Refusal> {
+        let missing = || Refusal::not_found("Resource", name);
+        let definition = &self.definition;
+        let declared = definition.resources().get(name).ok_or_else(missing)?;
+        let resolved = definition.resolve(name, values)?;
+        let given = resolved.properties.clone();
+        let resolved = ResourceResolved { properties: plain_map(resolved.properties), ..resolved };
+        let written = declared.written(&resolved);
+        let properties = registry.accept_in(definition, name, resolved.properties)?;
+        let driver_type = registry.driver_type(definition, name).ok_or_else(missing)?;
+        let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
+        let properties = registry.mark_secrets(driver_type, mark_map_like(properties, &given));
+        let properties = definition.mark_written(name, properties, registry);
+        let update_policy = plain_map(resolved.update_policy);
+        Ok(Definition {
+            driver_type: driver_type.to_owned(),
+            properties,
+            metadata: resolved.metadata,
+            deletion_policy: declared.deletion_policy.clone(),
+            update_policy: registry.accept_policy(definition, name, update_policy)?,
+            attributes: self.reads(name),
+            revision: if nests { revision } else { StackRevision(0) },
+            external_id: declared.external_id.clone(),
+            written,
+        })
     }
 }

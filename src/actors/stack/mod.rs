@@ -14,3 +14,4 @@ pub(super) use decide::{refuse_resting, snapshot_not_found};
 pub use known::Known;
 pub use seen::ChildEnd;
 pub use state::{Knowledge, Snapshot, Stack, Traversal};
+pub(super) use values::attribute_of;

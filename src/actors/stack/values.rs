@@ -5,9 +5,7 @@ use serde_json::Value;
 use super::state::{Knowledge, Stack};
 use crate::model::taint::{masked, plain, plain_map};
 use crate::model::{JsonMap, Refusal, ResourceName, Status};
-use crate::template::{
-    ALL_ATTRIBUTES, FAILED_ATTRIBUTES, ResourceValues, TypeLookup, attribute_key, select,
-};
+use crate::template::{ALL_ATTRIBUTES, FAILED_ATTRIBUTES, ResourceValues, attribute_key, select};
 
 /// Looks values up in the reports of a stack's incarnations; what is secret among them is marked.
 pub(super) struct Values<'a> {
@@ -33,19 +31,7 @@ impl ResourceValues for Values<'_> {
             return Ok(None);
         };
         let Some(report) = self.stack.reports().get(id) else { return Ok(None) };
-        if attribute == ALL_ATTRIBUTES {
-            let named = report.attributes.iter();
-            let named =
-                named.filter(|(name, _)| *name != ALL_ATTRIBUTES && *name != FAILED_ATTRIBUTES);
-            return Ok(Some(named.map(|(name, value)| (name.clone(), value.clone())).collect()));
-        }
-        let value = report.attributes.get(attribute);
-        let value = value.filter(|value| !plain((*value).clone()).is_null()).cloned();
-        let failed = report.attributes.get(FAILED_ATTRIBUTES).and_then(|it| it.get(attribute));
-        match (value, failed.map(masked)) {
-            (None, Some(Value::String(why))) => Err(Refusal::new("TemplateOutputError", why)),
-            (value, _) => Ok(value),
-        }
+        attribute_of(&report.attributes, attribute)
     }
 
     fn attribute_at(
@@ -55,14 +41,31 @@ impl ResourceValues for Values<'_> {
         path: &[Value],
     ) -> Result<Option<Value>, Refusal> {
         let known = self.stack.known();
-        let declared = known.and_then(|known| known.definition.resources().get(name));
-        let reads_paths =
-            declared.is_some_and(|it| self.knowledge.registry.reads_paths(&it.type_name));
+        let reads_paths = known.is_some_and(|it| it.reads_paths(name, &self.knowledge.registry));
         if reads_paths {
             return self.attribute(name, &attribute_key(attribute, path));
         }
         let value = self.attribute(name, attribute)?;
         Ok(value.and_then(|value| select(&value, path)))
+    }
+}
+
+/// What `get_attr` gives, of the attributes that a resource has.
+pub(in crate::actors) fn attribute_of(
+    attributes: &JsonMap,
+    attribute: &str,
+) -> Result<Option<Value>, Refusal> {
+    if attribute == ALL_ATTRIBUTES {
+        let named = attributes.iter();
+        let named = named.filter(|(name, _)| *name != ALL_ATTRIBUTES && *name != FAILED_ATTRIBUTES);
+        return Ok(Some(named.map(|(name, value)| (name.clone(), value.clone())).collect()));
+    }
+    let value = attributes.get(attribute);
+    let value = value.filter(|value| !plain((*value).clone()).is_null()).cloned();
+    let failed = attributes.get(FAILED_ATTRIBUTES).and_then(|it| it.get(attribute));
+    match (value, failed.map(masked)) {
+        (None, Some(Value::String(why))) => Err(Refusal::new("TemplateOutputError", why)),
+        (value, _) => Ok(value),
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     Answer, StackPath, State, answer, answer_nothing, living_stack, requester, seen, writer,
 };
 use crate::actors::Preview;
+use crate::actors::plan::Change;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::Body;
@@ -85,8 +86,15 @@ fn destination(arguments: &Value) -> Result<(StackRevision, bool), Fault> {
     Ok((StackRevision(number), arguments["plan"] == true))
 }
 
-/// A plan as a list: each resource, what becomes of it, and why.
+/// A plan as a list: each resource, what becomes of it, and why. What is in the stack that stands
+/// for a resource follows it, under the names that lead there.
 fn changes(plan: &Preview) -> Vec<Value> {
+    let mut listed = Vec::new();
+    list("", plan, &mut listed);
+    listed
+}
+
+fn list(path: &str, plan: &Preview, listed: &mut Vec<Value>) {
     let kinds = [
         ("created", &plan.added),
         ("updated", &plan.updated),
@@ -94,15 +102,28 @@ fn changes(plan: &Preview) -> Vec<Value> {
         ("deleted", &plan.deleted),
         ("unchanged", &plan.unchanged),
     ];
-    let listed = kinds.into_iter().flat_map(|(change, resources)| {
-        resources.iter().map(move |resource| {
-            json!({
-                "resource_name": resource.name,
+    for (change, resources) in kinds {
+        for resource in resources {
+            let path = format!("{path}{}", resource.name);
+            listed.push(json!({
+                "resource_name": path,
                 "resource_type": resource.type_name,
                 "change": change,
+                "at_least": resource.least.map_or(change, word),
                 "why": resource.why,
-            })
-        })
-    });
-    listed.collect()
+            }));
+            for within in plan.within.iter().filter(|it| it.resource == resource.name) {
+                list(&format!("{path}/"), &within.plan, listed);
+            }
+        }
+    }
+}
+
+fn word(change: Change) -> &'static str {
+    match change {
+        Change::Unchanged => "unchanged",
+        Change::Updated => "updated",
+        Change::Replaced => "replaced",
+        Change::Added => "created",
+    }
 }

@@ -37,6 +37,7 @@ use crate::template::{
 pub use child::{ChildPlace, NESTED_DEPTH_MAX};
 pub use early::{AllGiven, Given};
 pub(crate) use load::{Reading, Values};
+pub(crate) use resolve::Part;
 
 /// Heat's `max_resources_per_stack`.
 pub const RESOURCES_MAX: usize = 1000;

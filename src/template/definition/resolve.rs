@@ -12,6 +12,14 @@ use crate::template::node::Node;
 use crate::template::value::Datum;
 use crate::template::{OutputValue, ResourceResolved, ResourceValues, python, walk};
 
+/// A part of a resource's definition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Part<'a> {
+    Property(&'a str),
+    Metadata,
+    UpdatePolicy,
+}
+
 impl StackDefinition {
     /// A resource's definition with every function resolved, with marks on what must not be seen.
     pub fn resolve(
@@ -32,6 +40,30 @@ impl StackDefinition {
             metadata,
             update_policy: resolved_map(&definition.update_policy, "update_policy", &scope)?,
         })
+    }
+
+    /// Resolves each part of a resource's definition by itself, for what is noted meanwhile where
+    /// values are asked for.
+    pub(crate) fn each_part(
+        &self,
+        name: &ResourceName,
+        values: &dyn ResourceValues,
+        mut then: impl FnMut(Part<'_>),
+    ) {
+        let Some(definition) = self.definitions.get(name.as_str()) else { return };
+        let scope = self.scope_with(values, &AnyType);
+        for (property, node) in definition.properties.as_map().into_iter().flatten() {
+            // What does not resolve was noted all the same.
+            let _ = walk::resolve(node, &scope);
+            then(Part::Property(property));
+        }
+        for (part, node) in [
+            (Part::Metadata, &definition.metadata),
+            (Part::UpdatePolicy, &definition.update_policy),
+        ] {
+            let _ = walk::resolve(node, &scope);
+            then(part);
+        }
     }
 
     /// The outputs with values, with marks on what must not be seen; one that cannot be resolved is

@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use hearth::actors::UpdateStack;
+use hearth::actors::preview::PreviewedResource;
 use hearth::model::{Action, StackId};
 use hearth::openstack::{Request, Service};
 use serde_json::{Value, json};
@@ -331,5 +333,32 @@ async fn somebody_else_in_the_own_cloud_needs_no_leave() {
     let context = with(&far.context(), &json!({ "credential_secret_id": secret }));
     let web = world.create("web", template_in(context, "one")).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    far.stop().await;
+}
+
+#[actix::test]
+async fn a_plan_asks_the_other_cloud_what_would_change_there() {
+    let far = Far::new(Place::Cloud).await;
+    let world = far.ground.start().await;
+    let web = world.create("web", far.template("one")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let plan = async |name: &str| {
+        let template = Some(far.template(name));
+        let ask = UpdateStack { template, ..UpdateStack::default() };
+        let plan = world.engine.plan_update(&world.requester(), web.stack, &ask).await.unwrap();
+        let [entry] = &plan.updated[..] else { panic!("one resource is updated: {plan:#?}") };
+        let [within] = &plan.within[..] else { panic!("there is one stack within: {plan:#?}") };
+        let named = |kind: &[PreviewedResource]| -> Vec<String> {
+            kind.iter().map(|resource| resource.name.clone()).collect()
+        };
+        (entry.why.clone(), named(&within.plan.updated), named(&within.plan.unchanged))
+    };
+    let none: Vec<String> = Vec::new();
+    let net = vec!["net".to_owned()];
+    let elsewhere = "its stack stands elsewhere, and every update updates it".to_owned();
+    assert_eq!(plan("one").await, (elsewhere, none.clone(), net.clone()));
+    assert_eq!(plan("two").await, ("template changes".to_owned(), net, none));
+    let updated = world.update(web.stack, far.template("two")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     far.stop().await;
 }

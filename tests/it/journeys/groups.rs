@@ -395,7 +395,7 @@ async fn members_that_are_as_they_were_keep_the_files_of_the_former_template() {
         let (template, files) = of_file(group(), "/new/member.yaml");
         let template = Some(template);
         let ask = UpdateStack { template, files, ..UpdateStack::default() };
-        let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.unwrap();
+        let updated = world.update_as(web.stack, ask).await.unwrap();
         let end = world.settled(&updated).await;
         assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
         let deleted = world.delete(web.stack).await.unwrap();
@@ -418,7 +418,7 @@ async fn stacks_that_a_rolling_update_makes_are_updated_with_the_others() {
     let before = states(&world, web.stack).await;
     let (template, files) = of_file(rolling(), "/new/member.yaml");
     let ask = UpdateStack { template: Some(template), files, ..UpdateStack::default() };
-    let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.unwrap();
+    let updated = world.update_as(web.stack, ask).await.unwrap();
     assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     let after = states(&world, web.stack).await;
     assert_eq!(after.len(), 2);

@@ -44,7 +44,7 @@ async fn update(world: &World, stack: &Accepted, template: Value, entry: Value) 
         environment: environment(entry),
         ..UpdateStack::default()
     };
-    world.engine.update_stack(&world.requester(), stack.stack, ask).await.unwrap()
+    world.update_as(stack.stack, ask).await.unwrap()
 }
 
 async fn clear(world: &World, stack: &Accepted, hook: &str) -> Result<(), Refusal> {

@@ -10,7 +10,7 @@ use crate::support::world::{Ground, World, hot, test_resource};
 async fn converge(world: &World, stack: StackId, template: &Value) -> Accepted {
     let ask =
         UpdateStack { template: Some(template.clone()), observes: true, ..UpdateStack::default() };
-    let accepted = world.engine.update_stack(&world.requester(), stack, ask).await.unwrap();
+    let accepted = world.update_as(stack, ask).await.unwrap();
     assert_eq!(world.settled(&accepted).await, "UPDATE_COMPLETE", "{}", world.reason(stack).await);
     accepted
 }

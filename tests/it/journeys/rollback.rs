@@ -1,5 +1,7 @@
 //! Rolling back a failed create or update.
 
+use hearth::actors::UpdateStack;
+use hearth::actors::plan::Change;
 use hearth::actors::preview::PreviewedResource;
 use hearth::events::log::EventLog;
 use hearth::model::StackRevision;
@@ -80,6 +82,11 @@ async fn a_stack_out_of_time_fails_and_says_so() {
     assert_eq!(listed[0].reason, wanted);
 }
 
+/// The resources of which something becomes, and why.
+fn told(kind: &[PreviewedResource]) -> Vec<String> {
+    kind.iter().map(|resource| format!("{}: {}", resource.name, resource.why)).collect()
+}
+
 #[actix::test]
 async fn an_earlier_revision_becomes_the_newest() {
     let ground = Ground::new().await;
@@ -98,14 +105,11 @@ async fn an_earlier_revision_becomes_the_newest() {
     let before = ground.log.durable_position();
     let plan = world.engine.preview_roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
     assert_eq!(ground.log.durable_position(), before, "a plan writes nothing");
-    let told = |kind: &[PreviewedResource]| -> Vec<String> {
-        kind.iter().map(|resource| format!("{}: {}", resource.name, resource.why)).collect()
-    };
     assert_eq!(told(&plan.added), ["b: it is new"]);
     assert_eq!(told(&plan.updated), ["a: value changes"]);
     assert_eq!(told(&plan.deleted), ["c: the template does not have it"]);
 
-    let back = world.engine.roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
+    let back = world.roll_back(web.stack, StackRevision(1)).await.unwrap();
     assert_eq!(world.settled(&back).await, "UPDATE_COMPLETE");
     assert_eq!(world.resources(web.stack).await, ["a UPDATE_COMPLETE", "b CREATE_COMPLETE"]);
     assert_eq!(world.physical_id(web.stack, "a").await, first);
@@ -151,7 +155,7 @@ async fn a_plan_to_go_back_says_what_then_happens() {
         let plan = world.engine.preview_roll_back_to(&who, web.stack, to).await.unwrap();
         let before = world.views.resources(web.stack).await.unwrap();
         let known = ground.log.durable_position();
-        let back = world.engine.roll_back_to(&who, web.stack, to).await.unwrap();
+        let back = world.roll_back(web.stack, to).await.unwrap();
         let end = world.settled(&back).await;
         assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
         let after = world.views.resources(web.stack).await.unwrap();
@@ -182,7 +186,65 @@ async fn a_plan_to_go_back_warns_where_a_volume_would_have_to_shrink() {
     let who = world.requester();
     let plan = world.engine.preview_roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
     assert_eq!(plan.updated[0].why, "size changes (Shrinking volume is not supported.)");
-    let back = world.engine.roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
+    let back = world.roll_back(web.stack, StackRevision(1)).await.unwrap();
     assert_eq!(world.settled(&back).await, "UPDATE_FAILED");
     assert!(world.reason(web.stack).await.ends_with("Shrinking volume is not supported."));
+}
+
+#[actix::test]
+async fn a_type_that_takes_the_place_of_another_is_planned_as_an_update() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let of_type = |type_name: &str| {
+        hot(json!({
+            "config": { "type": "OS::Heat::SoftwareConfig" },
+            "group": { "type": type_name, "properties": {
+                "servers": {}, "config": { "get_resource": "config" } } },
+        }))
+    };
+    let web = world.create("web", of_type("OS::Heat::SoftwareDeployments")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let template = Some(of_type("OS::Heat::SoftwareDeploymentGroup"));
+    let ask = UpdateStack { template, ..UpdateStack::default() };
+    let plan = world.engine.plan_update(&world.requester(), web.stack, &ask).await.unwrap();
+    assert_eq!(told(&plan.updated), ["group: type, definition changes"]);
+    // Heat's own preview knows nothing of substitutes.
+    let who = world.requester();
+    let preview = world.engine.preview_update(&who, web.stack, &ask, false).await.unwrap();
+    assert_eq!(told(&preview.replaced), ["group: the type was OS::Heat::SoftwareDeployments"]);
+    let updated = world.update_as(web.stack, ask).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+}
+
+#[actix::test]
+async fn what_hangs_on_a_value_that_is_not_known_yet_may_change() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |value: &str, entity: &str| {
+        hot(json!({
+            "a": test_resource(json!({ "value": value, "entity_name": entity })),
+            "b": test_resource(json!({ "value": { "get_attr": ["a", "output"] } })),
+            "c": test_resource(json!({
+                "value": { "get_attr": ["b", "output"] }, "update_replace": true })),
+            "d": test_resource(json!({ "value": { "get_resource": "a" } })),
+        }))
+    };
+    let web = world.create("web", with("one", "x")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    for (value, entity, sure) in [("one", "y", "entity_name"), ("two", "y", "value")] {
+        let template = Some(with(value, entity));
+        let ask = UpdateStack { template, ..UpdateStack::default() };
+        let plan = world.engine.plan_update(&world.requester(), web.stack, &ask).await.unwrap();
+        assert_eq!(
+            told(&plan.updated),
+            [format!("a: {sure} changes"), "b: value may change".into()]
+        );
+        assert_eq!(told(&plan.replaced), ["c: value may change"]);
+        assert_eq!(told(&plan.unchanged), ["d: "]);
+        let least: Vec<_> = plan.updated.iter().chain(&plan.replaced).map(|it| it.least).collect();
+        let unchanged = Some(Change::Unchanged);
+        assert_eq!(least, [None, unchanged, unchanged]);
+        let updated = world.update_as(web.stack, ask).await.unwrap();
+        assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    }
 }

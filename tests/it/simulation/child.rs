@@ -194,6 +194,17 @@ impl World {
         Seen::of(self.node.stacks.get(&id)?, &self.stack_knowledge)
     }
 
+    /// The same; a stack that rests is not woken.
+    pub(super) fn seen_at_rest(&self, id: StackId) -> Option<Seen> {
+        match self.node.stacks.get(&id) {
+            Some(stack) => Seen::of(stack, &self.stack_knowledge),
+            None if self.log.has(StreamId::stack(id).as_str()) => {
+                Seen::of(&self.folded(id), &self.stack_knowledge)
+            }
+            None => None,
+        }
+    }
+
     /// A revision's definition again.
     pub(super) fn revived(&self, stack: &Stack, revision: &RevisionAccepted) -> Arc<Known> {
         let source = revision.source.as_ref().unwrap();

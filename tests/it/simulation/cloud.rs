@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::declared::{CONDITION, HANDLE};
 use super::deployments::DEPLOYMENT;
 use super::folds::Left;
+use super::plans::Surprised;
 use super::waiting::{address, wait};
 
 /// What becomes of a call.
@@ -59,6 +60,7 @@ pub(super) struct Cloud {
     /// The time by the world's clock.
     pub(super) now: DateTime<Utc>,
     made: u32,
+    pub(super) surprised: Surprised,
     /// What deletions have left to itself.
     pub(super) left: Left,
     /// The objects of which a copy was kept before they were deleted.
@@ -185,6 +187,7 @@ impl Cloud {
         let Work::Update { changed, .. } = &call.work else { panic!("{:?}", call.work) };
         if changed.contains("late") {
             let name = call.subject.name.as_ref().unwrap();
+            self.surprised.extend(call.subject.resource_id);
             let reason = format!("The Resource {name} requires replacement.");
             return Ok(Beat::Replace { reason });
         }

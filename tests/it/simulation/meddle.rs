@@ -29,6 +29,7 @@ impl World {
     /// Asks a stack within the tree by its own id.
     pub(super) fn ask_alone(&mut self, id: StackId, command: StackCommand) {
         let told = self.state(id);
+        self.forget_plan();
         self.asked_alone.insert(id);
         (self.meddled, self.reached) = (true, false);
         let answer = self.ask_stack(id, command);

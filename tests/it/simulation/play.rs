@@ -123,9 +123,23 @@ impl World {
         Ok(())
     }
 
+    /// An earlier revision's template becomes the newest again.
+    fn roll_back_to_any(&mut self, id: StackId, template: &mut Template) -> Result<(), Refusal> {
+        let revisions = self.stack(id).revisions.iter();
+        let sources: Vec<_> =
+            revisions.filter_map(|it| Some((it.revision, it.source.clone()?))).collect();
+        let Some((to, source)) = self.chance.one_of(&sources) else { return Ok(()) };
+        let kept = self.source(&source).clone();
+        let revise = Revise { back_to: Some(to), ..self.revise(id, &kept, true)? };
+        self.ask_stack(id, StackCommand::Update(Box::new(revise)))?;
+        *template = kept;
+        Ok(())
+    }
+
     /// Somebody says that a resource is not well.
     pub(super) fn mark(&mut self, id: StackId, name: &str, healthy: bool) {
         let Some(resource) = self.incarnation(id, name) else { return };
+        self.forget_plan();
         self.wake_stack(id);
         self.node.parents.insert(resource, id);
         self.wake_resource(resource, &name.into());
@@ -168,7 +182,7 @@ pub(super) fn live(seed: u64) -> World {
         match world.chance.below(20) {
             0 => id = world.hand_on(id, &mut template).unwrap_or(id),
             1..=3 if is_tree => world.meddle(),
-            _ => command(&mut world, id, &mut template),
+            _ => command(&mut world, id, &mut template, seed % RETURNS_EVERY == RETURNS),
         }
     }
     world.run();
@@ -186,14 +200,19 @@ pub(super) fn live(seed: u64) -> World {
 /// The signal to a policy, among what a user may ask for.
 const SIGNAL: u64 = 15;
 
+/// In which lives the last of the updates goes back to an earlier revision.
+const RETURNS_EVERY: u64 = 7;
+const RETURNS: u64 = 5;
+
 /// Something that a user asks for.
-fn command(world: &mut World, id: StackId, template: &mut Template) {
+fn command(world: &mut World, id: StackId, template: &mut Template, returns: bool) {
     let told = world.state(id);
     let kind = match template.scales() && world.chance.one_in(3) {
         true => SIGNAL,
         false => world.chance.below(15),
     };
     let answer = match kind {
+        5 if returns => world.roll_back_to_any(id, template).map(|()| "roll back"),
         0..=5 => {
             *template = template.changed(&mut world.chance);
             let disable_rollback = world.chance.one_in(2);

@@ -23,6 +23,18 @@ impl World {
         if self.node.stacks.contains_key(&id) {
             return;
         }
+        let mut stack = self.folded(id);
+        let reports: Vec<Report> = stack.reports().values().cloned().collect();
+        reports.iter().for_each(|report| self.note_report(report));
+        let moment = Moment::of(self.clock.as_ref());
+        let decision = stack.recover(&moment, &self.stack_knowledge);
+        self.node.stacks.insert(id, stack);
+        self.carry_out_stack(id, decision).unwrap();
+        self.answer_awaiting(id);
+    }
+
+    /// A stack as its log says it, with all that it needs to go on.
+    pub(super) fn folded(&self, id: StackId) -> Stack {
         let mut stack = self.log.fold(StreamId::stack(id).as_str(), Stack::named(id));
         for origin in stack.origins_needed() {
             let Some(revision) = stack.revision_of(origin) else { continue };
@@ -38,14 +50,9 @@ impl World {
             if self.log.has(stream.as_str()) {
                 let resource = self.log.fold(stream.as_str(), Resource::named(id, name));
                 stack.know_report(resource.report(&self.resource_knowledge));
-                self.note_taken(&resource);
             }
         }
-        let moment = Moment::of(self.clock.as_ref());
-        let decision = stack.recover(&moment, &self.stack_knowledge);
-        self.node.stacks.insert(id, stack);
-        self.carry_out_stack(id, decision).unwrap();
-        self.answer_awaiting(id);
+        stack
     }
 
     pub(super) fn wake_resource(&mut self, id: ResourceId, name: &ResourceName) {
@@ -92,8 +99,14 @@ impl World {
                         self.note_reached(event);
                     }
                 }
+                if name.as_str() == ROOT {
+                    self.announce(id, &events);
+                }
                 let read = self.log.append(StreamId::stack(id).as_str(), &events, now);
                 self.folds.stack(id, &read, now);
+                if name.as_str() == ROOT {
+                    self.hold_to_plan(id, &events);
+                }
                 let fold = &self.folds.stacks[&id];
                 let Some(live) = self.node.stacks.get_mut(&id) else { return Ok(()) };
                 events.iter().for_each(|event| live.apply(event, now));
@@ -307,11 +320,6 @@ impl World {
             Some(physical_id) => self.node.taken.insert(report.id, physical_id),
             None => self.node.taken.remove(&report.id),
         };
-    }
-
-    fn note_taken(&mut self, resource: &Resource) {
-        let report = resource.report(&self.resource_knowledge);
-        self.note_report(&report);
     }
 
     /// Hands a message to whom it is for.

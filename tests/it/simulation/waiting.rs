@@ -97,6 +97,7 @@ impl World {
 
     /// Signals the policy of a group anywhere, if there is one.
     pub(super) fn signal_a_policy(&mut self) {
+        self.forget_plan();
         let policies = self.living().flat_map(|stack| {
             let rows = stack.rows.values().filter(|row| Policy::of(&row.type_name).is_some());
             rows.map(|row| (stack.id, row.id, row.name.clone()))

@@ -26,6 +26,7 @@ use hearth::template::{PseudoParameters, StackDefinition, StackSource};
 use super::child::Nest;
 use super::cloud::Cloud;
 use super::log::Log;
+use super::plans::Announced;
 use super::template::Template;
 use crate::support::chance::Chance;
 
@@ -170,6 +171,8 @@ pub(super) struct World {
     pub(super) asked_alone: BTreeSet<StackId>,
     /// Whether that was after the newest walk began that leads to a revision.
     pub(super) meddled: bool,
+    /// The plan of the walk under way, if there is one.
+    pub(super) announced: Option<Announced>,
 }
 
 /// What all seeds share, because it costs much and changes nothing.
@@ -219,6 +222,7 @@ impl World {
             crashes: 0,
             asked_alone: BTreeSet::new(),
             meddled: false,
+            announced: None,
         }
     }
 

@@ -4,6 +4,8 @@ pub(crate) mod batch;
 pub(crate) mod chance;
 pub(crate) mod cut_log;
 pub(crate) mod far;
+pub(crate) mod planned;
+pub(crate) mod plans;
 pub(crate) mod printed;
 pub(crate) mod shelf;
 pub(crate) mod tls;

@@ -25,6 +25,8 @@ use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
+use super::planned::Announced;
+
 /// How long a test waits for what must come.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
@@ -56,6 +58,7 @@ pub(crate) struct World {
     /// The Keystone of its cloud.
     pub(crate) auth_url: String,
     requester: Requester,
+    pub(crate) announced: Announced,
 }
 
 impl Ground {
@@ -215,6 +218,7 @@ impl Ground {
             vault,
             auth_url: self.sandbox.auth_url.clone(),
             requester: self.requester.clone(),
+            announced: Announced::default(),
         }
     }
 
@@ -344,10 +348,11 @@ impl World {
         template: Value,
     ) -> Result<Accepted, Refusal> {
         let ask = UpdateStack { template: Some(template), ..UpdateStack::default() };
-        self.engine.update_stack(&self.requester(), stack, ask).await
+        self.update_as(stack, ask).await
     }
 
     pub(crate) async fn delete(&self, stack: StackId) -> Result<Accepted, Refusal> {
+        self.forget_plan(stack);
         self.engine.delete_stack(&self.requester(), stack).await
     }
 
@@ -365,6 +370,7 @@ impl World {
             let busy = stack.status == Status::InProgress
                 || resources.iter().any(|resource| resource.status == Status::InProgress);
             if !busy {
+                self.hold_to_plan(&stack).await;
                 return format!("{}_{}", stack.action, stack.status);
             }
             assert!(

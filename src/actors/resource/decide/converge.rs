@@ -5,7 +5,6 @@ use super::come_to_be::check;
 use crate::actors::resource::command::{Converge, Outcome, ResourceCommand, ResourceEffect};
 use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
-use crate::clock::Moment;
 use crate::events::resource::{ActionSettled, ActionStarted, Definition};
 use crate::model::sizes::REASON;
 use crate::model::{Action, Hook, JsonMap, Status};
@@ -14,7 +13,6 @@ impl Resource {
     pub(in crate::actors::resource) fn converge(
         &mut self,
         converge: Box<Converge>,
-        moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         if self.in_progress() && !self.is_pausing() {
@@ -45,27 +43,15 @@ impl Resource {
         if self.action == Action::Init {
             return self.come_to_be(converge, definition, knowledge);
         }
-        let former = self.definition.clone().unwrap_or_default();
-        if !knowledge.registry.may_become(&former.driver_type, &definition.driver_type) {
-            return self.ask_replacement(&converge);
-        }
-        if former.external_id != definition.external_id {
-            let text = format!(
-                "NotSupported: resources.{0}: Update to property external_id of {0} ({1}) is not \
-                 supported.",
-                self.name, converge.type_name
-            );
-            let failed = Outcome::Failed { action: Action::Update, reason: text };
-            return self.without_event(converge.traversal, failed);
-        }
-        if definition.external_id.is_some() {
-            return self.leave(&converge, &definition, knowledge);
+        if let Some(verdict) = self.outright(converge.terms(), &definition, knowledge) {
+            return self.go_by(verdict, &converge, definition, knowledge);
         }
         if let Some(look) = self.look_at_reality(&converge, knowledge) {
             return look;
         }
         if self.is_gone(converge.traversal) {
-            return self.ask_replacement(&converge);
+            let verdict = Self::made_anew(converge.terms());
+            return self.go_by(verdict, &converge, definition, knowledge);
         }
         let held = || ResourceCommand::Converge(converge.clone());
         let (traversal, hooks) = (converge.traversal, converge.hooks.clone());
@@ -76,34 +62,16 @@ impl Resource {
         if let Some(waits) = waits {
             return waits;
         }
-        match (self.action, self.status) {
-            // A sick one is replaced, whatever its type says of failures; but where a child stack
-            // found members sick, they are.
-            (Action::Delete, _) if self.is_pausing() => {
-                if self.traversal == Some(converge.traversal) {
-                    // The pause goes on.
-                    return Decision::nothing();
-                }
-                self.start(Action::Create, &converge, definition)
+        if self.action == Action::Delete && self.is_pausing() {
+            if self.traversal == Some(converge.traversal) {
+                // The pause goes on.
+                return Decision::nothing();
             }
-            (Action::Delete, _) => self.ask_replacement(&converge),
-            // What was said since the walk began is for the next, unless there is something to be
-            // changed: a walk that starts over after a restart comes to what it came to before.
-            (Action::Check, Status::Failed) if self.marked && self.changed_at > converge.since => {
-                self.compare(&converge, definition, moment, knowledge)
-            }
-            (_, Status::Failed) if Self::is_kept(&definition, knowledge) => {
-                self.mend(converge.traversal)
-            }
-            (Action::Check, Status::Failed)
-                if self.marked || self.physical_id.is_none() || !nests(&definition, knowledge) =>
-            {
-                self.ask_replacement(&converge)
-            }
-            (_, Status::Failed) => self.see_failed(converge, definition, knowledge),
-            // Somebody said that it is well, and it was never made.
-            (Action::Check, _) if !self.is_made => self.see_failed(converge, definition, knowledge),
-            _ => self.compare(&converge, definition, moment, knowledge),
+            return self.start(Action::Create, &converge, definition);
+        }
+        match self.as_it_stands(converge.terms(), &definition, knowledge) {
+            Some(verdict) => self.go_by(verdict, &converge, definition, knowledge),
+            None => self.compare(&converge, definition, knowledge),
         }
     }
 
@@ -146,7 +114,7 @@ impl Resource {
 }
 
 /// Whether the work of a definition's type is a child stack.
-pub(super) fn nests(definition: &Definition, knowledge: &Knowledge) -> bool {
+pub(in crate::actors::resource) fn nests(definition: &Definition, knowledge: &Knowledge) -> bool {
     let driver = knowledge.registry.driver(&definition.driver_type);
     driver.is_some_and(|driver| driver.nests().is_some())
 }

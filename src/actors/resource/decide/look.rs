@@ -3,7 +3,6 @@
 use crate::actors::resource::command::{Converge, ResourceEffect};
 use crate::actors::resource::state::{Knowledge, Resource};
 use crate::actors::shell::Decision;
-use crate::clock::Moment;
 use crate::events::resource::{AttributesObserved, Definition};
 use crate::model::{JsonMap, Status};
 
@@ -11,7 +10,7 @@ impl Resource {
     /// Asks the driver whether what failed can go on.
     pub(super) fn see_failed(
         &mut self,
-        converge: Box<Converge>,
+        converge: &Converge,
         definition: Definition,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
@@ -22,7 +21,7 @@ impl Resource {
             driver_type: definition.driver_type,
             trustor: converge.trustor.clone(),
         };
-        self.working.looking = Some(converge);
+        self.working.looking = Some(Box::new(converge.clone()));
         Decision::nothing().and_do(see)
     }
 
@@ -30,7 +29,6 @@ impl Resource {
         &mut self,
         epoch: u64,
         replace: bool,
-        moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         if epoch != self.working.epoch {
@@ -38,10 +36,12 @@ impl Resource {
         }
         let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
         match &converge.definition {
-            Ok(definition) if !replace => {
-                self.compare(&converge, definition.clone(), moment, knowledge)
+            Ok(definition) if !replace => self.compare(&converge, definition.clone(), knowledge),
+            Ok(definition) => {
+                let verdict = Self::made_anew(converge.terms());
+                self.go_by(verdict, &converge, definition.clone(), knowledge)
             }
-            _ => self.ask_replacement(&converge),
+            Err(_) => Decision::nothing(),
         }
     }
 
@@ -74,7 +74,10 @@ impl Resource {
         }
         let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
         match &converge.definition {
-            Ok(definition) if differs => self.update(&converge, definition.clone()),
+            Ok(definition) if differs => {
+                let updated = self.updated(converge.terms());
+                self.go_by(updated, &converge, definition.clone(), knowledge)
+            }
             Ok(definition) => self.leave(&converge, definition, knowledge),
             Err(_) => Decision::nothing(),
         }

@@ -7,7 +7,7 @@ mod cancel;
 mod clean_up;
 mod come_to_be;
 mod compare;
-mod converge;
+pub(in crate::actors::resource) mod converge;
 mod hear;
 pub(in crate::actors::resource) mod hook;
 mod look;

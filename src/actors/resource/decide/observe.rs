@@ -69,7 +69,7 @@ impl Resource {
     }
 
     /// The definition that was reached last, with what a traversal saw in its place.
-    pub(super) fn as_it_is(&self, traversal: TraversalId) -> Definition {
+    pub(in crate::actors::resource) fn as_it_is(&self, traversal: TraversalId) -> Definition {
         let mut definition = self.definition.clone().unwrap_or_default();
         if let Some(seen) = self.seen_in(traversal) {
             definition.properties.extend(seen.properties.clone());

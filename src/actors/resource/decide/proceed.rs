@@ -278,7 +278,7 @@ impl Resource {
     }
 
     /// What a child stack is made with.
-    pub(in crate::actors::resource) fn nesting(
+    pub(in crate::actors) fn nesting(
         &self,
         definition: &Definition,
         traversal: TraversalId,

@@ -11,9 +11,9 @@ use crate::actors::stack::values::Values;
 use crate::clock::Moment;
 use crate::events::resource::Definition;
 use crate::graph::{Dependencies, Task, Walk};
-use crate::model::taint::{self, mark_map_like, plain_map};
+use crate::model::taint;
 use crate::model::{Action, Hook, Refusal, ResourceId, ResourceName, StackRevision};
-use crate::template::{ResourceResolved, steps_since};
+use crate::template::steps_since;
 
 /// The steps on templates after which a stack lets others of its thread have their turn.
 const TURN_STEPS_MAX: u64 = 50_000;
@@ -221,39 +221,10 @@ impl Stack {
 
     /// A resource's definition with every reference resolved and every secret marked.
     fn resolve(&self, name: &ResourceName, knowledge: &Knowledge) -> Result<Definition, Refusal> {
-        let missing = || Refusal::not_found("Resource", name);
-        let known = self.known().ok_or_else(missing)?;
-        let definition = &known.definition;
-        let declared = definition.resources().get(name).ok_or_else(missing)?;
+        let known = self.known().ok_or_else(|| Refusal::not_found("Resource", name))?;
+        let revision = self.revision().map(|newest| newest.origin).unwrap_or_default();
         let values = Values::of(self, knowledge);
-        let resolved = definition.resolve(name, &values)?;
-        let registry = &knowledge.registry;
-        let given = resolved.properties.clone();
-        let resolved = ResourceResolved { properties: plain_map(resolved.properties), ..resolved };
-        let written = declared.written(&resolved);
-        let properties = registry.accept_in(definition, name, resolved.properties)?;
-        let driver_type = registry.driver_type(definition, name).ok_or_else(missing)?;
-        let nests = registry.driver(driver_type).is_some_and(|driver| driver.nests().is_some());
-        let properties = registry.mark_secrets(driver_type, mark_map_like(properties, &given));
-        let properties = definition.mark_written(name, properties, registry.as_ref());
-        Ok(Definition {
-            driver_type: driver_type.to_owned(),
-            properties,
-            metadata: resolved.metadata,
-            deletion_policy: declared.deletion_policy.clone(),
-            update_policy: registry.accept_policy(
-                definition,
-                name,
-                plain_map(resolved.update_policy),
-            )?,
-            attributes: known.reads(name),
-            revision: match (nests, self.revision()) {
-                (true, Some(newest)) => newest.origin,
-                (true, None) | (false, _) => StackRevision(0),
-            },
-            external_id: declared.external_id.clone(),
-            written,
-        })
+        known.definition_of(name, &values, &knowledge.registry, revision)
     }
 
     /// What the former incarnations are in the cloud of one that is not made yet.

@@ -9,7 +9,9 @@ use crate::actors::stack::known::Known;
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::clock::Moment;
 use crate::events::stack::{Node, RevisionAccepted, Row, TraversalStarted};
-use crate::model::{Action, ResourceId, ResourceName, StackRevision, Status, TraversalId, Trustor};
+use crate::model::{
+    Action, IndexMap, ResourceId, ResourceName, StackRevision, Status, TraversalId, Trustor,
+};
 
 impl Stack {
     /// A walk towards a revision, or away from everything (`None`).
@@ -73,40 +75,60 @@ impl Stack {
         if walking { self.working.rows.values() } else { self.rows.values() }
     }
 
-    /// The incarnation that a revision goes on with, by Heat's marks: a failed one is the last
-    /// choice but a deleted one, and one that stood under the very same revision the first.
+    /// What there is under each name: the incarnation that a revision of this origin would go on
+    /// with.
+    pub fn going_on(&self, origin: StackRevision) -> IndexMap<ResourceName, ResourceId> {
+        let former = self.revision().map(|newest| newest.origin);
+        let mut going_on: IndexMap<&ResourceName, (i32, ResourceId)> = IndexMap::default();
+        for row in self.current_rows() {
+            let marks = self.marks(row, origin, former);
+            let best = going_on.entry(&row.name).or_insert((marks, row.id));
+            if marks >= best.0 {
+                *best = (marks, row.id);
+            }
+        }
+        going_on.into_iter().map(|(name, (_, id))| (name.clone(), id)).collect()
+    }
+
+    /// What a new revision would go on with.
+    pub fn going_on_anew(&self) -> IndexMap<ResourceName, ResourceId> {
+        let newest = self.revision().map_or(0, |newest| newest.revision.0);
+        self.going_on(StackRevision(newest + 1))
+    }
+
     fn incarnation_for(
         &self,
         name: &ResourceName,
         origin: StackRevision,
         former: Option<StackRevision>,
     ) -> Option<ResourceId> {
-        let marks = |row: &Row| {
-            let report = self.working.reports.get(&row.id);
-            let mut marks = 0;
-            if report.is_some_and(|report| report.status == Status::Failed) {
-                marks -= 30;
-            }
-            let is_current = self
-                .traversal
-                .as_ref()
-                .is_some_and(|walk| walk.nodes.get(&row.name) == Some(&row.id));
-            let cleans_up = self.is_told(row.id) && !is_current;
-            if cleans_up || report.is_some_and(|report| report.action == Action::Delete) {
-                marks -= 50;
-            }
-            if row.replaced_by.is_some() {
-                marks -= 1;
-            }
-            if Some(row.revision) == former {
-                marks += 5;
-            }
-            if row.revision == origin {
-                marks += 10;
-            }
-            marks
-        };
         let candidates = self.current_rows().filter(|row| row.name == *name);
-        candidates.max_by_key(|row| marks(row)).map(|row| row.id)
+        candidates.max_by_key(|row| self.marks(row, origin, former)).map(|row| row.id)
+    }
+
+    /// How well an incarnation serves a revision, by Heat's marks: a failed one is the last choice
+    /// but a deleted one, and one that stood under the very same revision the first.
+    fn marks(&self, row: &Row, origin: StackRevision, former: Option<StackRevision>) -> i32 {
+        let report = self.working.reports.get(&row.id);
+        let mut marks = 0;
+        if report.is_some_and(|report| report.status == Status::Failed) {
+            marks -= 30;
+        }
+        let is_current =
+            self.traversal.as_ref().is_some_and(|walk| walk.nodes.get(&row.name) == Some(&row.id));
+        let cleans_up = self.is_told(row.id) && !is_current;
+        if cleans_up || report.is_some_and(|report| report.action == Action::Delete) {
+            marks -= 50;
+        }
+        if row.replaced_by.is_some() {
+            marks -= 1;
+        }
+        if Some(row.revision) == former {
+            marks += 5;
+        }
+        if row.revision == origin {
+            marks += 10;
+        }
+        marks
     }
 }

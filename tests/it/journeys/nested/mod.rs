@@ -69,7 +69,7 @@ impl Nest {
             files: self.files(),
             ..UpdateStack::default()
         };
-        world.engine.update_stack(&world.requester(), stack, ask).await
+        world.update_as(stack, ask).await
     }
 }
 

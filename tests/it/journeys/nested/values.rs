@@ -124,7 +124,7 @@ async fn a_template_sees_the_resource_that_it_stands_for() {
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
     assert_eq!(output(&world, web.stack).await, "one");
     let ask = UpdateStack { template: Some(with("two")), files, ..UpdateStack::default() };
-    let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.unwrap();
+    let updated = world.update_as(web.stack, ask).await.unwrap();
     assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     assert_eq!(output(&world, web.stack).await, "two");
 }

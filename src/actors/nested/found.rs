@@ -1,0 +1,48 @@
+//! A stack as a plan finds it, with the stacks within it.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::asks::See;
+use crate::actors::engine::Engine;
+use crate::actors::plan::{Found, FoundChild, FoundResource};
+use crate::actors::provisioner::is_lost;
+use crate::actors::resource::Resource;
+use crate::actors::services::Services;
+use crate::model::{IndexMap, Refusal, ResourceId, ResourceName, StackId};
+
+/// The incarnations that a new definition goes on with, and, where they are asked for, the stacks
+/// `within`.
+pub(in crate::actors) fn found(
+    services: &Arc<Services>,
+    going_on: IndexMap<ResourceName, ResourceId>,
+    within: bool,
+) -> BoxFuture<'_, Result<Found<Resource>, Refusal>> {
+    async move {
+        let mut resources = IndexMap::default();
+        for (name, id) in going_on {
+            let resource = services.resource(id).await?;
+            let is_lost = is_lost(services, &resource).await;
+            let child = match resource.child_stack() {
+                Some(child) if within => self::child(services, child).await?,
+                Some(_) | None => None,
+            };
+            resources.insert(name, FoundResource { resource, is_lost, child });
+        }
+        Ok(Found { resources })
+    }
+    .boxed()
+}
+
+/// `None`: it is gone.
+async fn child(
+    services: &Arc<Services>,
+    id: StackId,
+) -> Result<Option<Box<FoundChild<Resource>>>, Refusal> {
+    let seen = services.ask_of(id, || See).await.ok_or_else(Engine::silent)?;
+    let Some(seen) = seen else { return Ok(None) };
+    let found = found(services, seen.going_on.clone(), true).await?;
+    Ok(Some(Box::new(FoundChild { id, seen, found })))
+}

@@ -1,0 +1,172 @@
+//! What an update would do to a stack as it stands, and to the stacks within it: pure, by the same
+//! comparison that the update itself makes (`resource::verdict`).
+//!
+//! A plan promises that nothing happens which it does not announce. What it announces as sure does
+//! happen; where it is not sure, a value is only known once another resource has changed, and what
+//! happens is at least `least` of the entry and at most what the entry stands under. It cannot see
+//! what a cloud answers: a driver that asks for a replacement in the midst of an update, a call
+//! that fails. Nor does it look at what was changed in the cloud behind the stack's back.
+
+mod children;
+mod outlook;
+mod values;
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::nested::Seen;
+use super::preview::{Preview, PreviewWithin, PreviewedResource, blank};
+use super::resource::{self, Resource};
+use super::services::Services;
+use super::shell::Inhabit;
+use super::stack::{self, Known, Stack};
+use crate::clock::Clock;
+use crate::model::{Action, IndexMap, Refusal, ResourceName, StackId};
+use crate::resource_types::Budget;
+use crate::template::TemplateError;
+use values::Foreseen;
+
+/// What a plan is made with.
+pub struct Planning {
+    pub resource: resource::Knowledge,
+    pub stack: stack::Knowledge,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Planning {
+    pub(super) fn of(services: &Arc<Services>) -> Self {
+        let (resource, stack) = (Resource::knowledge(services), Stack::knowledge(services));
+        Self { resource, stack, clock: Arc::clone(&services.clock) }
+    }
+}
+
+/// A stack as a plan finds it: the incarnation that a new definition goes on with, by its name.
+/// `R` is a resource, or lends one.
+pub struct Found<R> {
+    pub resources: IndexMap<ResourceName, FoundResource<R>>,
+}
+
+/// A resource as a plan finds it.
+pub struct FoundResource<R> {
+    pub resource: R,
+    /// Whether its driver would have it replaced, where it failed.
+    pub is_lost: bool,
+    /// The stack that stands for it, where there is one.
+    pub child: Option<Box<FoundChild<R>>>,
+}
+
+/// A stack within another as a plan finds it.
+pub struct FoundChild<R> {
+    pub id: StackId,
+    pub seen: Seen,
+    pub found: Found<R>,
+}
+
+impl<R> FoundChild<R> {
+    /// Whether nothing in it is sick, nor in the stacks within it.
+    fn is_well(&self) -> bool {
+        let mut children = self.found.resources.values().filter_map(|it| it.child.as_ref());
+        self.seen.is_well && children.all(|child| child.is_well())
+    }
+}
+
+/// What becomes of a resource; the order is that of what is announced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    #[default]
+    Unchanged,
+    Updated,
+    Replaced,
+    Added,
+}
+
+/// What an update to a definition would do.
+pub fn foresee<R: Borrow<Resource>>(
+    planning: &Planning,
+    known: &Arc<Known>,
+    found: &Found<R>,
+) -> Result<Preview, Refusal> {
+    let mut budget = Budget::of(planning.stack.bounds);
+    Ok(of_stack(planning, known, found, &mut budget)?)
+}
+
+fn of_stack<R: Borrow<Resource>>(
+    planning: &Planning,
+    known: &Arc<Known>,
+    found: &Found<R>,
+    budget: &mut Budget,
+) -> Result<Preview, TemplateError> {
+    budget.take_resources(&known.definition)?;
+    let mut values = Foreseen::new(planning, known, found);
+    let mut within: BTreeMap<ResourceName, Vec<PreviewWithin>> = BTreeMap::new();
+    // What a resource is compared with depends on what becomes of those that it uses.
+    for name in known.dependencies.in_order() {
+        let (outlook, child) = values.outlook(name, budget)?;
+        values.outlooks.insert(name.clone(), outlook);
+        within.insert(name.clone(), child);
+    }
+    let mut plan = blank(known);
+    for name in known.definition.resources().keys() {
+        let Some(outlook) = values.outlooks.remove(name) else { continue };
+        plan.of_change(outlook.most).push(outlook.entry);
+        plan.within.extend(within.remove(name).into_iter().flatten());
+    }
+    let gone = gone(known, found);
+    plan.within.extend(gone.iter().filter_map(|(name, entry)| goes_with(found, name, entry)));
+    plan.deleted = gone.into_iter().map(|(_, entry)| entry).collect();
+    Ok(plan)
+}
+
+/// What there is under names that the definition does not have.
+pub(super) fn gone<R: Borrow<Resource>>(
+    known: &Known,
+    found: &Found<R>,
+) -> Vec<(ResourceName, PreviewedResource)> {
+    let resources = found.resources.iter();
+    let gone = resources.filter(|(name, _)| !known.definition.resources().contains_key(*name));
+    let entry = |(name, it): (&ResourceName, &FoundResource<R>)| {
+        let resource = it.resource.borrow();
+        let is_there = resource.action != Action::Init;
+        is_there.then(|| {
+            let why = "the template does not have it".to_owned();
+            (name.clone(), deleted(name, resource, why))
+        })
+    };
+    gone.filter_map(entry).collect()
+}
+
+fn deleted(name: &ResourceName, resource: &Resource, why: String) -> PreviewedResource {
+    PreviewedResource {
+        name: name.to_string(),
+        type_name: resource.type_name.clone(),
+        physical_id: resource.physical_id.clone(),
+        child: resource.child_stack(),
+        why,
+        ..PreviewedResource::default()
+    }
+}
+
+/// What goes with a resource that goes: the stack that stands for it, and all within.
+pub(super) fn goes_with<R: Borrow<Resource>>(
+    found: &Found<R>,
+    name: &ResourceName,
+    entry: &PreviewedResource,
+) -> Option<PreviewWithin> {
+    let child = found.resources.get(name)?.child.as_ref()?;
+    let members = child.found.resources.iter();
+    let members = members.map(|(name, member)| {
+        let why = "what it stands in goes".to_owned();
+        (name, deleted(name, member.resource.borrow(), why))
+    });
+    let members: Vec<_> = members.collect();
+    let within = members.iter().filter_map(|(name, entry)| goes_with(&child.found, name, entry));
+    let within = within.collect();
+    let deleted = members.into_iter().map(|(_, entry)| entry).collect();
+    Some(PreviewWithin {
+        resource: entry.name.clone(),
+        name: child.seen.known.as_ref()?.definition.stack_name().to_owned(),
+        stack: Some(child.id),
+        plan: Preview { deleted, within, ..Preview::default() },
+    })
+}

@@ -1,0 +1,337 @@
+//! What a create or an update would do, without doing it. As in Heat, the preview of an update
+//! compares properties unresolved: a resource that reads another's attribute counts as updated. The
+//! plan of an update (`plan`) compares with what there is, as the update itself does.
+
+mod heat;
+
+use std::sync::Arc;
+
+use crate::model::taint;
+use serde_json::Value;
+
+use super::accept::check_name;
+use super::asks::{CreateStack, Requester, UpdateStack};
+use super::engine::Engine;
+use super::nested;
+use super::plan::{self, Change, Found, Planning};
+use super::resource::Resource;
+use super::source;
+use super::stack::Known;
+use super::unmade;
+use crate::model::{JsonMap, Refusal, ResourceName, StackId};
+use crate::resource_types::child::{ChildAsk, ChildSeen};
+use crate::resource_types::{Budget, Subject, Work, too_many_resources};
+use crate::template::{
+    OutputValue, Provider, ResourceResolved, ResourceValues, TemplateError, hold, json_map_size,
+    json_size,
+};
+pub(super) use heat::made_anew;
+
+/// A plan: the resources by what becomes of them, in the template's order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Preview {
+    pub unchanged: Vec<PreviewedResource>,
+    pub updated: Vec<PreviewedResource>,
+    pub replaced: Vec<PreviewedResource>,
+    pub added: Vec<PreviewedResource>,
+    pub deleted: Vec<PreviewedResource>,
+    /// The parameters as shown, hidden ones masked.
+    pub parameters: crate::model::JsonMap,
+    pub description: String,
+    /// What a create would put out, as far as it is known beforehand.
+    pub outputs: Vec<OutputValue>,
+    /// The plans of the stacks within it, where they were asked for.
+    pub within: Vec<PreviewWithin>,
+}
+
+/// The plan of a stack within another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PreviewWithin {
+    /// The resource that stands for the stack.
+    pub resource: String,
+    pub name: String,
+    /// `None` where it is about to be made.
+    pub stack: Option<StackId>,
+    pub plan: Preview,
+}
+
+/// A resource in a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PreviewedResource {
+    pub name: String,
+    pub type_name: String,
+    pub description: String,
+    pub physical_id: Option<String>,
+    /// The stack that stands for it by now, where there is one.
+    pub child: Option<StackId>,
+    pub properties: crate::model::JsonMap,
+    pub metadata: crate::model::JsonMap,
+    /// The attributes that it will have; null where nothing is known before it is made.
+    pub attributes: crate::model::JsonMap,
+    pub requires: Vec<String>,
+    /// What leads to the change; empty where nothing changes.
+    pub why: String,
+    /// What becomes of it at least, where that is less: a value is not known beforehand.
+    pub least: Option<Change>,
+    /// The resources of the stack that it stands for, where there is one.
+    pub nested: Option<PreviewNested>,
+    /// What the Heat of another place is asked, where its stack stands there and is updated.
+    pub far: Option<FarAsk>,
+}
+
+/// The question to another Heat what an update of a stack there would do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FarAsk {
+    pub stack_name: String,
+    /// The body of its preview.
+    pub body: Value,
+}
+
+/// The stack that a planned resource stands for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PreviewNested {
+    pub name: String,
+    pub resources: Vec<PreviewedResource>,
+}
+
+impl Engine {
+    /// What a create would make; nothing is written.
+    pub async fn preview_create(
+        &self,
+        who: &Requester,
+        ask: &CreateStack,
+    ) -> Result<Preview, Refusal> {
+        check_name(&ask.name)?;
+        self.refuse_taken(who, &ask.name).await?;
+        let known = self.prepare(who, &mut ask.source.clone(), None, &ask.name).await?;
+        let planning = Planning::of(&self.services);
+        let plan = move || {
+            let mut budget = Budget::of(planning.stack.bounds);
+            of_create(&planning, &known, &mut budget)
+        };
+        Ok(self.work(&who.caller.project_id, plan).await??)
+    }
+
+    /// What an update would do as Heat's preview says it; nothing is written. `within` asks for the
+    /// stacks within as well.
+    pub async fn preview_update(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        ask: &UpdateStack,
+        within: bool,
+    ) -> Result<Preview, Refusal> {
+        let (known, found) = self.found(who, stack, ask, within).await?;
+        let planning = Planning::of(&self.services);
+        let plan = move || {
+            let mut budget = Budget::of(planning.stack.bounds);
+            heat::of_update(&planning, &known, (&found, within), &mut budget)
+        };
+        Ok(self.work(&who.caller.project_id, plan).await??)
+    }
+
+    /// What an update will do, as far as that is known beforehand; nothing is written.
+    pub async fn plan_update(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        ask: &UpdateStack,
+    ) -> Result<Preview, Refusal> {
+        let (known, found) = self.found(who, stack, ask, true).await?;
+        let planning = Planning::of(&self.services);
+        let plan = move || plan::foresee(&planning, &known, &found);
+        let mut plan = self.work(&who.caller.project_id, plan).await??;
+        if let Some(cloud) = &self.services.cloud {
+            let session = cloud.session_for_token(&who.token, &who.caller.project_id);
+            nested::ask_elsewhere(&self.services, &session, &mut plan).await;
+        }
+        Ok(plan)
+    }
+
+    async fn found(
+        &self,
+        who: &Requester,
+        stack: StackId,
+        ask: &UpdateStack,
+        within: bool,
+    ) -> Result<(Arc<Known>, Found<Resource>), Refusal> {
+        let standing = self.standing(who, stack).await?;
+        let former = self.source(&standing).await?;
+        let mut source = source::updated(ask, &former);
+        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
+        let found = nested::found(&self.services, standing.going_on, within).await?;
+        Ok((Arc::new(known), found))
+    }
+}
+
+impl Preview {
+    /// The resources of which this becomes.
+    pub(super) fn of_change(&mut self, change: Change) -> &mut Vec<PreviewedResource> {
+        match change {
+            Change::Unchanged => &mut self.unchanged,
+            Change::Updated => &mut self.updated,
+            Change::Replaced => &mut self.replaced,
+            Change::Added => &mut self.added,
+        }
+    }
+}
+
+/// What a create would make, with what is nested in it.
+fn of_create(
+    planning: &Planning,
+    known: &Known,
+    budget: &mut Budget,
+) -> Result<Preview, TemplateError> {
+    let mut outputs = known.definition.resolve_outputs(&Unresolved);
+    outputs.iter_mut().for_each(|output| output.value = taint::plain(output.value.take()));
+    hold(outputs.iter().map(|output| json_size(&output.value)).sum())?;
+    Ok(Preview { added: all_added(planning, known, budget)?, outputs, ..blank(known) })
+}
+
+fn all_added(
+    planning: &Planning,
+    known: &Known,
+    budget: &mut Budget,
+) -> Result<Vec<PreviewedResource>, TemplateError> {
+    budget.take_resources(&known.definition)?;
+    let mut added = Vec::with_capacity(known.definition.resources().len());
+    for name in known.definition.resources().keys() {
+        let properties = unresolved(known, name).properties;
+        let nested = match child_of(planning, known, name, properties, None, budget)? {
+            None => None,
+            Some(child) => Some(PreviewNested {
+                name: child.definition.stack_name().to_owned(),
+                resources: all_added(planning, &child, budget)?,
+            }),
+        };
+        let planned = previewed(planning, known, name, unresolved(known, name))?;
+        let registry = &planning.stack.registry;
+        let properties = unmade::properties(registry, known, name, &planned.properties);
+        added.push(PreviewedResource { nested, properties, ..planned });
+    }
+    Ok(added)
+}
+
+/// What a create of a nested stack would make, without what is nested in it.
+pub(super) fn of_create_alone(
+    planning: &Planning,
+    known: &Known,
+) -> Result<Preview, TemplateError> {
+    let names = known.definition.resources().keys();
+    let added = names.map(|name| previewed(planning, known, name, unresolved(known, name)));
+    Ok(Preview { added: added.collect::<Result<_, TemplateError>>()?, ..blank(known) })
+}
+
+/// The definition of the stack that a resource stands for, as far as it is known beforehand; a
+/// refusal where the tree has no room for it.
+pub(super) fn child_of(
+    planning: &Planning,
+    known: &Known,
+    name: &ResourceName,
+    properties: JsonMap,
+    child: Option<&ChildSeen>,
+    budget: &mut Budget,
+) -> Result<Option<Known>, TemplateError> {
+    let (definition, registry) = (&known.definition, planning.stack.registry.as_ref());
+    let driver = registry.driver_type(definition, name).and_then(|it| registry.driver(it));
+    let Some(driver) = driver else { return Ok(None) };
+    let Some(nested) = driver.nests() else { return Ok(None) };
+    let subject = Subject {
+        name: Some(name.clone()),
+        properties: driver.properties(&properties),
+        reads: known.reads(name),
+        ..Subject::default()
+    };
+    let ask = ChildAsk {
+        work: &Work::Create,
+        subject: &subject,
+        definition,
+        child,
+        used: None,
+        room: budget.room(),
+        timeout: planning.stack.stack_action_timeout,
+        now: planning.clock.now(),
+        chance: &|bytes| planning.clock.fill(bytes),
+    };
+    if nested.stands_beside() {
+        return Ok(None);
+    }
+    // What cannot be told before other resources are there is left out.
+    let wanted = match nested.wanted(&ask) {
+        Ok(wanted) => wanted,
+        Err(error) if error.class == LIMIT => return Err(too_many_resources()),
+        Err(_) => return Ok(None),
+    };
+    budget.take_stack(definition.provider(name).map_or(0, Provider::text_bytes))?;
+    let (template, parameters) = (&wanted.template, wanted.parameters);
+    let made = definition.child(name, template, parameters, registry, budget.reading());
+    let definition = match made {
+        Ok(definition) => definition,
+        Err(error) if error.class == LIMIT => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let dependencies = super::definition::dependencies(&planning.stack.registry, &definition).ok();
+    Ok(dependencies.map(|dependencies| Known::new(definition, dependencies)))
+}
+
+/// The class of what is refused because it is too much, and is never left out.
+const LIMIT: &str = "RequestLimitExceeded";
+
+pub(super) fn blank(known: &Known) -> Preview {
+    Preview {
+        parameters: known.definition.shown_parameters(),
+        description: known.definition.description().to_owned(),
+        ..Preview::default()
+    }
+}
+
+pub(super) fn previewed(
+    planning: &Planning,
+    known: &Known,
+    name: &ResourceName,
+    resolved: ResourceResolved,
+) -> Result<PreviewedResource, TemplateError> {
+    let registry = &planning.stack.registry;
+    let attributes = unmade::attributes(registry, known, name, &resolved.properties);
+    let parts = [&resolved.properties, &resolved.metadata, &attributes];
+    hold(parts.into_iter().map(json_map_size).sum())?;
+    let declared = known.definition.resources().get(name);
+    let requires = known.dependencies.requires(name).into_iter().flatten();
+    Ok(PreviewedResource {
+        name: name.to_string(),
+        type_name: known.declared_type(name),
+        description: declared.map(|declared| declared.description.clone()).unwrap_or_default(),
+        physical_id: None,
+        child: None,
+        properties: resolved.properties,
+        metadata: resolved.metadata,
+        attributes,
+        requires: requires.map(ToString::to_string).collect(),
+        why: String::new(),
+        least: None,
+        nested: None,
+        far: None,
+    })
+}
+
+pub(super) fn unresolved(known: &Known, name: &ResourceName) -> ResourceResolved {
+    let resolved = known.definition.resolve(name, &Unresolved).unwrap_or_default();
+    ResourceResolved {
+        properties: taint::plain_map(resolved.properties),
+        metadata: taint::plain_map(resolved.metadata),
+        update_policy: taint::plain_map(resolved.update_policy),
+    }
+}
+
+/// No resource has a value yet: references are names, attributes are null.
+struct Unresolved;
+
+impl ResourceValues for Unresolved {
+    fn reference(&self, name: &ResourceName) -> Option<Value> {
+        Some(name.as_str().into())
+    }
+
+    fn attribute(&self, _name: &ResourceName, _attribute: &str) -> Result<Option<Value>, Refusal> {
+        Ok(None)
+    }
+}
