@@ -229,15 +229,14 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         let now = reference(&as_made(resource));
         // A child stack may give another for its reference.
         let by_child = nests && resource.data.contains_key(REFERENCE);
-        let is_reference_sure = match most {
-            Change::Unchanged => true,
-            _ if by_child => false,
-            _ => wanted.is_sure() || reference(at_least) == reference(&wanted.definition),
-        };
-        let reference = match most {
-            Change::Unchanged => now,
-            _ if is_reference_sure => reference(&wanted.definition),
-            _ => now,
+        let (is_reference_sure, reference) = if most == Change::Unchanged {
+            (true, now)
+        } else {
+            let then = reference(&wanted.definition);
+            match !by_child && (wanted.is_sure() || reference(at_least) == then) {
+                true => (true, then),
+                false => (false, now),
+            }
         };
         let definition = wanted.definition;
         Outlook { most, definition, reference, is_reference_sure, entry }
