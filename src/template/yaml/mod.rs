@@ -136,7 +136,7 @@ mod tests {
     fn a_mark_of_the_byte_order_comes_before_any_document() {
         check("\u{feff}a: 2001-13-99", "{'a': '2001-13-99'}");
         check("\u{feff}--- # x\na: é", "{'a': 'é'}");
-        refused("# x\n\u{feff}a: 2001-13-99", "month must be in 1..12");
+        refused("# x\n\u{feff}a: 2001-13-99\nb: 1", "month must be in 1..12");
     }
 
     #[test]
