@@ -119,7 +119,7 @@ mod tests {
                         unchanged  server  OS::Nova::Server\n";
         assert_eq!(planned(&plan, None), expected);
         let narrow = "created    a       OS::Heat:…  it is new\n\
-                      updated?   b       OS::Heat:…  value …\n\
+                      updated?   b       OS::Heat:…  value ma…\n\
                       unchanged  server  OS::Nova:…\n";
         assert_eq!(planned(&plan, Some(40)), narrow);
     }
