@@ -54,9 +54,11 @@ impl World {
     fn announce(&self, stack: StackId, before: Option<Stands>, plan: Result<Preview, Refusal>) {
         let mut announced = self.announced.lock().unwrap();
         announced.remove(&stack);
-        let plan = plan.expect("what is carried out has a plan");
-        if let Some(before) = before {
-            announced.insert(stack, (plan, before));
+        match plan {
+            Ok(plan) => announced.extend(before.map(|before| (stack, (plan, before)))),
+            // A call of its own was lost.
+            Err(refusal) if refusal.class == "HTTPServiceUnavailable" => {}
+            Err(refusal) => panic!("what is carried out has no plan: {refusal:?}"),
         }
     }
 
