@@ -15,7 +15,8 @@ use super::value::Datum;
 #[derive(Clone)]
 pub(crate) struct Key {
     text: EcoString,
-    was: Was,
+    /// None: it is one. Few keys are anything else, and there are many keys.
+    was: Option<Box<Was>>,
 }
 
 /// What a key was before it was a text.
@@ -41,17 +42,21 @@ impl Key {
             Datum::Text(_) => Was::Text,
             Datum::List(_) | Datum::Map(_) => Was::Object,
         };
-        Self { text: text.into(), was }
+        Self { text: text.into(), was: was.boxed() }
     }
 
     /// A key that JSON cannot have, with the text that is shown for it.
     pub(crate) fn object(text: impl Into<EcoString>) -> Self {
-        Self { text: text.into(), was: Was::Object }
+        Self { text: text.into(), was: Was::Object.boxed() }
+    }
+
+    fn was(&self) -> Was {
+        self.was.as_deref().copied().unwrap_or(Was::Text)
     }
 
     /// What it was.
     pub(crate) fn datum(&self) -> Datum {
-        match self.was {
+        match self.was() {
             Was::Text | Was::Object => Datum::Text(self.text.clone()),
             Was::Null => Datum::Null,
             Was::Bool(truth) => Datum::Bool(truth),
@@ -62,12 +67,12 @@ impl Key {
 
     /// Whether JSON can have it.
     pub(crate) fn is_json(&self) -> bool {
-        self.was != Was::Object
+        self.was() != Was::Object
     }
 
     /// Python's order, where it has one.
     pub(crate) fn order(&self, other: &Self) -> Option<Ordering> {
-        match (self.was, other.was) {
+        match (self.was(), other.was()) {
             (Was::Text, Was::Text) => Some(self.text.cmp(&other.text)),
             (Was::Int(left), Was::Int(right)) => Some(left.cmp(&right)),
             (left, right) => {
@@ -83,6 +88,10 @@ impl Key {
 }
 
 impl Was {
+    fn boxed(self) -> Option<Box<Self>> {
+        (self != Self::Text).then(|| Box::new(self))
+    }
+
     fn number(self) -> Option<f64> {
         match self {
             Was::Bool(truth) => Some(f64::from(u8::from(truth))),
@@ -123,7 +132,7 @@ impl Hash for Key {
 
 impl From<EcoString> for Key {
     fn from(text: EcoString) -> Self {
-        Self { text, was: Was::Text }
+        Self { text, was: None }
     }
 }
 
