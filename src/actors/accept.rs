@@ -8,6 +8,7 @@ use tracing::warn;
 
 use super::asks::{Accepted, CreateStack, Requester, UpdateStack};
 use super::engine::Engine;
+use super::executor;
 use super::project::ProjectCommand;
 use super::project_actor::HolderOf;
 use super::stack::{Create, Known, Revise, StackCommand, refuse_resting};
@@ -210,7 +211,8 @@ impl Engine {
         let (known, asked) = checked?;
         if let Some(cloud) = &services.cloud {
             let session = cloud.session_for_token(&who.token, project);
-            services.registry.ask_cloud(&known.definition, asked, &session).await?;
+            let (registry, definition) = (&services.registry, &known.definition);
+            executor::check_in_cloud(registry, definition, &asked, &session).await?;
         }
         Ok(known)
     }

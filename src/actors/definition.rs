@@ -17,11 +17,11 @@ use crate::events::vault::Vault;
 use crate::graph::steps::{Declared, Implied, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{ProjectId, Refusal, ResourceName, StackId, StackName};
-use crate::resource_types::{AskedOfCloud, Registry, TreeBounds, too_many_resources};
+use crate::resource_types::{CloudCheck, Registry, TreeBounds, too_many_resources};
 use crate::template::{self, PseudoParameters, StackDefinition, StackSource};
 
 /// The types of a definition, which its caller may be forbidden; and what else came of it.
-pub(super) type Prepared = (Vec<String>, Result<(Known, AskedOfCloud), Refusal>);
+pub(super) type Prepared = (Vec<String>, Result<(Known, Vec<CloudCheck>), Refusal>);
 
 /// Reads a source, and checks all that can be checked without a cloud. Also the URLs of templates
 /// that are still to be fetched. A stack that will never be has no id. `lacking` are the services
@@ -41,7 +41,7 @@ pub(super) fn prepare(
             let known = exposure::check_services(services, &definition, lacking)
                 .and_then(|()| check(registry, services.limits.tree(), definition));
             let checked = known.and_then(|known| {
-                let asked = registry.asked_of_cloud(&known.definition)?;
+                let asked = registry.cloud_checks(&known.definition)?;
                 Ok((known, asked))
             });
             (Ok((types, checked)), files.missed())

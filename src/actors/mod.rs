@@ -11,6 +11,7 @@ pub mod credentials;
 pub mod definition;
 pub mod directory;
 pub mod engine;
+pub mod executor;
 pub mod export;
 mod exposure;
 mod fetch;

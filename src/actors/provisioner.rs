@@ -11,19 +11,19 @@ use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use tracing::warn;
 
+use super::executor;
 use super::nested::{self, ChildBeat};
 use super::resource::{
     Adjusted, Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect,
 };
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Shell, Woken};
-use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::resource::Step;
 use crate::events::{Position, RecordedEvent};
 use crate::model::{Action, CommandId, JsonMap, ProjectId, ResourceId, Status, Trustor};
-use crate::resource_types::software::SoftwareDoor;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::{Beat, Driver, DriverError, Reality, Subject, Work};
 use crate::template::ALL_ATTRIBUTES;
 
@@ -83,7 +83,6 @@ impl Inhabit for Resource {
             action_retry_limit: services.limits.action_retry_limit,
             lost_call_rest: services.limits.lost_call_rest,
             observe_on_update: services.limits.observe_on_update,
-            software: SoftwareDoor::to(Arc::new(SoftwareKeeper::of(services.clone()))),
         }
     }
 
@@ -183,7 +182,12 @@ impl Inhabit for Resource {
                             };
                             nested::beat(&beating).await
                         }
-                        _ => driver.beat(&session, &work, &subject, &step, attempt).await,
+                        _ => {
+                            let beat = |cloud: &Asks<'_>| {
+                                driver.beat(cloud, &work, &subject, &step, attempt)
+                            };
+                            executor::run(&services, &session, beat).await
+                        }
                     };
                     if let Err(error) = &mut result {
                         error.refused &= !session.has_changed();
@@ -210,7 +214,11 @@ impl Inhabit for Resource {
             ResourceEffect::SeeFailed { epoch, driver_type, subject, trustor } => {
                 let look = async move {
                     match reach(&services, &driver_type, &project, &trustor).await {
-                        Ok((driver, session)) => driver.replace_failed(&session, &subject).await,
+                        Ok((driver, session)) => {
+                            let replaces =
+                                |cloud: &Asks<'_>| driver.replace_failed(cloud, &subject);
+                            executor::run(&services, &session, replaces).await
+                        }
                         Err(_) => true,
                     }
                 };
@@ -260,10 +268,10 @@ impl Inhabit for Resource {
                     }
                     let details = &signal.details;
                     let Some(nested) = driver.nests() else {
-                        let driver = driver.as_ref();
-                        return Some(
-                            driver.carry_out_signal(&session, &subject, details, attempt).await,
-                        );
+                        let carry_out = |cloud: &Asks<'_>| {
+                            driver.carry_out_signal(cloud, &subject, details, attempt)
+                        };
+                        return Some(executor::run(&services, &session, carry_out).await);
                     };
                     let knowledge = Stack::knowledge(&services);
                     let beating = nested::Beating {
@@ -367,7 +375,10 @@ pub(super) async fn is_lost(services: &Arc<Services>, resource: &Resource) -> bo
     let subject = resource.subject(definition, &Resource::knowledge(services));
     let (driver_type, user) = (&definition.driver_type, &resource.signals_for);
     match reach(services, driver_type, &stack.project_id, user).await {
-        Ok((driver, session)) => driver.replace_failed(&session, &subject).await,
+        Ok((driver, session)) => {
+            let replaces = |cloud: &Asks<'_>| driver.replace_failed(cloud, &subject);
+            executor::run(services, &session, replaces).await
+        }
         Err(_) => true,
     }
 }
@@ -403,7 +414,7 @@ async fn reality(
 ) -> Reality {
     let look = async {
         let (driver, session) = reach(services, driver_type, project, trustor).await?;
-        driver.reality(&session, subject).await
+        executor::run(services, &session, |cloud| driver.reality(cloud, subject)).await
     };
     let error = match tokio::time::timeout(OBSERVE_MAX, look).await {
         Ok(Ok(reality)) => return reality,
@@ -426,7 +437,8 @@ async fn observed(
     if driver.nests().is_some() {
         return nested::attributes(services, session, driver, subject, wanted).await;
     }
-    match tokio::time::timeout(OBSERVE_MAX, driver.attributes(session, subject, wanted)).await {
+    let look = executor::run(services, session, |it| driver.attributes(it, subject, wanted));
+    match tokio::time::timeout(OBSERVE_MAX, look).await {
         Ok(Ok(attributes)) => attributes,
         Ok(Err(error)) => {
             warn!(resource.name = ?subject.name, %error, "attributes cannot be looked up");

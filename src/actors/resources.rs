@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::asks::{Accepted, Requester, Standing};
 use super::engine::Engine;
+use super::executor;
 use super::nested;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
@@ -15,6 +16,7 @@ use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint;
 use crate::model::{JsonMap, Refusal, ResourceName, StackId};
 use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::template::FAILED_ATTRIBUTES;
 
 impl Engine {
@@ -155,8 +157,8 @@ impl Engine {
             found.shift_remove(FAILED_ATTRIBUTES);
             return Ok(found);
         }
-        driver
-            .attributes(&session, &subject, attributes)
+        let look = |cloud: &Asks<'_>| driver.attributes(cloud, &subject, attributes);
+        executor::run(&self.services, &session, look)
             .await
             .map_err(|error| Refusal::new(error.class, error.message))
     }

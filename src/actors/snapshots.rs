@@ -11,6 +11,7 @@ use tracing::warn;
 use super::asks::{Accepted, Requester};
 use super::definition;
 use super::engine::Engine;
+use super::executor;
 use super::services::Services;
 use super::shell::Shell;
 use super::source::Sourced;
@@ -152,7 +153,7 @@ pub(super) async fn drop_snapshot(
         loop {
             let dropped = async {
                 let session = services.credentials.session(services, project, trustor).await?;
-                driver.delete_snapshot(&session, &data).await
+                executor::run(services, &session, |it| driver.delete_snapshot(it, &data)).await
             };
             match dropped.await {
                 Ok(true) => break,

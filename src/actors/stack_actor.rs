@@ -14,6 +14,7 @@ use tracing::error;
 
 use super::asks::Standing;
 use super::definition;
+use super::executor;
 use super::nested;
 use super::project::ProjectCommand;
 use super::provisioner::{ChildBroken, Halt, ResourceLinks, Taken, note_taken};
@@ -27,7 +28,8 @@ use crate::events::seal::Seals;
 use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
-use crate::resource_types::{Heard, stack_user};
+use crate::resource_types::asks::Asks;
+use crate::resource_types::{DriverError, Heard, stack_user};
 
 /// How long a stack that has more to do leaves its thread to others.
 const TURN_PAUSE: Duration = Duration::from_millis(10);
@@ -160,23 +162,25 @@ impl Inhabit for Stack {
             StackEffect::DropUserProject { project_id } => {
                 let services = shell.services.clone();
                 let machine = &shell.machine;
-                let name = stack_user::project_name_of(&machine.project_id, machine.id);
+                let (owner, id) = (machine.project_id.clone(), machine.id);
                 let deletion = async move {
                     services.log.durable(at).await.ok()?;
-                    let domain = services.cloud.as_ref().and_then(|cloud| cloud.user_domain());
-                    // Where there is no such domain any more there is nothing to be reached.
-                    let Some(domain) = domain else { return Some(Ok(())) };
+                    let Some(cloud) = &services.cloud else { return Some(Ok(())) };
+                    let session = cloud.service_session();
+                    let delete = |cloud: &Asks<'_>| {
+                        stack_user::delete_project(cloud, project_id.as_str(), &owner, id)
+                    };
                     for pause in DELETION_PAUSES {
-                        match domain.delete_project(project_id.as_str(), &name).await {
-                            Err(error) if error.is_transient() => tokio::time::sleep(pause).await,
+                        match executor::run_in_cloud(&session, delete).await {
+                            Err(error) if error.transient => tokio::time::sleep(pause).await,
                             outcome => return Some(outcome),
                         }
                     }
-                    Some(domain.delete_project(project_id.as_str(), &name).await)
+                    Some(executor::run_in_cloud(&session, delete).await)
                 };
                 ctx.spawn(deletion.into_actor(shell).map(move |result, shell, ctx| {
                     if let Some(result) = result {
-                        let result = result.map_err(|error| error.to_string());
+                        let result = result.map_err(|error: DriverError| error.message);
                         let command = StackCommand::UserProjectDropped { result };
                         ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
                     }

@@ -34,7 +34,7 @@ pub use keystone::validate::Identity;
 pub use limits::CloudLimits;
 pub use microversion::Microversion;
 pub use poll::Collection;
-pub use request::{Body, Method, Request, Response, path_segment};
+pub use request::{Body, Method, Request, Response, answered, path_segment};
 pub use service::Service;
 pub use session::Session;
 pub use survey::Surveyed;

@@ -68,7 +68,7 @@ impl Service {
 
     /// The microversion that is asked for where a request names none: the newest whose bodies
     /// Hearth knows. Heat too speaks the newest that both its client library and the cloud have.
-    pub(super) fn microversion(&self) -> Option<Microversion> {
+    pub fn microversion(&self) -> Option<Microversion> {
         match self {
             Service::Compute => Some(Microversion::new(2, 96)),
             Service::Volume => Some(Microversion::new(3, 71)),

@@ -106,6 +106,11 @@ impl Session {
         self.bound.as_ref()?.cloud.user_domain()
     }
 
+    /// The role of stacks' users, where there is a domain for them.
+    pub fn stack_user_role(&self) -> Option<&str> {
+        self.bound.as_ref()?.cloud.stack_user_role()
+    }
+
     /// Keystone's address with its version, as clients are told it.
     pub fn auth_url(&self) -> String {
         let url = self.bound.as_ref().map(|bound| bound.cloud.auth_url(""));

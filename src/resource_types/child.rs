@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
@@ -15,7 +14,8 @@ use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Wor
 use super::groups::Adjustment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, ResourceName, Status};
-use crate::openstack::{Elsewhere, Session};
+use crate::openstack::Elsewhere;
+use crate::resource_types::asks::Asks;
 use crate::template::{NestedTemplate, StackDefinition};
 
 /// What a type says of its child stack. Pure: the same question has the same answer, and nothing
@@ -233,7 +233,6 @@ impl<N> Nesting<N> {
     }
 }
 
-#[async_trait]
 impl<N: Nested> Driver for Nesting<N> {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         let name = match work {
@@ -244,9 +243,9 @@ impl<N: Nested> Driver for Nesting<N> {
         Step { name: name.to_owned(), commands: true, ..Step::default() }
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _work: &Work,
         _subject: &Subject,
         _step: &Step,
@@ -275,13 +274,13 @@ impl<N: Nested> Driver for Nesting<N> {
     }
 
     /// The child's own resources say what is to be replaced.
-    async fn replace_failed(&self, _cloud: &Session, subject: &Subject) -> bool {
+    fn replace_failed(&self, _cloud: &Asks<'_>, subject: &Subject) -> bool {
         subject.physical_id.is_none()
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {

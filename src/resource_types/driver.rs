@@ -3,18 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::child::Nested;
 use super::groups::Adjustment;
-use super::software::SoftwareDoor;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{
     Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, TraversalId,
 };
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 
 /// What a driver is told of the resource it works on. Nothing in it is sealed.
 #[derive(Clone, Debug, Default)]
@@ -50,8 +48,6 @@ pub struct Subject {
     pub reads: Vec<String>,
     /// What a type that waits for others' signals hears of them.
     pub heard: Vec<Heard>,
-    /// The way to software configurations and deployments, for the types that keep some.
-    pub software: SoftwareDoor,
     /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
     pub taken: BTreeSet<String>,
 }
@@ -243,7 +239,6 @@ pub(crate) const ANY: &str = "*";
 
 /// Runs one resource type. Drivers hold no state of their own: all they know is in the `Subject`
 /// and the `Step`, so that any beat can be made by a process that was started after the one before.
-#[async_trait]
 pub trait Driver: Send + Sync + 'static {
     /// The outcome of an action that needs neither a call nor time (OS::Heat::Value, …). Pure but
     /// for the moment's chance. `None`: beats are needed.
@@ -262,9 +257,9 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// Makes one beat.
-    async fn beat(
+    fn beat(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _work: &Work,
         _subject: &Subject,
         _step: &Step,
@@ -310,7 +305,7 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Whether a FAILED resource is replaced by the next update (Heat's `needs_replace_failed`),
     /// asked of the cloud where the type keeps a live object. Default: replaced.
-    async fn replace_failed(&self, _cloud: &Session, _subject: &Subject) -> bool {
+    fn replace_failed(&self, _cloud: &Asks<'_>, _subject: &Subject) -> bool {
         true
     }
 
@@ -337,9 +332,9 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Makes the calls that a signal asks for; safe to repeat by a process that was started after
     /// the one that took the signal (`Attempt::Unanswered`).
-    async fn carry_out_signal(
+    fn carry_out_signal(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         _details: &Value,
         _attempt: Attempt,
@@ -348,13 +343,13 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// Whether the object is there, as far as the cloud can tell.
-    async fn exists(&self, _cloud: &Session, _subject: &Subject) -> Result<bool, DriverError> {
+    fn exists(&self, _cloud: &Asks<'_>, _subject: &Subject) -> Result<bool, DriverError> {
         Ok(true)
     }
 
     /// What there is, against the properties that the subject has on record.
-    async fn reality(&self, cloud: &Session, subject: &Subject) -> Result<Reality, DriverError> {
-        Ok(match self.exists(cloud, subject).await? {
+    fn reality(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Reality, DriverError> {
+        Ok(match self.exists(cloud, subject)? {
             true => Reality::Differs(JsonMap::new()),
             false => Reality::Gone,
         })
@@ -362,9 +357,9 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Deletes what a snapshot of the resource made in the cloud, by the data that it left; safe to
     /// repeat. Whether it is gone; if not, it is asked again.
-    async fn delete_snapshot(
+    fn delete_snapshot(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _data: &BTreeMap<String, Value>,
     ) -> Result<bool, DriverError> {
         Ok(true)
@@ -377,9 +372,9 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// The attributes asked for, from the cloud's present state. Empty asks for all.
-    async fn attributes(
+    fn attributes(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         wanted: &[String],
     ) -> Result<JsonMap, DriverError>;
@@ -410,11 +405,7 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// What the cloud alone can say of the properties, checked before anything is created.
-    async fn validate_in_cloud(
-        &self,
-        _cloud: &Session,
-        _properties: &JsonMap,
-    ) -> Result<(), Refusal> {
+    fn validate_in_cloud(&self, _cloud: &Asks<'_>, _properties: &JsonMap) -> Result<(), Refusal> {
         Ok(())
     }
 

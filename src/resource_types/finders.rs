@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::openstack::{CloudError, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::DriverError;
 
 /// How one kind of object is found.
@@ -74,15 +75,11 @@ finders! {
 }
 
 /// The id of the object that has the name or the id.
-pub(crate) async fn find(
-    cloud: &Session,
-    finder: &str,
-    wanted: &str,
-) -> Result<String, DriverError> {
+pub(crate) fn find(cloud: &Asks<'_>, finder: &str, wanted: &str) -> Result<String, DriverError> {
     let known = FINDERS.iter().find(|known| known.name == finder).ok_or_else(|| {
         DriverError::fatal("InvalidSchemaError", format!("there is no finder {finder:?}"))
     })?;
-    known.find(cloud, wanted).await
+    known.find(cloud, wanted)
 }
 
 /// Whether there is a finder of this name.
@@ -96,22 +93,22 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Finder {
-    async fn find(&self, cloud: &Session, wanted: &str) -> Result<String, DriverError> {
+    fn find(&self, cloud: &Asks<'_>, wanted: &str) -> Result<String, DriverError> {
         match self.by {
             By::Filters => {
                 for filter in ["id", "name"] {
                     // A name goes to the filter of ids as well; Neutron takes any text there.
                     let request = self.get(self.path).query(filter, wanted).query("fields", "id");
-                    let found = self.listed(cloud, request).await?;
+                    let found = self.listed(cloud, request)?;
                     if let Some(id) = self.only(&found, wanted)? {
                         return Ok(id);
                     }
                 }
                 Err(self.missing(wanted))
             }
-            By::Id => self.by_id(cloud, wanted).await?.ok_or_else(|| self.missing(wanted)),
+            By::Id => self.by_id(cloud, wanted)?.ok_or_else(|| self.missing(wanted)),
             By::IdThenList(path) => {
-                if let Some(id) = self.by_id(cloud, wanted).await? {
+                if let Some(id) = self.by_id(cloud, wanted)? {
                     return Ok(id);
                 }
                 let mut request = self.get(path);
@@ -121,17 +118,17 @@ impl Finder {
                 } else {
                     request = request.query("name", wanted);
                 }
-                self.search(cloud, request, wanted).await
+                self.search(cloud, request, wanted)
             }
             By::Own if uuid::Uuid::parse_str(wanted).is_ok() => Ok(wanted.to_owned()),
             By::Own => {
-                let project = cloud.project_id().await?;
+                let project = cloud.project_id()?;
                 let request = self.get(self.path).query("project_id", project.as_str());
-                self.search(cloud, request, wanted).await
+                self.search(cloud, request, wanted)
             }
             By::List => {
                 let request = self.get(self.path).query("is_public", "None");
-                self.search(cloud, request, wanted).await
+                self.search(cloud, request, wanted)
             }
         }
     }
@@ -140,13 +137,13 @@ impl Finder {
         Request::get(self.service.clone(), path)
     }
 
-    async fn by_id(&self, cloud: &Session, id: &str) -> Result<Option<String>, DriverError> {
+    fn by_id(&self, cloud: &Asks<'_>, id: &str) -> Result<Option<String>, DriverError> {
         // Glance looks at ids only where they look like one.
         if self.service == Service::Image && uuid::Uuid::parse_str(id).is_err() {
             return Ok(None);
         }
         let request = self.get(&format!("{}/{}", self.path, path_segment(id)));
-        match cloud.send(request).await {
+        match cloud.send(request) {
             Ok(response) => {
                 let body = response.json()?;
                 let object = body.get(self.one).unwrap_or(&body);
@@ -157,21 +154,21 @@ impl Finder {
         }
     }
 
-    async fn listed(&self, cloud: &Session, request: Request) -> Result<Vec<Value>, CloudError> {
-        let mut body = cloud.send(request).await?.json()?;
+    fn listed(&self, cloud: &Asks<'_>, request: Request) -> Result<Vec<Value>, CloudError> {
+        let mut body = cloud.send(request)?.json()?;
         match body.get_mut(self.list).map(Value::take) {
             Some(Value::Array(list)) => Ok(list),
             _ => Ok(Vec::new()),
         }
     }
 
-    async fn search(
+    fn search(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         request: Request,
         wanted: &str,
     ) -> Result<String, DriverError> {
-        let mut found = self.listed(cloud, request).await?;
+        let mut found = self.listed(cloud, request)?;
         found.retain(|object| object["name"] == wanted || object["id"] == wanted);
         self.only(&found, wanted)?.ok_or_else(|| self.missing(wanted))
     }

@@ -2,6 +2,7 @@
 //! cloud calls. Most types are data, run by one interpreter (`declared`).
 
 mod advice;
+pub mod asks;
 pub mod child;
 pub mod constraints;
 mod convert;
@@ -16,6 +17,7 @@ mod nested;
 mod plugins;
 pub(crate) mod python;
 mod reading;
+pub mod recorded;
 pub mod registry;
 mod remote;
 mod rules;
@@ -25,6 +27,7 @@ pub mod software;
 pub mod stack_user;
 pub mod type_files;
 mod types;
+pub mod user_domain;
 mod validate;
 
 pub use declared::Declaration;
@@ -41,4 +44,4 @@ pub use plugins::Reread;
 pub use reading::Problem;
 pub use registry::{PluginChecks, Registry, RegistryError};
 pub use show::{TemplateKind, TypeFilter};
-pub use validate::AskedOfCloud;
+pub use validate::CloudCheck;

@@ -9,7 +9,8 @@ use super::registry::Registry;
 use super::types::heat::stack::place;
 use crate::model::taint;
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::openstack::{CloudError, Elsewhere, Request, Service, Session};
+use crate::openstack::{CloudError, Elsewhere, Request, Service};
+use crate::resource_types::asks::Asks;
 use crate::template::{ChildPlace, Facade, Reading, StackDefinition, Values};
 
 /// The type of such resources.
@@ -17,16 +18,16 @@ pub(super) const BESIDE: &str = "OS::Heat::Stack";
 
 impl Registry {
     /// Refuses what cannot be made, in Heat's words.
-    pub(super) async fn check_beside(
+    pub(super) fn check_beside(
         &self,
         definition: &StackDefinition,
         name: &ResourceName,
         properties: &JsonMap,
-        cloud: &Session,
+        cloud: &Asks<'_>,
     ) -> Result<(), Refusal> {
         let place = place(properties);
         let heat = Service::of_type("orchestration");
-        let there = cloud.elsewhere(&place, &heat).await.map_err(|error| match &error {
+        let there = cloud.elsewhere(&place, &heat).map_err(|error| match &error {
             // Whose credential opens nothing is refused, whatever hinders it.
             CloudError::Credential { .. } => unreached(&place, &error),
             error if error.is_transient() => Refusal::unavailable(error.to_string()),
@@ -52,7 +53,7 @@ impl Registry {
             "environment": taint::plain_map(source.environment),
             "parameters": parameters,
         });
-        match there.send(Request::post(heat, "/validate").json(body)).await {
+        match there.send(Request::post(heat, "/validate").json(body)) {
             Ok(_) => Ok(()),
             Err(error) if error.is_transient() => Err(Refusal::unavailable(error.to_string())),
             Err(error) => Err(refused(&error.to_string())),

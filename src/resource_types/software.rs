@@ -1,17 +1,11 @@
-//! Software configurations and deployments as drivers see them, and the door through which they
-//! reach the engine that keeps them.
+//! Software configurations and deployments as drivers see them.
 
-use std::fmt;
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::driver::DriverError;
 use crate::model::sizes::{CONFIG, CONFIG_INPUTS, CONFIG_OPTIONS, CONFIG_OUTPUTS};
-use crate::model::{ConfigId, DeploymentId, JsonMap, ProjectId, Refusal};
+use crate::model::{ConfigId, JsonMap, Refusal};
 
 /// A configuration; nothing in it is sealed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,74 +62,6 @@ pub struct Deploy {
     pub input_values: Option<Value>,
     pub status: &'static str,
     pub status_reason: &'static str,
-}
-
-/// What the engine does with configurations and deployments. Every call is safe to repeat.
-#[async_trait]
-pub trait Software: Send + Sync {
-    /// An id that nothing has yet.
-    fn fresh_id(&self) -> Uuid;
-
-    async fn config(&self, project: &ProjectId, id: &str) -> Result<SoftwareConfig, Refusal>;
-
-    async fn create_config(
-        &self,
-        project: &ProjectId,
-        id: ConfigId,
-        config: SoftwareConfig,
-    ) -> Result<(), Refusal>;
-
-    /// One that is gone already is no error.
-    async fn delete_config(&self, project: &ProjectId, id: ConfigId) -> Result<(), Refusal>;
-
-    async fn deployment(&self, project: &ProjectId, id: &str) -> Result<Deployment, Refusal>;
-
-    /// Makes the deployment, or brings it to the configuration if it has another.
-    async fn deploy(
-        &self,
-        project: &ProjectId,
-        id: DeploymentId,
-        deploy: Deploy,
-    ) -> Result<(), Refusal>;
-
-    /// Notes what a server said of a deployment; the words for the event list. `None`: it is not
-    /// under way.
-    async fn signal_deployment(
-        &self,
-        project: &ProjectId,
-        id: &str,
-        details: &Value,
-    ) -> Result<Option<String>, Refusal>;
-
-    /// Nobody waits any longer for what a server says of a deployment.
-    async fn give_up_deployment(&self, project: &ProjectId, id: &str) -> Result<(), Refusal>;
-
-    /// One that is gone already is no error.
-    async fn delete_deployment(&self, project: &ProjectId, id: DeploymentId)
-    -> Result<(), Refusal>;
-}
-
-/// The way to them, handed to drivers with their subject.
-#[derive(Clone, Default)]
-pub struct SoftwareDoor(Option<Arc<dyn Software>>);
-
-impl SoftwareDoor {
-    /// The door to an engine.
-    pub fn to(software: Arc<dyn Software>) -> Self {
-        Self(Some(software))
-    }
-
-    /// What is behind it.
-    pub fn open(&self) -> Result<&dyn Software, DriverError> {
-        let closed = || DriverError::fatal("Error", "There is no engine to keep it.");
-        self.0.as_deref().ok_or_else(closed)
-    }
-}
-
-impl fmt::Debug for SoftwareDoor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SoftwareDoor")
-    }
 }
 
 impl From<Refusal> for DriverError {

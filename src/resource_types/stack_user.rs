@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::asks::Asks;
 use super::driver::{Beat, DriverError, Learned, Subject};
+use super::user_domain::UserDomain;
 use crate::events::resource::Step;
 use crate::model::{ProjectId, Secret, StackId};
-use crate::openstack::{Service, Session, UserDomain};
+use crate::openstack::Service;
 
 /// Resource data: the stack's project in the users' domain, the user in it, his password.
 pub const PROJECT: &str = "stack_user_project_id";
@@ -30,8 +32,8 @@ pub(crate) fn first(state: Value) -> Step {
 }
 
 /// Makes the beats that make a user; `then` follows. `None`: the step is no such beat.
-pub(crate) async fn make(
-    cloud: &Session,
+pub(crate) fn make(
+    cloud: &Asks<'_>,
     subject: &Subject,
     step: &Step,
     then: impl FnOnce() -> Step,
@@ -42,11 +44,9 @@ pub(crate) async fn make(
             Some(Ok(Beat::Next { learned: Learned::default(), next: then() }))
         }
         ("user_project", Some(domain)) => {
-            Some(project(&domain, subject).await.map(|data| learned(data, next("user"))))
+            Some(project(cloud, &domain, subject).map(|data| learned(data, next("user"))))
         }
-        ("user", Some(domain)) => {
-            Some(user(&domain, subject).await.map(|data| learned(data, then())))
-        }
+        ("user", Some(domain)) => Some(user(&domain, subject).map(|data| learned(data, then()))),
         _ => None,
     }
 }
@@ -57,37 +57,37 @@ fn learned<const N: usize>(data: [(&str, Value); N], next: Step) -> Beat {
 }
 
 /// The password is on record before the user is made with it.
-async fn project(
-    domain: &UserDomain,
+fn project(
+    cloud: &Asks<'_>,
+    domain: &UserDomain<'_>,
     subject: &Subject,
 ) -> Result<[(&'static str, Value); 2], DriverError> {
-    let project = domain.project(&project_name(subject)).await?;
+    let project = domain.project(&project_name(subject))?;
     let known = subject.data.get(PASSWORD).filter(|known| known.is_string()).cloned();
     let password = match known {
         Some(known) => known,
-        None => password(subject)?.into(),
+        None => password(cloud)?.into(),
     };
     Ok([(PROJECT, project.into()), (PASSWORD, password)])
 }
 
-async fn user(
-    domain: &UserDomain,
+fn user(
+    domain: &UserDomain<'_>,
     subject: &Subject,
 ) -> Result<[(&'static str, Value); 1], DriverError> {
     let StackUser { project, password, .. } = StackUser::of(subject);
-    let user = domain.user(&user_name(subject), &password, &project).await?;
+    let user = domain.user(&user_name(subject), &password, &project)?;
     Ok([(USER, user.into())])
 }
 
 /// A password of letters of both cases, digits and a sign, as rules for passwords want it.
-fn password(subject: &Subject) -> Result<String, DriverError> {
-    let software = subject.software.open()?;
-    let (one, other) = (software.fresh_id().simple(), software.fresh_id().simple());
+fn password(cloud: &Asks<'_>) -> Result<String, DriverError> {
+    let (one, other) = (cloud.fresh_id()?.simple(), cloud.fresh_id()?.simple());
     Ok(format!("{one}&A{other:X}z9"))
 }
 
 /// The name of a stack's project, as Heat gives it: an operator finds the stack by it.
-pub fn project_name_of(project: &ProjectId, stack: StackId) -> String {
+fn project_name_of(project: &ProjectId, stack: StackId) -> String {
     format!("{project}-{stack}").chars().take(PROJECT_NAME_MAX).collect()
 }
 
@@ -103,31 +103,31 @@ pub(crate) fn user_name(subject: &Subject) -> String {
 }
 
 /// The project of a stack, whichever of its resources made it.
-pub(crate) async fn project_of(
-    cloud: &Session,
+pub(crate) fn project_of(
+    cloud: &Asks<'_>,
     subject: &Subject,
 ) -> Result<Option<String>, DriverError> {
     match cloud.user_domain() {
-        Some(domain) => Ok(domain.find_project(&project_name(subject)).await?),
+        Some(domain) => Ok(domain.find_project(&project_name(subject))?),
         None => Ok(None),
     }
 }
 
 /// Deletes the user, also one that was made and never heard of, and never another stack's. What is
 /// learned has the project, which goes with the stack.
-pub(crate) async fn remove(cloud: &Session, subject: &Subject) -> Result<Learned, DriverError> {
+pub(crate) fn remove(cloud: &Asks<'_>, subject: &Subject) -> Result<Learned, DriverError> {
     let Some(domain) = cloud.user_domain() else { return Ok(Learned::default()) };
     let text = |key: &str| subject.data.get(key).and_then(Value::as_str).map(str::to_owned);
     let user = match text(USER) {
         Some(user) => Some(user),
-        None => domain.find_user(&user_name(subject)).await?,
+        None => domain.find_user(&user_name(subject))?,
     };
     if let Some(user) = user {
-        domain.delete_user(&user, &project_name(subject)).await?;
+        domain.delete_user(&user, &project_name(subject))?;
     }
     let project = match text(PROJECT) {
         Some(project) => Some(project),
-        None => domain.find_project(&project_name(subject)).await?,
+        None => domain.find_project(&project_name(subject))?,
     };
     let data = BTreeMap::from([
         (PROJECT.to_owned(), project.into()),
@@ -138,14 +138,14 @@ pub(crate) async fn remove(cloud: &Session, subject: &Subject) -> Result<Learned
 }
 
 /// Lets the user in, or keeps him out.
-pub(crate) async fn set_enabled(
-    cloud: &Session,
+pub(crate) fn set_enabled(
+    cloud: &Asks<'_>,
     subject: &Subject,
     enabled: bool,
 ) -> Result<(), DriverError> {
     let user = subject.data.get(USER).and_then(Value::as_str);
     if let (Some(domain), Some(user)) = (cloud.user_domain(), user) {
-        domain.set_enabled(user, &project_name(subject), enabled).await?;
+        domain.set_enabled(user, &project_name(subject), enabled)?;
     }
     Ok(())
 }
@@ -171,20 +171,18 @@ impl StackUser {
     }
 
     /// A token of his.
-    pub(crate) async fn token(&self, cloud: &Session) -> Result<Secret<String>, DriverError> {
-        let missing = || DriverError::fatal("Error", "There is no domain for stacks' users.");
-        let domain = cloud.user_domain().ok_or_else(missing)?;
-        Ok(domain.token(&self.id, &self.password, &self.project).await?)
+    pub(crate) fn token(&self, cloud: &Asks<'_>) -> Result<Secret<String>, DriverError> {
+        Ok(cloud.user_token(&self.id, &self.password, &self.project)?)
     }
 }
 
 /// Where a resource is signaled, in the name of a project: its stack's, or its user's.
-pub(crate) async fn signal_url(
-    cloud: &Session,
+pub(crate) fn signal_url(
+    cloud: &Asks<'_>,
     subject: &Subject,
     project: &str,
 ) -> Result<String, DriverError> {
-    let endpoint = cloud.endpoint(&Service::of_type("orchestration")).await?;
+    let endpoint = cloud.endpoint(&Service::of_type("orchestration"))?;
     let own = subject.project_id.clone().unwrap_or_default();
     let root = endpoint.trim_end_matches('/');
     let root = root.strip_suffix(own.as_str()).map(|root| root.trim_end_matches('/'));
@@ -199,13 +197,13 @@ pub(crate) async fn signal_url(
 }
 
 /// What somebody must know to signal as the user, in Heat's order.
-pub(crate) async fn credentials(
-    cloud: &Session,
+pub(crate) fn credentials(
+    cloud: &Asks<'_>,
     subject: &Subject,
     user: &StackUser,
 ) -> Result<Value, DriverError> {
     let domain = match cloud.user_domain() {
-        Some(domain) => Some(domain.id().await?),
+        Some(domain) => Some(domain.id()?),
         None => None,
     };
     Ok(json!({
@@ -217,4 +215,17 @@ pub(crate) async fn credentials(
         "domain_id": domain,
         "region_name": cloud.region(),
     }))
+}
+
+/// Deletes the project of a stack. One that is gone already is no error, and what is another
+/// stack's or another domain's stays.
+pub fn delete_project(
+    cloud: &Asks<'_>,
+    project_id: &str,
+    owner: &ProjectId,
+    stack: StackId,
+) -> Result<(), DriverError> {
+    // Where there is no such domain any more there is nothing to be reached.
+    let Some(domain) = cloud.user_domain() else { return Ok(()) };
+    Ok(domain.delete_project(project_id, &project_name_of(owner, stack))?)
 }

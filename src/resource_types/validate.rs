@@ -1,7 +1,10 @@
 //! Validation of a stack's properties before anything is created.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use serde_json::Value;
+
+use super::asks::Asks;
 use super::constraints::custom::{self, CustomError};
 use super::driver::Subject;
 use super::nested::{Budget, TreeBounds};
@@ -11,17 +14,21 @@ use super::remote::BESIDE;
 use crate::graph::steps::{Declared, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::openstack::Session;
 use crate::template::{
     CustomConstraintAsked, Outcome, ResourceDeclared, StackDefinition, TemplateError, TypeLookup,
 };
 
-/// What the cloud is to be asked about a definition.
-#[derive(Debug, Default)]
-pub struct AskedOfCloud {
-    parameters: Vec<CustomConstraintAsked>,
-    /// What custom constraints say of a resource's properties, and these.
-    resources: HashMap<ResourceName, (Vec<custom::Asked>, JsonMap)>,
+/// Something of a definition that the cloud alone knows.
+#[derive(Debug)]
+pub enum CloudCheck {
+    /// A custom constraint of a parameter.
+    Parameter(CustomConstraintAsked),
+    /// What a resource only stands for must be there.
+    External { resource: ResourceName, id: String },
+    /// A custom constraint of a property.
+    Property { resource: ResourceName, asked: custom::Asked },
+    /// What the type checks itself.
+    Properties { resource: ResourceName, properties: JsonMap },
 }
 
 impl Registry {
@@ -115,15 +122,15 @@ impl Registry {
     }
 
     /// What a resource only stands for must be there.
-    async fn check_external(
+    fn check_external(
         &self,
         declared: &ResourceDeclared,
         id: &str,
-        cloud: &Session,
+        cloud: &Asks<'_>,
     ) -> Result<(), Refusal> {
         let Some(driver) = self.driver(&declared.type_name) else { return Ok(()) };
         let subject = Subject { physical_id: Some(id.to_owned()), ..Subject::default() };
-        match driver.exists(cloud, &subject).await {
+        match driver.exists(cloud, &subject) {
             Ok(false) => Err(Refusal::validation(format!(
                 "Invalid external resource: Resource {id} ({}) can not be found.",
                 declared.declared_type
@@ -133,12 +140,24 @@ impl Registry {
         }
     }
 
-    /// What the cloud alone knows of a definition: custom constraints of parameters and properties.
-    pub fn asked_of_cloud(&self, definition: &StackDefinition) -> Result<AskedOfCloud, Refusal> {
-        let mut resources = Vec::new();
+    /// What the cloud is to be asked about a definition, in Heat's order. A constraint that ten
+    /// servers' images are held to is asked once for each image.
+    pub fn cloud_checks(&self, definition: &StackDefinition) -> Result<Vec<CloudCheck>, Refusal> {
+        let mut asked_before = HashSet::new();
+        let mut is_new = |constraint: &str, value: &Value| {
+            asked_before.insert((constraint.to_owned(), value.to_string()))
+        };
+        let parameters = definition.custom_constraints().into_iter();
+        let parameters = parameters.filter(|asked| is_new(&asked.constraint, &asked.value));
+        let mut checks: Vec<CloudCheck> = parameters.map(CloudCheck::Parameter).collect();
         for (name, declared) in definition.resources() {
+            let resource = name.clone();
+            if let Some(id) = &declared.external_id {
+                checks.push(CloudCheck::External { resource, id: id.clone() });
+                continue;
+            }
             // What a nested stack asks is asked when it is made.
-            if declared.external_id.is_some() || definition.provider(name).is_some() {
+            if definition.provider(name).is_some() {
                 continue;
             }
             let declaration = self.known(&declared.type_name)?;
@@ -146,61 +165,57 @@ impl Registry {
                 continue;
             }
             let early = self.early(definition, name, declaration);
-            resources.push((name.clone(), (early.asked(), early.properties)));
+            let constraints = early.asked().into_iter();
+            let constraints = constraints.filter(|asked| is_new(&asked.constraint, &asked.value));
+            checks.extend(
+                constraints.map(|asked| CloudCheck::Property { resource: name.clone(), asked }),
+            );
+            checks.push(CloudCheck::Properties { resource, properties: early.properties });
         }
-        Ok(AskedOfCloud {
-            parameters: definition.custom_constraints(),
-            resources: resources.into_iter().collect(),
-        })
+        Ok(checks)
     }
 
-    /// Asks it.
-    pub async fn ask_cloud(
+    /// Asks the cloud.
+    pub fn check_in_cloud(
         &self,
         definition: &StackDefinition,
-        mut of: AskedOfCloud,
-        cloud: &Session,
+        check: &CloudCheck,
+        cloud: &Asks<'_>,
     ) -> Result<(), Refusal> {
-        // An image that ten servers share is looked up once.
-        let mut asked_before = HashSet::new();
-        for asked in of.parameters {
-            if !asked_before.insert((asked.constraint.clone(), asked.value.to_string())) {
-                continue;
-            }
-            match custom::check(cloud, &asked.constraint, &asked.value).await {
-                Ok(()) => {}
-                Err(CustomError::Refused(text)) => return Err(asked.refused(&text)),
-                Err(CustomError::Unreachable(text)) => return Err(Refusal::unavailable(text)),
-            }
-        }
-        for (name, declared) in definition.resources() {
-            if let Some(id) = &declared.external_id {
-                self.check_external(declared, id, cloud).await?;
-                continue;
-            }
-            let Some((all_asked, properties)) = of.resources.remove(name) else { continue };
-            for asked in all_asked {
-                if !asked_before.insert((asked.constraint.clone(), asked.value.to_string())) {
-                    continue;
+        match check {
+            CloudCheck::Parameter(asked) => {
+                match custom::check(cloud, &asked.constraint, &asked.value) {
+                    Ok(()) => Ok(()),
+                    Err(CustomError::Refused(text)) => Err(asked.refused(&text).into()),
+                    Err(CustomError::Unreachable(text)) => Err(Refusal::unavailable(text)),
                 }
-                match custom::check(cloud, &asked.constraint, &asked.value).await {
-                    Ok(()) => {}
+            }
+            CloudCheck::External { resource, id } => {
+                let Some(declared) = definition.resources().get(resource) else { return Ok(()) };
+                self.check_external(declared, id, cloud)
+            }
+            CloudCheck::Property { resource, asked } => {
+                match custom::check(cloud, &asked.constraint, &asked.value) {
+                    Ok(()) => Ok(()),
                     Err(CustomError::Refused(text)) => {
-                        let message = asked.description.unwrap_or(text);
+                        let message = asked.description.clone().unwrap_or(text);
                         let key = definition.resource_keys().properties;
-                        let problem = Problem { path: asked.path, message };
-                        return Err(problem.error(&definition.path_of(name, key)).into());
+                        let problem = Problem { path: asked.path.clone(), message };
+                        Err(problem.error(&definition.path_of(resource, key)).into())
                     }
-                    Err(CustomError::Unreachable(text)) => return Err(Refusal::unavailable(text)),
+                    Err(CustomError::Unreachable(text)) => Err(Refusal::unavailable(text)),
                 }
             }
-            if declared.type_name == BESIDE {
-                self.check_beside(definition, name, &properties, cloud).await?;
-            }
-            if let Some(driver) = self.driver(&declared.type_name) {
-                driver.validate_in_cloud(cloud, &properties).await?;
+            CloudCheck::Properties { resource, properties } => {
+                let Some(declared) = definition.resources().get(resource) else { return Ok(()) };
+                if declared.type_name == BESIDE {
+                    self.check_beside(definition, resource, properties, cloud)?;
+                }
+                match self.driver(&declared.type_name) {
+                    Some(driver) => driver.validate_in_cloud(cloud, properties),
+                    None => Ok(()),
+                }
             }
         }
-        Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hearth::actors::executor::run_in_cloud;
 use hearth::clock::{Clock, SystemClock};
 use hearth::model::{Action, JsonMap};
 use hearth::openstack::Session;
@@ -90,8 +91,7 @@ impl Runner {
 
     /// Every attribute of the live object.
     pub(crate) async fn attributes(&self, made: &Made) -> JsonMap {
-        made.driver
-            .attributes(&self.session, &made.subject, &[])
+        run_in_cloud(&self.session, |cloud| made.driver.attributes(cloud, &made.subject, &[]))
             .await
             .unwrap_or_else(|error| panic!("attributes of {}: {error}", made.type_name))
     }
@@ -136,8 +136,12 @@ impl Runner {
         let began = Instant::now();
         loop {
             assert!(began.elapsed() < ACTION_TIME_MAX, "{} {work:?} {step:?}", made.type_name);
-            let beat =
-                |attempt| made.driver.beat(&self.session, work, &made.subject, &step, attempt);
+            let beat = |attempt| {
+                let (driver, subject, step) = (&made.driver, &made.subject, &step);
+                run_in_cloud(&self.session, move |cloud| {
+                    driver.beat(cloud, work, subject, step, attempt)
+                })
+            };
             if step.mutates && self.replies == Replies::AreLost && attempt == Attempt::First {
                 let _lost = beat(attempt).await;
                 attempt = Attempt::Unanswered;

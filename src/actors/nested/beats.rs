@@ -7,6 +7,7 @@ use super::asks::{See, end_of, meta, sight, tell};
 use super::sight::{Parent, Seen, Sight};
 use super::turn::{ChildBeat, ChildDefined, Defined, Telling, Turn, refused};
 use super::{make, remote};
+use crate::actors::executor;
 use crate::actors::project::ProjectCommand;
 use crate::actors::services::Services;
 use crate::actors::stack::{Known, Revise};
@@ -105,12 +106,12 @@ impl Beating<'_> {
         let registry = &services.registry;
         let check = || -> Result<_, Refusal> {
             let known = definition::check(registry, services.limits.tree(), definition)?;
-            let asked = registry.asked_of_cloud(&known.definition)?;
+            let asked = registry.cloud_checks(&known.definition)?;
             Ok((known, asked))
         };
         let (known, asked) = within_request(Arc::new(|| true), check)??;
         if services.cloud.is_some() {
-            registry.ask_cloud(&known.definition, asked, self.session).await?;
+            executor::check_in_cloud(registry, &known.definition, &asked, self.session).await?;
         }
         Ok(known)
     }

@@ -11,6 +11,7 @@ use super::asks::{See, sight};
 use super::sight::Seen;
 use super::turn::ChildBeat;
 use super::{own_child, remote};
+use crate::actors::executor;
 use crate::actors::resource::Resource;
 use crate::actors::services::Services;
 use crate::actors::shell::Inhabit;
@@ -192,13 +193,17 @@ async fn of_member(
     let wanted = [attribute.to_owned()];
     let mut values = match driver.nests() {
         Some(_) => attributes(services, session, driver.as_ref(), &subject, &wanted).await,
-        None => match driver.attributes(session, &subject, &wanted).await {
-            Ok(values) => values,
-            Err(error) => {
-                tracing::warn!(resource.id = %id, %error, "an attribute cannot be looked up");
-                return None;
+        None => {
+            match executor::run(services, session, |it| driver.attributes(it, &subject, &wanted))
+                .await
+            {
+                Ok(values) => values,
+                Err(error) => {
+                    tracing::warn!(resource.id = %id, %error, "an attribute cannot be looked up");
+                    return None;
+                }
             }
-        },
+        }
     };
     let value = values.shift_remove(attribute)?;
     if driver.is_secret(attribute) {

@@ -16,7 +16,6 @@ use crate::events::resource::{Definition, RealityObserved, SignalTaken, Step};
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId, Trustor,
 };
-use crate::resource_types::software::SoftwareDoor;
 use crate::resource_types::{Heard, Registry};
 
 /// What a resource decides with.
@@ -29,8 +28,6 @@ pub struct Knowledge {
     pub lost_call_rest: Duration,
     /// Whether every update compares with what there is in the cloud.
     pub observe_on_update: bool,
-    /// The way to software configurations, for the drivers of types that keep some.
-    pub software: SoftwareDoor,
 }
 
 /// Where the action's calls stand.

@@ -32,7 +32,6 @@ pub(super) fn given_nothing() -> Story {
         action_retry_limit: 1,
         lost_call_rest: Duration::from_secs(10),
         observe_on_update: false,
-        software: Default::default(),
     };
     let mut resource = Resource::new(ResourceId(clock.fresh_id()));
     resource.name = "a".into();

@@ -49,7 +49,6 @@ impl Resource {
             physical_id: self.physical_id.clone(),
             data: data.collect(),
             signals: plain_map(self.signals.clone()),
-            software: knowledge.software.clone(),
             traversal: self.traversal,
             replaces: self.replaces.clone(),
             abandons: self.action == Action::Delete && self.retains,

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -22,9 +21,8 @@ use crate::events::{Meta, Position, StreamId, StreamRevision};
 use crate::model::sizes::{INPUT_VALUES, OUTPUT_VALUES};
 use crate::model::taint;
 use crate::model::{Caller, ConfigId, DeploymentId, JsonMap, ProjectId, Refusal};
-use crate::resource_types::software::{
-    ConfigContent, Deploy, Deployment, Software, SoftwareConfig,
-};
+use crate::resource_types::asks::{SoftwareAnswer, SoftwareAsk};
+use crate::resource_types::software::{ConfigContent, Deploy, Deployment, SoftwareConfig};
 
 /// Runs the machines.
 #[derive(Clone)]
@@ -227,13 +225,36 @@ fn outputs(state: &DeploymentChange) -> JsonMap {
     }
 }
 
-#[async_trait]
-impl Software for SoftwareKeeper {
-    fn fresh_id(&self) -> Uuid {
-        self.0.clock.fresh_id()
+/// What resources ask; all of it is safe to repeat.
+impl SoftwareKeeper {
+    pub(in crate::actors) async fn answer(
+        &self,
+        project: &ProjectId,
+        ask: &SoftwareAsk,
+    ) -> Result<SoftwareAnswer, Refusal> {
+        let done = |()| SoftwareAnswer::Done;
+        match ask {
+            SoftwareAsk::Config(id) => self.config(project, id).await.map(SoftwareAnswer::Config),
+            SoftwareAsk::CreateConfig(id, config) => {
+                self.create_config(project, *id, config.clone()).await.map(done)
+            }
+            SoftwareAsk::DeleteConfig(id) => self.delete_config(project, *id).await.map(done),
+            SoftwareAsk::Deployment(id) => {
+                self.deployment(project, id).await.map(SoftwareAnswer::Deployment)
+            }
+            SoftwareAsk::Deploy(id, deploy) => {
+                self.deploy(project, *id, deploy.clone()).await.map(done)
+            }
+            SoftwareAsk::Signal(id, details) => {
+                self.signal_deployment(project, id, details).await.map(SoftwareAnswer::Signaled)
+            }
+            SoftwareAsk::GiveUp(id) => self.give_up_deployment(project, id).await.map(done),
+            SoftwareAsk::DeleteDeployment(id) => self.delete_deployment(*id).await.map(done),
+        }
     }
 
-    async fn config(&self, project: &ProjectId, id: &str) -> Result<SoftwareConfig, Refusal> {
+    /// A configuration of a project.
+    pub async fn config(&self, project: &ProjectId, id: &str) -> Result<SoftwareConfig, Refusal> {
         let (_, created) = self.read_config(project, None, id).await?;
         let (name, group) = (created.name.clone(), created.group.clone());
         Ok(SoftwareConfig { name, group, content: content(created)? })
@@ -339,11 +360,7 @@ impl Software for SoftwareKeeper {
         self.tell(found.id, command, Arc::default()).await.map(drop)
     }
 
-    async fn delete_deployment(
-        &self,
-        _project: &ProjectId,
-        id: DeploymentId,
-    ) -> Result<(), Refusal> {
+    async fn delete_deployment(&self, id: DeploymentId) -> Result<(), Refusal> {
         let blank = DeploymentState::named(id);
         let (known, ..) = self.read(&StreamId::deployment(id), blank).await?;
         or_gone(self.drop_deployment(id, &known, Arc::default()).await)

@@ -204,7 +204,9 @@ async fn a_body_without_end_takes_no_more_than_the_bytes_of_all_fetches() {
 async fn a_request_makes_so_many_fetches_and_redirects_are_among_them() {
     let to = Server::start((HERE, 0), text("x")).await;
     let from = Server::start((HERE, 0), redirect(&to.url())).await;
-    let (fetcher, budget) = (fetcher("127.0.0.1"), FetchBudget::default());
+    let minute = Duration::from_secs(60);
+    let fetcher = Fetcher::new(SIZE_MAX, minute, &["127.0.0.1".parse().unwrap()]);
+    let budget = FetchBudget::default();
     let mut fetched = 0;
     while fetcher.get(&budget, &from.url()).await.is_ok() {
         fetched += 1;

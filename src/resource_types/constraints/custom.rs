@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::local;
 use crate::model::JsonMap;
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::finders;
 use crate::resource_types::python;
 use crate::resource_types::schema::{Properties, PropertySchema};
@@ -16,7 +16,7 @@ use crate::template::constraints::Rule;
 
 /// A value of a property that a custom constraint is asked about.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Asked {
+pub struct Asked {
     /// Where in the properties.
     pub(crate) path: Vec<String>,
     pub(crate) constraint: String,
@@ -106,11 +106,7 @@ fn unknown(constraint: &str, value: &Value) -> String {
 }
 
 /// Asks the cloud. What Hearth cannot look up yet is the cloud's to refuse when it is used.
-pub(crate) async fn check(
-    cloud: &Session,
-    constraint: &str,
-    value: &Value,
-) -> Result<(), CustomError> {
+pub(crate) fn check(cloud: &Asks<'_>, constraint: &str, value: &Value) -> Result<(), CustomError> {
     check_local(constraint, value, cloud.now()).map_err(CustomError::Refused)?;
     match constraint {
         // For tests: it takes as long as the value says.
@@ -121,12 +117,12 @@ pub(crate) async fn check(
                 return Err(CustomError::Refused(reason.to_owned()));
             }
             let pause = Duration::try_from_secs_f64(seconds);
-            tokio::time::sleep(pause.unwrap_or_default()).await;
-            Ok(())
+            let paused = cloud.pause(pause.unwrap_or_default());
+            paused.map_err(|error| CustomError::Unreachable(error.to_string()))
         }
         "nova.keypair" if value == "" => Ok(()),
         finder if finders::exists(finder) => {
-            match finders::find(cloud, finder, &python::text(value)).await {
+            match finders::find(cloud, finder, &python::text(value)) {
                 Ok(_) => Ok(()),
                 Err(error) if error.transient => Err(CustomError::Unreachable(error.message)),
                 Err(error) => Err(CustomError::Refused(words(value, &error.message))),

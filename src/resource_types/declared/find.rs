@@ -9,7 +9,8 @@ use super::progress::{Progress, next};
 use super::special::Purpose;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Session};
+use crate::openstack::Method;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
 use crate::resource_types::python;
 
@@ -52,13 +53,13 @@ impl Declared {
     }
 
     /// Notes the objects of others that look like the one to be made.
-    pub(crate) async fn note_others(
+    pub(crate) fn note_others(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Beat, DriverError> {
-        let marks = self.marks(cloud, subject).await?;
-        let objects = self.objects(cloud, subject, &marks).await?;
+        let marks = self.marks(cloud, subject)?;
+        let objects = self.objects(cloud, subject, &marks)?;
         let alike = objects.iter().filter(|object| marks.are_on(object));
         let ids: Vec<_> = alike.filter_map(|object| self.declaration().id_of(object)).collect();
         let data = [(OTHERS.to_owned(), ids.into())].into();
@@ -85,12 +86,12 @@ impl Declared {
     }
 
     /// The object that an earlier creation of this resource made.
-    pub(crate) async fn find(
+    pub(crate) fn find(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
-        let marks = self.marks(cloud, subject).await?;
+        let marks = self.marks(cloud, subject)?;
         let is_ours = |object: &Value| {
             let is_free = self.declaration().id_of(object).is_some_and(|id| {
                 !subject.taken.contains(&id)
@@ -99,7 +100,7 @@ impl Declared {
             });
             is_free && marks.are_on(object)
         };
-        Ok(self.objects(cloud, subject, &marks).await?.into_iter().find(is_ours))
+        Ok(self.objects(cloud, subject, &marks)?.into_iter().find(is_ours))
     }
 
     fn list_path(&self) -> Option<&str> {
@@ -112,9 +113,9 @@ impl Declared {
     }
 
     /// The objects that there are, as far as the service filters them.
-    async fn objects(
+    fn objects(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         marks: &Marks,
     ) -> Result<Vec<Value>, DriverError> {
@@ -135,7 +136,7 @@ impl Declared {
         for (name, value) in declaration.find.iter().flat_map(|find| &find.query) {
             request = request.query(name.clone(), value.clone());
         }
-        let mut body = cloud.send(request).await?.json()?;
+        let mut body = cloud.send(request)?.json()?;
         let list = match (&declaration.list, &declaration.wrap) {
             (Some(list), _) => list.clone(),
             (None, Some(wrap)) => format!("{wrap}s"),
@@ -154,12 +155,12 @@ impl Declared {
         Ok(unwrapped.collect())
     }
 
-    async fn marks(&self, cloud: &Session, subject: &Subject) -> Result<Marks, DriverError> {
+    fn marks(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Marks, DriverError> {
         match self.signed_with(subject) {
             Marks::Own(field, token) => Ok(Marks::Own(field, token)),
             Marks::Alike(_) => {
                 let properties = self.properties(&subject.properties);
-                let properties = self.declaration().resolved(cloud, properties).await?;
+                let properties = self.declaration().resolved(cloud, properties)?;
                 Ok(Marks::Alike(self.scalars(subject, properties)))
             }
         }

@@ -15,7 +15,6 @@ mod translation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 pub use format::{After, Declaration, Rule};
@@ -29,7 +28,7 @@ use super::rules;
 use super::schema::{PropertySchema, filled};
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 
 /// The driver of a type that its file describes, and what the type does otherwise.
 pub struct Declared {
@@ -133,15 +132,14 @@ fn shown(name: &Option<impl std::fmt::Display>) -> String {
     name.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-#[async_trait]
 impl Driver for Declared {
     fn first(&self, work: &Work, subject: &Subject) -> Step {
         self.special.first(self, work, subject)
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         step: &Step,
@@ -150,7 +148,7 @@ impl Driver for Declared {
         if step.name == "done" {
             return Ok(done());
         }
-        self.special.beat(self, &Beating { cloud, work, subject, step, attempt }).await
+        self.special.beat(self, &Beating { cloud, work, subject, step, attempt })
     }
 
     fn on_change(
@@ -170,32 +168,32 @@ impl Driver for Declared {
         self.declaration.acts.contains(&action)
     }
 
-    async fn exists(&self, cloud: &Session, subject: &Subject) -> Result<bool, DriverError> {
-        Ok(self.declaration.show.is_none() || self.look(cloud, subject).await?.is_some())
+    fn exists(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<bool, DriverError> {
+        Ok(self.declaration.show.is_none() || self.look(cloud, subject)?.is_some())
     }
 
-    async fn reality(&self, cloud: &Session, subject: &Subject) -> Result<Reality, DriverError> {
-        self.compared(cloud, subject).await
+    fn reality(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Reality, DriverError> {
+        self.compared(cloud, subject)
     }
 
-    async fn delete_snapshot(
+    fn delete_snapshot(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         data: &BTreeMap<String, Value>,
     ) -> Result<bool, DriverError> {
-        self.special.delete_snapshot(cloud, data).await
+        self.special.delete_snapshot(cloud, data)
     }
 
     fn restored(&self, properties: &JsonMap, data: &BTreeMap<String, Value>) -> JsonMap {
         self.special.restored(properties, data)
     }
 
-    async fn replace_failed(&self, cloud: &Session, subject: &Subject) -> bool {
+    fn replace_failed(&self, cloud: &Asks<'_>, subject: &Subject) -> bool {
         let Some(failed) = &self.declaration.failed else { return true };
         if subject.physical_id.is_none() {
             return true;
         }
-        match self.look(cloud, subject).await {
+        match self.look(cloud, subject) {
             Ok(Some(object)) => {
                 let field = failed.field.as_deref().unwrap_or("status");
                 let status = object[field].as_str().unwrap_or_default();
@@ -205,9 +203,9 @@ impl Driver for Declared {
         }
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
@@ -223,9 +221,9 @@ impl Driver for Declared {
         if subject.physical_id.is_none() {
             return Ok(attributes);
         }
-        let object = self.show(cloud, subject).await?;
+        let object = self.show(cloud, subject)?;
         for name in wanted {
-            let value = match self.special.attribute(self, cloud, subject, &object, name).await? {
+            let value = match self.special.attribute(self, cloud, subject, &object, name)? {
                 Some(value) => value,
                 None if name == "show" => object.clone(),
                 None => {
@@ -249,12 +247,8 @@ impl Driver for Declared {
         self.special.validate(&properties)
     }
 
-    async fn validate_in_cloud(
-        &self,
-        cloud: &Session,
-        properties: &JsonMap,
-    ) -> Result<(), Refusal> {
-        self.special.validate_in_cloud(cloud, &self.properties(properties)).await
+    fn validate_in_cloud(&self, cloud: &Asks<'_>, properties: &JsonMap) -> Result<(), Refusal> {
+        self.special.validate_in_cloud(cloud, &self.properties(properties))
     }
 
     fn secret_names(&self) -> &[String] {

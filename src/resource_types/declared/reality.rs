@@ -4,30 +4,30 @@ use serde_json::Value;
 
 use super::Declared;
 use crate::model::JsonMap;
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Reality, Subject};
 use crate::resource_types::python;
 
 impl Declared {
     /// Compares the live object with the subject's properties. What the template does not say is
     /// nothing to compare with.
-    pub(super) async fn compared(
+    pub(super) fn compared(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Reality, DriverError> {
         let special = self.special();
-        let Some(object) = special.object(self, cloud, subject).await? else {
+        let Some(object) = special.object(self, cloud, subject)? else {
             return Ok(Reality::Gone);
         };
         let given = self.properties(&subject.properties);
-        let wanted = self.declaration().resolved(cloud, given).await?;
+        let wanted = self.declaration().resolved(cloud, given)?;
         let mut differs = JsonMap::new();
         for (name, schema) in &self.declaration().properties {
             let is_observed = special.observes(subject, name, schema.update_allowed);
             let wanted = wanted.get(name).filter(|wanted| !wanted.is_null());
             let Some(wanted) = wanted.filter(|_| is_observed) else { continue };
-            let live = special.live(self, cloud, &object, name, wanted).await?;
+            let live = special.live(self, cloud, &object, name, wanted)?;
             if let Some(live) = live.filter(|live| !agrees(wanted, live)) {
                 differs.insert(name.clone(), live);
             }

@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::Declared;
 use super::steps::Beating;
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{Beat, DriverError, Subject, UpdateKind, Work};
 
 /// What a body is made for.
@@ -21,7 +20,6 @@ pub(crate) enum Purpose {
 }
 
 /// The differences of one type.
-#[async_trait]
 pub(crate) trait Special: Send + Sync + 'static {
     /// The step that an action begins with.
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
@@ -29,14 +27,14 @@ pub(crate) trait Special: Send + Sync + 'static {
     }
 
     /// Makes one beat.
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        declared.plain_beat(beating).await
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        declared.plain_beat(beating)
     }
 
     /// Deletes what a snapshot made; see `Driver::delete_snapshot`.
-    async fn delete_snapshot(
+    fn delete_snapshot(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _data: &BTreeMap<String, Value>,
     ) -> Result<bool, DriverError> {
         Ok(true)
@@ -68,10 +66,10 @@ pub(crate) trait Special: Send + Sync + 'static {
 
     /// Attributes that the shown object does not have as its fields; the others are read from it.
     /// `object` is null where the type has no call that shows one.
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         _object: &Value,
         _name: &str,
@@ -80,14 +78,14 @@ pub(crate) trait Special: Send + Sync + 'static {
     }
 
     /// The live object; `None` where it is gone, null where the type has no call that shows one.
-    async fn object(
+    fn object(
         &self,
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
         match declared.declaration().show {
-            Some(_) => declared.look(cloud, subject).await,
+            Some(_) => declared.look(cloud, subject),
             None => Ok(Some(Value::Null)),
         }
     }
@@ -99,10 +97,10 @@ pub(crate) trait Special: Send + Sync + 'static {
 
     /// A property as the live object has it; `None` where that is not known. `wanted` is the
     /// property on record, names resolved.
-    async fn live(
+    fn live(
         &self,
         declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
@@ -116,11 +114,7 @@ pub(crate) trait Special: Send + Sync + 'static {
     }
 
     /// What the cloud alone can say of the properties, before anything is created.
-    async fn validate_in_cloud(
-        &self,
-        _cloud: &Session,
-        _properties: &JsonMap,
-    ) -> Result<(), Refusal> {
+    fn validate_in_cloud(&self, _cloud: &Asks<'_>, _properties: &JsonMap) -> Result<(), Refusal> {
         Ok(())
     }
 

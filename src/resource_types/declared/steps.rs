@@ -15,13 +15,14 @@ use super::progress::{Progress, done, next};
 use super::special::Purpose;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{CloudError, Method, Request, Session};
+use crate::openstack::{CloudError, Method, Request};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{Attempt, Beat, DriverError, Learned, Subject, Work};
 
 /// All that a beat is about.
 #[derive(Clone, Copy)]
 pub(crate) struct Beating<'a> {
-    pub(crate) cloud: &'a Session,
+    pub(crate) cloud: &'a Asks<'a>,
     pub(crate) work: &'a Work,
     pub(crate) subject: &'a Subject,
     pub(crate) step: &'a Step,
@@ -93,31 +94,31 @@ impl Declared {
     }
 
     /// One beat as the file says.
-    pub(crate) async fn plain_beat(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    pub(crate) fn plain_beat(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         match beating.step.name.as_str() {
-            "note_others" => self.note_others(beating.cloud, beating.subject).await,
-            "create" => self.create(beating).await,
-            "call" => self.call(beating).await,
-            "ready" => self.ready(beating).await,
-            "update" => self.update(beating).await,
-            "find" => self.find_to_delete(beating).await,
-            "delete" => self.delete(beating).await,
-            "gone" => self.gone(beating).await,
+            "note_others" => self.note_others(beating.cloud, beating.subject),
+            "create" => self.create(beating),
+            "call" => self.call(beating),
+            "ready" => self.ready(beating),
+            "update" => self.update(beating),
+            "find" => self.find_to_delete(beating),
+            "delete" => self.delete(beating),
+            "gone" => self.gone(beating),
             "pause" => Ok(beating.progress().paused(beating.cloud.now())),
-            "check" => self.show(beating.cloud, beating.subject).await.map(|_| done()),
+            "check" => self.show(beating.cloud, beating.subject).map(|_| done()),
             other => Err(self.incomplete(&format!("there is no step {other:?}"))),
         }
     }
 
-    async fn create(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn create(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, .. } = *beating;
         if beating.is_unanswered()
-            && let Some(object) = self.find(cloud, subject).await?
+            && let Some(object) = self.find(cloud, subject)?
         {
             return self.created(beating, &object);
         }
-        let request = self.create_request(cloud, subject).await?;
-        match cloud.send(request).await {
+        let request = self.create_request(cloud, subject)?;
+        match cloud.send(request) {
             Ok(response) => {
                 let object = self.declaration().unwrapped(response.json()?);
                 self.created(beating, &object)
@@ -127,9 +128,9 @@ impl Declared {
     }
 
     /// The creation as a request.
-    pub(crate) async fn create_request(
+    pub(crate) fn create_request(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Request, DriverError> {
         let declaration = self.declaration();
@@ -142,7 +143,7 @@ impl Declared {
             None => return Err(self.incomplete("it says nothing of create")),
         };
         let properties = self.properties(&subject.properties);
-        let mut properties = declaration.resolved(cloud, properties).await?;
+        let mut properties = declaration.resolved(cloud, properties)?;
         properties.retain(|_, value| !value.is_null());
         for name in nulls {
             properties.entry(name.clone()).or_insert(Value::Null);
@@ -218,14 +219,14 @@ impl Declared {
             })
     }
 
-    async fn call(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn call(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let progress = beating.progress();
         let Some(call) = self.declaration().calls.get(progress.index as usize) else {
             return Err(self.incomplete("there is no such call"));
         };
         let properties = self.properties(&beating.subject.properties);
         let value = properties.get(&call.for_property);
-        beating.cloud.send(self.property_call(call, beating.subject, value)?).await?;
+        beating.cloud.send(self.property_call(call, beating.subject, value)?)?;
         let following = self.after_call(beating.work, beating.subject, progress.index + 1);
         Ok(match following.name.as_str() {
             "done" => done(),
@@ -233,9 +234,9 @@ impl Declared {
         })
     }
 
-    async fn ready(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn ready(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, .. } = *beating;
-        let object = self.show(cloud, subject).await?;
+        let object = self.show(cloud, subject)?;
         match self.readiness(&object) {
             Ok(true) => Ok(done()),
             Ok(false) => Ok(Beat::Wait { after: None }),
@@ -264,7 +265,7 @@ impl Declared {
         }
     }
 
-    async fn update(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn update(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, .. } = *beating;
         let (Work::Update { before, changed }, Some(update)) = (work, &self.declaration().update)
         else {
@@ -286,10 +287,10 @@ impl Declared {
             let value = all.get(name).cloned().unwrap_or_else(|| self.unset(name, subject));
             properties.insert(name.clone(), self.only_news(name, value, &before));
         }
-        let properties = self.declaration().resolved(cloud, properties).await?;
+        let properties = self.declaration().resolved(cloud, properties)?;
         let body = self.body(Purpose::Update, subject, properties);
         let request = self.declaration().request(method, path, subject, None).json(body);
-        match cloud.send(request).await {
+        match cloud.send(request) {
             Ok(_) if update.ready => {
                 Ok(next(Learned::default(), Progress::default().look("ready")))
             }
@@ -318,11 +319,11 @@ impl Declared {
         value
     }
 
-    async fn find_to_delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn find_to_delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         if !self.may_be_made(beating.subject) {
             return Ok(done());
         }
-        match self.find(beating.cloud, beating.subject).await {
+        match self.find(beating.cloud, beating.subject) {
             Ok(Some(object)) => {
                 let physical_id = self.declaration().id_of(&object);
                 let learned = Learned { physical_id, ..Learned::default() };
@@ -335,14 +336,14 @@ impl Declared {
         }
     }
 
-    async fn delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, .. } = *beating;
         let progress = beating.progress();
         let Some(delete) = &self.declaration().delete else {
             return Ok(done());
         };
         let request = self.declaration().request(Method::Delete, &delete.delete, subject, None);
-        match cloud.send(request).await {
+        match cloud.send(request) {
             Ok(_) if delete.gone == Gone::Assumed => Ok(done()),
             Ok(_) => Ok(next(Learned::default(), progress.look("gone"))),
             Err(error) if error.is_not_found() => Ok(done()),
@@ -353,10 +354,10 @@ impl Declared {
         }
     }
 
-    async fn gone(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn gone(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, .. } = *beating;
         let progress = beating.progress();
-        let object = match self.look(cloud, subject).await? {
+        let object = match self.look(cloud, subject)? {
             Some(object) => object,
             None => return Ok(done()),
         };
@@ -385,23 +386,19 @@ impl Declared {
     }
 
     /// The object as the cloud shows it.
-    pub(crate) async fn show(
-        &self,
-        cloud: &Session,
-        subject: &Subject,
-    ) -> Result<Value, DriverError> {
+    pub(crate) fn show(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
         let Some((method, path)) = self.declaration().show.as_ref().and_then(|show| show.parts())
         else {
             return Ok(Value::Null);
         };
         let request = self.declaration().request(method, path, subject, None);
-        Ok(self.declaration().unwrapped(cloud.send(request).await?.json()?))
+        Ok(self.declaration().unwrapped(cloud.send(request)?.json()?))
     }
 
     /// The object, or that there is none.
-    pub(crate) async fn look(
+    pub(crate) fn look(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
         let Some((method, path)) = self.declaration().show.as_ref().and_then(|show| show.parts())
@@ -409,7 +406,7 @@ impl Declared {
             return Ok(None);
         };
         let request = self.declaration().request(method, path, subject, None);
-        match cloud.send(request).await {
+        match cloud.send(request) {
             Ok(response) => Ok(Some(self.declaration().unwrapped(response.json()?))),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Declaration;
 use super::flat::WrittenTranslation;
 use crate::model::JsonMap;
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::DriverError;
 use crate::resource_types::finders;
 
@@ -47,9 +47,9 @@ impl Declaration {
     }
 
     /// The same with names looked up where ids are wanted.
-    pub(crate) async fn resolved(
+    pub(crate) fn resolved(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         properties: JsonMap,
     ) -> Result<JsonMap, DriverError> {
         let mut properties = self.translated(properties);
@@ -66,7 +66,7 @@ impl Declaration {
                 if let Value::String(text) = place
                     && !text.is_empty()
                 {
-                    *text = finders::find(cloud, finder, text).await?;
+                    *text = finders::find(cloud, finder, text)?;
                 }
             }
         }

@@ -1,8 +1,10 @@
 //! What was there before: external resources, export, abandon and adopt.
 
+use hearth::actors::executor::run_in_cloud;
 use hearth::actors::{Accepted, CreateStack, EngineLimits};
 use hearth::model::{Action, Secret};
 use hearth::openstack::Credentials;
+use hearth::resource_types::asks::Asks;
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
@@ -257,15 +259,18 @@ async fn what_an_older_release_took_over_of_somebody_elses_is_not_deleted_either
     let user = world.physical_id(victim.stack, "handle").await.unwrap();
     let project = world.views.stack(victim.stack).await.unwrap().unwrap().user_project.unwrap();
     let full = ground.counts();
-    let domain = ground.cloud(true).user_domain().unwrap();
-    let other = "another-project-s-stack";
-    domain.set_enabled(&user, other, false).await.unwrap();
-    domain.delete_user(&user, other).await.unwrap();
-    domain.delete_project(project.as_str(), other).await.unwrap();
-    // Nor is anything in another domain, whatever it is called.
+    let session = ground.cloud(true).service_session();
     let demo = world.requester().caller.clone();
-    domain.delete_user(&demo.user_id, &demo.project_name).await.unwrap();
-    domain.delete_project(demo.project_id.as_str(), &demo.project_name).await.unwrap();
+    let meddle = |cloud: &Asks<'_>| {
+        let (domain, other) = (cloud.user_domain().unwrap(), "another-project-s-stack");
+        domain.set_enabled(&user, other, false)?;
+        domain.delete_user(&user, other)?;
+        domain.delete_project(project.as_str(), other)?;
+        // Nor is anything in another domain, whatever it is called.
+        domain.delete_user(&demo.user_id, &demo.project_name)?;
+        domain.delete_project(demo.project_id.as_str(), &demo.project_name)
+    };
+    run_in_cloud(&session, meddle).await.unwrap();
     assert_eq!(ground.counts(), full);
 }
 

@@ -4,7 +4,7 @@ use hearth::actors::{Accepted, EngineLimits};
 use hearth::events::StreamId;
 use hearth::model::StackId;
 use hearth::projections::{ConfigQuery, ConfigRow, DeploymentRow};
-use hearth::resource_types::software::{ConfigContent, Software};
+use hearth::resource_types::software::ConfigContent;
 use serde_json::{Value, json};
 
 use crate::support::world::{Ground, World, hot};

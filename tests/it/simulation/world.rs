@@ -213,7 +213,6 @@ impl World {
                 action_retry_limit: 1,
                 lost_call_rest: LOST_CALL_REST,
                 observe_on_update: false,
-                software: Default::default(),
             },
             folds: super::folds::Folds::default(),
             wrongs: Vec::new(),

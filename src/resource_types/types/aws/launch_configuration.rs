@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Request, Service, Session};
+use crate::openstack::{Request, Service};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
@@ -19,7 +19,6 @@ use crate::resource_types::groups::FROM_INSTANCE;
 
 pub(crate) struct LaunchConfiguration(pub(crate) Arc<Declared>);
 
-#[async_trait]
 impl Driver for LaunchConfiguration {
     fn local(
         &self,
@@ -35,9 +34,9 @@ impl Driver for LaunchConfiguration {
         Step { name: "look".to_owned(), ..Step::default() }
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         _work: &Work,
         subject: &Subject,
         _step: &Step,
@@ -45,7 +44,7 @@ impl Driver for LaunchConfiguration {
     ) -> Result<Beat, DriverError> {
         let id = subject.properties.get("InstanceId").and_then(Value::as_str).unwrap_or_default();
         let path = format!("/servers/{id}");
-        let server: Value = cloud.send(Request::get(Service::Compute, path)).await?.json()?;
+        let server: Value = cloud.send(Request::get(Service::Compute, path))?.json()?;
         let data = BTreeMap::from([(FROM_INSTANCE.to_owned(), taken(&server["server"]))]);
         Ok(Beat::Done { learned: Learned { data, ..Learned::default() } })
     }
@@ -59,9 +58,9 @@ impl Driver for LaunchConfiguration {
         self.0.change_by_schema(subject, changed, true)
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {

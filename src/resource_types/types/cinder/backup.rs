@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::events::resource::Step;
-use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::openstack::{CloudError, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Progress, done, next, unknown_status};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 
@@ -28,25 +29,25 @@ pub(super) fn first(work: &Work, subject: &Subject) -> Step {
 }
 
 /// One beat.
-pub(super) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     match beating.step.name.as_str() {
-        "backup" => make(beating).await,
-        _ => await_backup(beating).await,
+        "backup" => make(beating),
+        _ => await_backup(beating),
     }
 }
 
-async fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, work, subject, .. } = *beating;
     // The description says which snapshot it belongs to, should the answer be lost.
     let token = subject.traversal.map(|traversal| traversal.to_string()).unwrap_or_default();
-    let found = if beating.is_unanswered() { find(cloud, subject, &token).await? } else { None };
+    let found = if beating.is_unanswered() { find(cloud, subject, &token)? } else { None };
     let backup = match found {
         Some(backup) => backup,
         None => {
             let body = json!({ "backup": {
                 "volume_id": subject.physical_id, "force": true, "description": token } });
             let request = Request::post(Service::Volume, "/backups").json(body);
-            match cloud.send(request).await {
+            match cloud.send(request) {
                 Ok(response) => {
                     response.json()?["backup"]["id"].as_str().unwrap_or_default().to_owned()
                 }
@@ -63,23 +64,19 @@ async fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
 }
 
 /// The backup that a lost call has made.
-async fn find(
-    cloud: &Session,
-    subject: &Subject,
-    token: &str,
-) -> Result<Option<String>, CloudError> {
+fn find(cloud: &Asks<'_>, subject: &Subject, token: &str) -> Result<Option<String>, CloudError> {
     let volume = subject.physical_id.as_deref().unwrap_or_default();
     let request = Request::get(Service::Volume, "/backups/detail").query("volume_id", volume);
-    let listed = cloud.send(request).await?.json()?;
+    let listed = cloud.send(request)?.json()?;
     let mut backups = listed["backups"].as_array().into_iter().flatten();
     let made = backups.find(|backup| backup["description"] == token);
     Ok(made.and_then(|backup| backup["id"].as_str().map(str::to_owned)))
 }
 
-async fn await_backup(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn await_backup(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, work, subject, .. } = *beating;
     let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
-    let shown = cloud.send(Request::get(Service::Volume, path(subject.data.get(key)))).await?;
+    let shown = cloud.send(Request::get(Service::Volume, path(subject.data.get(key))))?;
     let backup = shown.json()?["backup"].take();
     match (backup["status"].as_str().unwrap_or_default(), work) {
         ("available", _) => Ok(after(work)),
@@ -105,14 +102,14 @@ fn path(backup: Option<&Value>) -> String {
 }
 
 /// Deletes the backup of a snapshot, until Cinder no longer knows it.
-pub(super) async fn delete(
-    cloud: &Session,
+pub(super) fn delete(
+    cloud: &Asks<'_>,
     data: &BTreeMap<String, Value>,
 ) -> Result<bool, DriverError> {
     let Some(backup) = data.get(SNAPSHOT).filter(|backup| !backup.is_null()) else {
         return Ok(true);
     };
-    let shown = match cloud.send(Request::get(Service::Volume, path(Some(backup)))).await {
+    let shown = match cloud.send(Request::get(Service::Volume, path(Some(backup)))) {
         Ok(shown) => shown.json()?["backup"].take(),
         Err(error) if error.is_not_found() => return Ok(true),
         Err(error) => return Err(error.into()),
@@ -121,7 +118,7 @@ pub(super) async fn delete(
     if matches!(shown["status"].as_str(), Some("creating" | "deleting")) {
         return Ok(false);
     }
-    match cloud.send(Request::delete(Service::Volume, path(Some(backup)))).await {
+    match cloud.send(Request::delete(Service::Volume, path(Some(backup)))) {
         Ok(_) => Ok(false),
         Err(error) if error.is_not_found() => Ok(true),
         Err(error) => Err(error.into()),

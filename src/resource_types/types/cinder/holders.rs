@@ -66,19 +66,19 @@ fn learned(held_by: Value) -> Learned {
 }
 
 /// One beat that lets go or gives back; `stage` wants the volume free.
-pub(super) async fn beat(beating: &Beating<'_>, stage: &str) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>, stage: &str) -> Result<Beat, DriverError> {
     let Beating { subject, step, .. } = *beating;
     let progress = beating.progress();
     let holders = holders(subject);
     let holder = usize::try_from(progress.index).ok().and_then(|index| holders.get(index));
     match (step.name.as_str(), holder) {
-        ("let_go", Some(holder)) => let_go(beating, holder).await,
-        ("going", Some(holder)) => going(beating, holder).await,
+        ("let_go", Some(holder)) => let_go(beating, holder),
+        ("going", Some(holder)) => going(beating, holder),
         ("let_go" | "going", None) => {
             Ok(next(Learned::default(), Progress::default().change(stage)))
         }
-        ("give_back", Some(holder)) => give_back(beating, holder).await,
-        ("coming", Some(holder)) => coming(beating, holder).await,
+        ("give_back", Some(holder)) => give_back(beating, holder),
+        ("coming", Some(holder)) => coming(beating, holder),
         ("give_back" | "coming", None) => {
             Ok(next(learned(Value::Null), progress.look("given_back")))
         }
@@ -107,18 +107,18 @@ fn at(progress: &Progress, index: u32) -> Progress {
     Progress { index, ends: progress.ends.clone(), ..Progress::default() }
 }
 
-async fn let_go(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+fn let_go(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let (pair, progress) = (pair(subject, holder), beating.progress());
     let going = at(&progress, progress.index).look("going");
-    match cloud.send(pair.detach()).await {
+    match cloud.send(pair.detach()) {
         Ok(_) => Ok(next(Learned::default(), going)),
         Err(error) if error.is_conflict() => {
             progress.again(cloud.now(), error.into(), |progress| progress.change("let_go"))
         }
         Err(error) if error.is_not_found() => Ok(next(Learned::default(), going)),
         // Nova refuses what is on its way already, and what it never lets go of.
-        Err(error) if error.status() == Some(400) => match pair.hold(cloud).await? {
+        Err(error) if error.status() == Some(400) => match pair.hold(cloud)? {
             Hold::Firm => Err(error.into()),
             Hold::None | Hold::Loosening => Ok(next(Learned::default(), going)),
         },
@@ -126,16 +126,16 @@ async fn let_go(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverEr
     }
 }
 
-async fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let (pair, progress) = (pair(subject, holder), beating.progress());
-    match pair.hold(cloud).await? {
+    match pair.hold(cloud)? {
         Hold::Firm => {
             let error = unknown_status("Volume detachment failed", "in-use");
             progress.again(cloud.now(), error, |progress| progress.change("let_go"))
         }
         Hold::Loosening => Ok(Beat::Wait { after: None }),
-        Hold::None if pair.is_attached(cloud).await? => Ok(Beat::Wait { after: None }),
+        Hold::None if pair.is_attached(cloud)? => Ok(Beat::Wait { after: None }),
         Hold::None => {
             let index = progress.index + 1;
             Ok(next(Learned::default(), at(&progress, index).change("let_go")))
@@ -143,14 +143,14 @@ async fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverErr
     }
 }
 
-async fn give_back(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+fn give_back(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let (pair, progress) = (pair(subject, holder), beating.progress());
     let coming = at(&progress, progress.index).look("coming");
-    if pair.is_attached(cloud).await? {
+    if pair.is_attached(cloud)? {
         return Ok(next(Learned::default(), coming));
     }
-    match cloud.send(pair.attach(holder.device.as_deref())).await {
+    match cloud.send(pair.attach(holder.device.as_deref())) {
         Ok(_) => Ok(next(Learned::default(), coming)),
         Err(error) if error.is_conflict() => {
             progress.again(cloud.now(), error.into(), |progress| progress.change("give_back"))
@@ -165,10 +165,10 @@ async fn give_back(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, Drive
     }
 }
 
-async fn coming(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+fn coming(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let progress = beating.progress();
-    let volume = cloud.poll_one(&VOLUMES, pair(subject, holder).volume).await?;
+    let volume = cloud.poll_one(&VOLUMES, pair(subject, holder).volume)?;
     let attachments = volume["attachments"].as_array().map_or(&[][..], Vec::as_slice);
     let has_it = attachments.iter().any(|attachment| attachment["server_id"] == *holder.server);
     match volume["status"].as_str().unwrap_or_default() {

@@ -4,7 +4,8 @@
 use serde_json::json;
 
 use super::VOLUMES;
-use crate::openstack::{Request, Service, Session, path_segment};
+use crate::openstack::{Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::unknown_status;
 use crate::resource_types::driver::DriverError;
 
@@ -44,8 +45,8 @@ impl Pair<'_> {
     }
 
     /// Whether the volume is the server's, by Nova's word.
-    pub(super) async fn is_attached(&self, cloud: &Session) -> Result<bool, DriverError> {
-        match cloud.send(Request::get(Service::Compute, self.path())).await {
+    pub(super) fn is_attached(&self, cloud: &Asks<'_>) -> Result<bool, DriverError> {
+        match cloud.send(Request::get(Service::Compute, self.path())) {
             Ok(_) => Ok(true),
             Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error.into()),
@@ -53,8 +54,8 @@ impl Pair<'_> {
     }
 
     /// Whether the volume is still the server's, by Cinder's word.
-    pub(super) async fn hold(&self, cloud: &Session) -> Result<Hold, DriverError> {
-        let volume = match cloud.poll_one(&VOLUMES, self.volume).await {
+    pub(super) fn hold(&self, cloud: &Asks<'_>) -> Result<Hold, DriverError> {
+        let volume = match cloud.poll_one(&VOLUMES, self.volume) {
             Ok(volume) => volume,
             Err(error) if error.is_not_found() => return Ok(Hold::None),
             Err(error) => return Err(error.into()),

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{VOLUMES, backup, holders, text};
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{
     Beating, Declared, Progress, Purpose, Special, done, in_error, next, unknown_status,
 };
@@ -53,12 +53,11 @@ fn request(method: Method, subject: &Subject, rest: &str) -> Request {
     Request::new(method, Service::Volume, format!("/volumes/{id}{rest}"))
 }
 
-async fn poll(cloud: &Session, subject: &Subject) -> Result<Value, DriverError> {
+fn poll(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
     let id = subject.physical_id.as_deref().unwrap_or_default();
-    Ok(cloud.poll_one(&VOLUMES, id).await?)
+    Ok(cloud.poll_one(&VOLUMES, id)?)
 }
 
-#[async_trait]
 impl Special for Volume {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
@@ -74,10 +73,10 @@ impl Special for Volume {
         }
     }
 
-    async fn live(
+    fn live(
         &self,
         declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
@@ -97,15 +96,15 @@ impl Special for Volume {
         })
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { work, subject, step, .. } = *beating;
         match step.name.as_str() {
-            "let_go" | "going" => match holders::beat(beating, freeing(work)).await {
+            "let_go" | "going" => match holders::beat(beating, freeing(work)) {
                 Err(error) => holders::failed(subject, error),
                 beat => beat,
             },
-            "give_back" | "coming" | "given_back" => holders::beat(beating, freeing(work)).await,
-            _ => match stage_beat(declared, beating).await {
+            "give_back" | "coming" | "given_back" => holders::beat(beating, freeing(work)),
+            _ => match stage_beat(declared, beating) {
                 Err(error) if matches!(work, Work::Update { .. }) => {
                     holders::failed(subject, error)
                 }
@@ -120,12 +119,12 @@ impl Special for Volume {
         }
     }
 
-    async fn delete_snapshot(
+    fn delete_snapshot(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         data: &BTreeMap<String, Value>,
     ) -> Result<bool, DriverError> {
-        backup::delete(cloud, data).await
+        backup::delete(cloud, data)
     }
 
     fn restored(&self, _properties: &JsonMap, data: &BTreeMap<String, Value>) -> JsonMap {
@@ -139,10 +138,10 @@ impl Special for Volume {
         dropped.into_iter().chain([backup]).collect()
     }
 
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         object: &Value,
         name: &str,
@@ -186,7 +185,7 @@ impl Special for Volume {
 }
 
 /// One beat of a stage.
-async fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, work, subject, step, .. } = *beating;
     let given = declared.properties(&subject.properties);
     let following = |stage: &str| match work {
@@ -194,9 +193,9 @@ async fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, 
         Work::Create | Work::Delete | Work::Act(_) => done(),
     };
     match step.name.as_str() {
-        "restore" => restore(declared, beating).await,
+        "restore" => restore(declared, beating),
         "ready" => {
-            let volume = poll(cloud, subject).await?;
+            let volume = poll(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
                 "available" if wants_read_only(&given) && *work == Work::Create => {
                     Ok(next(Learned::default(), Progress::default().change("read_only")))
@@ -211,7 +210,7 @@ async fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, 
             let name = text(&given, "name").unwrap_or(&subject.physical_name);
             let description = text(&given, "description").unwrap_or(&subject.physical_name);
             let body = json!({ "volume": { "name": name, "description": description } });
-            cloud.send(request(Method::Put, subject, "").json(body)).await?;
+            cloud.send(request(Method::Put, subject, "").json(body))?;
             Ok(match work {
                 Work::Create => next(Learned::default(), Progress::default().look("ready")),
                 Work::Update { .. } | Work::Delete | Work::Act(_) => following("describe"),
@@ -220,28 +219,27 @@ async fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, 
         "metadata" => {
             let metadata = given.get("metadata").cloned().unwrap_or_else(|| json!({}));
             let body = json!({ "metadata": metadata });
-            cloud.send(request(Method::Put, subject, "/metadata").json(body)).await?;
+            cloud.send(request(Method::Put, subject, "/metadata").json(body))?;
             Ok(following("metadata"))
         }
         "retype" => {
             let new_type = given.get("volume_type").cloned().unwrap_or_default();
-            if !(beating.is_unanswered() && poll(cloud, subject).await?["volume_type"] == new_type)
-            {
+            if !(beating.is_unanswered() && poll(cloud, subject)?["volume_type"] == new_type) {
                 let body =
                     json!({ "os-retype": { "new_type": new_type, "migration_policy": "never" } });
-                cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
+                cloud.send(request(Method::Post, subject, "/action").json(body))?;
             }
             Ok(following("retype"))
         }
-        "refill" => refill(beating, &given).await,
-        "refilled" => match poll(cloud, subject).await?["status"].as_str().unwrap_or_default() {
+        "refill" => refill(beating, &given),
+        "refilled" => match poll(cloud, subject)?["status"].as_str().unwrap_or_default() {
             "restoring-backup" => Ok(Beat::Wait { after: None }),
             "available" | "in-use" => Ok(following("refill")),
             other => Err(unknown_status("Volume restore failed", other)),
         },
-        "extend" => extend(beating, &given).await,
+        "extend" => extend(beating, &given),
         "extended" => {
-            let volume = poll(cloud, subject).await?;
+            let volume = poll(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
                 "extending" => Ok(Beat::Wait { after: None }),
                 "available" | "in-use" if volume["size"] != given["size"] => {
@@ -253,17 +251,17 @@ async fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, 
         }
         "read_only" => {
             if let Work::Update { .. } = work {
-                let volume = poll(cloud, subject).await?;
+                let volume = poll(cloud, subject)?;
                 if let Some(beat) = in_the_way(subject, &volume) {
                     return Ok(beat);
                 }
             }
             let body =
                 json!({ "os-update_readonly_flag": { "readonly": wants_read_only(&given) } });
-            cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
+            cloud.send(request(Method::Post, subject, "/action").json(body))?;
             Ok(following("read_only"))
         }
-        "delete" => match declared.look(cloud, subject).await? {
+        "delete" => match declared.look(cloud, subject)? {
             Some(volume) if volume["status"] == "in-use" => {
                 Err(DriverError::fatal("Error", "Volume in use"))
             }
@@ -272,11 +270,11 @@ async fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, 
             }
             // A delete that overtakes the create: Cinder refuses it until the volume is whole.
             Some(volume) if is_in_passing(&volume["status"]) => Ok(Beat::Wait { after: None }),
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         },
-        "backup" | "backed_up" => backup::beat(beating).await,
+        "backup" | "backed_up" => backup::beat(beating),
         "check" => {
-            let volume = declared.show(cloud, subject).await?;
+            let volume = declared.show(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
                 "available" | "in-use" => Ok(done()),
                 other => Err(DriverError::fatal(
@@ -285,7 +283,7 @@ async fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, 
                 )),
             }
         }
-        _ => declared.plain_beat(beating).await,
+        _ => declared.plain_beat(beating),
     }
 }
 
@@ -311,14 +309,14 @@ fn wants_read_only(properties: &JsonMap) -> bool {
 }
 
 /// Makes a volume of a backup; it bears the token as its name until it is described.
-async fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let unnamed = {
         let mut unnamed = subject.clone();
         unnamed.properties.shift_remove("name");
         unnamed
     };
-    let found = if beating.is_unanswered() { declared.find(cloud, &unnamed).await? } else { None };
+    let found = if beating.is_unanswered() { declared.find(cloud, &unnamed)? } else { None };
     let id = match found {
         Some(volume) => volume["id"].as_str().map(str::to_owned),
         None => {
@@ -326,7 +324,7 @@ async fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Dri
             let body = json!({ "restore": { "name": subject.physical_name } });
             let request =
                 Request::post(Service::Volume, format!("/backups/{backup}/restore")).json(body);
-            let restored = cloud.send(request).await?.json()?;
+            let restored = cloud.send(request)?.json()?;
             restored["restore"]["volume_id"].as_str().map(str::to_owned)
         }
     };
@@ -335,19 +333,19 @@ async fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Dri
 }
 
 /// Fills the volume from a backup; one that the template no longer names is left as it is.
-async fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
+fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let Some(backup) = text(given, "backup_id") else {
         return Ok(next(Learned::default(), Progress::default().look("refilled")));
     };
-    let volume = poll(cloud, subject).await?;
+    let volume = poll(cloud, subject)?;
     if !(beating.is_unanswered() && volume["status"] == "restoring-backup") {
         if let Some(beat) = in_the_way(subject, &volume) {
             return Ok(beat);
         }
         let body = json!({ "restore": { "volume_id": subject.physical_id } });
         let path = format!("/backups/{}/restore", path_segment(backup));
-        cloud.send(Request::post(Service::Volume, path).json(body)).await?;
+        cloud.send(Request::post(Service::Volume, path).json(body))?;
     }
     Ok(next(Learned::default(), Progress::default().look("refilled")))
 }
@@ -360,17 +358,17 @@ fn in_the_way(subject: &Subject, volume: &Value) -> Option<Beat> {
     }
 }
 
-async fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
+fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let wanted = given.get("size").and_then(Value::as_i64).unwrap_or_default();
-    let volume = poll(cloud, subject).await?;
+    let volume = poll(cloud, subject)?;
     let size = volume["size"].as_i64().unwrap_or_default();
     if wanted < size {
         return Err(DriverError::fatal("NotSupported", NO_SHRINKING));
     }
     if wanted > size && volume["status"] != "extending" {
         let body = json!({ "os-extend": { "new_size": wanted } });
-        cloud.send(request(Method::Post, subject, "/action").json(body)).await?;
+        cloud.send(request(Method::Post, subject, "/action").json(body))?;
     }
     Ok(next(Learned::default(), Progress::default().look("extended")))
 }

@@ -1,14 +1,13 @@
 //! OS::Cinder::VolumeAttachment: made through Nova, awaited at Cinder. Nova knows an attachment by
 //! the volume's id.
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::pair::{Hold, Pair};
 use super::{VOLUMES, text};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{
     Beating, Declared, Progress, Special, done, next, unknown_status,
 };
@@ -24,7 +23,6 @@ fn pair(properties: &JsonMap) -> Pair<'_> {
     }
 }
 
-#[async_trait]
 impl Special for VolumeAttachment {
     fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let progress = Progress::default();
@@ -37,7 +35,7 @@ impl Special for VolumeAttachment {
         }
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         // An update takes the former pair apart and then makes the new one.
         let leaving = match work {
@@ -50,11 +48,11 @@ impl Special for VolumeAttachment {
                 let learned =
                     Learned { physical_id: Some(joined.volume.to_owned()), ..Learned::default() };
                 let attached = next(learned, Progress::default().look("attached"));
-                if beating.is_unanswered() && joined.is_attached(cloud).await? {
+                if beating.is_unanswered() && joined.is_attached(cloud)? {
                     return Ok(attached);
                 }
                 let request = joined.attach(text(&subject.properties, "mountpoint"));
-                match cloud.send(request).await {
+                match cloud.send(request) {
                     Ok(_) => Ok(attached),
                     Err(error) if error.is_conflict() => {
                         beating.progress().again(cloud.now(), error.into(), |p| p.change("attach"))
@@ -72,14 +70,14 @@ impl Special for VolumeAttachment {
                 }
             }
             "attached" => {
-                let volume = cloud.poll_one(&VOLUMES, joined.volume).await?;
+                let volume = cloud.poll_one(&VOLUMES, joined.volume)?;
                 match volume["status"].as_str().unwrap_or_default() {
                     "available" | "attaching" | "reserved" => Ok(Beat::Wait { after: None }),
                     "in-use" => Ok(done()),
                     other => Err(unknown_status("Volume attachment failed", other)),
                 }
             }
-            "find" => match joined.is_attached(cloud).await {
+            "find" => match joined.is_attached(cloud) {
                 Ok(true) => {
                     let physical_id = Some(joined.volume.to_owned());
                     let learned = Learned { physical_id, ..Learned::default() };
@@ -88,7 +86,7 @@ impl Special for VolumeAttachment {
                 Err(error) if error.transient => Err(error),
                 Ok(false) | Err(_) => Ok(done()),
             },
-            "detach" => match cloud.send(leaving.detach()).await {
+            "detach" => match cloud.send(leaving.detach()) {
                 Ok(_) => Ok(next(Learned::default(), Progress::default().look("detached"))),
                 Err(error) if error.is_conflict() => {
                     beating.progress().again(cloud.now(), error.into(), |p| p.change("detach"))
@@ -99,7 +97,7 @@ impl Special for VolumeAttachment {
                 Err(error) => Err(error.into()),
             },
             "detached" => {
-                match leaving.hold(cloud).await? {
+                match leaving.hold(cloud)? {
                     // Nova refused to detach what was still being attached, and now it is.
                     Hold::Firm => {
                         let error = unknown_status("Volume detachment failed", "in-use");
@@ -108,7 +106,7 @@ impl Special for VolumeAttachment {
                             .again(cloud.now(), error, |p| p.change("detach"));
                     }
                     Hold::Loosening => return Ok(Beat::Wait { after: None }),
-                    Hold::None if leaving.is_attached(cloud).await? => {
+                    Hold::None if leaving.is_attached(cloud)? => {
                         return Ok(Beat::Wait { after: None });
                     }
                     Hold::None => {}
@@ -120,18 +118,18 @@ impl Special for VolumeAttachment {
                     Work::Create | Work::Delete | Work::Act(_) => done(),
                 })
             }
-            "check" => match joined.is_attached(cloud).await? {
+            "check" => match joined.is_attached(cloud)? {
                 true => Ok(done()),
                 false => Err(DriverError::fatal("NotFound", "The volume is not attached.")),
             },
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         _object: &Value,
         name: &str,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, in_error, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 
@@ -16,7 +16,6 @@ pub(crate) struct WebImage;
 /// The media type in which Glance takes changes.
 const PATCH: &str = "application/openstack-images-v2.1-json-patch";
 
-#[async_trait]
 impl Special for WebImage {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
@@ -35,20 +34,20 @@ impl Special for WebImage {
         !matches!(name, "location" | "members" | "active")
     }
 
-    async fn object(
+    fn object(
         &self,
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
-        let image = declared.look(cloud, subject).await?;
+        let image = declared.look(cloud, subject)?;
         Ok(image.filter(|image| !matches!(image["status"].as_str(), Some("deleted" | "killed"))))
     }
 
-    async fn live(
+    fn live(
         &self,
         declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
@@ -61,12 +60,12 @@ impl Special for WebImage {
         Ok(Some(Value::Object(known.collect())))
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         let given = declared.properties(&subject.properties);
         let change = |name: &str| Ok(next(Learned::default(), Progress::default().change(name)));
         match step.name.as_str() {
-            "create" => match declared.plain_beat(beating).await? {
+            "create" => match declared.plain_beat(beating)? {
                 Beat::Next { learned, .. } | Beat::Done { learned }
                     if learned.physical_id.is_some() =>
                 {
@@ -75,17 +74,17 @@ impl Special for WebImage {
                 other => Ok(other),
             },
             "import" => {
-                let is_begun = beating.is_unanswered()
-                    && declared.show(cloud, subject).await?["status"] != "queued";
+                let is_begun =
+                    beating.is_unanswered() && declared.show(cloud, subject)?["status"] != "queued";
                 if !is_begun {
                     let method = json!({ "name": "web-download", "uri": given.get("location") });
                     let body = json!({ "method": method });
-                    cloud.send(request(Method::Post, subject, "/import").json(body)).await?;
+                    cloud.send(request(Method::Post, subject, "/import").json(body))?;
                 }
                 change("members")
             }
             "members" => {
-                members(beating, &given).await?;
+                members(beating, &given)?;
                 match work {
                     Work::Create => change("describe"),
                     Work::Update { .. } | Work::Delete | Work::Act(_) => {
@@ -95,11 +94,11 @@ impl Special for WebImage {
             }
             "describe" => {
                 let names = BTreeSet::from(["extra_properties".to_owned()]);
-                patch(declared, beating, &given, &JsonMap::new(), &names).await?;
+                patch(declared, beating, &given, &JsonMap::new(), &names)?;
                 Ok(next(Learned::default(), Progress::default().look("ready")))
             }
             "ready" => {
-                let image = declared.show(cloud, subject).await?;
+                let image = declared.show(cloud, subject)?;
                 let failed = image["os_glance_failed_import"].as_str().unwrap_or_default();
                 match image["status"].as_str().unwrap_or_default() {
                     "active" if is_active(declared, subject) => Ok(done()),
@@ -114,28 +113,28 @@ impl Special for WebImage {
                 }
             }
             "deactivate" => {
-                cloud.send(request(Method::Post, subject, "/actions/deactivate")).await?;
+                cloud.send(request(Method::Post, subject, "/actions/deactivate"))?;
                 match work {
                     Work::Create => Ok(done()),
                     Work::Update { .. } | Work::Delete | Work::Act(_) => change("tags"),
                 }
             }
             "tags" => {
-                tags(beating, &given).await?;
+                tags(beating, &given)?;
                 change("patch")
             }
             "patch" => {
                 if let Work::Update { before, changed } = work {
                     let before = declared.properties(before);
-                    patch(declared, beating, &given, &before, changed).await?;
+                    patch(declared, beating, &given, &before, changed)?;
                 }
                 change("members")
             }
             "reactivate" => {
-                cloud.send(request(Method::Post, subject, "/actions/reactivate")).await?;
+                cloud.send(request(Method::Post, subject, "/actions/reactivate"))?;
                 Ok(done())
             }
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 
@@ -183,7 +182,7 @@ fn texts<'a>(properties: &'a JsonMap, name: &str) -> BTreeSet<&'a str> {
 }
 
 /// Shares the image with the wanted projects and no others.
-async fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError> {
+fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError> {
     let Beating { cloud, work, subject, .. } = *beating;
     let wanted = texts(given, "members");
     let empty = JsonMap::new();
@@ -194,7 +193,7 @@ async fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverErr
     };
     for member in wanted.difference(&texts(before, "members")) {
         let body = json!({ "member": member });
-        match cloud.send(request(Method::Post, subject, "/members").json(body)).await {
+        match cloud.send(request(Method::Post, subject, "/members").json(body)) {
             Ok(_) => {}
             // It has access by an earlier call.
             Err(error) if error.is_conflict() => {}
@@ -203,7 +202,7 @@ async fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverErr
     }
     for member in texts(before, "members").difference(&wanted) {
         let path = format!("/members/{}", path_segment(member));
-        match cloud.send(request(Method::Delete, subject, &path)).await {
+        match cloud.send(request(Method::Delete, subject, &path)) {
             Ok(_) => {}
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error.into()),
@@ -212,7 +211,7 @@ async fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverErr
     Ok(())
 }
 
-async fn tags(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError> {
+fn tags(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError> {
     let Beating { cloud, work, subject, .. } = *beating;
     let Work::Update { before, changed } = work else { return Ok(()) };
     if !changed.contains("tags") {
@@ -221,11 +220,11 @@ async fn tags(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError>
     let (before, wanted) = (texts(before, "tags"), texts(given, "tags"));
     for tag in wanted.difference(&before) {
         let path = format!("/tags/{}", path_segment(tag));
-        cloud.send(request(Method::Put, subject, &path)).await?;
+        cloud.send(request(Method::Put, subject, &path))?;
     }
     for tag in before.difference(&wanted) {
         let path = format!("/tags/{}", path_segment(tag));
-        match cloud.send(request(Method::Delete, subject, &path)).await {
+        match cloud.send(request(Method::Delete, subject, &path)) {
             Ok(_) => {}
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error.into()),
@@ -235,7 +234,7 @@ async fn tags(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError>
 }
 
 /// Changes fields of the image; extra properties are fields as well.
-async fn patch(
+fn patch(
     declared: &Declared,
     beating: &Beating<'_>,
     given: &JsonMap,
@@ -243,7 +242,7 @@ async fn patch(
     changed: &BTreeSet<String>,
 ) -> Result<(), DriverError> {
     let Beating { cloud, subject, .. } = *beating;
-    let image = declared.show(cloud, subject).await?;
+    let image = declared.show(cloud, subject)?;
     let mut fields = JsonMap::new();
     for name in changed {
         match name.as_str() {
@@ -278,6 +277,6 @@ async fn patch(
         return Ok(());
     }
     let body = Value::from(operations).to_string().into_bytes();
-    cloud.send(request(Method::Patch, subject, "").bytes(PATCH, body)).await?;
+    cloud.send(request(Method::Patch, subject, "").bytes(PATCH, body))?;
     Ok(())
 }

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::wait::{Wait, seconds};
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
@@ -40,7 +39,6 @@ impl Delay {
     }
 }
 
-#[async_trait]
 impl Driver for Delay {
     fn local(
         &self,
@@ -59,9 +57,9 @@ impl Driver for Delay {
         Wait::step()
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         step: &Step,
@@ -91,9 +89,9 @@ impl Driver for Delay {
         self.0.replaced(subject)
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::clock::Moment;
 use crate::model::JsonMap;
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
     Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
@@ -21,7 +20,6 @@ pub(crate) fn driver(_: Arc<Declared>) -> impl Driver {
     Nothing
 }
 
-#[async_trait]
 impl Driver for Nothing {
     fn local(
         &self,
@@ -50,9 +48,9 @@ impl Driver for Nothing {
         true
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         wanted: &[String],
     ) -> Result<JsonMap, DriverError> {

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{Driver, DriverError, LocalOutcome, Subject, UpdateKind, Work};
 
@@ -101,7 +100,6 @@ fn generate(moment: &Moment<'_>, sources: &[Source], length: usize) -> String {
     text.into_iter().collect()
 }
 
-#[async_trait]
 impl Driver for RandomString {
     fn local(
         &self,
@@ -129,9 +127,9 @@ impl Driver for RandomString {
         self.0.replaced(subject)
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {

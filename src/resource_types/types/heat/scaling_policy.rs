@@ -4,14 +4,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Signaled, Subject, UpdateKind, Work,
@@ -47,7 +46,6 @@ impl ScalingPolicy {
     }
 }
 
-#[async_trait]
 impl Driver for ScalingPolicy {
     fn local(
         &self,
@@ -67,9 +65,9 @@ impl Driver for ScalingPolicy {
         }))
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         _step: &Step,
@@ -111,9 +109,9 @@ impl Driver for ScalingPolicy {
         })
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
@@ -123,7 +121,7 @@ impl Driver for ScalingPolicy {
             return Ok(JsonMap::new());
         }
         let project = subject.project_id.clone().unwrap_or_default();
-        let url = stack_user::signal_url(cloud, subject, project.as_str()).await?;
+        let url = stack_user::signal_url(cloud, subject, project.as_str())?;
         Ok([(SIGNAL_URL.to_owned(), url.into())].into_iter().collect())
     }
 }

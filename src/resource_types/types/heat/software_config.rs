@@ -4,13 +4,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::multipart::{Part, message, parts_of};
 use crate::events::resource::Step;
 use crate::model::{ConfigId, JsonMap, ProjectId};
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Declared, Progress, done};
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
@@ -61,14 +60,14 @@ pub(crate) fn multipart(declared: Arc<Declared>) -> Kept {
 }
 
 /// The message of a list of parts. The id of a configuration stands for its text.
-async fn joined(subject: &Subject, parts: &Value) -> Result<String, DriverError> {
-    let software = subject.software.open()?;
+fn joined(cloud: &Asks<'_>, subject: &Subject, parts: &Value) -> Result<String, DriverError> {
+    let software = cloud.software(&project(subject));
     let mut read = Vec::new();
     for item in parts.as_array().into_iter().flatten() {
         let text = |name: &str| item.get(name).map(python::text).unwrap_or_default();
         let mut content = text("config");
         if uuid::Uuid::try_parse(&content).is_ok() {
-            match software.config(&project(subject), &content).await {
+            match software.config(&content) {
                 Ok(kept) => content = python::text(&kept.content.config),
                 Err(refusal) if refusal.class == "NotFound" => {}
                 Err(refusal) => return Err(refusal.into()),
@@ -90,7 +89,7 @@ async fn joined(subject: &Subject, parts: &Value) -> Result<String, DriverError>
 
 impl Kept {
     /// The configuration that the properties describe.
-    async fn config(&self, subject: &Subject) -> Result<SoftwareConfig, DriverError> {
+    fn config(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<SoftwareConfig, DriverError> {
         let given = self.declared.properties(&subject.properties);
         let property = |name: &str| given.get(name).cloned().unwrap_or_default();
         let (group, config) = match self.kind {
@@ -100,7 +99,7 @@ impl Kept {
                 (UNGROUPED.into(), format!("#cloud-config\n{text}").into())
             }
             Kind::Multipart => {
-                (property("group"), joined(subject, &property("parts")).await?.into())
+                (property("group"), joined(cloud, subject, &property("parts"))?.into())
             }
             Kind::Component => ("component".into(), json!({ "configs": property("configs") })),
         };
@@ -123,7 +122,6 @@ pub(super) fn project(subject: &Subject) -> ProjectId {
     subject.project_id.clone().unwrap_or_default()
 }
 
-#[async_trait]
 impl Driver for Kept {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         match work {
@@ -133,24 +131,24 @@ impl Driver for Kept {
         }
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        _cloud: &Session,
+        cloud: &Asks<'_>,
         _work: &Work,
         subject: &Subject,
         step: &Step,
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
-        let software = subject.software.open()?;
+        let software = cloud.software(&project(subject));
         let id = ConfigId(subject.resource_id.unwrap_or_default().0);
         match step.name.as_str() {
             "create" => {
-                software.create_config(&project(subject), id, self.config(subject).await?).await?;
+                software.create_config(id, self.config(cloud, subject)?)?;
                 let physical_id = Some(id.to_string());
                 Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
             }
             "delete" => {
-                software.delete_config(&project(subject), id).await?;
+                software.delete_config(id)?;
                 Ok(done())
             }
             _ => Ok(done()),
@@ -166,14 +164,14 @@ impl Driver for Kept {
         self.declared.on_change(subject, before, changed)
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
         let Some(id) = &subject.physical_id else { return Ok(JsonMap::new()) };
-        let kept = subject.software.open()?.config(&project(subject), id).await;
+        let kept = cloud.software(&project(subject)).config(id);
         let config = match kept {
             Ok(kept) => kept.content.config,
             Err(refusal) if refusal.class == "NotFound" => Value::Null,

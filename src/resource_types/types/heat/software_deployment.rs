@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -13,7 +12,8 @@ use super::software_config::{UNGROUPED, project};
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{Action, ConfigId, DeploymentId, JsonMap};
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Declared, done};
 use crate::resource_types::driver::ANY;
 use crate::resource_types::driver::{
@@ -85,13 +85,14 @@ impl Deployed {
     }
 
     /// The configuration that the properties name; an empty one where they name none.
-    async fn source(
+    fn source(
         &self,
+        cloud: &Asks<'_>,
         subject: &Subject,
         given: &JsonMap,
     ) -> Result<SoftwareConfig, DriverError> {
         match given.get("config").and_then(Value::as_str).filter(|id| !id.is_empty()) {
-            Some(id) => Ok(subject.software.open()?.config(&project(subject), id).await?),
+            Some(id) => Ok(cloud.software(&project(subject)).config(id)?),
             None => Ok(SoftwareConfig::default()),
         }
     }
@@ -165,10 +166,10 @@ impl Deployed {
     }
 
     /// Looks whether anything is deployed at this action, and by which configuration.
-    async fn plan(&self, work: &Work, subject: &Subject) -> Result<Beat, DriverError> {
-        let software = subject.software.open()?;
+    fn plan(&self, cloud: &Asks<'_>, work: &Work, subject: &Subject) -> Result<Beat, DriverError> {
+        let software = cloud.software(&project(subject));
         let given = self.declared.properties(&subject.properties);
-        let source = match self.source(subject, &given).await {
+        let source = match self.source(cloud, subject, &given) {
             // What is deleted needs no configuration.
             Err(error) if error.class == "NotFound" && *work == Work::Delete => {
                 SoftwareConfig::default()
@@ -176,18 +177,18 @@ impl Deployed {
             other => other?,
         };
         let former = match &subject.physical_id {
-            Some(id) => software.deployment(&project(subject), id).await.ok(),
+            Some(id) => software.deployment(id).ok(),
             None => None,
         };
         if let (Work::Update { .. }, Some(former)) = (work, &former)
-            && self.replaces(&source, subject, &given, former.config_id).await?
+            && self.replaces(cloud, &source, subject, &given, former.config_id)?
         {
             // Heat's class gives no name here.
             let reason = "The Resource Unknown requires replacement.".to_owned();
             return Ok(Beat::Replace { reason });
         }
         let plan = Plan {
-            config: ConfigId(software.fresh_id()),
+            config: ConfigId(cloud.fresh_id()?),
             former: former.as_ref().map(|former| former.config_id),
         };
         let next = match (self.applies(&source, &given, word(work)), work) {
@@ -202,14 +203,15 @@ impl Deployed {
     }
 
     /// Whether an input whose change wants a new deployment has another value than before.
-    async fn replaces(
+    fn replaces(
         &self,
+        cloud: &Asks<'_>,
         source: &SoftwareConfig,
         subject: &Subject,
         given: &JsonMap,
         former: ConfigId,
     ) -> Result<bool, DriverError> {
-        let former = subject.software.open()?.config(&project(subject), &former.to_string()).await;
+        let former = cloud.software(&project(subject)).config(&former.to_string());
         let Ok(former) = former else { return Ok(false) };
         let inputs = inputs(source, subject, given, "UPDATE");
         let mut watched =
@@ -221,19 +223,19 @@ impl Deployed {
         }))
     }
 
-    async fn deploy(
+    fn deploy(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         plan: Plan,
     ) -> Result<Beat, DriverError> {
-        let software = subject.software.open()?;
+        let software = cloud.software(&project(subject));
         let given = self.declared.properties(&subject.properties);
-        let source = self.source(subject, &given).await?;
-        let credentials = credentials(cloud, subject, &given).await?;
+        let source = self.source(cloud, subject, &given)?;
+        let credentials = credentials(cloud, subject, &given)?;
         let derived = self.derived(&source, subject, &given, word(work), credentials)?;
-        software.create_config(&project(subject), plan.config, derived).await?;
+        software.create_config(plan.config, derived)?;
         let (status, status_reason) = match is_awaited(&given) {
             true => ("IN_PROGRESS", "Deploy data available"),
             false => ("COMPLETE", "Not waiting for outputs signal"),
@@ -243,23 +245,23 @@ impl Deployed {
         let deploy = Deploy {
             config_id: plan.config,
             server_id: server.to_owned(),
-            stack_user_project_id: stack_user::project_of(cloud, subject).await?,
+            stack_user_project_id: stack_user::project_of(cloud, subject)?,
             action: word(work).to_owned(),
             input_values: given.get("input_values").filter(|it| !it.is_null()).cloned(),
             status,
             status_reason,
         };
-        software.deploy(&project(subject), id, deploy).await?;
+        software.deploy(id, deploy)?;
         if let Some(former) = plan.former.filter(|former| *former != plan.config) {
-            software.delete_config(&project(subject), former).await?;
+            software.delete_config(former)?;
         }
         let learned = Learned { physical_id: Some(id.to_string()), ..Learned::default() };
         Ok(Beat::Next { learned, next: step("wait", false, plan) })
     }
 
-    async fn wait(
+    fn wait(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         plan: Plan,
@@ -275,8 +277,8 @@ impl Deployed {
             return Ok(end());
         }
         let id = subject.physical_id.clone().unwrap_or_default();
-        let found = subject.software.open()?.deployment(&project(subject), &id).await?;
-        if *work == Work::Delete && !server_exists(cloud, &found.server_id).await? {
+        let found = cloud.software(&project(subject)).deployment(&id)?;
+        if *work == Work::Delete && !server_exists(cloud, &found.server_id)? {
             return Ok(end());
         }
         match found.status.as_deref() {
@@ -290,27 +292,27 @@ impl Deployed {
         }
     }
 
-    async fn give_up(&self, subject: &Subject) -> Result<Beat, DriverError> {
+    fn give_up(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, DriverError> {
         if let Some(id) = &subject.physical_id {
-            subject.software.open()?.give_up_deployment(&project(subject), id).await?;
+            cloud.software(&project(subject)).give_up_deployment(id)?;
         }
         Ok(done())
     }
 
-    async fn remove(&self, cloud: &Session, subject: &Subject) -> Result<Beat, DriverError> {
-        let software = subject.software.open()?;
+    fn remove(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, DriverError> {
+        let software = cloud.software(&project(subject));
         let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
-        let found = software.deployment(&project(subject), &id.to_string()).await;
+        let found = software.deployment(&id.to_string());
         // The deployment goes last: who comes after a crash finds its configuration by it.
         if let Ok(found) = found {
-            software.delete_config(&project(subject), found.config_id).await?;
+            software.delete_config(found.config_id)?;
         }
-        software.delete_deployment(&project(subject), id).await?;
+        software.delete_deployment(id)?;
         let given = self.declared.properties(&subject.properties);
         if !wants_user(&given) {
             return Ok(done());
         }
-        Ok(Beat::Done { learned: stack_user::remove(cloud, subject).await? })
+        Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? })
     }
 }
 
@@ -324,15 +326,15 @@ fn wants_user(given: &JsonMap) -> bool {
 }
 
 /// The inputs that tell a server as whom to answer.
-async fn credentials(
-    cloud: &Session,
+fn credentials(
+    cloud: &Asks<'_>,
     subject: &Subject,
     given: &JsonMap,
 ) -> Result<Vec<JsonMap>, DriverError> {
     let Some(user) = StackUser::made(subject).filter(|_| wants_user(given)) else {
         return Ok(Vec::new());
     };
-    let known = stack_user::credentials(cloud, subject, &user).await?;
+    let known = stack_user::credentials(cloud, subject, &user)?;
     let inputs = [
         ("deploy_auth_url", "auth_url", "URL for API authentication"),
         ("deploy_username", "username", "Username for API authentication"),
@@ -357,9 +359,9 @@ fn input(name: &str, value: Value, description: Option<&str>) -> JsonMap {
     input
 }
 
-async fn server_exists(cloud: &Session, id: &str) -> Result<bool, DriverError> {
+fn server_exists(cloud: &Asks<'_>, id: &str) -> Result<bool, DriverError> {
     let path = format!("/servers/{}", path_segment(id));
-    match cloud.send(Request::new(Method::Get, Service::Compute, path)).await {
+    match cloud.send(Request::new(Method::Get, Service::Compute, path)) {
         Ok(_) => Ok(true),
         Err(error) if error.is_not_found() => Ok(false),
         Err(error) => Err(error.into()),
@@ -409,15 +411,14 @@ fn inputs(
     inputs
 }
 
-#[async_trait]
 impl Driver for Deployed {
     fn first(&self, _work: &Work, _subject: &Subject) -> Step {
         step("plan", false, Plan::default())
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         step: &Step,
@@ -425,15 +426,15 @@ impl Driver for Deployed {
     ) -> Result<Beat, DriverError> {
         let plan: Plan = serde_json::from_value(step.state.clone()).unwrap_or_default();
         let then = || self::step("deploy", true, plan);
-        if let Some(beat) = stack_user::make(cloud, subject, step, then).await {
+        if let Some(beat) = stack_user::make(cloud, subject, step, then) {
             return beat;
         }
         match step.name.as_str() {
-            "plan" => self.plan(work, subject).await,
-            "deploy" => self.deploy(cloud, work, subject, plan).await,
-            "wait" => self.wait(cloud, work, subject, plan).await,
-            "remove" => self.remove(cloud, subject).await,
-            "give_up" => self.give_up(subject).await,
+            "plan" => self.plan(cloud, work, subject),
+            "deploy" => self.deploy(cloud, work, subject, plan),
+            "wait" => self.wait(cloud, work, subject, plan),
+            "remove" => self.remove(cloud, subject),
+            "give_up" => self.give_up(cloud, subject),
             _ => Ok(done()),
         }
     }
@@ -467,31 +468,31 @@ impl Driver for Deployed {
         Signaled::Work
     }
 
-    async fn carry_out_signal(
+    fn carry_out_signal(
         &self,
-        _cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         details: &Value,
         _attempt: Attempt,
     ) -> Result<SignalOutcome, DriverError> {
         // Nothing is deployed yet: Heat's signal falls on the floor too.
         let Some(id) = &subject.physical_id else { return Ok(SignalOutcome::default()) };
-        let software = subject.software.open()?;
-        let said = match software.signal_deployment(&project(subject), id, details).await? {
+        let software = cloud.software(&project(subject));
+        let said = match software.signal_deployment(id, details)? {
             Some(event) => Said::Result(event),
             None => Said::Details,
         };
         Ok(SignalOutcome { said, ..SignalOutcome::default() })
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
         let Some(id) = &subject.physical_id else { return Ok(JsonMap::new()) };
-        let found = subject.software.open()?.deployment(&project(subject), id).await?;
+        let found = cloud.software(&project(subject)).deployment(id)?;
         if wanted.is_empty() {
             return Ok(found.output_values);
         }

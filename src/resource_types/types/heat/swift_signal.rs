@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
@@ -14,7 +13,8 @@ use super::wait::Wait;
 use super::wait_condition::too_late;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Declared, Progress, done};
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
@@ -49,25 +49,25 @@ fn container(subject: &Subject) -> String {
 }
 
 /// The account's key; made where there is none.
-async fn key(cloud: &Session, subject: &Subject) -> Result<String, DriverError> {
-    let read = async || -> Result<Option<String>, DriverError> {
-        let head = cloud.send(request(Method::Head, "")).await?;
+fn key(cloud: &Asks<'_>) -> Result<String, DriverError> {
+    let read = || -> Result<Option<String>, DriverError> {
+        let head = cloud.send(request(Method::Head, ""))?;
         Ok(head.header(KEY_HEADER).map(str::to_owned))
     };
-    if let Some(key) = read().await? {
+    if let Some(key) = read()? {
         return Ok(key);
     }
-    let fresh = subject.software.open()?.fresh_id().simple().to_string();
-    cloud.send(request(Method::Post, "").header(KEY_HEADER, fresh)).await?;
+    let fresh = cloud.fresh_id()?.simple().to_string();
+    cloud.send(request(Method::Post, "").header(KEY_HEADER, fresh))?;
     // Another may have made one at the same time: the one that is there counts.
     let missing = || DriverError::fatal("Error", "The account keeps no key for temporary URLs.");
-    read().await?.ok_or_else(missing)
+    read()?.ok_or_else(missing)
 }
 
 /// An address of the object to which anybody may put, as Swift's middleware wants it.
-async fn address(cloud: &Session, subject: &Subject) -> Result<String, DriverError> {
-    let key = key(cloud, subject).await?;
-    let endpoint = cloud.endpoint(&Service::ObjectStore).await?;
+fn address(cloud: &Asks<'_>, subject: &Subject) -> Result<String, DriverError> {
+    let key = key(cloud)?;
+    let endpoint = cloud.endpoint(&Service::ObjectStore)?;
     let place = path(&container(subject), Some(&subject.physical_name));
     let url = format!("{}{place}", endpoint.trim_end_matches('/'));
     let start = url.find("/v1/").unwrap_or_default();
@@ -83,7 +83,6 @@ fn hmac(key: &[u8], message: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-#[async_trait]
 impl Driver for SwiftHandle {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         match work {
@@ -93,9 +92,9 @@ impl Driver for SwiftHandle {
         }
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         _work: &Work,
         subject: &Subject,
         step: &Step,
@@ -107,11 +106,11 @@ impl Driver for SwiftHandle {
             "create" => {
                 let versions = request(Method::Put, path(&container, None))
                     .header("x-versions-location", container.as_str());
-                cloud.send(versions).await?;
+                cloud.send(versions)?;
                 let first = request(Method::Put, path(&container, Some(object)))
                     .bytes("application/octet-stream", NOTHING_YET);
-                cloud.send(first).await?;
-                let address = Value::from(address(cloud, subject).await?);
+                cloud.send(first)?;
+                let address = Value::from(address(cloud, subject)?);
                 Ok(Beat::Done {
                     learned: Learned {
                         physical_id: Some(object.to_owned()),
@@ -121,20 +120,18 @@ impl Driver for SwiftHandle {
                 })
             }
             // Each deletion brings the version before back.
-            "delete" => {
-                match cloud.send(request(Method::Delete, path(&container, Some(object)))).await {
-                    Ok(_) => Ok(Beat::Next {
-                        learned: Learned::default(),
-                        next: Progress::default().change("delete"),
-                    }),
-                    Err(error) if error.is_not_found() => Ok(Beat::Next {
-                        learned: Learned::default(),
-                        next: Progress::default().change("remove"),
-                    }),
-                    Err(error) => Err(error.into()),
-                }
-            }
-            "remove" => match cloud.send(request(Method::Delete, path(&container, None))).await {
+            "delete" => match cloud.send(request(Method::Delete, path(&container, Some(object)))) {
+                Ok(_) => Ok(Beat::Next {
+                    learned: Learned::default(),
+                    next: Progress::default().change("delete"),
+                }),
+                Err(error) if error.is_not_found() => Ok(Beat::Next {
+                    learned: Learned::default(),
+                    next: Progress::default().change("remove"),
+                }),
+                Err(error) => Err(error.into()),
+            },
+            "remove" => match cloud.send(request(Method::Delete, path(&container, None))) {
                 Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error.into()),
                 Ok(_) | Err(_) => Ok(done()),
             },
@@ -151,9 +148,9 @@ impl Driver for SwiftHandle {
         self.0.on_change(subject, before, changed)
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
@@ -231,24 +228,18 @@ impl Wanted {
 
 /// The signals that have come, in the order of their versions; a later one of the same id takes
 /// the place of the first.
-async fn sent(
-    cloud: &Session,
-    subject: &Subject,
-    wanted: &Wanted,
-) -> Result<Vec<Sent>, DriverError> {
+fn sent(cloud: &Asks<'_>, subject: &Subject, wanted: &Wanted) -> Result<Vec<Sent>, DriverError> {
     let (container, object) = (container(subject), wanted.object(subject)?);
-    let listed = match cloud
-        .send(request(Method::Get, path(&container, None)).query("format", "json"))
-        .await
-    {
-        Ok(response) => response.json()?,
-        Err(error) if error.is_not_found() => return Ok(Vec::new()),
-        Err(error) => return Err(error.into()),
-    };
+    let listed =
+        match cloud.send(request(Method::Get, path(&container, None)).query("format", "json")) {
+            Ok(response) => response.json()?,
+            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
     let names = listed.as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str());
     let mut bodies = Vec::new();
     for name in names.filter(|name| name.contains(&object)) {
-        let body = match cloud.send(request(Method::Get, path(&container, Some(name)))).await {
+        let body = match cloud.send(request(Method::Get, path(&container, Some(name)))) {
             Ok(response) => String::from_utf8_lossy(response.bytes()).into_owned(),
             Err(error) if error.is_not_found() => continue,
             Err(error) => return Err(error.into()),
@@ -306,7 +297,6 @@ fn verdict(signals: &[Sent], count: usize) -> Result<bool, DriverError> {
     Ok(!signals.is_empty() && signals.len() >= count)
 }
 
-#[async_trait]
 impl Driver for SwiftSignal {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         match work {
@@ -315,9 +305,9 @@ impl Driver for SwiftSignal {
         }
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         _work: &Work,
         subject: &Subject,
         step: &Step,
@@ -332,7 +322,7 @@ impl Driver for SwiftSignal {
             let next = Wait::begin(cloud.now(), Some(wanted.timeout));
             return Ok(Beat::Next { learned: Learned::default(), next });
         };
-        let signals = sent(cloud, subject, &wanted).await?;
+        let signals = sent(cloud, subject, &wanted)?;
         if wait.remaining(cloud.now()).is_none() {
             let received = reasons(&signals, "SUCCESS");
             let text = too_late(&received, wanted.count);
@@ -353,13 +343,13 @@ impl Driver for SwiftSignal {
         self.0.on_change(subject, before, changed)
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
-        let signals = sent(cloud, subject, &self.wanted(subject)).await?;
+        let signals = sent(cloud, subject, &self.wanted(subject))?;
         let data = match signals.is_empty() {
             true => Value::Null,
             false => Value::Object(

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::named;
@@ -12,7 +11,7 @@ use super::wait::{Wait, seconds};
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
@@ -86,7 +85,6 @@ fn output(stored: Option<&Value>) -> JsonMap {
     JsonMap::from_iter([("output".to_owned(), stored.cloned().unwrap_or_default())])
 }
 
-#[async_trait]
 impl Driver for TestResource {
     fn local(
         &self,
@@ -114,9 +112,9 @@ impl Driver for TestResource {
         Wait::step()
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         step: &Step,
@@ -150,15 +148,15 @@ impl Driver for TestResource {
         self.0.on_change(subject, before, changed)
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
         let properties = self.0.properties(&subject.properties);
         let pause = Duration::try_from_secs_f64(seconds(properties.get("attr_wait_secs")));
-        tokio::time::sleep(pause.unwrap_or_default()).await;
+        cloud.pause(pause.unwrap_or_default())?;
         Ok(output(subject.data.get("value")))
     }
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
 use crate::model::JsonMap;
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::convert;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{Driver, DriverError, LocalOutcome, Subject, UpdateKind, Work};
@@ -46,7 +45,6 @@ impl StoredValue {
     }
 }
 
-#[async_trait]
 impl Driver for StoredValue {
     fn local(
         &self,
@@ -80,9 +78,9 @@ impl Driver for StoredValue {
         JsonMap::from_iter([("value".to_owned(), value)])
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {

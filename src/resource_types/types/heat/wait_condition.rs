@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::wait::Wait;
 use super::wait_handle::part;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::Session;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Heard, Learned, Signals, Subject, UpdateKind, Work,
@@ -118,7 +117,6 @@ fn data(signals: &Signals, wanted: &Wanted) -> Value {
     python::json(&Value::Object(data)).into()
 }
 
-#[async_trait]
 impl Driver for WaitCondition {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         match work {
@@ -127,9 +125,9 @@ impl Driver for WaitCondition {
         }
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         _work: &Work,
         subject: &Subject,
         step: &Step,
@@ -174,9 +172,9 @@ impl Driver for WaitCondition {
         true
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         subject: &Subject,
         _wanted: &[String],
     ) -> Result<JsonMap, DriverError> {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
-use crate::openstack::{Service, Session, path_segment};
+use crate::openstack::{Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Declared, done};
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Said, SignalOutcome, Signaled,
@@ -106,7 +106,6 @@ impl WaitHandle {
     }
 }
 
-#[async_trait]
 impl Driver for WaitHandle {
     fn local(
         &self,
@@ -133,31 +132,31 @@ impl Driver for WaitHandle {
         }
     }
 
-    async fn beat(
+    fn beat(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         step: &Step,
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
         let settle = || Step { name: "settle".into(), ..Step::default() };
-        if let Some(beat) = stack_user::make(cloud, subject, step, settle).await {
+        if let Some(beat) = stack_user::make(cloud, subject, step, settle) {
             return beat;
         }
         match step.name.as_str() {
-            "settle" => return self.settled(cloud, subject).await,
+            "settle" => return self.settled(cloud, subject),
             "remove" => {
-                return Ok(Beat::Done { learned: stack_user::remove(cloud, subject).await? });
+                return Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? });
             }
             "enable" => {
                 let enabled = *work == Work::Act(Action::Resume);
-                stack_user::set_enabled(cloud, subject, enabled).await?;
+                stack_user::set_enabled(cloud, subject, enabled)?;
                 return Ok(done());
             }
             _ => {}
         }
-        let endpoint = match cloud.endpoint(&Service::of_type("cloudformation")).await {
+        let endpoint = match cloud.endpoint(&Service::of_type("cloudformation")) {
             Ok(endpoint) => endpoint,
             Err(error) if error.is_transient() => return Err(error.into()),
             Err(_) => WITHOUT_CATALOG.to_owned(),
@@ -223,9 +222,9 @@ impl Driver for WaitHandle {
         self.kind == Kind::Renewed
     }
 
-    async fn attributes(
+    fn attributes(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         wanted: &[String],
     ) -> Result<JsonMap, DriverError> {
@@ -233,7 +232,7 @@ impl Driver for WaitHandle {
         let mut attributes = JsonMap::new();
         for name in names.filter(|name| wanted.is_empty() || wanted.contains(name)) {
             let value = match name.as_str() {
-                "signal" => self.how_to_signal(cloud, subject).await?,
+                "signal" => self.how_to_signal(cloud, subject)?,
                 "curl_cli" => curl(subject),
                 name => subject.data.get(name).cloned().unwrap_or_default(),
             };
@@ -252,13 +251,13 @@ impl Driver for WaitHandle {
 
 impl WaitHandle {
     /// The end of the creation: a token of the user's, where that is the way to signal.
-    async fn settled(&self, cloud: &Session, subject: &Subject) -> Result<Beat, DriverError> {
+    fn settled(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, DriverError> {
         let user = StackUser::made(subject);
         let mut data = BTreeMap::new();
         if let (Some(user), "TOKEN_SIGNAL") = (&user, self.transport(&subject.properties)) {
-            let token = user.token(cloud).await?;
+            let token = user.token(cloud)?;
             data.insert(TOKEN.to_owned(), Value::from(token.reveal().as_str()));
-            let endpoint = stack_user::signal_url(cloud, subject, &user.project).await?;
+            let endpoint = stack_user::signal_url(cloud, subject, &user.project)?;
             data.insert(ENDPOINT.to_owned(), endpoint.into());
         }
         let physical_id = user.map(|user| user.id).or_else(|| physical_id(subject));
@@ -266,17 +265,13 @@ impl WaitHandle {
     }
 
     /// What a sender must know, as JSON in the form of Python's.
-    async fn how_to_signal(
-        &self,
-        cloud: &Session,
-        subject: &Subject,
-    ) -> Result<Value, DriverError> {
+    fn how_to_signal(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
         match (self.transport(&subject.properties), StackUser::made(subject)) {
             ("NO_SIGNAL", _) => Ok("{}".into()),
             ("TOKEN_SIGNAL", Some(_)) => Ok("null".into()),
             ("HEAT_SIGNAL", Some(user)) => {
-                let mut known = stack_user::credentials(cloud, subject, &user).await?;
-                let url = stack_user::signal_url(cloud, subject, &user.project).await?;
+                let mut known = stack_user::credentials(cloud, subject, &user)?;
+                let url = stack_user::signal_url(cloud, subject, &user.project)?;
                 known["alarm_url"] = url.into();
                 Ok(python::json(&known).into())
             }

@@ -1,13 +1,13 @@
 //! Agents that are chosen by hand, for networks and routers alike: one is moved each beat, so that
 //! each call is on record before it leaves.
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{fixed_ips, text};
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 use crate::resource_types::rules::conflict;
@@ -44,26 +44,25 @@ pub(crate) struct Router;
 /// OS::Neutron::Net.
 pub(crate) struct Net;
 
-#[async_trait]
 impl Special for Router {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         L3.first(declared, work, subject)
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        L3.beat(declared, beating).await
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        L3.beat(declared, beating)
     }
 
-    async fn live(
+    fn live(
         &self,
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
     ) -> Result<Option<Value>, DriverError> {
         match name {
-            "l3_agent_ids" => L3.live(cloud, object).await,
+            "l3_agent_ids" => L3.live(cloud, object),
             "external_gateway_info" => Ok(Some(gateway(object, wanted))),
             _ => Ok(declared.plain_live(object, name, wanted)),
         }
@@ -85,7 +84,6 @@ impl Special for Router {
     }
 }
 
-#[async_trait]
 impl Special for Net {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         DHCP.first(declared, work, subject)
@@ -96,22 +94,22 @@ impl Special for Net {
         update_allowed && name != "shared"
     }
 
-    async fn live(
+    fn live(
         &self,
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
     ) -> Result<Option<Value>, DriverError> {
         match name {
-            "dhcp_agent_ids" => DHCP.live(cloud, object).await,
+            "dhcp_agent_ids" => DHCP.live(cloud, object),
             _ => Ok(declared.plain_live(object, name, wanted)),
         }
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        DHCP.beat(declared, beating).await
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        DHCP.beat(declared, beating)
     }
 }
 
@@ -132,10 +130,10 @@ fn gateway(object: &Value, wanted: &Value) -> Value {
 
 impl Kind {
     /// The agents that an object has now, where the user may know them.
-    async fn live(&self, cloud: &Session, object: &Value) -> Result<Option<Value>, DriverError> {
+    fn live(&self, cloud: &Asks<'_>, object: &Value) -> Result<Option<Value>, DriverError> {
         let id = path_segment(object["id"].as_str().unwrap_or_default());
         let request = Request::new(Method::Get, Service::Network, self.list.replace("{id}", &id));
-        match cloud.send(request).await {
+        match cloud.send(request) {
             Ok(response) => {
                 let listed = response.json()?;
                 let agents = listed["agents"].as_array().into_iter().flatten();
@@ -159,11 +157,11 @@ impl Kind {
         }
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, work, step, .. } = *beating;
         let nothing = Learned::default;
         match step.name.as_str() {
-            "create" => match declared.plain_beat(beating).await? {
+            "create" => match declared.plain_beat(beating)? {
                 // The agents come before all that would follow.
                 Beat::Next { learned, .. } | Beat::Done { learned }
                     if learned.physical_id.is_some()
@@ -174,7 +172,7 @@ impl Kind {
                 other => Ok(other),
             },
             "agents" => {
-                let (surplus, missing) = self.difference(declared, cloud, subject).await?;
+                let (surplus, missing) = self.difference(declared, cloud, subject)?;
                 if surplus.is_some() || missing.is_some() {
                     return Ok(next(nothing(), beating.progress().change("agent")));
                 }
@@ -188,13 +186,13 @@ impl Kind {
             }
             "agent" => {
                 // Removals first: a router that is not highly available has room for one.
-                let request = match self.difference(declared, cloud, subject).await? {
+                let request = match self.difference(declared, cloud, subject)? {
                     (Some(agent), _) => Some(self.leave(declared, subject, &agent)),
                     (None, Some(agent)) => Some(self.join(declared, subject, &agent)),
                     (None, None) => None,
                 };
                 if let Some(request) = request {
-                    match cloud.send(request).await {
+                    match cloud.send(request) {
                         Ok(_) => {}
                         // Neutron has moved it itself.
                         Err(error) if error.is_conflict() || error.is_not_found() => {}
@@ -203,7 +201,7 @@ impl Kind {
                 }
                 Ok(next(nothing(), beating.progress().look("agents")))
             }
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 
@@ -219,15 +217,15 @@ impl Kind {
     }
 
     /// An agent that has the object and should not, and one that should and has not.
-    async fn difference(
+    fn difference(
         &self,
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<(Option<String>, Option<String>), DriverError> {
         let wanted = self.wanted(&subject.properties);
         let request = declared.declaration().request(Method::Get, self.list, subject, None);
-        let body = cloud.send(request).await?.json()?;
+        let body = cloud.send(request)?.json()?;
         let agents = body["agents"].as_array().into_iter().flatten();
         let present: Vec<&str> = agents.filter_map(|agent| agent["id"].as_str()).collect();
         let surplus = present.iter().find(|agent| !wanted.iter().any(|want| want == *agent));

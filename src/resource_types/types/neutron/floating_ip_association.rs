@@ -1,7 +1,6 @@
 //! OS::Neutron::FloatingIPAssociation: points a floating IP at a port; the tie is a field of the
 //! floating IP, so that setting it again does no harm.
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::text;
@@ -30,7 +29,6 @@ fn associate(properties: &JsonMap, nulls: bool) -> Request {
     put(text(properties, "floatingip_id").unwrap_or_default(), fields.into())
 }
 
-#[async_trait]
 impl Special for FloatingIpAssociation {
     fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         let progress = Progress::default();
@@ -45,11 +43,11 @@ impl Special for FloatingIpAssociation {
         }
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         match step.name.as_str() {
             "create" => {
-                cloud.send(associate(&subject.properties, false)).await?;
+                cloud.send(associate(&subject.properties, false))?;
                 let id = subject.resource_id.map(|id| id.to_string());
                 let physical_id = Some(id.unwrap_or_else(|| subject.physical_name.clone()));
                 Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
@@ -58,30 +56,30 @@ impl Special for FloatingIpAssociation {
                 if let Work::Update { before, .. } = work
                     && let Some(former) = text(before, "floatingip_id")
                 {
-                    release(beating, former).await?;
+                    release(beating, former)?;
                 }
                 Ok(next(Learned::default(), Progress::default().change("update")))
             }
             "update" => {
-                cloud.send(associate(&subject.properties, true)).await?;
+                cloud.send(associate(&subject.properties, true))?;
                 Ok(done())
             }
             "delete" => {
                 // Without a physical id the association may have been made and its answer lost.
                 if let Some(id) = text(&subject.properties, "floatingip_id") {
-                    release(beating, id).await?;
+                    release(beating, id)?;
                 }
                 Ok(done())
             }
             "check" => Ok(done()),
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 }
 
 /// Frees the floating IP; one that is gone is free.
-async fn release(beating: &Beating<'_>, floating_ip: &str) -> Result<(), DriverError> {
-    match beating.cloud.send(put(floating_ip, json!({ "port_id": null }))).await {
+fn release(beating: &Beating<'_>, floating_ip: &str) -> Result<(), DriverError> {
+    match beating.cloud.send(put(floating_ip, json!({ "port_id": null }))) {
         Ok(_) => Ok(()),
         Err(error) if error.is_not_found() => Ok(()),
         Err(error) => Err(error.into()),

@@ -8,13 +8,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{fixed_ips, text};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Request, Service, Session, path_segment};
+use crate::openstack::{Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Purpose, Special, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateKind, Work};
 
@@ -23,7 +23,6 @@ pub(crate) struct Port;
 /// Resource data: the addresses that were taken from the ports that it replaces, by their ids.
 const FORMER: &str = "former_addresses";
 
-#[async_trait]
 impl Special for Port {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
@@ -32,13 +31,13 @@ impl Special for Port {
         }
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         match step.name.as_str() {
             "former" => {
                 let mut former = JsonMap::new();
                 for id in &subject.replaces {
-                    former.extend(addresses(cloud, id).await?.map(|ips| (id.clone(), ips)));
+                    former.extend(addresses(cloud, id)?.map(|ips| (id.clone(), ips)));
                 }
                 let following = match former.is_empty() {
                     true => declared.creation(subject),
@@ -48,7 +47,7 @@ impl Special for Port {
             }
             "clear" => {
                 for (id, _) in former(subject) {
-                    match cloud.send(readdressed(id, &json!([]))).await {
+                    match cloud.send(readdressed(id, &json!([]))) {
                         Ok(_) => {}
                         Err(error) if error.is_not_found() => {}
                         Err(error) => return Err(error.into()),
@@ -58,7 +57,7 @@ impl Special for Port {
             }
             "restore" => {
                 for (id, addresses) in former(subject) {
-                    match cloud.send(readdressed(id, addresses)).await {
+                    match cloud.send(readdressed(id, addresses)) {
                         Ok(_) => {}
                         // It went as well, or somebody else has its addresses by now.
                         Err(error) if matches!(error.status(), Some(400 | 404 | 409)) => {}
@@ -67,7 +66,7 @@ impl Special for Port {
                 }
                 Ok(Beat::Done { learned: remembered(JsonMap::new()) })
             }
-            _ => match declared.plain_beat(beating).await? {
+            _ => match declared.plain_beat(beating)? {
                 Beat::Done { learned }
                     if *work == Work::Delete && former(subject).next().is_some() =>
                 {
@@ -110,10 +109,10 @@ impl Special for Port {
         update_allowed && !by_default
     }
 
-    async fn live(
+    fn live(
         &self,
         declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
@@ -124,10 +123,10 @@ impl Special for Port {
         Ok(Some(fixed_ips(&object["fixed_ips"])))
     }
 
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         _subject: &Subject,
         object: &Value,
         name: &str,
@@ -135,13 +134,13 @@ impl Special for Port {
         match name {
             "network" => {
                 let id = object["network_id"].as_str().unwrap_or_default();
-                Ok(Some(shown(cloud, "/v2.0/networks", id, "network").await?))
+                Ok(Some(shown(cloud, "/v2.0/networks", id, "network")?))
             }
             "subnets" => {
                 let mut subnets = Vec::new();
                 for address in object["fixed_ips"].as_array().into_iter().flatten() {
                     if let Some(id) = address["subnet_id"].as_str() {
-                        subnets.push(shown(cloud, "/v2.0/subnets", id, "subnet").await?);
+                        subnets.push(shown(cloud, "/v2.0/subnets", id, "subnet")?);
                     }
                 }
                 Ok(Some(subnets.into()))
@@ -161,8 +160,8 @@ fn remembered(former: JsonMap) -> Learned {
 }
 
 /// The addresses of a port; none where it has none, or is gone.
-async fn addresses(cloud: &Session, id: &str) -> Result<Option<Value>, DriverError> {
-    match cloud.send(Request::get(Service::Network, port_path(id))).await {
+fn addresses(cloud: &Asks<'_>, id: &str) -> Result<Option<Value>, DriverError> {
+    match cloud.send(Request::get(Service::Network, port_path(id))) {
         Ok(response) => {
             let addresses = response.json()?["port"]["fixed_ips"].take();
             Ok(Some(addresses).filter(|all| all.as_array().is_some_and(|all| !all.is_empty())))
@@ -181,7 +180,7 @@ fn port_path(id: &str) -> String {
     format!("/v2.0/ports/{}", path_segment(id))
 }
 
-async fn shown(cloud: &Session, path: &str, id: &str, wrap: &str) -> Result<Value, DriverError> {
+fn shown(cloud: &Asks<'_>, path: &str, id: &str, wrap: &str) -> Result<Value, DriverError> {
     let request = Request::get(Service::Network, format!("{path}/{}", path_segment(id)));
-    Ok(cloud.send(request).await?.json()?[wrap].take())
+    Ok(cloud.send(request)?.json()?[wrap].take())
 }

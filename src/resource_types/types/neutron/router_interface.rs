@@ -1,11 +1,11 @@
 //! OS::Neutron::RouterInterface: no object of its own, but a tie between a router and a subnet or
 //! a port, which its physical id names.
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::text;
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
 
@@ -21,13 +21,13 @@ struct Tie {
 
 impl Tie {
     /// As the properties want it.
-    async fn wanted(
+    fn wanted(
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Self, DriverError> {
         let properties = declared.properties(&subject.properties);
-        let properties = declared.declaration().resolved(cloud, properties).await?;
+        let properties = declared.declaration().resolved(cloud, properties)?;
         let get = |name| text(&properties, name).map(str::to_owned);
         let (key, id) = match get("subnet") {
             Some(subnet) => ("subnet_id", subnet),
@@ -58,10 +58,10 @@ impl Tie {
     }
 
     /// Whether the router has the interface already.
-    async fn exists(&self, cloud: &Session) -> Result<bool, DriverError> {
+    fn exists(&self, cloud: &Asks<'_>) -> Result<bool, DriverError> {
         let request =
             Request::get(Service::Network, "/v2.0/ports").query("device_id", &self.router);
-        let body = cloud.send(request).await?.json()?;
+        let body = cloud.send(request)?.json()?;
         let ports = body["ports"].as_array().into_iter().flatten();
         Ok(ports.into_iter().any(|port| match self.key {
             "port_id" => port["id"] == self.id.as_str(),
@@ -76,27 +76,26 @@ impl Tie {
     }
 }
 
-#[async_trait]
 impl Special for RouterInterface {
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, step, .. } = *beating;
         match step.name.as_str() {
             "create" => {
-                let tie = Tie::wanted(declared, cloud, subject).await?;
+                let tie = Tie::wanted(declared, cloud, subject)?;
                 let learned =
                     Learned { physical_id: Some(tie.physical_id()), ..Learned::default() };
-                if beating.is_unanswered() && tie.exists(cloud).await? {
+                if beating.is_unanswered() && tie.exists(cloud)? {
                     return Ok(Beat::Done { learned });
                 }
-                match cloud.send(tie.request("add_router_interface")).await {
+                match cloud.send(tie.request("add_router_interface")) {
                     Ok(_) => Ok(Beat::Done { learned }),
                     Err(error) => Err(error.into()),
                 }
             }
             "find" => {
-                let tie = Tie::wanted(declared, cloud, subject).await;
+                let tie = Tie::wanted(declared, cloud, subject);
                 match tie {
-                    Ok(tie) if tie.exists(cloud).await? => {
+                    Ok(tie) if tie.exists(cloud)? => {
                         let physical_id = Some(tie.physical_id());
                         let learned = Learned { physical_id, ..Learned::default() };
                         Ok(next(learned, Progress::default().change("delete")))
@@ -110,7 +109,7 @@ impl Special for RouterInterface {
                 let Some(tie) = subject.physical_id.as_deref().and_then(Tie::named) else {
                     return Ok(done());
                 };
-                match cloud.send(tie.request("remove_router_interface")).await {
+                match cloud.send(tie.request("remove_router_interface")) {
                     Ok(_) => Ok(done()),
                     Err(error) if error.is_not_found() => Ok(done()),
                     Err(error) if error.is_conflict() => {
@@ -122,21 +121,21 @@ impl Special for RouterInterface {
             "check" => {
                 let tie = subject.physical_id.as_deref().and_then(Tie::named);
                 match tie {
-                    Some(tie) if tie.exists(cloud).await? => Ok(done()),
+                    Some(tie) if tie.exists(cloud)? => Ok(done()),
                     _ => Err(DriverError::fatal(
                         "EntityNotFound",
                         "The router has no such interface any longer.",
                     )),
                 }
             }
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         _subject: &Subject,
         _object: &Value,
         name: &str,

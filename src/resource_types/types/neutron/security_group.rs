@@ -1,12 +1,12 @@
 //! OS::Neutron::SecurityGroup: its rules are objects of their own, kept as the property says.
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::text;
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::{Request, Service, Session, path_segment};
+use crate::openstack::{Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 use crate::resource_types::python;
@@ -24,7 +24,6 @@ const COMPARED: [&str; 7] = [
     "remote_group_id",
 ];
 
-#[async_trait]
 impl Special for SecurityGroup {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let plain = declared.first_step(work, subject);
@@ -36,17 +35,17 @@ impl Special for SecurityGroup {
         }
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         match step.name.as_str() {
-            "create" | "update" => match declared.plain_beat(beating).await? {
+            "create" | "update" => match declared.plain_beat(beating)? {
                 Beat::Done { learned } if has_rules(work, subject) => {
                     Ok(next(learned, Progress::default().look("rules")))
                 }
                 other => Ok(other),
             },
             "rules" => {
-                let difference = difference(declared, cloud, subject).await?;
+                let difference = difference(declared, cloud, subject)?;
                 Ok(match (difference.surplus.is_empty(), difference.missing.is_empty()) {
                     (true, true) => done(),
                     (false, _) => next(Learned::default(), Progress::default().change("drop")),
@@ -55,10 +54,10 @@ impl Special for SecurityGroup {
             }
             "drop" => {
                 // What is surplus is looked up anew, so that a repetition does no harm.
-                let difference = difference(declared, cloud, subject).await?;
+                let difference = difference(declared, cloud, subject)?;
                 for rule in difference.surplus {
                     let path = format!("/v2.0/security-group-rules/{}", path_segment(&rule));
-                    match cloud.send(Request::delete(Service::Network, path)).await {
+                    match cloud.send(Request::delete(Service::Network, path)) {
                         Ok(_) => {}
                         Err(error) if error.is_not_found() => {}
                         Err(error) => return Err(error.into()),
@@ -67,15 +66,15 @@ impl Special for SecurityGroup {
                 Ok(next(Learned::default(), Progress::default().look("rules")))
             }
             "add" => {
-                let missing = difference(declared, cloud, subject).await?.missing;
+                let missing = difference(declared, cloud, subject)?.missing;
                 if !missing.is_empty() {
                     let request = Request::post(Service::Network, "/v2.0/security-group-rules")
                         .json(json!({ "security_group_rules": missing }));
-                    cloud.send(request).await?;
+                    cloud.send(request)?;
                 }
                 Ok(done())
             }
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 
@@ -104,12 +103,12 @@ struct Difference {
     missing: Vec<Value>,
 }
 
-async fn difference(
+fn difference(
     declared: &Declared,
-    cloud: &Session,
+    cloud: &Asks<'_>,
     subject: &Subject,
 ) -> Result<Difference, DriverError> {
-    let group = declared.show(cloud, subject).await?;
+    let group = declared.show(cloud, subject)?;
     let live = group["security_group_rules"].as_array().map_or(&[][..], Vec::as_slice);
     let wanted = wanted(declared, subject);
     let same = |left: &Value, right: &Value| {

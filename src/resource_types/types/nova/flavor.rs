@@ -1,17 +1,16 @@
 //! OS::Nova::Flavor: extra specs and the projects with access are objects of their own.
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 
 pub(crate) struct Flavor;
 
-#[async_trait]
 impl Special for Flavor {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
@@ -20,42 +19,42 @@ impl Special for Flavor {
         }
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, step, .. } = *beating;
         match step.name.as_str() {
-            "create" => match declared.plain_beat(beating).await? {
+            "create" => match declared.plain_beat(beating)? {
                 Beat::Done { learned } => {
                     Ok(next(learned, Progress::default().change("extra_specs")))
                 }
                 other => Ok(other),
             },
             "extra_specs" => {
-                extra_specs(cloud, subject).await?;
+                extra_specs(cloud, subject)?;
                 Ok(next(Learned::default(), Progress::default().change("tenants")))
             }
             "tenants" => {
                 let properties = declared.properties(&subject.properties);
-                let properties = declared.declaration().resolved(cloud, properties).await?;
+                let properties = declared.declaration().resolved(cloud, properties)?;
                 if properties.get("is_public") == Some(&Value::Bool(false)) {
-                    tenants(cloud, subject, &properties).await?;
+                    tenants(cloud, subject, &properties)?;
                 }
                 Ok(done())
             }
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         object: &Value,
         name: &str,
     ) -> Result<Option<Value>, DriverError> {
         match name {
             "is_public" => Ok(Some(object["os-flavor-access:is_public"].clone())),
-            "extra_specs" => Ok(Some(live_specs(cloud, subject).await?)),
+            "extra_specs" => Ok(Some(live_specs(cloud, subject)?)),
             _ => Ok(None),
         }
     }
@@ -64,14 +63,14 @@ impl Special for Flavor {
         name == "extra_specs"
     }
 
-    async fn object(
+    fn object(
         &self,
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
-        match declared.look(cloud, subject).await? {
-            Some(_) => Ok(Some(json!({ "extra_specs": live_specs(cloud, subject).await? }))),
+        match declared.look(cloud, subject)? {
+            Some(_) => Ok(Some(json!({ "extra_specs": live_specs(cloud, subject)? }))),
             None => Ok(None),
         }
     }
@@ -81,20 +80,20 @@ fn path(subject: &Subject, rest: &str) -> String {
     format!("/flavors/{}/{rest}", path_segment(subject.physical_id.as_deref().unwrap_or_default()))
 }
 
-async fn live_specs(cloud: &Session, subject: &Subject) -> Result<Value, DriverError> {
+fn live_specs(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
     let request = Request::get(Service::Compute, path(subject, "os-extra_specs"));
-    Ok(cloud.send(request).await?.json()?["extra_specs"].take())
+    Ok(cloud.send(request)?.json()?["extra_specs"].take())
 }
 
 /// Makes the live specs those of the property.
-async fn extra_specs(cloud: &Session, subject: &Subject) -> Result<(), DriverError> {
+fn extra_specs(cloud: &Asks<'_>, subject: &Subject) -> Result<(), DriverError> {
     let empty = JsonMap::new();
     let wanted = subject.properties.get("extra_specs").and_then(Value::as_object).unwrap_or(&empty);
-    let live = live_specs(cloud, subject).await?;
+    let live = live_specs(cloud, subject)?;
     for key in live.as_object().into_iter().flat_map(JsonMap::keys) {
         if !wanted.contains_key(key) {
             let path = path(subject, &format!("os-extra_specs/{}", path_segment(key)));
-            cloud.send(Request::delete(Service::Compute, path)).await?;
+            cloud.send(Request::delete(Service::Compute, path))?;
         }
     }
     if wanted.is_empty() || live.as_object() == Some(wanted) {
@@ -102,24 +101,20 @@ async fn extra_specs(cloud: &Session, subject: &Subject) -> Result<(), DriverErr
     }
     let request = Request::post(Service::Compute, path(subject, "os-extra_specs"))
         .json(json!({ "extra_specs": wanted }));
-    cloud.send(request).await?;
+    cloud.send(request)?;
     Ok(())
 }
 
 /// Gives access to the projects of the property, or to the stack's own.
-async fn tenants(
-    cloud: &Session,
-    subject: &Subject,
-    properties: &JsonMap,
-) -> Result<(), DriverError> {
+fn tenants(cloud: &Asks<'_>, subject: &Subject, properties: &JsonMap) -> Result<(), DriverError> {
     let listed = properties.get("tenants").and_then(Value::as_array);
     let mut wanted: Vec<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
-    let own = cloud.project_id().await?;
+    let own = cloud.project_id()?;
     if wanted.is_empty() {
         wanted.push(own.as_str());
     }
     let request = Request::get(Service::Compute, path(subject, "os-flavor-access"));
-    let body = cloud.send(request).await?.json()?;
+    let body = cloud.send(request)?.json()?;
     let access = body["flavor_access"].as_array().map_or(&[][..], Vec::as_slice);
     let live: Vec<&str> = access.iter().filter_map(|access| access["tenant_id"].as_str()).collect();
     let surplus = live.iter().filter(|live| !wanted.contains(live));
@@ -130,7 +125,7 @@ async fn tenants(
     for (action, tenant) in actions {
         let request = Request::new(Method::Post, Service::Compute, path(subject, "action"))
             .json(json!({ action: { "tenant": tenant } }));
-        match cloud.send(request).await {
+        match cloud.send(request) {
             Ok(_) => {}
             // Nova's answer where the access is as wanted already.
             Err(error) if error.is_conflict() || error.is_not_found() => {}

@@ -1,11 +1,11 @@
 //! OS::Nova::KeyPair: found by its name; a generated private key is shown once and kept on request.
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use super::text;
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::{Method, Microversion, Service, Session};
+use crate::openstack::{Method, Microversion, Service};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Special, done};
 use crate::resource_types::driver::{Beat, DriverError, Subject};
 
@@ -14,19 +14,18 @@ pub(crate) struct KeyPair;
 /// From here on Nova generates no keys.
 const PUBLIC_KEY_REQUIRED: Microversion = Microversion::new(2, 92);
 
-#[async_trait]
 impl Special for KeyPair {
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, .. } = *beating;
         match beating.step.name.as_str() {
             "create" => {
                 if beating.is_unanswered()
-                    && let Some(found) = adopt(declared, cloud, subject).await?
+                    && let Some(found) = adopt(declared, cloud, subject)?
                 {
                     return Ok(found);
                 }
-                let request = declared.create_request(cloud, subject).await?;
-                match cloud.send(request).await {
+                let request = declared.create_request(cloud, subject)?;
+                match cloud.send(request) {
                     Ok(response) => {
                         let key_pair = declared.declaration().unwrapped(response.json()?);
                         let physical_id = declared.declaration().id_of(&key_pair);
@@ -42,7 +41,7 @@ impl Special for KeyPair {
                     Err(error) if error.is_conflict() => {
                         // Its predecessor has the name until it is deleted, so that goes first.
                         if is_shared(subject, &named(subject)) {
-                            remove(declared, cloud, subject).await?;
+                            remove(declared, cloud, subject)?;
                         }
                         beating
                             .progress()
@@ -55,14 +54,14 @@ impl Special for KeyPair {
             "delete" if subject.physical_id.as_ref().is_some_and(|id| is_shared(subject, id)) => {
                 Ok(done())
             }
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         subject: &Subject,
         _object: &Value,
         name: &str,
@@ -76,15 +75,11 @@ impl Special for KeyPair {
         }
     }
 
-    async fn validate_in_cloud(
-        &self,
-        cloud: &Session,
-        properties: &JsonMap,
-    ) -> Result<(), Refusal> {
+    fn validate_in_cloud(&self, cloud: &Asks<'_>, properties: &JsonMap) -> Result<(), Refusal> {
         if text(properties, "public_key").is_some() {
             return Ok(());
         }
-        match cloud.microversion(&Service::Compute, Some(PUBLIC_KEY_REQUIRED)).await {
+        match cloud.microversion(&Service::Compute, Some(PUBLIC_KEY_REQUIRED)) {
             Ok(Some(agreed)) if agreed >= PUBLIC_KEY_REQUIRED => Err(Refusal::validation(
                 "The public_key property is required by the nova API version currently used.",
             )),
@@ -104,15 +99,11 @@ fn is_shared(subject: &Subject, name: &str) -> bool {
     subject.taken.contains(name)
 }
 
-async fn remove(
-    declared: &Declared,
-    cloud: &Session,
-    subject: &Subject,
-) -> Result<(), DriverError> {
+fn remove(declared: &Declared, cloud: &Asks<'_>, subject: &Subject) -> Result<(), DriverError> {
     let former = Subject { physical_id: Some(named(subject)), ..subject.clone() };
     let request =
         declared.declaration().request(Method::Delete, "/os-keypairs/{id}", &former, None);
-    match cloud.send(request).await {
+    match cloud.send(request) {
         Ok(_) => Ok(()),
         Err(error) if error.is_not_found() => Ok(()),
         Err(error) => Err(error.into()),
@@ -120,16 +111,16 @@ async fn remove(
 }
 
 /// The key pair of this name, if the lost call made it: the public key tells.
-async fn adopt(
+fn adopt(
     declared: &Declared,
-    cloud: &Session,
+    cloud: &Asks<'_>,
     subject: &Subject,
 ) -> Result<Option<Beat>, DriverError> {
     if Declared::is_others(subject, &named(subject)) {
         return Ok(None);
     }
     let named = Subject { physical_id: Some(named(subject)), ..subject.clone() };
-    let Some(found) = declared.look(cloud, &named).await? else { return Ok(None) };
+    let Some(found) = declared.look(cloud, &named)? else { return Ok(None) };
     match text(&subject.properties, "public_key") {
         Some(wanted) if found["public_key"].as_str().map(str::trim) == Some(wanted.trim()) => {
             let learned = Declared::made(subject, named.physical_id);

@@ -1,10 +1,10 @@
 //! OS::Swift::Container: made and described by headers, so that making it again does no harm.
 
-use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
 use crate::resource_types::python;
@@ -29,8 +29,8 @@ fn with_metadata(mut request: Request, properties: &JsonMap, property: &str) -> 
 }
 
 /// The names of the objects in the container; none when it is gone.
-async fn objects(cloud: &Session, container: &str) -> Result<Option<Vec<String>>, DriverError> {
-    match cloud.send(request(Method::Get, container).query("format", "json")).await {
+fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, DriverError> {
+    match cloud.send(request(Method::Get, container).query("format", "json")) {
         Ok(response) => {
             let listed = response.json()?;
             let names = listed.as_array().into_iter().flatten();
@@ -41,9 +41,8 @@ async fn objects(cloud: &Session, container: &str) -> Result<Option<Vec<String>>
     }
 }
 
-#[async_trait]
 impl Special for Container {
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, step, .. } = *beating;
         let given = declared.properties(&subject.properties);
         let container = subject.physical_id.as_deref().unwrap_or_else(|| name(subject));
@@ -56,7 +55,7 @@ impl Special for Container {
                         put = put.header(header, python::text(value));
                     }
                 }
-                cloud.send(put).await?;
+                cloud.send(put)?;
                 let physical_id = Some(container.to_owned());
                 let learned = Learned { physical_id, ..Learned::default() };
                 let account = given.get("X-Account-Meta").and_then(Value::as_object);
@@ -67,12 +66,12 @@ impl Special for Container {
             }
             "account" => {
                 let post = Request::post(Service::ObjectStore, "");
-                cloud.send(with_metadata(post, &given, "X-Account-Meta")).await?;
+                cloud.send(with_metadata(post, &given, "X-Account-Meta"))?;
                 Ok(done())
             }
             // The physical id is our own, so a container without one was not made, or its answer
             // was lost; the deletion finds out.
-            "find" | "delete" => match objects(cloud, container).await? {
+            "find" | "delete" => match objects(cloud, container)? {
                 None => Ok(done()),
                 Some(names) if names.is_empty() => {
                     Ok(next(Learned::default(), Progress::default().change("remove")))
@@ -93,11 +92,11 @@ impl Special for Container {
                 )),
             },
             "purge" => {
-                for object in objects(cloud, container).await?.into_iter().flatten() {
+                for object in objects(cloud, container)?.into_iter().flatten() {
                     // Slashes in an object's name are part of its path.
                     let object: Vec<String> = object.split('/').map(path_segment).collect();
                     let path = format!("/{}/{}", path_segment(container), object.join("/"));
-                    match cloud.send(Request::delete(Service::ObjectStore, path)).await {
+                    match cloud.send(Request::delete(Service::ObjectStore, path)) {
                         Ok(_) => {}
                         Err(error) if error.is_not_found() => {}
                         Err(error) => return Err(error.into()),
@@ -106,7 +105,7 @@ impl Special for Container {
                 // A list has its limit: another look tells whether there are more.
                 Ok(next(Learned::default(), Progress::default().look("delete")))
             }
-            "remove" => match cloud.send(request(Method::Delete, container)).await {
+            "remove" => match cloud.send(request(Method::Delete, container)) {
                 Ok(_) => Ok(done()),
                 Err(error) if error.is_not_found() => Ok(done()),
                 Err(error) if error.is_conflict() => {
@@ -115,10 +114,10 @@ impl Special for Container {
                 Err(error) => Err(error.into()),
             },
             "check" => {
-                cloud.send(request(Method::Head, container)).await?;
+                cloud.send(request(Method::Head, container))?;
                 Ok(done())
             }
-            _ => declared.plain_beat(beating).await,
+            _ => declared.plain_beat(beating),
         }
     }
 
@@ -127,14 +126,14 @@ impl Special for Container {
     }
 
     /// Its headers.
-    async fn object(
+    fn object(
         &self,
         _declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
         let container = subject.physical_id.as_deref().unwrap_or_default();
-        let response = match cloud.send(request(Method::Head, container)).await {
+        let response = match cloud.send(request(Method::Head, container)) {
             Ok(response) => response,
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -144,10 +143,10 @@ impl Special for Container {
     }
 
     /// Of the metadata the keys that the property has.
-    async fn live(
+    fn live(
         &self,
         _declared: &Declared,
-        _cloud: &Session,
+        _cloud: &Asks<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
@@ -161,17 +160,17 @@ impl Special for Container {
         Ok(Some(Value::Object(known.collect())))
     }
 
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         _object: &Value,
         name: &str,
     ) -> Result<Option<Value>, DriverError> {
         let container = subject.physical_id.as_deref().unwrap_or_default();
         if matches!(name, "DomainName" | "RootURL" | "WebsiteURL") {
-            let root = cloud.endpoint(&Service::ObjectStore).await?;
+            let root = cloud.endpoint(&Service::ObjectStore)?;
             let host = url::Url::parse(&root).ok();
             let host = host.as_ref().and_then(|root| root.host_str()).unwrap_or_default();
             return Ok(Some(match name {
@@ -180,7 +179,7 @@ impl Special for Container {
                 _ => host.into(),
             }));
         }
-        let response = cloud.send(request(Method::Head, container)).await?;
+        let response = cloud.send(request(Method::Head, container))?;
         let header = |name: &str| Value::from(response.header(name).unwrap_or_default());
         Ok(Some(match name {
             "ObjectCount" => header("x-container-object-count"),

@@ -6,7 +6,8 @@ use super::super::text;
 use super::config::AGENT;
 use super::server_request;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Subject};
 
 /// The kinds of consoles, and the protocol that each is asked for with.
@@ -22,8 +23,8 @@ const CONSOLES: [(&str, &str); 8] = [
 ];
 
 /// The attribute; none where it is a field.
-pub(super) async fn attribute(
-    cloud: &Session,
+pub(super) fn attribute(
+    cloud: &Asks<'_>,
     subject: &Subject,
     server: &Value,
     name: &str,
@@ -31,8 +32,8 @@ pub(super) async fn attribute(
     Ok(Some(match name {
         "name" => text(&subject.properties, "name").unwrap_or(&subject.physical_name).into(),
         "instance_name" => server["OS-EXT-SRV-ATTR:instance_name"].clone(),
-        "networks" => networks(cloud, subject, server).await?,
-        "addresses" => addresses(cloud, subject).await?,
+        "networks" => networks(cloud, subject, server)?,
+        "addresses" => addresses(cloud, subject)?,
         "first_address" => {
             let mut networks: Vec<_> =
                 server["addresses"].as_object().into_iter().flatten().collect();
@@ -44,15 +45,15 @@ pub(super) async fn attribute(
             let told = subject.signals.get(AGENT).or_else(|| subject.metadata.get(AGENT));
             told.cloned().unwrap_or_else(|| json!({}))
         }
-        "console_urls" => consoles(cloud, subject).await?,
+        "console_urls" => consoles(cloud, subject)?,
         _ => return Ok(None),
     }))
 }
 
-async fn ports(cloud: &Session, subject: &Subject) -> Result<Vec<Value>, DriverError> {
+fn ports(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, DriverError> {
     let id = subject.physical_id.as_deref().unwrap_or_default();
     let request = Request::get(Service::Network, "/v2.0/ports").query("device_id", id);
-    let mut body = cloud.send(request).await?.json()?;
+    let mut body = cloud.send(request)?.json()?;
     match body["ports"].take() {
         Value::Array(ports) => Ok(ports),
         _ => Ok(Vec::new()),
@@ -60,12 +61,8 @@ async fn ports(cloud: &Session, subject: &Subject) -> Result<Vec<Value>, DriverE
 }
 
 /// Addresses by the name of their network, and again by its id.
-async fn networks(
-    cloud: &Session,
-    subject: &Subject,
-    server: &Value,
-) -> Result<Value, DriverError> {
-    let ports = ports(cloud, subject).await?;
+fn networks(cloud: &Asks<'_>, subject: &Subject, server: &Value) -> Result<Value, DriverError> {
+    let ports = ports(cloud, subject)?;
     let mut networks = JsonMap::new();
     let mut by_id = JsonMap::new();
     for (name, list) in server["addresses"].as_object().into_iter().flatten() {
@@ -85,22 +82,22 @@ async fn networks(
 }
 
 /// Ports with their addresses, networks and subnets, by network name and again by its id.
-async fn addresses(cloud: &Session, subject: &Subject) -> Result<Value, DriverError> {
+fn addresses(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
     let mut by_name: JsonMap = JsonMap::new();
     let mut ids = Vec::new();
-    for port in ports(cloud, subject).await? {
-        let network = shown(cloud, "networks", "network", &port["network_id"]).await?;
+    for port in ports(cloud, subject)? {
+        let network = shown(cloud, "networks", "network", &port["network_id"])?;
         let name = network["name"].as_str().unwrap_or_default().to_owned();
         ids.push((name.clone(), port["network_id"].as_str().unwrap_or_default().to_owned()));
         let mut subnets = Vec::new();
         let mut found = Vec::new();
         for fixed in port["fixed_ips"].as_array().into_iter().flatten() {
-            subnets.push(shown(cloud, "subnets", "subnet", &fixed["subnet_id"]).await?);
+            subnets.push(shown(cloud, "subnets", "subnet", &fixed["subnet_id"])?);
             found.push((fixed["ip_address"].clone(), "fixed"));
         }
         let id = port["id"].as_str().unwrap_or_default();
         let request = Request::get(Service::Network, "/v2.0/floatingips").query("port_id", id);
-        let floating = cloud.send(request).await?.json()?;
+        let floating = cloud.send(request)?.json()?;
         for ip in floating["floatingips"].as_array().into_iter().flatten() {
             found.push((ip["floating_ip_address"].clone(), "floating"));
         }
@@ -129,24 +126,19 @@ async fn addresses(cloud: &Session, subject: &Subject) -> Result<Value, DriverEr
     Ok(by_name.into())
 }
 
-async fn shown(
-    cloud: &Session,
-    collection: &str,
-    wrap: &str,
-    id: &Value,
-) -> Result<Value, DriverError> {
+fn shown(cloud: &Asks<'_>, collection: &str, wrap: &str, id: &Value) -> Result<Value, DriverError> {
     let id = path_segment(id.as_str().unwrap_or_default());
     let request = Request::get(Service::Network, format!("/v2.0/{collection}/{id}"));
-    Ok(cloud.send(request).await?.json()?[wrap].take())
+    Ok(cloud.send(request)?.json()?[wrap].take())
 }
 
 /// The address of every kind of console, or why there is none.
-async fn consoles(cloud: &Session, subject: &Subject) -> Result<Value, DriverError> {
+fn consoles(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
     let mut urls = JsonMap::new();
     for (kind, protocol) in CONSOLES {
         let body = json!({ "remote_console": { "protocol": protocol, "type": kind } });
         let request = server_request(Method::Post, subject, "/remote-consoles").json(body);
-        let url = match cloud.send(request).await {
+        let url = match cloud.send(request) {
             Ok(response) => response.json()?["remote_console"]["url"].take(),
             Err(error) => format!("Cannot get console url: {error}").into(),
         };

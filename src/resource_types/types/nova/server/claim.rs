@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::networks::{entries, get};
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Progress, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
 
@@ -36,14 +37,14 @@ fn remembered(claimed: &BTreeMap<String, String>) -> Learned {
 }
 
 /// The first port of the new server that a former one has, and which.
-async fn held(
-    cloud: &Session,
+fn held(
+    cloud: &Asks<'_>,
     subject: &Subject,
     resolved: &JsonMap,
 ) -> Result<Option<(String, String)>, DriverError> {
     for port in entries(resolved).iter().filter_map(|entry| get(entry, "port")) {
         let path = format!("/v2.0/ports/{}", path_segment(port));
-        let shown = match cloud.send(Request::get(Service::Network, path)).await {
+        let shown = match cloud.send(Request::get(Service::Network, path)) {
             Ok(response) => response.json()?,
             Err(error) if error.is_not_found() => continue,
             Err(error) => return Err(error.into()),
@@ -57,10 +58,10 @@ async fn held(
 }
 
 /// One beat before the server is made.
-pub(super) async fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, step, .. } = *beating;
     let prepare = || next(Learned::default(), Progress::default().look("prepare"));
-    let Some((port, server)) = held(cloud, subject, resolved).await? else { return Ok(prepare()) };
+    let Some((port, server)) = held(cloud, subject, resolved)? else { return Ok(prepare()) };
     match step.name.as_str() {
         "claim" => {
             let mut claimed = claimed(subject);
@@ -70,7 +71,7 @@ pub(super) async fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Be
         "release" => {
             let (server, port) = (path_segment(&server), path_segment(&port));
             let path = format!("/servers/{server}/os-interface/{port}");
-            match cloud.send(Request::new(Method::Delete, Service::Compute, path)).await {
+            match cloud.send(Request::new(Method::Delete, Service::Compute, path)) {
                 Ok(_) => Ok(next(Learned::default(), Progress::default().look("released"))),
                 // Who cannot give it keeps it; what that means for the new server Nova says.
                 Err(error) if error.is_not_found() || error.is_conflict() => Ok(prepare()),
@@ -92,13 +93,13 @@ pub(super) fn then_give_back(subject: &Subject, learned: Learned) -> Beat {
 }
 
 /// Gives one port back to the server that it was taken from, if that is still there.
-pub(super) async fn give_back(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn give_back(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let mut claimed = claimed(subject);
     let Some((port, server)) = claimed.pop_first() else { return Ok(done()) };
     let path = format!("/servers/{}/os-interface", path_segment(&server));
     let body = json!({ "interfaceAttachment": { "port_id": port } });
-    match cloud.send(Request::post(Service::Compute, path).json(body)).await {
+    match cloud.send(Request::post(Service::Compute, path).json(body)) {
         Ok(_) => {}
         // The former server went as well, has the port again, or another one does.
         Err(error) if matches!(error.status(), Some(400 | 404 | 409)) => {}

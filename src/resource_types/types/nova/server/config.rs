@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use super::super::text;
 use crate::model::JsonMap;
-use crate::openstack::{Service, Session};
+use crate::openstack::Service;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Subject};
 use crate::resource_types::stack_user::{self, StackUser};
 
@@ -24,8 +25,8 @@ pub(super) fn has_user(properties: &JsonMap) -> bool {
 }
 
 /// What the resource's metadata get beside those of the template.
-pub(super) async fn told(
-    cloud: &Session,
+pub(super) fn told(
+    cloud: &Asks<'_>,
     subject: &Subject,
     properties: &JsonMap,
 ) -> Result<JsonMap, DriverError> {
@@ -37,11 +38,11 @@ pub(super) async fn told(
     let mut collectors = vec!["ec2"];
     if has_user(properties) {
         if let Some(user) = StackUser::made(subject) {
-            agent.insert("heat".to_owned(), as_user(cloud, subject, &user).await?);
+            agent.insert("heat".to_owned(), as_user(cloud, subject, &user)?);
         }
         collectors.push("heat");
     } else if text(properties, "software_config_transport") == Some("POLL_SERVER_CFN") {
-        agent.insert("cfn".to_owned(), by_cloudformation(cloud, subject).await);
+        agent.insert("cfn".to_owned(), by_cloudformation(cloud, subject));
         collectors.push("cfn");
     }
     collectors.push("local");
@@ -52,12 +53,8 @@ pub(super) async fn told(
     ]))
 }
 
-async fn as_user(
-    cloud: &Session,
-    subject: &Subject,
-    user: &StackUser,
-) -> Result<Value, DriverError> {
-    let known = stack_user::credentials(cloud, subject, user).await?;
+fn as_user(cloud: &Asks<'_>, subject: &Subject, user: &StackUser) -> Result<Value, DriverError> {
+    let known = stack_user::credentials(cloud, subject, user)?;
     let stack = subject.stack_name.as_ref().map(ToString::to_string).unwrap_or_default();
     let id = subject.stack_id.map(|id| id.to_string()).unwrap_or_default();
     Ok(json!({
@@ -72,8 +69,8 @@ async fn as_user(
 }
 
 /// The keys for the API of CloudFormation are not there as long as that API is not.
-async fn by_cloudformation(cloud: &Session, subject: &Subject) -> Value {
-    let endpoint = cloud.endpoint(&Service::of_type("cloudformation")).await.ok();
+fn by_cloudformation(cloud: &Asks<'_>, subject: &Subject) -> Value {
+    let endpoint = cloud.endpoint(&Service::of_type("cloudformation")).ok();
     let name = subject.name.clone().unwrap_or_default();
     json!({
         "metadata_url": endpoint.map(|url| format!("{}/", url.trim_end_matches('/'))),
@@ -86,7 +83,8 @@ async fn by_cloudformation(cloud: &Session, subject: &Subject) -> Value {
 
 /// The text that the user has for the server: where it is the id of a software configuration, what
 /// that one holds.
-pub(super) async fn user_data(
+pub(super) fn user_data(
+    cloud: &Asks<'_>,
     subject: &Subject,
     properties: &JsonMap,
 ) -> Result<String, DriverError> {
@@ -96,7 +94,7 @@ pub(super) async fn user_data(
         return Ok(given.to_owned());
     }
     let project = subject.project_id.clone().unwrap_or_default();
-    match subject.software.open()?.config(&project, given).await {
+    match cloud.software(&project).config(given) {
         Ok(config) => Ok(match config.content.config {
             Value::String(text) => text,
             Value::Null => String::new(),
@@ -108,12 +106,12 @@ pub(super) async fn user_data(
 }
 
 /// The metadata as the server reads them at its first start.
-pub(super) async fn metadata(
-    cloud: &Session,
+pub(super) fn metadata(
+    cloud: &Asks<'_>,
     subject: &Subject,
     properties: &JsonMap,
 ) -> Result<JsonMap, DriverError> {
     let mut metadata = subject.metadata.clone();
-    metadata.extend(told(cloud, subject, properties).await?);
+    metadata.extend(told(cloud, subject, properties)?);
     Ok(metadata)
 }

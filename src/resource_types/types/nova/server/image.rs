@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::{action, poll};
 use crate::events::resource::Step;
-use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::openstack::{CloudError, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Progress, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 
@@ -35,23 +36,23 @@ pub(super) fn first(work: &Work, subject: &Subject) -> Step {
 }
 
 /// One beat.
-pub(super) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     match beating.step.name.as_str() {
-        "image" => make(beating).await,
-        _ => await_image(beating).await,
+        "image" => make(beating),
+        _ => await_image(beating),
     }
 }
 
-async fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, work, subject, .. } = *beating;
     let token = subject.traversal.map(|traversal| traversal.to_string()).unwrap_or_default();
-    let found = if beating.is_unanswered() { find(cloud, subject, &token).await? } else { None };
+    let found = if beating.is_unanswered() { find(cloud, subject, &token)? } else { None };
     let image = match found {
         Some(image) => image,
         None => {
             let body = json!({ "createImage": {
                 "name": subject.physical_name, "metadata": { TOKEN: token } } });
-            match cloud.send(action(subject, body)).await {
+            match cloud.send(action(subject, body)) {
                 Ok(response) => {
                     let told = response.json()?["image_id"].as_str().map(str::to_owned);
                     let location = response.header("location");
@@ -71,30 +72,26 @@ async fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
 }
 
 /// The image that a lost call has made.
-async fn find(
-    cloud: &Session,
-    subject: &Subject,
-    token: &str,
-) -> Result<Option<String>, CloudError> {
+fn find(cloud: &Asks<'_>, subject: &Subject, token: &str) -> Result<Option<String>, CloudError> {
     let request =
         Request::get(Service::Image, "/v2/images").query("name", subject.physical_name.as_str());
-    let listed = cloud.send(request).await?.json()?;
+    let listed = cloud.send(request)?.json()?;
     let mut images = listed["images"].as_array().into_iter().flatten();
     let made = images.find(|image| image[TOKEN] == token);
     Ok(made.and_then(|image| image["id"].as_str().map(str::to_owned)))
 }
 
-async fn await_image(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn await_image(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, work, subject, .. } = *beating;
     let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
-    let image = cloud.send(Request::get(Service::Image, path(subject.data.get(key)))).await?;
+    let image = cloud.send(Request::get(Service::Image, path(subject.data.get(key))))?;
     let status = image.json()?["status"].as_str().unwrap_or_default().to_ascii_lowercase();
     match status.as_str() {
         "active" => {}
         "killed" | "error" | "deleted" => return Err(DriverError::fatal("Error", status)),
         _ => return Ok(Beat::Wait { after: None }),
     }
-    let server = match poll(cloud, subject).await {
+    let server = match poll(cloud, subject) {
         Err(error) if error.class == "NotFound" => return Ok(after(work)),
         polled => polled?.unwrap_or_default(),
     };
@@ -118,12 +115,12 @@ fn path(image: Option<&Value>) -> String {
 }
 
 /// Deletes the image of a snapshot.
-pub(super) async fn delete(
-    cloud: &Session,
+pub(super) fn delete(
+    cloud: &Asks<'_>,
     data: &BTreeMap<String, Value>,
 ) -> Result<bool, DriverError> {
     let Some(image) = data.get(SNAPSHOT).filter(|image| !image.is_null()) else { return Ok(true) };
-    match cloud.send(Request::delete(Service::Image, path(Some(image)))).await {
+    match cloud.send(Request::delete(Service::Image, path(Some(image)))) {
         Ok(_) => Ok(true),
         Err(error) if error.is_not_found() => Ok(true),
         Err(error) => Err(error.into()),

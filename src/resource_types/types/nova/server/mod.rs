@@ -22,13 +22,13 @@ mod validate;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::text;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
-use crate::openstack::{Collection, Method, Request, Service, Session, path_segment};
+use crate::openstack::{Collection, Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{
     Beating, Declared, Progress, Special, done, in_error, next, unknown_status,
 };
@@ -60,7 +60,6 @@ const SERVERS: Collection = Collection {
     members: Cow::Borrowed("servers"),
 };
 
-#[async_trait]
 impl Special for Server {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let is_deletion = *work == Work::Delete;
@@ -70,10 +69,10 @@ impl Special for Server {
         first(declared, work, subject)
     }
 
-    async fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, step, work, .. } = *beating;
         let prepare = || networks::next_preparation(declared, subject, 0);
-        if let Some(beat) = stack_user::make(cloud, subject, step, prepare).await {
+        if let Some(beat) = stack_user::make(cloud, subject, step, prepare) {
             return beat;
         }
         match step.name.as_str() {
@@ -83,45 +82,43 @@ impl Special for Server {
                 Ok(next(Learned::default(), following))
             }
             "drop_user" => {
-                let learned = stack_user::remove(cloud, subject).await?;
+                let learned = stack_user::remove(cloud, subject)?;
                 Ok(next(learned, first(declared, work, subject)))
             }
             "claim" | "release" | "released" => {
                 let given = declared.properties(&subject.properties);
-                let resolved = declared.declaration().resolved(cloud, given).await?;
-                claim::beat(beating, &resolved).await
+                let resolved = declared.declaration().resolved(cloud, given)?;
+                claim::beat(beating, &resolved)
             }
-            "give_back" => claim::give_back(beating).await,
-            "port" => networks::make_port(declared, beating).await,
-            "float" => networks::associate(declared, beating).await,
-            "create" => create(declared, beating).await,
-            "ready" => match poll(cloud, subject).await? {
+            "give_back" => claim::give_back(beating),
+            "port" => networks::make_port(declared, beating),
+            "float" => networks::associate(declared, beating),
+            "create" => create(declared, beating),
+            "ready" => match poll(cloud, subject)? {
                 None => Ok(Beat::Wait { after: None }),
                 Some(server) => match readiness(&server, "Server is not active") {
                     Ok(true) if has_tags(subject) => {
                         Ok(next(Learned::default(), Progress::default().change("tags")))
                     }
-                    Ok(true) => made(declared, beating).await,
+                    Ok(true) => made(declared, beating),
                     Ok(false) => Ok(Beat::Wait { after: None }),
                     Err(error) => Err(error),
                 },
             },
             "tags" => {
                 let tags = subject.properties.get("tags").cloned().unwrap_or(json!([]));
-                cloud
-                    .send(
-                        server_request(Method::Put, subject, "/tags").json(json!({ "tags": tags })),
-                    )
-                    .await?;
+                cloud.send(
+                    server_request(Method::Put, subject, "/tags").json(json!({ "tags": tags })),
+                )?;
                 match work {
                     Work::Update { changed, .. } => Ok(update::after("tags", changed)),
-                    Work::Create | Work::Delete | Work::Act(_) => made(declared, beating).await,
+                    Work::Create | Work::Delete | Work::Act(_) => made(declared, beating),
                 }
             }
             "find" if !declared.may_be_made(subject) => {
                 Ok(next(Learned::default(), Progress::default().look("lost_ports")))
             }
-            "find" => match declared.find(cloud, subject).await? {
+            "find" => match declared.find(cloud, subject)? {
                 Some(server) => {
                     let physical_id = declared.declaration().id_of(&server);
                     let learned = Learned { physical_id, ..Learned::default() };
@@ -129,25 +126,25 @@ impl Special for Server {
                 }
                 None => Ok(next(Learned::default(), Progress::default().look("lost_ports"))),
             },
-            "lost_ports" => networks::find_lost(declared, beating).await,
-            "gone" => gone(beating).await,
-            "delete" => match declared.plain_beat(beating).await? {
+            "lost_ports" => networks::find_lost(declared, beating),
+            "gone" => gone(beating),
+            "delete" => match declared.plain_beat(beating)? {
                 // The server was gone already; its ports may not be.
                 Beat::Done { .. } => Ok(networks::drop_ports(subject)),
                 other => Ok(other),
             },
             "force_delete" => {
                 let request = action(subject, json!({ "forceDelete": null }));
-                match cloud.send(request).await {
+                match cloud.send(request) {
                     Ok(_) => {}
                     Err(error) if error.is_not_found() || error.is_conflict() => {}
                     Err(error) => return Err(error.into()),
                 }
                 Ok(next(Learned::default(), beating.progress().look("gone")))
             }
-            "drop_port" => networks::drop_port(beating).await,
+            "drop_port" => networks::drop_port(beating),
             "check" => {
-                let server = declared.show(cloud, subject).await?;
+                let server = declared.show(cloud, subject)?;
                 match status(&server) {
                     "ACTIVE" => Ok(done()),
                     other => Err(DriverError::fatal(
@@ -156,10 +153,10 @@ impl Special for Server {
                     )),
                 }
             }
-            "suspend" | "suspended" | "resume" | "resumed" => rest::beat(beating).await,
-            "image" | "imaged" => image::beat(beating).await,
-            "pause" => declared.plain_beat(beating).await,
-            _ => update::beat(declared, beating).await,
+            "suspend" | "suspended" | "resume" | "resumed" => rest::beat(beating),
+            "image" | "imaged" => image::beat(beating),
+            "pause" => declared.plain_beat(beating),
+            _ => update::beat(declared, beating),
         }
     }
 
@@ -181,12 +178,12 @@ impl Special for Server {
         declared.plain_on_change(subject, changed)
     }
 
-    async fn delete_snapshot(
+    fn delete_snapshot(
         &self,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         data: &BTreeMap<String, Value>,
     ) -> Result<bool, DriverError> {
-        image::delete(cloud, data).await
+        image::delete(cloud, data)
     }
 
     fn restored(&self, properties: &JsonMap, data: &BTreeMap<String, Value>) -> JsonMap {
@@ -198,15 +195,15 @@ impl Special for Server {
         restored
     }
 
-    async fn attribute(
+    fn attribute(
         &self,
         _declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
         object: &Value,
         name: &str,
     ) -> Result<Option<Value>, DriverError> {
-        addresses::attribute(cloud, subject, object, name).await
+        addresses::attribute(cloud, subject, object, name)
     }
 
     fn observes(&self, _subject: &Subject, name: &str, _update_allowed: bool) -> bool {
@@ -214,13 +211,13 @@ impl Special for Server {
     }
 
     /// A server that is not at rest tells nothing.
-    async fn object(
+    fn object(
         &self,
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
-        let server = declared.look(cloud, subject).await?;
+        let server = declared.look(cloud, subject)?;
         let status = server.as_ref().and_then(|server| server["status"].as_str());
         if status.is_some_and(|status| status != "ACTIVE") {
             let name = subject.name.clone().unwrap_or_default();
@@ -230,17 +227,17 @@ impl Special for Server {
         Ok(server)
     }
 
-    async fn live(
+    fn live(
         &self,
         declared: &Declared,
-        cloud: &Session,
+        cloud: &Asks<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
     ) -> Result<Option<Value>, DriverError> {
         match name {
             "image" => Ok(object["image"].get("id").cloned()),
-            "flavor" => flavor(cloud, object, wanted).await,
+            "flavor" => flavor(cloud, object, wanted),
             _ => Ok(declared.plain_live(object, name, wanted)),
         }
     }
@@ -268,25 +265,21 @@ fn first(declared: &Declared, work: &Work, subject: &Subject) -> Step {
 }
 
 /// The server is there: its metadata say what it was told.
-async fn made(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn made(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let properties = declared.properties(&subject.properties);
-    let metadata = config::told(cloud, subject, &properties).await?;
+    let metadata = config::told(cloud, subject, &properties)?;
     Ok(Beat::Done { learned: Learned { metadata, ..Learned::default() } })
 }
 
 /// The server's flavor: newer clouds tell its name alone, so the one that is wanted is looked up.
-async fn flavor(
-    cloud: &Session,
-    server: &Value,
-    wanted: &Value,
-) -> Result<Option<Value>, DriverError> {
+fn flavor(cloud: &Asks<'_>, server: &Value, wanted: &Value) -> Result<Option<Value>, DriverError> {
     let live = &server["flavor"];
     if let Some(id) = live.get("id") {
         return Ok(Some(id.clone()));
     }
     let path = format!("/flavors/{}", path_segment(wanted.as_str().unwrap_or_default()));
-    let known = cloud.send(Request::get(Service::Compute, path)).await?.json()?;
+    let known = cloud.send(Request::get(Service::Compute, path))?.json()?;
     let is_same = known["flavor"]["name"] == live["original_name"];
     Ok(Some(if is_same { wanted.clone() } else { live["original_name"].clone() }))
 }
@@ -302,9 +295,9 @@ fn action(subject: &Subject, body: Value) -> Request {
 }
 
 /// The server as it is now; none while Nova does not answer well.
-async fn poll(cloud: &Session, subject: &Subject) -> Result<Option<Value>, DriverError> {
+fn poll(cloud: &Asks<'_>, subject: &Subject) -> Result<Option<Value>, DriverError> {
     let id = subject.physical_id.as_deref().unwrap_or_default();
-    match cloud.poll_one(&SERVERS, id).await {
+    match cloud.poll_one(&SERVERS, id) {
         Ok(server) => Ok(Some(server)),
         // Heat rides these out where it only looks.
         Err(error) if matches!(error.status(), Some(413 | 500 | 503)) => Ok(None),
@@ -340,7 +333,7 @@ fn has_tags(subject: &Subject) -> bool {
     subject.properties.get("tags").and_then(Value::as_array).is_some_and(|tags| !tags.is_empty())
 }
 
-async fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let created = |server: &Value| -> Result<Beat, DriverError> {
         let physical_id = declared.declaration().id_of(server);
@@ -348,16 +341,16 @@ async fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driv
         Ok(next(learned, beating.progress().at(0).look("ready")))
     };
     if beating.is_unanswered()
-        && let Some(server) = declared.find(cloud, subject).await?
+        && let Some(server) = declared.find(cloud, subject)?
     {
         return created(&server);
     }
     let properties = declared.properties(&subject.properties);
-    let mut properties = declared.declaration().resolved(cloud, properties).await?;
-    let nics = networks::nics(cloud, subject, &properties).await?;
+    let mut properties = declared.declaration().resolved(cloud, properties)?;
+    let nics = networks::nics(cloud, subject, &properties)?;
     let devices = block_devices::devices(&properties);
-    let data = config::user_data(subject, &properties).await?;
-    let metadata = config::metadata(cloud, subject, &properties).await?;
+    let data = config::user_data(cloud, subject, &properties)?;
+    let metadata = config::metadata(cloud, subject, &properties)?;
     let user_data = user_data::encoded(&properties, &data, &metadata);
     properties.retain(|_, value| !value.is_null());
     properties.insert("networks".into(), nics);
@@ -381,17 +374,17 @@ async fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driv
     properties.entry("image").or_insert("".into());
     let body = declared.body(crate::resource_types::declared::Purpose::Create, subject, properties);
     let request = Request::post(Service::Compute, "/servers").json(body);
-    match cloud.send(request).await {
+    match cloud.send(request) {
         Ok(response) => created(&declared.declaration().unwrapped(response.json()?)),
         Err(error) => Err(error.into()),
     }
 }
 
-async fn gone(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn gone(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let id = subject.physical_id.as_deref().unwrap_or_default();
     let progress = beating.progress();
-    let server = match cloud.poll_one(&SERVERS, id).await {
+    let server = match cloud.poll_one(&SERVERS, id) {
         Ok(server) => server,
         Err(error) if error.is_not_found() => Value::Null,
         Err(error) if matches!(error.status(), Some(413 | 500 | 503)) => {

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{claim, server_request};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 use crate::resource_types::finders;
@@ -81,10 +82,7 @@ fn token(subject: &Subject, key: &str) -> String {
 }
 
 /// Makes the port of an entry.
-pub(super) async fn make_port(
-    declared: &Declared,
-    beating: &Beating<'_>,
-) -> Result<Beat, DriverError> {
+pub(super) fn make_port(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, work, .. } = *beating;
     let index = beating.progress().index as usize;
     let given = declared.properties(&subject.properties);
@@ -93,15 +91,15 @@ pub(super) async fn make_port(
         None => return Ok(next(Learned::default(), declared.creation(subject))),
     };
     let token = token(subject, &key);
-    let found = if beating.is_unanswered() { find_port(cloud, &token).await? } else { None };
+    let found = if beating.is_unanswered() { find_port(cloud, &token)? } else { None };
     let id = match found {
         Some(id) => id,
         None => {
-            let properties = declared.declaration().resolved(cloud, given).await?;
+            let properties = declared.declaration().resolved(cloud, given)?;
             let entry = entries(&properties).get(index).cloned().unwrap_or_default();
-            let body = port_body(cloud, subject, &properties, &entry, index, &token).await?;
+            let body = port_body(cloud, subject, &properties, &entry, index, &token)?;
             let request = Request::post(Service::Network, "/v2.0/ports").json(body);
-            let port = cloud.send(request).await?.json()?;
+            let port = cloud.send(request)?.json()?;
             port["port"]["id"].as_str().unwrap_or_default().to_owned()
         }
     };
@@ -116,16 +114,16 @@ pub(super) async fn make_port(
     Ok(next(learned, following))
 }
 
-async fn find_port(cloud: &Session, token: &str) -> Result<Option<String>, DriverError> {
+fn find_port(cloud: &Asks<'_>, token: &str) -> Result<Option<String>, DriverError> {
     let request = Request::get(Service::Network, "/v2.0/ports").query("description", token);
-    let body = cloud.send(request).await?.json()?;
+    let body = cloud.send(request)?.json()?;
     let mut ports = body["ports"].as_array().into_iter().flatten();
     let port = ports.find(|port| port["description"] == token);
     Ok(port.and_then(|port| port["id"].as_str()).map(str::to_owned))
 }
 
-async fn port_body(
-    cloud: &Session,
+fn port_body(
+    cloud: &Asks<'_>,
     subject: &Subject,
     properties: &JsonMap,
     entry: &Value,
@@ -133,7 +131,7 @@ async fn port_body(
     token: &str,
 ) -> Result<Value, DriverError> {
     let mut port = JsonMap::new();
-    if let Some(network) = network_of(cloud, entry).await? {
+    if let Some(network) = network_of(cloud, entry)? {
         port.insert("network_id".into(), network.into());
     }
     let mut address = JsonMap::new();
@@ -149,7 +147,7 @@ async fn port_body(
     let groups = properties.get("security_groups").and_then(Value::as_array);
     let mut ids = Vec::new();
     for group in groups.into_iter().flatten().filter_map(Value::as_str) {
-        ids.push(finders::find(cloud, "neutron.own_security_group", group).await?);
+        ids.push(finders::find(cloud, "neutron.own_security_group", group)?);
     }
     if !ids.is_empty() {
         port.insert("security_groups".into(), ids.into());
@@ -184,28 +182,22 @@ fn extra_fields(extra: &Value) -> JsonMap {
 }
 
 /// The network of an entry: its own, or that of its subnet.
-pub(super) async fn network_of(
-    cloud: &Session,
-    entry: &Value,
-) -> Result<Option<String>, DriverError> {
+pub(super) fn network_of(cloud: &Asks<'_>, entry: &Value) -> Result<Option<String>, DriverError> {
     if let Some(network) = get(entry, "network") {
         return Ok(Some(network.to_owned()));
     }
     let Some(subnet) = get(entry, "subnet") else { return Ok(None) };
     let path = format!("/v2.0/subnets/{}", path_segment(subnet));
-    let body = cloud.send(Request::get(Service::Network, path)).await?.json()?;
+    let body = cloud.send(Request::get(Service::Network, path))?.json()?;
     Ok(body["subnet"]["network_id"].as_str().map(str::to_owned))
 }
 
 /// Points the floating IP of an entry at its port.
-pub(super) async fn associate(
-    declared: &Declared,
-    beating: &Beating<'_>,
-) -> Result<Beat, DriverError> {
+pub(super) fn associate(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let index = beating.progress().index as usize;
     let given = declared.properties(&subject.properties);
-    let properties = declared.declaration().resolved(cloud, given.clone()).await?;
+    let properties = declared.declaration().resolved(cloud, given.clone())?;
     if let (Some(entry), Some(written)) =
         (entries(&properties).get(index), entries(&given).get(index))
     {
@@ -219,7 +211,7 @@ pub(super) async fn associate(
             let path = format!("/v2.0/floatingips/{}", path_segment(floating_ip));
             let request =
                 Request::put(Service::Network, path).json(json!({ "floatingip": fields }));
-            cloud.send(request).await?;
+            cloud.send(request)?;
         }
     }
     let further = entries(&given).iter().enumerate().skip(index + 1);
@@ -236,8 +228,8 @@ pub(super) async fn associate(
 }
 
 /// The list that Nova gets.
-pub(super) async fn nics(
-    cloud: &Session,
+pub(super) fn nics(
+    cloud: &Asks<'_>,
     subject: &Subject,
     resolved: &JsonMap,
 ) -> Result<Value, DriverError> {
@@ -259,7 +251,7 @@ pub(super) async fn nics(
                 nic.insert("port".into(), port.into());
             }
             None => {
-                if let Some(network) = network_of(cloud, entry).await? {
+                if let Some(network) = network_of(cloud, entry)? {
                     nic.insert("uuid".into(), network.into());
                 }
                 if let Some(ip) = get(entry, "fixed_ip") {
@@ -276,10 +268,7 @@ pub(super) async fn nics(
 }
 
 /// Looks for ports of a server that was never made.
-pub(super) async fn find_lost(
-    declared: &Declared,
-    beating: &Beating<'_>,
-) -> Result<Beat, DriverError> {
+pub(super) fn find_lost(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let properties = declared.properties(&subject.properties);
     let mut ports = made(subject);
@@ -287,7 +276,7 @@ pub(super) async fn find_lost(
         let key = key(index, entry);
         if wants_port(entry)
             && !ports.contains_key(&key)
-            && let Some(id) = find_port(cloud, &token(subject, &key)).await?
+            && let Some(id) = find_port(cloud, &token(subject, &key))?
         {
             ports.insert(key, id);
         }
@@ -307,13 +296,13 @@ pub(super) fn drop_ports(subject: &Subject) -> Beat {
 }
 
 /// Deletes one port that was made for the server.
-pub(super) async fn drop_port(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn drop_port(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let mut ports = made(subject);
     let Some((_, id)) = ports.pop_first() else {
         return Ok(claim::then_give_back(subject, Learned::default()));
     };
-    delete_port(cloud, &id).await?;
+    delete_port(cloud, &id)?;
     let learned = remembered(&ports);
     Ok(match ports.is_empty() {
         true => claim::then_give_back(subject, learned),
@@ -321,9 +310,9 @@ pub(super) async fn drop_port(beating: &Beating<'_>) -> Result<Beat, DriverError
     })
 }
 
-pub(super) async fn delete_port(cloud: &Session, id: &str) -> Result<(), DriverError> {
+pub(super) fn delete_port(cloud: &Asks<'_>, id: &str) -> Result<(), DriverError> {
     let path = format!("/v2.0/ports/{}", path_segment(id));
-    match cloud.send(Request::delete(Service::Network, path)).await {
+    match cloud.send(Request::delete(Service::Network, path)) {
         Ok(_) => Ok(()),
         Err(error) if error.is_not_found() => Ok(()),
         Err(error) => Err(error.into()),
@@ -331,12 +320,9 @@ pub(super) async fn delete_port(cloud: &Session, id: &str) -> Result<(), DriverE
 }
 
 /// The server's interfaces as they are.
-pub(super) async fn interfaces(
-    cloud: &Session,
-    subject: &Subject,
-) -> Result<Vec<Value>, DriverError> {
+pub(super) fn interfaces(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, DriverError> {
     let request = server_request(Method::Get, subject, "/os-interface");
-    let mut body = cloud.send(request).await?.json()?;
+    let mut body = cloud.send(request)?.json()?;
     match body["interfaceAttachments"].take() {
         Value::Array(list) => Ok(list),
         _ => Ok(Vec::new()),

@@ -14,7 +14,7 @@ pub(super) fn first(action: Action) -> Step {
 }
 
 /// One beat.
-pub(super) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, step, .. } = *beating;
     let suspends = step.name.starts_with("suspend");
     let (verb, noun, end) = match suspends {
@@ -29,7 +29,7 @@ pub(super) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
         ));
     };
     let asks = step.name == verb;
-    let server = match poll(cloud, subject).await {
+    let server = match poll(cloud, subject) {
         Ok(Some(server)) => server,
         Ok(None) => return Ok(Beat::Wait { after: None }),
         Err(error) if asks && error.class == "NotFound" => {
@@ -52,7 +52,7 @@ pub(super) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     }
     let under_way = !server["OS-EXT-STS:task_state"].is_null();
     if !(beating.is_unanswered() && under_way) {
-        cloud.send(action(subject, json!({ verb: null }))).await?;
+        cloud.send(action(subject, json!({ verb: null })))?;
     }
     let waits = if suspends { "suspended" } else { "resumed" };
     Ok(next(Learned::default(), Progress::default().look(waits)))

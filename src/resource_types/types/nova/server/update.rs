@@ -14,7 +14,8 @@ use super::networks::{delete_port, entries, get, interfaces, key, made, remember
 use super::{action, config, networks, poll, server_request, status, user_data};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, Session, path_segment};
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, done, next, unknown_status};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 
@@ -64,10 +65,10 @@ pub(super) fn metadata_texts(metadata: &Value) -> Value {
 }
 
 /// One beat of an update.
-pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, work, subject, step, .. } = *beating;
     let Work::Update { before, changed } = work else {
-        return declared.plain_beat(beating).await;
+        return declared.plain_beat(beating);
     };
     let given = declared.properties(&subject.properties);
     let done_with = |stage: &str| after(stage, changed);
@@ -78,18 +79,18 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
             following => following,
         }),
         "metadata" => {
-            metadata(declared, beating, &given).await?;
+            metadata(declared, beating, &given)?;
             Ok(done_with("metadata"))
         }
         "name" => {
             let name = text(&given, "name").unwrap_or(&subject.physical_name);
             let body = json!({ "server": { "name": name } });
-            cloud.send(server_request(Method::Put, subject, "").json(body)).await?;
+            cloud.send(server_request(Method::Put, subject, "").json(body))?;
             Ok(done_with("name"))
         }
         "networks" => {
-            let resolved = declared.declaration().resolved(cloud, given.clone()).await?;
-            let plan = plan(cloud, subject, [before, &given], &resolved).await?;
+            let resolved = declared.declaration().resolved(cloud, given.clone())?;
+            let plan = plan(cloud, subject, [before, &given], &resolved)?;
             Ok(match plan {
                 Plan::Detach { .. } => {
                     next(Learned::default(), Progress::default().change("detach"))
@@ -106,13 +107,13 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
         }
         "detach" | "attach" => {
             // The plan is made from what is live, so that a repetition does what is left to do.
-            let resolved = declared.declaration().resolved(cloud, given.clone()).await?;
-            let plan = plan(cloud, subject, [before, &given], &resolved).await?;
-            let learned = carry_out(cloud, subject, plan).await?;
+            let resolved = declared.declaration().resolved(cloud, given.clone())?;
+            let plan = plan(cloud, subject, [before, &given], &resolved)?;
+            let learned = carry_out(cloud, subject, plan)?;
             Ok(next(learned, Progress::default().look("settling")))
         }
         // Nova detaches and attaches behind its answer; a short wait saves a wrong look.
-        "settling" => match poll(cloud, subject).await? {
+        "settling" => match poll(cloud, subject)? {
             Some(server) if server["OS-EXT-STS:task_state"].is_null() => {
                 Ok(next(Learned::default(), Progress::default().look("networks")))
             }
@@ -120,21 +121,21 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
         },
         "resize" => {
             if beating.is_unanswered() {
-                let server = declared.show(cloud, subject).await?;
+                let server = declared.show(cloud, subject)?;
                 if matches!(status(&server), "RESIZE" | "VERIFY_RESIZE") {
                     return Ok(next(Learned::default(), Progress::default().look("resized")));
                 }
             }
             let is_doubtful = was_given(before, &given, "flavor");
             if is_doubtful
-                && let Some(server) = poll(cloud, subject).await?
-                && has_flavor(declared, cloud, given.clone(), &server).await?
+                && let Some(server) = poll(cloud, subject)?
+                && has_flavor(declared, cloud, given.clone(), &server)?
             {
                 return Ok(done_with("resize"));
             }
-            let resolved = declared.declaration().resolved(cloud, given).await?;
+            let resolved = declared.declaration().resolved(cloud, given)?;
             let body = json!({ "resize": { "flavorRef": resolved.get("flavor") } });
-            match cloud.send(action(subject, body)).await {
+            match cloud.send(action(subject, body)) {
                 Ok(_) => {}
                 // Nova's word for a server that has the flavor by now.
                 Err(error) if beating.is_unanswered() && error.status() == Some(400) => {}
@@ -143,7 +144,7 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
             Ok(next(Learned::default(), Progress::default().look("resized")))
         }
         "resized" => {
-            let Some(server) = poll(cloud, subject).await? else {
+            let Some(server) = poll(cloud, subject)? else {
                 return Ok(Beat::Wait { after: None });
             };
             match status(&server) {
@@ -152,7 +153,7 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
                 }
                 "RESIZE" => Ok(Beat::Wait { after: None }),
                 // It may not have begun, or may have confirmed itself.
-                "ACTIVE" if has_flavor(declared, cloud, given.clone(), &server).await? => {
+                "ACTIVE" if has_flavor(declared, cloud, given.clone(), &server)? => {
                     Ok(done_with("resize"))
                 }
                 "ACTIVE" => Ok(Beat::Wait { after: None }),
@@ -166,7 +167,7 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
             }
         }
         "confirm" => {
-            match cloud.send(action(subject, json!({ "confirmResize": null }))).await {
+            match cloud.send(action(subject, json!({ "confirmResize": null }))) {
                 Ok(_) => {}
                 Err(error)
                     if beating.is_unanswered() && matches!(error.status(), Some(400 | 409)) => {}
@@ -175,7 +176,7 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
             Ok(next(Learned::default(), Progress::default().look("confirmed")))
         }
         "confirmed" => {
-            let Some(server) = poll(cloud, subject).await? else {
+            let Some(server) = poll(cloud, subject)? else {
                 return Ok(Beat::Wait { after: None });
             };
             let task = server["OS-EXT-STS:task_state"].as_str().unwrap_or_default();
@@ -189,8 +190,8 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
                 }
             }
         }
-        "rebuild" => rebuild(declared, beating, given, before, changed).await,
-        "rebuilt" => match poll(cloud, subject).await? {
+        "rebuild" => rebuild(declared, beating, given, before, changed),
+        "rebuilt" => match poll(cloud, subject)? {
             None => Ok(Beat::Wait { after: None }),
             Some(server) => match status(&server) {
                 "REBUILD" => Ok(Beat::Wait { after: None }),
@@ -203,10 +204,10 @@ pub(super) async fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<B
         "password" => {
             let password = given.get("admin_pass").cloned().unwrap_or("".into());
             let body = json!({ "changePassword": { "adminPass": password } });
-            cloud.send(action(subject, body)).await?;
+            cloud.send(action(subject, body))?;
             Ok(done())
         }
-        _ => declared.plain_beat(beating).await,
+        _ => declared.plain_beat(beating),
     }
 }
 
@@ -217,18 +218,18 @@ fn was_given(before: &JsonMap, given: &JsonMap, name: &str) -> bool {
 }
 
 /// Removes the keys that are no longer wanted and sets the others.
-async fn metadata(
+fn metadata(
     declared: &Declared,
     beating: &Beating<'_>,
     properties: &JsonMap,
 ) -> Result<(), DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let wanted = metadata_texts(properties.get("metadata").unwrap_or(&Value::Null));
-    let server = declared.show(cloud, subject).await?;
+    let server = declared.show(cloud, subject)?;
     for key in server["metadata"].as_object().into_iter().flat_map(JsonMap::keys) {
         if wanted.get(key).is_none() {
             let path = format!("/metadata/{}", path_segment(key));
-            match cloud.send(server_request(Method::Delete, subject, &path)).await {
+            match cloud.send(server_request(Method::Delete, subject, &path)) {
                 Ok(_) => {}
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error.into()),
@@ -236,28 +237,28 @@ async fn metadata(
         }
     }
     let body = json!({ "metadata": wanted });
-    cloud.send(server_request(Method::Post, subject, "/metadata").json(body)).await?;
+    cloud.send(server_request(Method::Post, subject, "/metadata").json(body))?;
     Ok(())
 }
 
 /// Whether the server has the wanted flavor. Nova shows a flavor by its name.
-async fn has_flavor(
+fn has_flavor(
     declared: &Declared,
-    cloud: &Session,
+    cloud: &Asks<'_>,
     given: JsonMap,
     server: &Value,
 ) -> Result<bool, DriverError> {
-    let resolved = declared.declaration().resolved(cloud, given).await?;
+    let resolved = declared.declaration().resolved(cloud, given)?;
     let id = text(&resolved, "flavor").unwrap_or_default();
     if server["flavor"]["id"] == id {
         return Ok(true);
     }
     let request = Request::get(Service::Compute, format!("/flavors/{}", path_segment(id)));
-    let flavor = cloud.send(request).await?.json()?;
+    let flavor = cloud.send(request)?.json()?;
     Ok(flavor["flavor"]["name"] == server["flavor"]["original_name"])
 }
 
-async fn rebuild(
+fn rebuild(
     declared: &Declared,
     beating: &Beating<'_>,
     given: JsonMap,
@@ -271,13 +272,13 @@ async fn rebuild(
     if !changed.contains("image") && !renews_data {
         return Ok(after("rebuild", changed));
     }
-    let data = config::user_data(subject, &given).await?;
-    let metadata = config::metadata(cloud, subject, &given).await?;
+    let data = config::user_data(cloud, subject, &given)?;
+    let metadata = config::metadata(cloud, subject, &given)?;
     let encoded = user_data::encoded(&given, &data, &metadata);
-    let resolved = declared.declaration().resolved(cloud, given).await?;
+    let resolved = declared.declaration().resolved(cloud, given)?;
     // A rebuild of what has the image already would only wipe it.
     if is_doubtful
-        && let Some(server) = poll(cloud, subject).await?
+        && let Some(server) = poll(cloud, subject)?
         && server["image"].get("id") == resolved.get("image")
     {
         return Ok(after("rebuild", changed));
@@ -294,7 +295,7 @@ async fn rebuild(
     if renews_data {
         body["user_data"] = encoded.map_or(Value::Null, Value::from);
     }
-    match cloud.send(action(subject, json!({ "rebuild": body }))).await {
+    match cloud.send(action(subject, json!({ "rebuild": body }))) {
         Ok(_) => {}
         // It is at it already.
         Err(error) if beating.is_unanswered() && error.is_conflict() => {}
@@ -313,13 +314,13 @@ enum Plan {
 
 /// Compares the interfaces with the wanted networks. Each wanted entry takes one interface that
 /// fits, whatever that was made for; what is left over goes, what is missing comes.
-async fn plan(
-    cloud: &Session,
+fn plan(
+    cloud: &Asks<'_>,
     subject: &Subject,
     [before, given]: [&JsonMap; 2],
     resolved: &JsonMap,
 ) -> Result<Plan, DriverError> {
-    let mut live = interfaces(cloud, subject).await?;
+    let mut live = interfaces(cloud, subject)?;
     let made = made(subject);
     let left_behind = left_behind(&made, given, &live);
     let entries = entries(resolved);
@@ -343,7 +344,7 @@ async fn plan(
     }
     let mut left = Vec::new();
     for (index, entry, port) in missing {
-        let network = networks::network_of(cloud, entry).await?;
+        let network = networks::network_of(cloud, entry)?;
         let is_special_port =
             |interface: &Value| special.iter().any(|port| interface["port_id"] == port.as_str());
         let fits = |interface: &Value| {
@@ -416,24 +417,24 @@ fn is_special(entry: &Value) -> bool {
     entry["port_extra_properties"].as_object().is_some_and(|it| !it.is_empty())
 }
 
-async fn carry_out(cloud: &Session, subject: &Subject, plan: Plan) -> Result<Learned, DriverError> {
+fn carry_out(cloud: &Asks<'_>, subject: &Subject, plan: Plan) -> Result<Learned, DriverError> {
     match plan {
         Plan::Detach { port, made_for } => {
             let path = format!("/os-interface/{}", path_segment(&port));
-            match cloud.send(server_request(Method::Delete, subject, &path)).await {
+            match cloud.send(server_request(Method::Delete, subject, &path)) {
                 Ok(_) => {}
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error.into()),
             }
             let Some(key) = made_for else { return Ok(Learned::default()) };
-            delete_port(cloud, &port).await?;
+            delete_port(cloud, &port)?;
             let mut ports: BTreeMap<String, String> = made(subject);
             ports.remove(&key);
             Ok(remembered(&ports))
         }
         Plan::Attach { body } => {
             let body = json!({ "interfaceAttachment": body });
-            cloud.send(server_request(Method::Post, subject, "/os-interface").json(body)).await?;
+            cloud.send(server_request(Method::Post, subject, "/os-interface").json(body))?;
             Ok(Learned::default())
         }
         Plan::MakePort { .. } | Plan::Nothing => Ok(Learned::default()),

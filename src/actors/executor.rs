@@ -1,0 +1,124 @@
+//! Runs types' programs: gets the answers to what they ask, one after the other, and runs them
+//! again with all that came so far.
+
+use std::sync::Arc;
+
+use super::services::Services;
+use super::software::SoftwareKeeper;
+use crate::model::{ProjectId, Refusal};
+use crate::openstack::{CloudError, Session, UserDomain};
+use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run, SoftwareAnswer, SoftwareAsk};
+use crate::resource_types::{CloudCheck, Registry};
+use crate::template::StackDefinition;
+
+/// Runs a program to its end.
+pub(super) async fn run<T>(
+    services: &Arc<Services>,
+    session: &Session,
+    program: impl Fn(&Asks<'_>) -> T,
+) -> T {
+    let mut executor = Executor { services: Some(services), session, there: None };
+    executor.run(program).await
+}
+
+/// Runs a program that asks for nothing but the cloud.
+pub async fn run_in_cloud<T>(session: &Session, program: impl Fn(&Asks<'_>) -> T) -> T {
+    Executor { services: None, session, there: None }.run(program).await
+}
+
+/// Asks the cloud what it alone knows of a definition.
+pub(super) async fn check_in_cloud(
+    registry: &Registry,
+    definition: &StackDefinition,
+    checks: &[CloudCheck],
+    session: &Session,
+) -> Result<(), Refusal> {
+    for check in checks {
+        run_in_cloud(session, |cloud| registry.check_in_cloud(definition, check, cloud)).await?;
+    }
+    Ok(())
+}
+
+struct Executor<'a> {
+    services: Option<&'a Arc<Services>>,
+    session: &'a Session,
+    /// The place that was reached last.
+    there: Option<Session>,
+}
+
+impl Executor<'_> {
+    async fn run<T>(&mut self, program: impl Fn(&Asks<'_>) -> T) -> T {
+        let facts = Facts {
+            now: self.session.now(),
+            stack_user_role: self.session.stack_user_role().map(str::to_owned),
+            auth_url: self.session.auth_url(),
+            region: self.session.region().map(str::to_owned),
+        };
+        let mut run = Run::new(facts);
+        loop {
+            let ask = match run.go_on(&program) {
+                Ok(outcome) => return outcome,
+                Err(ask) => ask,
+            };
+            let answer = self.answer(&ask).await;
+            run.answered(ask, answer);
+        }
+    }
+
+    async fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
+        let session = self.session;
+        Ok(match ask {
+            Ask::Call(request) => Answer::Response(session.send(request.clone()).await?),
+            Ask::CallThere(request) => {
+                let there = self.there.as_ref().unwrap_or(session);
+                Answer::Response(there.send(request.clone()).await?)
+            }
+            Ask::Poll { collection, id } => Answer::Object(session.poll_one(collection, id).await?),
+            Ask::Endpoint(service) => Answer::Text(session.endpoint(service).await?),
+            Ask::Project => Answer::Text(session.project_id().await?.0),
+            Ask::Microversion { service, wanted } => {
+                Answer::Microversion(session.microversion(service, *wanted).await?)
+            }
+            Ask::Reach { to, service } => {
+                self.there = session.elsewhere(&to.borrowed(), service).await?;
+                Answer::Reached(self.there.is_some())
+            }
+            Ask::CallInDomain(request) => {
+                Answer::Response(self.domain()?.send(request.clone()).await?)
+            }
+            Ask::DomainId => Answer::Text(self.domain()?.id().await?),
+            Ask::UserToken { id, password, project_id } => {
+                Answer::Token(self.domain()?.token(id, password, project_id).await?)
+            }
+            Ask::Software { project, ask } => Answer::Software(self.software(project, ask).await),
+            Ask::FreshId => match self.services {
+                Some(services) => Answer::Id(services.clock.fresh_id()),
+                None => return Err(no_engine()),
+            },
+            Ask::Pause(time) => {
+                tokio::time::sleep(*time).await;
+                Answer::Done
+            }
+        })
+    }
+
+    fn domain(&self) -> Result<UserDomain, CloudError> {
+        let none = || CloudError::Unsendable("There is no domain for stacks' users".to_owned());
+        self.session.user_domain().ok_or_else(none)
+    }
+
+    async fn software(
+        &self,
+        project: &ProjectId,
+        ask: &SoftwareAsk,
+    ) -> Result<SoftwareAnswer, Refusal> {
+        let Some(services) = self.services else {
+            return Err(Refusal::unavailable(no_engine().to_string()));
+        };
+        SoftwareKeeper::of(Arc::clone(services)).answer(project, ask).await
+    }
+}
+
+fn no_engine() -> CloudError {
+    CloudError::Unsendable("There is no engine to keep it".to_owned())
+}

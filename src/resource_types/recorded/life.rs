@@ -1,0 +1,202 @@
+//! The life of one resource without a cloud and without an engine: its type's program, played to
+//! whoever answers what it asks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use crate::clock::{Moment, SimulatedClock};
+use crate::events::resource::Step;
+use crate::model::{Action, JsonMap, Refusal};
+use crate::openstack::CloudError;
+use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run};
+use crate::resource_types::registry::Registry;
+use crate::resource_types::{
+    Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
+};
+
+/// How many beats an action may take.
+const BEATS_MAX: usize = 300;
+/// How often a call that failed in passing is made again.
+const RETRIES_MAX: usize = 5;
+/// How much time passes while something is waited for.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Whoever answers.
+pub trait World {
+    fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError>;
+
+    /// Whether the process is killed now: after a beat, and before what it came to is on record.
+    fn kills(&mut self) -> bool {
+        false
+    }
+}
+
+/// How an action ended that did not fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    Done,
+    /// There is nothing to be done in place: why the resource is replaced.
+    Replaced(String),
+    /// The type does nothing of its own for it.
+    Nothing,
+}
+
+/// A resource, and what its type is told of it.
+pub struct Life<'a> {
+    registry: &'a Registry,
+    type_name: String,
+    driver: Arc<dyn Driver>,
+    pub subject: Subject,
+    facts: Facts,
+}
+
+impl<'a> Life<'a> {
+    /// A resource that is not made yet; `None` where there is no such type.
+    pub fn new(
+        registry: &'a Registry,
+        type_name: &str,
+        subject: Subject,
+        facts: Facts,
+    ) -> Option<Self> {
+        let driver = registry.driver(type_name)?;
+        Some(Self { registry, type_name: type_name.to_owned(), driver, subject, facts })
+    }
+
+    pub fn create(&mut self, given: JsonMap, world: &mut impl World) -> Result<End, DriverError> {
+        self.subject.properties = self.accepted(given)?;
+        self.work(&Work::Create, world)
+    }
+
+    /// Changes properties; null takes one away.
+    pub fn update(
+        &mut self,
+        changes: &JsonMap,
+        world: &mut impl World,
+    ) -> Result<End, DriverError> {
+        let before = self.subject.properties.clone();
+        let mut after = before.clone();
+        after.extend(changes.clone());
+        after.retain(|_, value| !value.is_null());
+        let after = self.accepted(after)?;
+        let changed: BTreeSet<String> = self.registry.changed(&self.type_name, &before, &after);
+        if changed.is_empty() {
+            return Ok(End::Nothing);
+        }
+        self.subject.properties = after;
+        match self.driver.on_change(&self.subject, &before, &changed) {
+            UpdateKind::Nothing => Ok(End::Nothing),
+            UpdateKind::Replace { reason } => Ok(End::Replaced(reason)),
+            UpdateKind::Refuse(text) => Err(DriverError::fatal("NotSupported", text)),
+            UpdateKind::InPlace => self.work(&Work::Update { before, changed }, world),
+        }
+    }
+
+    pub fn delete(&mut self, world: &mut impl World) -> Result<End, DriverError> {
+        self.work(&Work::Delete, world)
+    }
+
+    /// SUSPEND, RESUME, CHECK or SNAPSHOT.
+    pub fn act(&mut self, action: Action, world: &mut impl World) -> Result<End, DriverError> {
+        match self.driver.acts(action) {
+            true => self.work(&Work::Act(action), world),
+            false => Ok(End::Nothing),
+        }
+    }
+
+    pub fn delete_snapshot(&mut self, world: &mut impl World) -> Result<End, DriverError> {
+        for _ in 0..BEATS_MAX {
+            let data = &self.subject.data;
+            if self.run(world, |cloud| self.driver.delete_snapshot(cloud, data))? {
+                return Ok(End::Done);
+            }
+        }
+        Err(endless())
+    }
+
+    /// All attributes.
+    pub fn attributes(&self, world: &mut impl World) -> Result<JsonMap, DriverError> {
+        self.run(world, |cloud| self.driver.attributes(cloud, &self.subject, &[]))
+    }
+
+    fn accepted(&self, given: JsonMap) -> Result<JsonMap, Refusal> {
+        self.registry.accept(&"r".into(), &self.type_name, given)
+    }
+
+    fn run<T>(&self, world: &mut impl World, program: impl Fn(&Asks<'_>) -> T) -> T {
+        let mut run = Run::new(self.facts.clone());
+        loop {
+            match run.go_on(&program) {
+                Ok(outcome) => return outcome,
+                Err(ask) => {
+                    let answer = world.answer(&ask);
+                    run.answered(ask, answer);
+                }
+            }
+        }
+    }
+
+    fn work(&mut self, work: &Work, world: &mut impl World) -> Result<End, DriverError> {
+        let clock = SimulatedClock::new(1);
+        if let Some(outcome) = self.driver.local(work, &self.subject, &Moment::of(&clock)) {
+            self.learn(outcome?.learned);
+            return Ok(End::Done);
+        }
+        let mut step = self.driver.first(work, &self.subject);
+        let (mut attempt, mut failures) = (Attempt::First, 0);
+        for _ in 0..BEATS_MAX {
+            let beat = self
+                .run(world, |cloud| self.driver.beat(cloud, work, &self.subject, &step, attempt));
+            if world.kills() {
+                // A look leaves nothing on record; of what changes something the intent is.
+                let is_intended = step.mutates || step.commands;
+                attempt = if is_intended { Attempt::Unanswered } else { Attempt::First };
+                continue;
+            }
+            match beat {
+                Ok(Beat::Next { learned, next }) => {
+                    self.learn(learned);
+                    (step, attempt, failures) = (on_record(next), Attempt::First, 0);
+                }
+                Ok(Beat::Wait { after }) => {
+                    let passed = TimeDelta::from_std(after.unwrap_or(WAIT)).unwrap_or_default();
+                    self.facts.now += passed;
+                    attempt = Attempt::First;
+                }
+                Ok(Beat::Done { learned }) => {
+                    self.learn(learned);
+                    return Ok(End::Done);
+                }
+                Ok(Beat::Replace { reason }) => return Ok(End::Replaced(reason)),
+                Err(error) if error.transient && failures < RETRIES_MAX => {
+                    failures += 1;
+                    if error.unanswered {
+                        attempt = Attempt::Unanswered;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(endless())
+    }
+
+    fn learn(&mut self, learned: Learned) {
+        let Learned { physical_id, data, metadata } = learned;
+        self.subject.physical_id = physical_id.or(self.subject.physical_id.take());
+        self.subject.data.extend(data);
+        self.subject.data.retain(|_, value| !value.is_null());
+        self.subject.metadata.extend(metadata);
+    }
+}
+
+/// A step as it is read again from the log.
+fn on_record(step: Step) -> Step {
+    let written = serde_json::to_value(&step);
+    written.and_then(serde_json::from_value).unwrap_or(step)
+}
+
+fn endless() -> DriverError {
+    DriverError::fatal("Error", "It does not come to an end.")
+}

@@ -1,0 +1,182 @@
+//! The domain in which stacks have users of their own, through its administrator: a project for
+//! each stack, and a user for each resource that hands credentials out. What is made has a name
+//! that its maker knows beforehand, so making it again finds it.
+
+use serde_json::{Value, json};
+
+use super::asks::Asks;
+use crate::model::Secret;
+use crate::openstack::{CloudError, Request, Service, path_segment};
+
+/// The way into the domain.
+pub struct UserDomain<'a>(pub(super) &'a Asks<'a>);
+
+impl UserDomain<'_> {
+    /// The domain's id.
+    pub fn id(&self) -> Result<String, CloudError> {
+        self.0.domain_id()
+    }
+
+    /// The project of a name, which is made where it is not there.
+    pub fn project(&self, name: &str) -> Result<String, CloudError> {
+        let project = json!({
+            "name": name,
+            "domain_id": self.id()?,
+            "description": "Heat stack user project",
+        });
+        self.make("project", name, project)
+    }
+
+    /// The project of a name, where it is there.
+    pub fn find_project(&self, name: &str) -> Result<Option<String>, CloudError> {
+        self.find("project", name)
+    }
+
+    /// Deletes the project of a name. One that is gone already is no error, and what is another
+    /// name's or another domain's stays.
+    pub fn delete_project(&self, id: &str, name: &str) -> Result<(), CloudError> {
+        match self.is_project(id, name)? {
+            true => self.delete("project", id),
+            false => Ok(()),
+        }
+    }
+
+    /// The user of a name, who is made where he is not there: in a project, with the role of such
+    /// users.
+    pub fn user(
+        &self,
+        name: &str,
+        password: &Secret<String>,
+        project: &str,
+    ) -> Result<String, CloudError> {
+        let user = json!({
+            "name": name,
+            "password": password.reveal(),
+            "default_project_id": project,
+            "domain_id": self.id()?,
+            // Nobody is there to renew such a password.
+            "options": {
+                "ignore_change_password_upon_first_use": true,
+                "ignore_password_expiry": true,
+                "ignore_lockout_failure_attempts": true,
+            },
+        });
+        let user = self.make("user", name, user)?;
+        let role = self.role()?;
+        let path = format!(
+            "/v3/projects/{}/users/{}/roles/{}",
+            path_segment(project),
+            path_segment(&user),
+            path_segment(&role)
+        );
+        self.0.send_in_domain(Request::put(Service::Identity, path))?;
+        Ok(user)
+    }
+
+    /// The user of a name, where he is there.
+    pub fn find_user(&self, name: &str) -> Result<Option<String>, CloudError> {
+        self.find("user", name)
+    }
+
+    /// Lets a user of a project's in, or keeps him out; nobody else's.
+    pub fn set_enabled(
+        &self,
+        user: &str,
+        project_name: &str,
+        enabled: bool,
+    ) -> Result<(), CloudError> {
+        if !self.is_user(user, project_name)? {
+            return Ok(());
+        }
+        let path = format!("/v3/users/{}", path_segment(user));
+        let body = json!({ "user": { "enabled": enabled } });
+        self.0.send_in_domain(Request::patch(Service::Identity, path).json(body))?;
+        Ok(())
+    }
+
+    /// Deletes a user of a project's. One who is gone already is no error, and nobody else's is
+    /// touched.
+    pub fn delete_user(&self, id: &str, project_name: &str) -> Result<(), CloudError> {
+        match self.is_user(id, project_name)? {
+            true => self.delete("user", id),
+            false => Ok(()),
+        }
+    }
+
+    fn role(&self) -> Result<String, CloudError> {
+        let role = self.0.stack_user_role().unwrap_or_default();
+        let request = Request::get(Service::Identity, "/v3/roles").query("name", role);
+        let roles = self.0.send_in_domain(request)?.json()?;
+        match roles["roles"].as_array().map(Vec::as_slice) {
+            Some([role]) => text(role, "id"),
+            _ => Err(CloudError::Unsendable(format!("Can't find role {role}"))),
+        }
+    }
+
+    fn make(&self, kind: &str, name: &str, body: Value) -> Result<String, CloudError> {
+        let request = Request::post(Service::Identity, format!("/v3/{kind}s"));
+        match self.0.send_in_domain(request.json(json!({ kind: body }))) {
+            Ok(answer) => text(&answer.json()?[kind], "id"),
+            Err(error) if error.is_conflict() => match self.find(kind, name)? {
+                Some(id) => Ok(id),
+                None => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    fn find(&self, kind: &str, name: &str) -> Result<Option<String>, CloudError> {
+        let request = Request::get(Service::Identity, format!("/v3/{kind}s"))
+            .query("name", name)
+            .query("domain_id", self.id()?);
+        let found = self.0.send_in_domain(request)?.json()?;
+        let all = found[format!("{kind}s")].as_array();
+        all.and_then(|all| all.first()).map(|it| text(it, "id")).transpose()
+    }
+
+    /// Whether an id is that of the domain's project of a name. Ids may have come with data that
+    /// somebody adopted, and the administrator of the domain could delete any.
+    fn is_project(&self, id: &str, name: &str) -> Result<bool, CloudError> {
+        let Some(project) = self.read("project", id)? else { return Ok(false) };
+        Ok(project["name"] == *name && project["domain_id"] == *self.id()?)
+    }
+
+    /// Whether an id is that of a user who belongs to the domain's project of a name.
+    fn is_user(&self, id: &str, project_name: &str) -> Result<bool, CloudError> {
+        let Some(user) = self.read("user", id)? else { return Ok(false) };
+        match user["default_project_id"].as_str() {
+            Some(project) if user["domain_id"] == *self.id()? => {
+                self.is_project(project, project_name)
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// What there is of an id; none where it is gone, or not the domain's.
+    fn read(&self, kind: &str, id: &str) -> Result<Option<Value>, CloudError> {
+        let path = format!("/v3/{kind}s/{}", path_segment(id));
+        match self.0.send_in_domain(Request::get(Service::Identity, path)) {
+            Ok(answer) => Ok(Some(answer.json()?[kind].clone())),
+            Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn delete(&self, kind: &str, id: &str) -> Result<(), CloudError> {
+        let path = format!("/v3/{kind}s/{}", path_segment(id));
+        match self.0.send_in_domain(Request::delete(Service::Identity, path)) {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_found() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn text(of: &Value, field: &str) -> Result<String, CloudError> {
+    let found = of[field].as_str().map(str::to_owned);
+    found.ok_or_else(|| unreadable(&format!("it has no {field}")))
+}
+
+fn unreadable(reason: &str) -> CloudError {
+    CloudError::Unreadable { service: Service::Identity, reason: reason.to_owned() }
+}
