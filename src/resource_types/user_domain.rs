@@ -54,6 +54,7 @@ impl UserDomain<'_> {
             "password": password.reveal(),
             "default_project_id": project,
             "domain_id": self.id()?,
+            "enabled": true,
             // Nobody is there to renew such a password.
             "options": {
                 "ignore_change_password_upon_first_use": true,

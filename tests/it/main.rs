@@ -26,6 +26,7 @@ mod log_contract;
 mod parameter_cases;
 mod plugins;
 mod proof;
+mod recorded_calls;
 mod recorded_cuts;
 mod resolve_answers;
 mod sandbox;

@@ -1,6 +1,6 @@
 //! The recorded answers, given to what Hearth asks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -23,6 +23,12 @@ pub(super) struct Recorded<'a> {
     last: BTreeMap<(String, String), usize>,
     requests: Vec<RecordedRequest>,
     lookups: Vec<RecordedRequest>,
+    /// What was deleted since: lists that are answered later have it no more.
+    gone: BTreeSet<String>,
+    /// What was made since, by its collection: its lists have it from then on.
+    made: BTreeMap<String, Vec<Value>>,
+    /// The same as it is shown, by its path.
+    shown: BTreeMap<String, Value>,
     configs: BTreeMap<String, SoftwareConfig>,
     deployments: BTreeMap<String, Deployment>,
     ids: u128,
@@ -38,6 +44,9 @@ impl<'a> Recorded<'a> {
             last: BTreeMap::new(),
             requests: Vec::new(),
             lookups: Vec::new(),
+            gone: BTreeSet::new(),
+            made: BTreeMap::new(),
+            shown: BTreeMap::new(),
             configs: BTreeMap::new(),
             deployments: BTreeMap::new(),
             ids: 0,
@@ -94,19 +103,48 @@ impl<'a> Recorded<'a> {
     /// The answer to a request, which is noted.
     fn called(&mut self, asked: RecordedRequest) -> RecordedAnswer {
         let found = self.recorded_answer(&asked);
-        let answer = match found {
+        let mut answer = match found {
             Some((index, _)) => {
                 self.last.insert((asked.method.clone(), asked.path.clone()), index);
                 self.recorded.answers.get(index).cloned().unwrap_or_default()
             }
             None => self.unrecorded(&asked),
         };
+        self.keep_true(&asked, &mut answer);
         let asked = RecordedRequest { answer: None, ..asked };
         match found {
             Some((_, true)) => self.lookups.push(asked),
             Some((_, false)) | None => self.requests.push(asked),
         }
         answer
+    }
+
+    /// Notes what a change leads to, and brings lists that are answered later up to it.
+    fn keep_true(&mut self, asked: &RecordedRequest, answer: &mut RecordedAnswer) {
+        let Some(body) = answer.body.as_object_mut() else {
+            if asked.method == "DELETE" {
+                self.gone.extend(asked.path.rsplit('/').next().map(str::to_owned));
+            }
+            return;
+        };
+        let id = |item: &Value| {
+            ["id", "port_id"].iter().find_map(|key| Some(item[*key].as_str()?.to_owned()))
+        };
+        if asked.method == "POST" {
+            let object = body.values().next().filter(|it| it.is_object());
+            if let Some(id) = object.and_then(id) {
+                self.shown.insert(format!("{}/{id}", asked.path), Value::Object(body.clone()));
+            }
+            self.made.entry(asked.path.clone()).or_default().extend(object.cloned());
+        }
+        for list in body.values_mut().filter_map(Value::as_array_mut) {
+            for made in self.made.get(&asked.path).into_iter().flatten() {
+                if !list.iter().any(|item| id(item) == id(made)) {
+                    list.push(made.clone());
+                }
+            }
+            list.retain(|item| id(item).is_none_or(|id| !self.gone.contains(&id)));
+        }
     }
 
     /// What nobody asked then: an empty list of a collection, no object, and what is sent is done.
@@ -118,6 +156,10 @@ impl<'a> Recorded<'a> {
         match asked.method.as_str() {
             "GET" if is_collection || !asked.query.is_empty() => {
                 RecordedAnswer { status: 200, body: json!({}), ..RecordedAnswer::default() }
+            }
+            "GET" if self.shown.contains_key(&asked.path) => {
+                let body = self.shown[&asked.path].clone();
+                RecordedAnswer { status: 200, body, ..RecordedAnswer::default() }
             }
             "GET" | "HEAD" => RecordedAnswer { status: 404, ..RecordedAnswer::default() },
             "POST" => {
@@ -160,7 +202,8 @@ impl<'a> Recorded<'a> {
             Body::Json(body) => Some(body.clone()),
             Body::Bytes { content_type, bytes } => {
                 headers.insert("content-type".to_owned(), content_type.clone());
-                Some(Value::from(String::from_utf8_lossy(bytes).into_owned()))
+                let text = || String::from_utf8_lossy(bytes).into_owned();
+                Some(serde_json::from_slice(bytes).unwrap_or_else(|_| text().into()))
             }
         };
         if matches!(request.body, Body::Json(_)) {
@@ -206,7 +249,16 @@ impl<'a> Recorded<'a> {
         }
     }
 
+    /// The id that the engine gave then to what is made next.
     fn fresh_id(&mut self) -> Uuid {
+        let given = self.of_operation(false).iter().enumerate().find(|(index, one)| {
+            one.path == "create_software_config" && !self.used.contains(&(false, *index))
+        });
+        let answer = given.and_then(|(_, one)| self.recorded.answers.get(one.answer?));
+        let id = answer.and_then(|answer| Uuid::try_parse(answer.body["id"].as_str()?).ok());
+        if let Some(id) = id {
+            return id;
+        }
         self.ids += 1;
         Uuid::from_u128(0x3333_3333_0000_4000_8000_0000_0000_0000 + self.ids)
     }
@@ -262,14 +314,16 @@ impl<'a> Recorded<'a> {
     /// An ask of the engine as recordings show it.
     fn engine_call(&self, ask: &SoftwareAsk) -> RecordedRequest {
         let of = |id: &dyn ToString| json!({ "arg0": id.to_string() });
+        // An id that Heat makes up, and Hearth has of the resource.
+        const OWN: &str = "{own}";
         let (path, body) = match ask {
             SoftwareAsk::Config(id) => ("show_software_config", of(id)),
             SoftwareAsk::CreateConfig(_, config) => ("create_software_config", sent(config)),
             SoftwareAsk::DeleteConfig(id) => ("delete_software_config", of(id)),
-            SoftwareAsk::Deployment(id) => ("show_software_deployment", of(id)),
+            SoftwareAsk::Deployment(_) => ("show_software_deployment", of(&OWN)),
             SoftwareAsk::Deploy(id, deploy) => {
                 let mut body = json!({
-                    "deployment_id": id.to_string(),
+                    "deployment_id": OWN,
                     "config_id": deploy.config_id.to_string(),
                     "action": deploy.action,
                     "input_values": deploy.input_values,
@@ -287,7 +341,7 @@ impl<'a> Recorded<'a> {
                 ("signal_software_deployment", json!({ "arg0": id, "details": details }))
             }
             SoftwareAsk::GiveUp(id) => ("update_software_deployment", of(id)),
-            SoftwareAsk::DeleteDeployment(id) => ("delete_software_deployment", of(id)),
+            SoftwareAsk::DeleteDeployment(_) => ("delete_software_deployment", of(&OWN)),
         };
         RecordedRequest {
             service: "engine".to_owned(),

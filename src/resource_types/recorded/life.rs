@@ -116,9 +116,10 @@ impl<'a> Life<'a> {
         Err(endless())
     }
 
-    /// All attributes.
-    pub fn attributes(&self, world: &mut impl World) -> Result<JsonMap, DriverError> {
-        self.run(world, |cloud| self.driver.attributes(cloud, &self.subject, &[]))
+    /// The object as its service shows it.
+    pub fn shown(&self, world: &mut impl World) -> Result<JsonMap, DriverError> {
+        let wanted = ["show".to_owned()];
+        self.run(world, |cloud| self.driver.attributes(cloud, &self.subject, &wanted))
     }
 
     fn accepted(&self, given: JsonMap) -> Result<JsonMap, Refusal> {

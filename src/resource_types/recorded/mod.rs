@@ -144,7 +144,8 @@ impl Recording {
             stack_id: Some(StackId(id("{stack}"))),
             stack_name: Some("stk".into()),
             project_id: Some(ProjectId(self.value("{project}").to_owned())),
-            resource_id: Some(ResourceId(id("{row}"))),
+            // What Heat's engine gives an id of its own has the resource's in Hearth.
+            resource_id: Some(ResourceId(id("{id}"))),
             name: Some("r".into()),
             physical_name: self.value("{phys}").to_owned(),
             ..Subject::default()
@@ -188,7 +189,7 @@ fn operate(
 ) -> Result<End, DriverError> {
     match operation {
         "create" => life.create(recorded.given.clone(), world),
-        "show" => life.attributes(world).map(|_| End::Done),
+        "show" => life.shown(world).map(|_| End::Done),
         "check" => life.act(Action::Check, world),
         "suspend" => life.act(Action::Suspend, world),
         "resume" => life.act(Action::Resume, world),

@@ -1,5 +1,4 @@
-//! Agents that are chosen by hand, for networks and routers alike: one is moved each beat, so that
-//! each call is on record before it leaves.
+//! Agents that are chosen by hand, for networks and routers alike.
 
 use serde_json::{Value, json};
 
@@ -149,7 +148,7 @@ impl Kind {
             Work::Update { changed, .. }
                 if self.properties.iter().any(|name| changed.contains(*name)) =>
             {
-                Progress::default().look("agents")
+                Progress::default().change("agents")
             }
             Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => {
                 declared.first_step(work, subject)
@@ -159,7 +158,6 @@ impl Kind {
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, work, step, .. } = *beating;
-        let nothing = Learned::default;
         match step.name.as_str() {
             "create" => match declared.plain_beat(beating)? {
                 // The agents come before all that would follow.
@@ -167,39 +165,20 @@ impl Kind {
                     if learned.physical_id.is_some()
                         && !self.wanted(&subject.properties).is_empty() =>
                 {
-                    Ok(next(learned, beating.progress().look("agents")))
+                    Ok(next(learned, beating.progress().change("agents")))
                 }
                 other => Ok(other),
             },
-            "agents" => {
-                let (surplus, missing) = self.difference(declared, cloud, subject)?;
-                if surplus.is_some() || missing.is_some() {
-                    return Ok(next(nothing(), beating.progress().change("agent")));
-                }
+            // What is to be done is looked up, so that a repetition does what is left of it.
+            "agents" | "agent" => {
+                self.moved(declared, cloud, subject)?;
                 let following = match work {
                     Work::Create => declared.after_creation(subject),
                     Work::Update { .. } | Work::Delete | Work::Act(_) => {
                         declared.first_step(work, subject)
                     }
                 };
-                Ok(next(nothing(), following))
-            }
-            "agent" => {
-                // Removals first: a router that is not highly available has room for one.
-                let request = match self.difference(declared, cloud, subject)? {
-                    (Some(agent), _) => Some(self.leave(declared, subject, &agent)),
-                    (None, Some(agent)) => Some(self.join(declared, subject, &agent)),
-                    (None, None) => None,
-                };
-                if let Some(request) = request {
-                    match cloud.send(request) {
-                        Ok(_) => {}
-                        // Neutron has moved it itself.
-                        Err(error) if error.is_conflict() || error.is_not_found() => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                Ok(next(nothing(), beating.progress().look("agents")))
+                Ok(next(Learned::default(), following))
             }
             _ => declared.plain_beat(beating),
         }
@@ -216,21 +195,32 @@ impl Kind {
         wanted
     }
 
-    /// An agent that has the object and should not, and one that should and has not.
-    fn difference(
+    /// Moves the object to the agents that are asked for.
+    fn moved(
         &self,
         declared: &Declared,
         cloud: &Asks<'_>,
         subject: &Subject,
-    ) -> Result<(Option<String>, Option<String>), DriverError> {
+    ) -> Result<(), DriverError> {
         let wanted = self.wanted(&subject.properties);
         let request = declared.declaration().request(Method::Get, self.list, subject, None);
         let body = cloud.send(request)?.json()?;
         let agents = body["agents"].as_array().into_iter().flatten();
         let present: Vec<&str> = agents.filter_map(|agent| agent["id"].as_str()).collect();
-        let surplus = present.iter().find(|agent| !wanted.iter().any(|want| want == *agent));
-        let missing = wanted.iter().find(|agent| !present.contains(&agent.as_str()));
-        Ok((surplus.map(|agent| (*agent).to_owned()), missing.cloned()))
+        let surplus = present.iter().filter(|agent| !wanted.iter().any(|want| want == *agent));
+        let missing = wanted.iter().filter(|agent| !present.contains(&agent.as_str()));
+        // Removals first: a router that is not highly available has room for one.
+        let removals = surplus.map(|agent| self.leave(declared, subject, agent));
+        let calls = removals.chain(missing.map(|agent| self.join(declared, subject, agent)));
+        for request in calls {
+            match cloud.send(request) {
+                Ok(_) => {}
+                // Neutron has moved it itself.
+                Err(error) if error.is_conflict() || error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     fn join(&self, declared: &Declared, subject: &Subject, agent: &str) -> Request {

@@ -8,7 +8,7 @@ use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
 use crate::resource_types::python;
 
 pub(crate) struct SecurityGroup;
@@ -29,7 +29,7 @@ impl Special for SecurityGroup {
         let plain = declared.first_step(work, subject);
         match work {
             Work::Update { changed, .. } if plain.name == "done" && changed.contains("rules") => {
-                Progress::default().look("rules")
+                Progress::default().change("rules")
             }
             Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => plain,
         }
@@ -40,22 +40,14 @@ impl Special for SecurityGroup {
         match step.name.as_str() {
             "create" | "update" => match declared.plain_beat(beating)? {
                 Beat::Done { learned } if has_rules(work, subject) => {
-                    Ok(next(learned, Progress::default().look("rules")))
+                    Ok(next(learned, Progress::default().change("rules")))
                 }
                 other => Ok(other),
             },
-            "rules" => {
-                let difference = difference(declared, cloud, subject)?;
-                Ok(match (difference.surplus.is_empty(), difference.missing.is_empty()) {
-                    (true, true) => done(),
-                    (false, _) => next(Learned::default(), Progress::default().change("drop")),
-                    (true, false) => next(Learned::default(), Progress::default().change("add")),
-                })
-            }
-            "drop" => {
-                // What is surplus is looked up anew, so that a repetition does no harm.
-                let difference = difference(declared, cloud, subject)?;
-                for rule in difference.surplus {
+            // What is to be done is looked up, so that a repetition does what is left of it.
+            "rules" | "drop" | "add" => {
+                let Difference { surplus, missing } = difference(declared, cloud, subject)?;
+                for rule in surplus {
                     let path = format!("/v2.0/security-group-rules/{}", path_segment(&rule));
                     match cloud.send(Request::delete(Service::Network, path)) {
                         Ok(_) => {}
@@ -63,10 +55,6 @@ impl Special for SecurityGroup {
                         Err(error) => return Err(error.into()),
                     }
                 }
-                Ok(next(Learned::default(), Progress::default().look("rules")))
-            }
-            "add" => {
-                let missing = difference(declared, cloud, subject)?.missing;
                 if !missing.is_empty() {
                     let request = Request::post(Service::Network, "/v2.0/security-group-rules")
                         .json(json!({ "security_group_rules": missing }));

@@ -21,6 +21,8 @@ impl Special for Flavor {
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, step, .. } = *beating;
+        // A flavor that was just made has nothing yet.
+        let is_fresh = *beating.work == Work::Create && !beating.is_unanswered();
         match step.name.as_str() {
             "create" => match declared.plain_beat(beating)? {
                 Beat::Done { learned } => {
@@ -29,14 +31,14 @@ impl Special for Flavor {
                 other => Ok(other),
             },
             "extra_specs" => {
-                extra_specs(cloud, subject)?;
+                extra_specs(cloud, subject, is_fresh)?;
                 Ok(next(Learned::default(), Progress::default().change("tenants")))
             }
             "tenants" => {
                 let properties = declared.properties(&subject.properties);
                 let properties = declared.declaration().resolved(cloud, properties)?;
                 if properties.get("is_public") == Some(&Value::Bool(false)) {
-                    tenants(cloud, subject, &properties)?;
+                    tenants(cloud, subject, &properties, is_fresh)?;
                 }
                 Ok(done())
             }
@@ -86,10 +88,10 @@ fn live_specs(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError>
 }
 
 /// Makes the live specs those of the property.
-fn extra_specs(cloud: &Asks<'_>, subject: &Subject) -> Result<(), DriverError> {
+fn extra_specs(cloud: &Asks<'_>, subject: &Subject, is_fresh: bool) -> Result<(), DriverError> {
     let empty = JsonMap::new();
     let wanted = subject.properties.get("extra_specs").and_then(Value::as_object).unwrap_or(&empty);
-    let live = live_specs(cloud, subject)?;
+    let live = if is_fresh { json!({}) } else { live_specs(cloud, subject)? };
     for key in live.as_object().into_iter().flat_map(JsonMap::keys) {
         if !wanted.contains_key(key) {
             let path = path(subject, &format!("os-extra_specs/{}", path_segment(key)));
@@ -106,7 +108,12 @@ fn extra_specs(cloud: &Asks<'_>, subject: &Subject) -> Result<(), DriverError> {
 }
 
 /// Gives access to the projects of the property, or to the stack's own.
-fn tenants(cloud: &Asks<'_>, subject: &Subject, properties: &JsonMap) -> Result<(), DriverError> {
+fn tenants(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    properties: &JsonMap,
+    is_fresh: bool,
+) -> Result<(), DriverError> {
     let listed = properties.get("tenants").and_then(Value::as_array);
     let mut wanted: Vec<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
     let own = cloud.project_id()?;
@@ -114,7 +121,7 @@ fn tenants(cloud: &Asks<'_>, subject: &Subject, properties: &JsonMap) -> Result<
         wanted.push(own.as_str());
     }
     let request = Request::get(Service::Compute, path(subject, "os-flavor-access"));
-    let body = cloud.send(request)?.json()?;
+    let body = if is_fresh { Value::Null } else { cloud.send(request)?.json()? };
     let access = body["flavor_access"].as_array().map_or(&[][..], Vec::as_slice);
     let live: Vec<&str> = access.iter().filter_map(|access| access["tenant_id"].as_str()).collect();
     let surplus = live.iter().filter(|live| !wanted.contains(live));

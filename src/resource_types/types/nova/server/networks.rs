@@ -144,19 +144,22 @@ fn port_body(
     if !address.is_empty() {
         port.insert("fixed_ips".into(), json!([address]));
     }
-    let groups = properties.get("security_groups").and_then(Value::as_array);
-    let mut ids = Vec::new();
-    for group in groups.into_iter().flatten().filter_map(Value::as_str) {
-        ids.push(finders::find(cloud, "neutron.own_security_group", group)?);
-    }
-    if !ids.is_empty() {
-        port.insert("security_groups".into(), ids.into());
+    let groups = groups(cloud, properties)?;
+    if !groups.is_empty() {
+        port.insert("security_groups".into(), json!(groups));
     }
     port.extend(extra_fields(&entry["port_extra_properties"]));
     let name = subject.name.as_ref().map_or("", |name| name.as_str());
     port.insert("name".into(), format!("{name}-port-{index}").into());
     port.insert("description".into(), token.into());
     Ok(json!({ "port": port }))
+}
+
+/// The ids of the security groups that the server's ports are to have.
+pub(super) fn groups(cloud: &Asks<'_>, properties: &JsonMap) -> Result<Vec<String>, DriverError> {
+    let groups = properties.get("security_groups").and_then(Value::as_array);
+    let names = groups.into_iter().flatten().filter_map(Value::as_str);
+    names.map(|name| finders::find(cloud, "neutron.own_security_group", name)).collect()
 }
 
 /// `port_extra_properties` as fields of a port.

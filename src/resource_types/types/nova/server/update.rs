@@ -108,8 +108,13 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
         "detach" | "attach" => {
             // The plan is made from what is live, so that a repetition does what is left to do.
             let resolved = declared.declaration().resolved(cloud, given.clone())?;
+            if beating.is_unanswered() && step.name == "attach" {
+                // What was attached and never heard of may have the default groups.
+                let interfaces = interfaces(cloud, subject)?;
+                secure(cloud, subject, &resolved, &interfaces)?;
+            }
             let plan = plan(cloud, subject, [before, &given], &resolved)?;
-            let learned = carry_out(cloud, subject, plan)?;
+            let learned = carry_out(cloud, subject, &resolved, plan)?;
             Ok(next(learned, Progress::default().look("settling")))
         }
         // Nova detaches and attaches behind its answer; a short wait saves a wrong look.
@@ -397,6 +402,35 @@ fn plan(
     })
 }
 
+/// Gives the interfaces whose ports Nova made the server's security groups: where it attaches one
+/// later on it does not do so itself.
+fn secure(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    resolved: &JsonMap,
+    interfaces: &[Value],
+) -> Result<(), DriverError> {
+    let made = made(subject);
+    let named: Vec<&str> =
+        entries(resolved).iter().filter_map(|entry| get(entry, "port")).collect();
+    let ports = interfaces.iter().filter_map(|interface| interface["port_id"].as_str());
+    let ports: Vec<&str> =
+        ports.filter(|port| !named.contains(port) && !made.values().any(|id| id == port)).collect();
+    if ports.is_empty() {
+        return Ok(());
+    }
+    let groups = networks::groups(cloud, resolved)?;
+    if groups.is_empty() {
+        return Ok(());
+    }
+    for port in ports {
+        let body = json!({ "port": { "security_groups": groups } });
+        let path = format!("/v2.0/ports/{}", path_segment(port));
+        cloud.send(Request::put(Service::Network, path).json(body))?;
+    }
+    Ok(())
+}
+
 /// A port made for an entry that there no longer is, and not at the server: its detaching broke off
 /// before it was deleted.
 fn left_behind(
@@ -417,7 +451,12 @@ fn is_special(entry: &Value) -> bool {
     entry["port_extra_properties"].as_object().is_some_and(|it| !it.is_empty())
 }
 
-fn carry_out(cloud: &Asks<'_>, subject: &Subject, plan: Plan) -> Result<Learned, DriverError> {
+fn carry_out(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    resolved: &JsonMap,
+    plan: Plan,
+) -> Result<Learned, DriverError> {
     match plan {
         Plan::Detach { port, made_for } => {
             let path = format!("/os-interface/{}", path_segment(&port));
@@ -434,7 +473,13 @@ fn carry_out(cloud: &Asks<'_>, subject: &Subject, plan: Plan) -> Result<Learned,
         }
         Plan::Attach { body } => {
             let body = json!({ "interfaceAttachment": body });
-            cloud.send(server_request(Method::Post, subject, "/os-interface").json(body))?;
+            let request = server_request(Method::Post, subject, "/os-interface").json(body);
+            let attached = cloud.send(request)?.json()?["interfaceAttachment"].take();
+            // A look at what is attached finds the interface from now on: all is done again.
+            secure(cloud, subject, resolved, &[attached]).map_err(|error| DriverError {
+                unanswered: error.unanswered || error.transient,
+                ..error
+            })?;
             Ok(Learned::default())
         }
         Plan::MakePort { .. } | Plan::Nothing => Ok(Learned::default()),

@@ -1,0 +1,149 @@
+//! What Hearth asks of the services in lives that were recorded of the real Heat
+//! (`tests/data/recorded`): the same requests, but for the differences that stand in a file, each
+//! with its reason.
+//!
+//! `UPDATE_GOLDEN=1` writes the file anew; what had no reason gets `?`, with which the test fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hearth::resource_types::Registry;
+use hearth::resource_types::recorded::{RecordedRequest, RecordedType, Recording};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The differences of each type, with the names of their reasons.
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Differences {
+    reasons: BTreeMap<String, String>,
+    types: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+#[test]
+fn what_heat_was_seen_to_ask_is_asked() {
+    let recording = Recording::read(include_str!("../data/recorded/calls.json")).unwrap();
+    let listed: Differences =
+        serde_yaml::from_str(include_str!("../data/recorded/differences.yaml")).unwrap();
+    let registry = Registry::built_in().unwrap();
+    let mut found = Differences { reasons: listed.reasons.clone(), ..Differences::default() };
+    for (name, recorded) in recording.types() {
+        let played = recording.play(&registry, name).expect("the type can be made");
+        let known = listed.types.get(name);
+        let reason = |line: &String| known.and_then(|it| it.get(line)).map_or("?", String::as_str);
+        let differences = differences(recorded, &played);
+        let differences: BTreeMap<String, String> =
+            differences.into_iter().map(|line| (line.clone(), reason(&line).to_owned())).collect();
+        if !differences.is_empty() {
+            found.types.insert(name.clone(), differences);
+        }
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/recorded/differences.yaml");
+        std::fs::write(path, serde_yaml::to_string(&found).unwrap()).unwrap();
+    }
+    let lines = |of: &Differences| -> BTreeSet<String> {
+        let lines = of.types.iter().flat_map(|(name, lines)| {
+            lines.iter().map(move |(line, reason)| format!("{name}: {line} ({reason})"))
+        });
+        lines.collect()
+    };
+    let (found_lines, listed_lines) = (lines(&found), lines(&listed));
+    let unlisted: Vec<_> = found_lines.difference(&listed_lines).collect();
+    let stale: Vec<_> = listed_lines.difference(&found_lines).collect();
+    assert!(unlisted.is_empty() && stale.is_empty(), "unlisted {unlisted:#?}\nstale {stale:#?}");
+    let used: BTreeSet<&String> = found.types.values().flat_map(BTreeMap::values).collect();
+    let reasons: BTreeSet<&String> = found.reasons.keys().collect();
+    assert_eq!(used, reasons, "each difference has a reason, and each reason a difference");
+}
+
+/// What is to be said of a life, in lines.
+fn differences(recorded: &RecordedType, played: &RecordedType) -> BTreeSet<String> {
+    let mut lines = BTreeSet::new();
+    let operations: BTreeSet<&String> =
+        recorded.requests.keys().chain(played.requests.keys()).chain(played.ends.keys()).collect();
+    for operation in operations {
+        let of = |life: &'_ RecordedType| -> Vec<RecordedRequest> {
+            life.requests.get(operation).cloned().unwrap_or_default()
+        };
+        for line in compared(&of(recorded), of(played)) {
+            lines.insert(format!("{operation}: {line}"));
+        }
+        if let Some(end) = played.ends.get(operation) {
+            lines.insert(format!("{operation}: ends with {end}"));
+        }
+    }
+    lines
+}
+
+fn compared(heats: &[RecordedRequest], hearths: Vec<RecordedRequest>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut left: Vec<Option<RecordedRequest>> = hearths.into_iter().map(Some).collect();
+    let (mut unmatched, mut changes) = (Vec::new(), Vec::new());
+    for heat in heats {
+        let same = |one: &&mut Option<RecordedRequest>| {
+            one.as_ref().is_some_and(|hearth| {
+                shown(hearth) == shown(heat) && unlike(&heat.body, &hearth.body).is_empty()
+            })
+        };
+        match left.iter_mut().enumerate().find(|(_, one)| same(&one)) {
+            Some((index, one)) => {
+                *one = None;
+                if heat.method != "GET" {
+                    changes.push(index);
+                }
+            }
+            None => unmatched.push(heat),
+        }
+    }
+    if !changes.is_sorted() {
+        lines.push("other order of changes".to_owned());
+    }
+    for heat in unmatched {
+        let alike = left.iter_mut().find(|one| {
+            one.as_ref().is_some_and(|it| shown(it) == shown(heat) && it.body.is_some())
+        });
+        let Some(hearth) = alike.and_then(Option::take) else {
+            lines.push(format!("Heat alone: {}", shown(heat)));
+            continue;
+        };
+        for place in unlike(&heat.body, &hearth.body) {
+            lines.push(format!("{}: {place}", shown(heat)));
+        }
+    }
+    lines.extend(left.iter().flatten().map(|it| format!("Hearth alone: {}", shown(it))));
+    lines
+}
+
+fn shown(request: &RecordedRequest) -> String {
+    let query: Vec<String> =
+        request.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    let RecordedRequest { service, method, path, .. } = request;
+    format!("{method} {service} {path}{mark}{}", query.join("&"))
+}
+
+/// Where two bodies differ.
+fn unlike(heat: &Option<Value>, hearth: &Option<Value>) -> Vec<String> {
+    let mut places = Vec::new();
+    walk(heat.as_ref(), hearth.as_ref(), "body", &mut places);
+    places
+}
+
+fn walk(heat: Option<&Value>, hearth: Option<&Value>, place: &str, places: &mut Vec<String>) {
+    match (heat, hearth) {
+        (Some(Value::Object(heat)), Some(Value::Object(hearth))) => {
+            let names: BTreeSet<&String> = heat.keys().chain(hearth.keys()).collect();
+            for name in names {
+                walk(heat.get(name), hearth.get(name), &format!("{place}.{name}"), places);
+            }
+        }
+        (Some(Value::Array(heat)), Some(Value::Array(hearth))) if heat.len() == hearth.len() => {
+            for (index, (heat, hearth)) in heat.iter().zip(hearth).enumerate() {
+                walk(Some(heat), Some(hearth), &format!("{place}[{index}]"), places);
+            }
+        }
+        // What is random there is not compared.
+        (Some(Value::String(heat)), Some(Value::String(_))) if heat.contains("{any}") => {}
+        _ if heat == hearth => {}
+        _ => places.push(place.to_owned()),
+    }
+}
