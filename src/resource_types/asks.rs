@@ -175,7 +175,7 @@ impl Run {
     }
 
     /// What the program comes to; the error is its next ask.
-    pub fn go_on<T>(&self, program: impl Fn(&Asks<'_>) -> T) -> Result<T, Ask> {
+    pub fn go_on<T>(&self, program: impl Fn(&Asks<'_>) -> T) -> Result<T, Box<Ask>> {
         let asks = Asks {
             facts: &self.facts,
             asked: &self.asked,
@@ -185,13 +185,13 @@ impl Run {
         let outcome = program(&asks);
         match asks.pending.into_inner() {
             None => Ok(outcome),
-            Some(ask) => Err(ask),
+            Some(ask) => Err(Box::new(ask)),
         }
     }
 
     /// Notes the answer to the next ask.
-    pub fn answered(&mut self, ask: Ask, answer: Result<Answer, CloudError>) {
-        self.asked.push((ask, answer));
+    pub fn answered(&mut self, ask: Box<Ask>, answer: Result<Answer, CloudError>) {
+        self.asked.push((*ask, answer));
     }
 }
 

@@ -186,7 +186,7 @@ impl Registry {
             CloudCheck::Parameter(asked) => {
                 match custom::check(cloud, &asked.constraint, &asked.value) {
                     Ok(()) => Ok(()),
-                    Err(CustomError::Refused(text)) => Err(asked.refused(&text).into()),
+                    Err(CustomError::Refused(text)) => Err(asked.refused(&text)),
                     Err(CustomError::Unreachable(text)) => Err(Refusal::unavailable(text)),
                 }
             }

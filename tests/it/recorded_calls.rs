@@ -84,7 +84,7 @@ fn compared(heats: &[RecordedRequest], hearths: Vec<RecordedRequest>) -> Vec<Str
                 shown(hearth) == shown(heat) && unlike(&heat.body, &hearth.body).is_empty()
             })
         };
-        match left.iter_mut().enumerate().find(|(_, one)| same(&one)) {
+        match left.iter_mut().enumerate().find(|(_, one)| same(one)) {
             Some((index, one)) => {
                 *one = None;
                 if heat.method != "GET" {

@@ -158,7 +158,7 @@ impl Recording {
 
     /// The same with values in the place of placeholders.
     fn concrete(&self, of: &RecordedType) -> Option<RecordedType> {
-        replaced(of, self.placeholders.iter().map(|(name, value)| (name, value)))
+        replaced(of, self.placeholders.iter())
     }
 
     /// The same with placeholders in the place of values.

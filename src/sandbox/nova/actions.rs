@@ -86,7 +86,9 @@ pub(super) fn act(
                 return Err(bad("Instance has not been resized."));
             }
             settle(cloud, id, |server| server.flavor_before = None);
-            // Until it is confirmed Nova shows no sign of it.
+            // As a real Nova (Zed) does: until it is confirmed it shows no sign of it. The server is
+            // resized, has no task and allows what it allowed before: its name, volumes, the end.
+            // Not as it does: there DELETE is a 500 meanwhile, and works when asked again.
             ends::begin(cloud, id, None, None, "ACTIVE", ask.at);
             Ok(Answer::empty(204))
         }
@@ -140,8 +142,9 @@ pub(super) fn act(
     }
 }
 
-/// Refuses while the server is somewhere else, or busy. Nova looks at where it is first.
-fn ready(server: &Server, action: &str, from: &[&str]) -> Result<(), Answer> {
+/// Refuses while the server is somewhere else, or busy. Nova looks at where it is first, and at
+/// what the action names only then.
+pub(super) fn ready(server: &Server, action: &str, from: &[&str]) -> Result<(), Answer> {
     let action = action.trim_start_matches("os-");
     let id = &server.id;
     if server.locked {
@@ -163,17 +166,15 @@ fn settle(cloud: &mut Cloud, id: &str, change: impl FnOnce(&mut Server)) {
 }
 
 fn resize(cloud: &mut Cloud, ask: &Ask, scope: &Scope, server: &Server, given: &JsonMap) -> Reply {
+    ready(server, "resize", &["ACTIVE", "SHUTOFF"])?;
     let asked = given.get("flavorRef").map(shown).unwrap_or_default();
     let flavor = flavors::find(cloud, scope, &asked)
         .cloned()
         .map_err(|_| bad(format!("Flavor {asked} could not be found.")))?;
-    ready(server, "resize", &["ACTIVE", "SHUTOFF"])?;
     if flavor.id == server.flavor.id {
         return Err(bad("When resizing, instances must change flavor!"));
     }
-    settle(cloud, &server.id, |server| {
-        server.flavor_before = Some(std::mem::replace(&mut server.flavor, flavor));
-    });
+    settle(cloud, &server.id, |server| server.flavor_next = Some(flavor));
     ends::begin(cloud, &server.id, Some("RESIZE"), Some("resize_prep"), "VERIFY_RESIZE", ask.at);
     Ok(Answer::empty(202))
 }
@@ -186,11 +187,11 @@ fn rebuild(
     server: &Server,
     given: &JsonMap,
 ) -> Reply {
+    ready(server, "rebuild", &["ACTIVE", "SHUTOFF", "ERROR"])?;
     let image = given.text("imageRef").rsplit('/').next().unwrap_or_default().to_owned();
     if glance::find(cloud, scope, &image).is_none() {
         return Err(bad("Cannot find image for rebuild"));
     }
-    ready(server, "rebuild", &["ACTIVE", "SHUTOFF", "ERROR"])?;
     let end = if server.status == "SHUTOFF" { "SHUTOFF" } else { "ACTIVE" };
     settle(cloud, &server.id, |server| {
         server.image_id = Some(image);

@@ -13,7 +13,10 @@ use super::super::later::{Later, Turn};
 use super::server::{Disk, Server};
 use super::servers::find;
 use super::version::Version;
-use super::{bad, nowhere};
+use super::{actions, bad, nowhere};
+
+/// Where volumes may come and go: other than ports, also before a resize is confirmed.
+const CHANGEABLE: [&str; 5] = ["ACTIVE", "PAUSED", "SHUTOFF", "VERIFY_RESIZE", "SHELVED_OFFLOADED"];
 
 pub(super) fn answer(
     cloud: &mut Cloud,
@@ -36,15 +39,7 @@ pub(super) fn answer(
         }
         ("POST", []) => {
             let given = ask.wrapped("volumeAttachment", answer::nova)?;
-            if matches!(server.status.as_str(), "BUILD" | "ERROR") {
-                return Err(answer::nova(
-                    409,
-                    format!(
-                        "Cannot 'attach_volume' instance {id} while it is in vm_state {}",
-                        server.vm_state()
-                    ),
-                ));
-            }
+            actions::ready(&server, "attach_volume", &CHANGEABLE)?;
             let disk = Disk {
                 volume_id: given.text("volumeId").to_owned(),
                 attachment_id: cloud.fresh_id(),
@@ -63,6 +58,7 @@ pub(super) fn answer(
             if disk.boot {
                 return Err(answer::nova(403, "Cannot detach a root device volume"));
             }
+            actions::ready(&server, "detach_volume", &CHANGEABLE)?;
             let ready =
                 cloud.cinder.volumes.get(volume).is_some_and(|volume| volume.status == "in-use");
             if !ready {

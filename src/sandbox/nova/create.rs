@@ -66,6 +66,7 @@ pub(super) fn create(cloud: &mut Cloud, ask: &Ask, scope: &Scope, version: Versi
         status: "BUILD".to_owned(),
         task: Some("spawning".to_owned()),
         flavor,
+        flavor_next: None,
         flavor_before: None,
         image_id: image,
         key_name,

@@ -85,6 +85,9 @@ pub(in crate::sandbox) fn ends(cloud: &mut Cloud, id: &str, end: &ServerEnd, at:
     server.updated_at = at;
     match end {
         ServerEnd::Status(status) => {
+            if let Some(flavor) = server.flavor_next.take() {
+                server.flavor_before = Some(std::mem::replace(&mut server.flavor, flavor));
+            }
             status.clone_into(&mut server.status);
             server.launched_at.get_or_insert(at);
         }

@@ -11,8 +11,11 @@ use super::super::keystone::Scope;
 use super::super::neutron::{self, Binding, Kind};
 use super::server::{Nic, Server};
 use super::servers::find;
-use super::{bad, nowhere};
+use super::{actions, bad, nowhere};
 use crate::model::JsonMap;
+
+/// Where ports may come and go.
+const CHANGEABLE: [&str; 3] = ["ACTIVE", "PAUSED", "SHUTOFF"];
 
 pub(super) fn answer(
     cloud: &mut Cloud,
@@ -39,6 +42,7 @@ pub(super) fn answer(
         },
         ("POST", []) => attach(cloud, ask, scope, &server),
         ("DELETE", [port]) => {
+            actions::ready(&server, "detach_interface", &CHANGEABLE)?;
             // Nova finds out later that it has no such port, and says nothing.
             let Some(nic) = server.ports.iter().find(|nic| nic.port_id == *port) else {
                 return Ok(Answer::empty(202));
@@ -55,16 +59,7 @@ pub(super) fn answer(
 
 fn attach(cloud: &mut Cloud, ask: &Ask, scope: &Scope, server: &Server) -> Reply {
     let given = ask.wrapped("interfaceAttachment", answer::nova)?;
-    if !matches!(server.status.as_str(), "ACTIVE" | "SHUTOFF" | "PAUSED" | "SUSPENDED") {
-        return Err(answer::nova(
-            409,
-            format!(
-                "Cannot 'attach_interface' instance {} while it is in vm_state {}",
-                server.id,
-                server.vm_state()
-            ),
-        ));
-    }
+    actions::ready(server, "attach_interface", &CHANGEABLE)?;
     let tag = given.get("tag").and_then(Value::as_str).map(str::to_owned);
     let nic = match given.text("port_id") {
         "" => {

@@ -29,6 +29,8 @@ pub(super) struct Server {
     pub(super) task: Option<String>,
     /// As it was when the server was made or resized.
     pub(super) flavor: Flavor,
+    /// What a resize that is under way leads to. Nova shows the former one until its last task.
+    pub(super) flavor_next: Option<Flavor>,
     /// What a resize can be taken back to.
     pub(super) flavor_before: Option<Flavor>,
     pub(super) image_id: Option<String>,

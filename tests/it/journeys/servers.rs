@@ -197,17 +197,57 @@ async fn a_rollback_after_a_refused_resize_looks_at_the_flavor_first() {
     assert_eq!(asked(&ground), ["metadata", "action", "metadata"]);
 }
 
-#[actix::test]
-async fn a_server_that_was_just_resized_can_be_updated_again() {
-    let slow = SandboxConfig {
+/// A cloud where a server's actions take a while.
+fn slow() -> SandboxConfig {
+    SandboxConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         latencies: Latencies {
-            server_action: std::time::Duration::from_millis(400),
+            server_action: std::time::Duration::from_millis(800),
             ..SandboxConfig::instant().latencies
         },
         ..SandboxConfig::instant()
+    }
+}
+
+async fn act(ground: &Ground, server: &str, action: Value) {
+    let request = Request::post(Service::Compute, format!("/servers/{server}/action"));
+    ground.session().send(request.json(action)).await.unwrap();
+}
+
+async fn has_flavor(ground: &Ground, server: &str, [name, id]: [&str; 2]) {
+    let request = Request::get(Service::Compute, format!("/servers/{server}"));
+    let shown = ground.session().send(request).await.unwrap().json().unwrap()["server"].clone();
+    assert_eq!(shown["status"], "ACTIVE", "{shown}");
+    assert!(shown["flavor"]["id"] == id || shown["flavor"]["original_name"] == name, "{shown}");
+}
+
+#[actix::test]
+async fn a_rollback_first_ends_the_resize_that_the_update_left_under_way() {
+    let ground = Ground::with(slow()).await;
+    let world = ground.start().await;
+    let web = world.create_with("web", of_flavor("m1.tiny", "x"), false).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let server = world.physical_id(web.stack, "server").await.unwrap();
+    ground.sandbox.forget_requests();
+    let updated = world.update(web.stack, of_flavor("m1.small", "y")).await.unwrap();
+    while !asked(&ground).contains(&"action".to_owned()) {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    // It is resized, and the update can no longer see it.
+    let blind = FaultRule {
+        method: Some("GET".to_owned()),
+        path: Some("/servers/".to_owned()),
+        ..refusals(1)
     };
-    let ground = Ground::with(slow).await;
+    ground.sandbox.set_faults(vec![blind]).unwrap();
+    let end = world.settled(&updated).await;
+    assert_eq!(end, "ROLLBACK_COMPLETE", "{}", world.reason(web.stack).await);
+    has_flavor(&ground, &server, ["m1.tiny", "1"]).await;
+}
+
+#[actix::test]
+async fn a_server_that_was_just_resized_can_be_updated_again() {
+    let ground = Ground::with(slow()).await;
     let world = ground.start().await;
     let web = world.create("web", of_flavor("m1.tiny", "x")).await.unwrap();
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
@@ -218,12 +258,19 @@ async fn a_server_that_was_just_resized_can_be_updated_again() {
     }
     // Somebody else is at it: what is refused for that is asked again.
     let server = world.physical_id(web.stack, "server").await.unwrap();
-    let reboot = Request::post(Service::Compute, format!("/servers/{server}/action"));
-    ground.session().send(reboot.json(json!({ "reboot": { "type": "SOFT" } }))).await.unwrap();
+    act(&ground, &server, json!({ "reboot": { "type": "SOFT" } })).await;
     let updated = world.update(web.stack, of_flavor("m1.tiny", "y")).await.unwrap();
     let end = world.settled(&updated).await;
     assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
     assert!(ground.count("CallRetried").await > 0);
+    // Somebody else's resize is confirmed first, whether it leads to the wanted flavor or not.
+    for ([wanted, id], other) in [(["m1.medium", "3"], "3"), (["m1.tiny", "1"], "2")] {
+        act(&ground, &server, json!({ "resize": { "flavorRef": other } })).await;
+        let updated = world.update(web.stack, of_flavor(wanted, wanted)).await.unwrap();
+        let end = world.settled(&updated).await;
+        assert_eq!(end, "UPDATE_COMPLETE", "{wanted}: {}", world.reason(web.stack).await);
+        has_flavor(&ground, &server, [wanted, id]).await;
+    }
 }
 
 #[actix::test]

@@ -279,15 +279,29 @@ async fn until_a_resize_is_confirmed_nova_shows_no_sign_of_it_and_allows_little(
     let demo = User::of(&sandbox, "demo").await;
     let id = boot(&demo, json!({})).await;
     let resize = json!({"resize": {"flavorRef": "2"}});
-    assert_eq!(act(&demo, &id, resize.clone()).await.status, 202);
+    assert_eq!(act(&demo, &id, resize).await.status, 202);
     let text = |action: &str, state: &str| {
         json!(format!("Cannot '{action}' instance {id} while it is in {state}"))
     };
-    let busy = act(&demo, &id, resize.clone()).await.refused(409);
-    let said = &busy["conflictingRequest"]["message"];
-    assert_eq!(*said, text("resize", "task_state resize_prep"));
+    let said = |refused: Value| refused["conflictingRequest"]["message"].clone();
+    let port = format!("{SERVERS}/{id}/os-interface/{id}");
+    let volumes = format!("{SERVERS}/{id}/os-volume_attachments");
+    let volume = json!({"volumeAttachment": {"volumeId": id}});
+    let task = "task_state resize_prep";
+    // What is asked for does not matter yet.
+    let nowhere = json!({"resize": {"flavorRef": "none"}});
+    assert_eq!(said(act(&demo, &id, nowhere.clone()).await.refused(409)), text("resize", task));
+    assert_eq!(said(demo.delete(&port).await.refused(409)), text("detach_interface", task));
+    let refused = demo.post(&volumes, volume.clone()).await.refused(409);
+    assert_eq!(said(refused), text("attach_volume", task));
+    let server = show(&demo, &id).await;
+    assert_eq!((&server["status"], &server["flavor"]["id"]), (&json!("RESIZE"), &json!("1")));
     pass();
-    assert_eq!(show(&demo, &id).await["status"], "VERIFY_RESIZE");
+    let server = show(&demo, &id).await;
+    assert_eq!(
+        (&server["status"], &server["flavor"]["id"]),
+        (&json!("VERIFY_RESIZE"), &json!("2"))
+    );
     let confirm = json!({"confirmResize": null});
     assert_eq!(act(&demo, &id, confirm.clone()).await.status, 204);
     let server = show(&demo, &id).await;
@@ -296,12 +310,14 @@ async fn until_a_resize_is_confirmed_nova_shows_no_sign_of_it_and_allows_little(
     assert_eq!(server["OS-EXT-STS:task_state"], Value::Null);
     let again = act(&demo, &id, confirm).await.refused(400);
     assert_eq!(again["badRequest"]["message"], "Instance has not been resized.");
-    let refused = act(&demo, &id, resize).await.refused(409);
-    assert_eq!(refused["conflictingRequest"]["message"], text("resize", "vm_state resized"));
+    let state = "vm_state resized";
+    assert_eq!(said(act(&demo, &id, nowhere).await.refused(409)), text("resize", state));
+    assert_eq!(said(demo.delete(&port).await.refused(409)), text("detach_interface", state));
+    // Volumes may come: it is only that there is none.
+    demo.post(&volumes, volume).await.refused(404);
     let path = format!("{SERVERS}/{id}/metadata");
     let refused = demo.post(&path, json!({"metadata": {"a": "b"}})).await.refused(409);
-    let said = &refused["conflictingRequest"]["message"];
-    assert_eq!(*said, text("update metadata", "vm_state resized"));
+    assert_eq!(said(refused), text("update metadata", state));
     pass();
     assert_eq!(show(&demo, &id).await["status"], "ACTIVE");
     assert_eq!(demo.post(&path, json!({"metadata": {"a": "b"}})).await.status, 200);

@@ -73,6 +73,8 @@ pub(super) fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, Dr
             let path = format!("/servers/{server}/os-interface/{port}");
             match cloud.send(Request::new(Method::Delete, Service::Compute, path)) {
                 Ok(_) => Ok(next(Learned::default(), Progress::default().look("released"))),
+                // In the middle of something it cannot give it yet.
+                Err(error) if error.is_transient() => Err(error.into()),
                 // Who cannot give it keeps it; what that means for the new server Nova says.
                 Err(error) if error.is_not_found() || error.is_conflict() => Ok(prepare()),
                 Err(error) => Err(error.into()),
@@ -101,6 +103,7 @@ pub(super) fn give_back(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let body = json!({ "interfaceAttachment": { "port_id": port } });
     match cloud.send(Request::post(Service::Compute, path).json(body)) {
         Ok(_) => {}
+        Err(error) if error.is_transient() => return Err(error.into()),
         // The former server went as well, has the port again, or another one does.
         Err(error) if matches!(error.status(), Some(400 | 404 | 409)) => {}
         Err(error) => return Err(error.into()),

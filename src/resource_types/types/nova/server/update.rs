@@ -1,8 +1,8 @@
 //! Updates of a server: each stage that a changed property asks for, one after the other.
 //!
 //! ```text
-//! metadata ─▶ tags ─▶ name ─▶ networks (detach*, port*, attach*) ─▶ resize ─▶ resized ─▶ confirm
-//!   ─▶ confirmed ─▶ rebuild ─▶ rebuilt ─▶ password ─▶ done
+//! (finish ─▶ finished) ─▶ metadata ─▶ tags ─▶ name ─▶ networks (detach*, port*, attach*)
+//!   ─▶ resize ─▶ resized ─▶ confirm ─▶ confirmed ─▶ rebuild ─▶ rebuilt ─▶ password ─▶ done
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,11 +73,16 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
     let given = declared.properties(&subject.properties);
     let done_with = |stage: &str| after(stage, changed);
     match step.name.as_str() {
-        "stages" => Ok(match after("", changed) {
-            // The first stage is not behind one.
-            Beat::Done { .. } => done(),
-            following => following,
-        }),
+        // A resize that somebody began, such as an update that ran out of time, comes first: until
+        // its end Nova shows a flavor that is not to last, and then allows little.
+        "stages" if changed.contains("flavor") => match poll(cloud, subject)? {
+            Some(server) if status(&server) == "VERIFY_RESIZE" => {
+                Ok(next(Learned::default(), Progress::default().change("finish")))
+            }
+            Some(server) if status(&server) != "RESIZE" => Ok(after("", changed)),
+            _ => Ok(Beat::Wait { after: None }),
+        },
+        "stages" => Ok(after("", changed)),
         "metadata" => {
             metadata(declared, beating, &given)?;
             Ok(done_with("metadata"))
@@ -138,12 +143,19 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
             {
                 return Ok(done_with("resize"));
             }
-            let resolved = declared.declaration().resolved(cloud, given)?;
+            let resolved = declared.declaration().resolved(cloud, given.clone())?;
             let body = json!({ "resize": { "flavorRef": resolved.get("flavor") } });
             match cloud.send(action(subject, body)) {
                 Ok(_) => {}
                 // Nova's word for a server that has the flavor by now.
                 Err(error) if beating.is_unanswered() && error.status() == Some(400) => {}
+                Err(error) if error.status() == Some(400) => {
+                    let server = declared.show(cloud, subject)?;
+                    if !has_flavor(declared, cloud, given, &server)? {
+                        return Err(error.into());
+                    }
+                    return Ok(done_with("resize"));
+                }
                 Err(error) => return Err(error.into()),
             }
             Ok(next(Learned::default(), Progress::default().look("resized")))
@@ -171,24 +183,27 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
                 }
             }
         }
-        "confirm" => {
+        "confirm" | "finish" => {
             match cloud.send(action(subject, json!({ "confirmResize": null }))) {
                 Ok(_) => {}
-                Err(error)
-                    if beating.is_unanswered() && matches!(error.status(), Some(400 | 409)) => {}
+                // It is being confirmed, which does not show.
+                Err(error) if error.status() == Some(400) => {}
+                Err(error) if beating.is_unanswered() && error.is_conflict() => {}
                 Err(error) => return Err(error.into()),
             }
-            Ok(next(Learned::default(), Progress::default().look("confirmed")))
+            let ends = if step.name == "finish" { "finished" } else { "confirmed" };
+            Ok(next(Learned::default(), Progress::default().look(ends)))
         }
-        "confirmed" => {
+        "confirmed" | "finished" => {
             let Some(server) = poll(cloud, subject)? else {
                 return Ok(Beat::Wait { after: None });
             };
             let task = server["OS-EXT-STS:task_state"].as_str().unwrap_or_default();
             match status(&server) {
-                "ACTIVE" => Ok(done_with("resize")),
                 "VERIFY_RESIZE" => Ok(Beat::Wait { after: None }),
                 _ if task.contains("resize") => Ok(Beat::Wait { after: None }),
+                _ if step.name == "finished" => Ok(next(Learned::default(), first())),
+                "ACTIVE" => Ok(done_with("resize")),
                 other => {
                     let id = subject.physical_id.as_deref().unwrap_or_default();
                     Err(unknown_status(&format!("Confirm resize for server {id} failed"), other))
