@@ -83,7 +83,7 @@ impl Engine {
         let revise = self.revise(
             trustor,
             id,
-            &ask.source,
+            ask.source,
             known,
             (ask.tags, ask.timeout_mins, ask.disable_rollback),
         )?;
@@ -111,12 +111,15 @@ impl Engine {
         &self,
         who: &Requester,
         stack: StackId,
-        ask: UpdateStack,
+        mut ask: UpdateStack,
     ) -> Result<Accepted, Refusal> {
         let standing = self.standing(who, stack).await?;
         refuse_resting(standing.action)?;
-        let former = self.source(&standing).await?;
-        let mut source = source::updated(&ask, &former);
+        let mut source = match ask.existing || ask.template.is_none() {
+            true => source::updated(&ask, &self.source(&standing).await?),
+            false => source::updated(&ask, &StackSource::default()),
+        };
+        ask.template = None;
         let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
         if let Some(before) = &standing.known {
             known.definition.check_immutable(&before.definition)?;
@@ -128,7 +131,7 @@ impl Engine {
             ask.timeout_mins.or(standing.revision.timeout_mins),
             ask.disable_rollback.unwrap_or(standing.revision.disable_rollback),
         );
-        let revise = self.revise(trustor, stack, &source, known, settings)?;
+        let revise = self.revise(trustor, stack, source, known, settings)?;
         let revise = Revise { observes: ask.observes, back_to: ask.back_to, ..revise };
         let receipt =
             self.ask_stack(stack, who, || StackCommand::Update(Box::new(revise.clone()))).await?;
@@ -221,13 +224,13 @@ impl Engine {
         &self,
         trustor: Trustor,
         id: StackId,
-        source: &StackSource,
+        source: StackSource,
         known: Known,
         (tags, timeout_mins, disable_rollback): (Vec<String>, Option<u32>, bool),
     ) -> Result<Revise, Refusal> {
         let scope = StreamId::stack(id);
         let sealing = self.services.sealing(scope.as_str());
-        let (blob, parameters) = source::encode(source.clone(), &known.definition, &sealing)
+        let (blob, parameters) = source::encode(source, &known.definition, &sealing)
             .map_err(|error| Refusal::unavailable(error.to_string()))?;
         source::check_size(&blob, &parameters)?;
         Ok(Revise {

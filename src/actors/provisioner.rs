@@ -370,7 +370,7 @@ pub(super) async fn is_lost(services: &Arc<Services>, resource: &Resource) -> bo
     if !resource.may_be_lost() {
         return false;
     }
-    let definition = resource.definition.as_ref().or(resource.target.as_ref());
+    let definition = resource.definition.as_ref().or(resource.target.as_deref());
     let (Some(definition), Some(stack)) = (definition, &resource.stack) else { return true };
     let subject = resource.subject(definition, &Resource::knowledge(services));
     let (driver_type, user) = (&definition.driver_type, &resource.signals_for);

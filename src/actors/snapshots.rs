@@ -102,7 +102,7 @@ impl Engine {
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
         let now = &standing.revision;
         let settings = (now.tags.clone(), now.timeout_mins, now.disable_rollback);
-        let revise = self.revise(trustor, stack, &source, known, settings)?;
+        let revise = self.revise(trustor, stack, source, known, settings)?;
         let command = || StackCommand::Restore(Box::new(revise.clone()));
         let receipt = self.ask_stack(stack, who, command).await?;
         Ok(Accepted { stack, name: standing.name, position: receipt.position })

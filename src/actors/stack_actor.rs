@@ -201,6 +201,7 @@ impl Inhabit for Stack {
             ctx.cancel_future(former);
         }
         if is_idle(shell) {
+            shell.machine.forget_definitions();
             // What is canceled may still be polled once by actix, and come due: work that was
             // taken on meanwhile must not be left behind.
             let leave_idle = |shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>| {

@@ -145,7 +145,7 @@ impl Replayed {
         let stack = &self.stack;
         let revision = stack.revision();
         let resources = self.resources.iter().map(|(resource, replaced)| {
-            let definition = resource.definition.as_ref().or(resource.target.as_ref());
+            let definition = resource.definition.as_ref().or(resource.target.as_deref());
             json!({
                 "resource_name": resource.name,
                 "resource_id": resource.id,

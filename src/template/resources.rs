@@ -119,7 +119,8 @@ pub(crate) fn parse_all(
 ) -> Outcome<IndexMap<String, Definition>> {
     let dialect = scope.version.dialect;
     let condition_key = dialect.resource.condition;
-    let mut definitions = IndexMap::default();
+    let all = section.map_or(0, NodeMap::len);
+    let mut definitions = IndexMap::with_capacity_and_hasher(all, Default::default());
     for (name, node) in section.into_iter().flatten() {
         let parser = Parser { name, node, scope };
         let (definition, condition) = parser

@@ -122,7 +122,7 @@ impl Used {
         let resource = ResourceUsed {
             properties: definition.properties.clone(),
             metadata: definition.metadata.clone(),
-            data: resource.data.clone(),
+            data: resource.data.clone().into_iter().collect(),
         };
         Some(Self { resource })
     }

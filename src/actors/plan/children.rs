@@ -171,7 +171,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         Some(ResourceUsed {
             properties: outlook.definition.properties.clone(),
             metadata: outlook.definition.metadata.clone(),
-            data: data.map(|resource| resource.data.clone()).unwrap_or_default(),
+            data: data.into_iter().flat_map(|resource| resource.data.clone()).collect(),
         })
     }
 

@@ -342,7 +342,8 @@ fn warning(
 
 /// What a resource was made of; what it was to be made of, where that failed.
 pub(super) fn as_made(resource: &Resource) -> Definition {
-    resource.definition.clone().or_else(|| resource.target.clone()).unwrap_or_default()
+    let made = resource.definition.as_ref().or(resource.target.as_deref());
+    made.cloned().unwrap_or_default()
 }
 
 /// What a verdict announces, before a child stack was looked at.

@@ -59,7 +59,7 @@ fn changed(
     };
     entry.physical_id = resource.physical_id.clone();
     entry.child = resource.child_stack();
-    let Some(former) = resource.definition.as_ref().or(resource.target.as_ref()) else {
+    let Some(former) = resource.definition.as_ref().or(resource.target.as_deref()) else {
         return (Change::Added, because("it was never made", entry));
     };
     let driver_type = registry.driver_type(&known.definition, name).unwrap_or(&declared.type_name);

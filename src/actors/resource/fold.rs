@@ -61,7 +61,7 @@ impl Aggregate for Resource {
                 self.reason = "state changed".to_owned();
                 self.traversal = Some(started.traversal);
                 if started.definition.is_some() {
-                    self.target = started.definition.clone();
+                    self.target = started.definition.clone().map(Box::new);
                 }
                 self.failures = 0;
                 self.touched = false;
@@ -100,7 +100,9 @@ impl Aggregate for Resource {
             ResourceEvent::AttributesObserved(observed) => {
                 self.attributes.extend(observed.attributes.clone());
             }
-            ResourceEvent::RealityObserved(observed) => self.reality = Some(observed.clone()),
+            ResourceEvent::RealityObserved(observed) => {
+                self.reality = Some(Box::new(observed.clone()));
+            }
             ResourceEvent::HealthMarked(marked) => {
                 self.action = Action::Check;
                 self.marked = !marked.healthy;
@@ -158,12 +160,12 @@ impl Aggregate for Resource {
                 if complete && settled.action != Action::Delete {
                     self.attributes = settled.attributes.clone();
                     if let Some(reached) = self.target.take() {
-                        self.definition = Some(reached);
+                        self.definition = Some(*reached);
                         self.attempted = None;
                     }
                 } else if self.definition.is_none() {
                     // What a failed create left behind is deleted by the definition it had.
-                    self.definition = self.target.clone();
+                    self.definition = self.target.as_deref().cloned();
                 }
                 let outcome = match (complete, settled.action) {
                     (true, Action::Delete) => Outcome::CleanedUp,
@@ -251,7 +253,7 @@ impl Resource {
     fn take_data(&mut self, data: &BTreeMap<String, Value>) {
         for (key, value) in data {
             if value.is_null() {
-                self.data.remove(key);
+                self.data.shift_remove(key);
             } else {
                 self.data.insert(key.clone(), value.clone());
             }

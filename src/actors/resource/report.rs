@@ -62,7 +62,7 @@ impl Resource {
             action: self.action,
             status: self.status,
             metadata: definition.map(|it| it.metadata.clone()).unwrap_or_default(),
-            data: self.data.clone(),
+            data: self.data.clone().into_iter().collect(),
         }
     }
 }

@@ -3,12 +3,11 @@
 // Call:  None ─ActionStarted▶ First ─CallIntended▶ Intended ─CallAnswered▶ Due ─CallIntended▶ …
 //        any ─ActionSettled▶ None
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use super::command::{Converge, Outcome, ResourceCommand, StackIdentity};
 use super::decide::hook::HookAt;
@@ -63,17 +62,18 @@ pub struct Resource {
     /// The definition that was reached last.
     pub definition: Option<Definition>,
     /// The definition that the action under way leads to, or that a failed one led to.
-    pub target: Option<Definition>,
+    pub target: Option<Box<Definition>>,
     /// How often the create was repeated in this traversal.
     pub repetitions: u32,
     /// What a failed create made is being deleted, and the create comes again.
     pub repeating: bool,
     /// The definition of a failed update before the one under way: some of it may be in place.
-    pub attempted: Option<Definition>,
+    pub attempted: Option<Box<Definition>>,
     /// Whether the action under way has changed the cloud, or may have.
     pub touched: bool,
     pub physical_id: Option<String>,
-    pub data: BTreeMap<String, Value>,
+    /// Few entries: a map that is a tree takes a kilobyte for the first.
+    pub data: JsonMap,
     pub attributes: JsonMap,
     pub call: Call,
     /// A create or a delete was given up without the answer to its call.
@@ -105,7 +105,7 @@ pub struct Resource {
     /// Whether the action under way is of a traversal that compares with what there is.
     pub observes: bool,
     /// What there was in the cloud when somebody looked last.
-    pub reality: Option<RealityObserved>,
+    pub reality: Option<Box<RealityObserved>>,
     /// What the incarnations are in the cloud that this one replaces.
     pub replaces: Vec<String>,
     /// The hooks behind the action under way.

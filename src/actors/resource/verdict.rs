@@ -250,7 +250,7 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> BTreeSet<String> {
         let after = plain_map(definition.properties.clone());
-        [Some(former), self.target.as_ref(), self.attempted.as_ref()]
+        [Some(former), self.target.as_deref(), self.attempted.as_deref()]
             .into_iter()
             .flatten()
             .flat_map(|before| {

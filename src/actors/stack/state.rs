@@ -198,9 +198,16 @@ impl Stack {
         self.revisions.iter().rev().take(2).map(|revision| revision.origin).collect()
     }
 
-    /// Hands over a definition that was read back.
+    /// Hands over a definition that was read back, or that the stack is about to be led to.
     pub fn know_definition(&mut self, origin: StackRevision, known: Arc<Known>) {
+        self.forget_definitions();
         self.working.definitions.insert(origin, known);
+    }
+
+    /// Lets go of the definitions that nothing goes back to: those of large stacks are large.
+    pub(in crate::actors) fn forget_definitions(&mut self) {
+        let needed = self.origins_needed();
+        self.working.definitions.retain(|origin, _| needed.contains(origin));
     }
 
     /// Hands over how a resource stands, before the stack goes on.

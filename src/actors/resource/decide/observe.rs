@@ -60,7 +60,7 @@ impl Resource {
 
     /// What was seen in a traversal, where it is not what is on record.
     fn seen_in(&self, traversal: TraversalId) -> Option<&RealityObserved> {
-        self.reality.as_ref().filter(|seen| seen.traversal == traversal)
+        self.reality.as_deref().filter(|seen| seen.traversal == traversal)
     }
 
     /// Whether nothing was there when a traversal looked.

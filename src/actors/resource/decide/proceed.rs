@@ -131,15 +131,15 @@ impl Resource {
             | Action::Suspend
             | Action::Resume
             | Action::Check
-            | Action::Snapshot => &self.definition,
+            | Action::Snapshot => self.definition.as_ref(),
             Action::Init
             | Action::Create
             | Action::Update
             | Action::Rollback
             | Action::Adopt
-            | Action::Restore => &self.target,
+            | Action::Restore => self.target.as_deref(),
         };
-        known.clone()
+        known.cloned()
     }
 
     fn nothing_to_delete(&self, definition: &Definition, nests: bool) -> bool {

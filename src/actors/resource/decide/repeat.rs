@@ -52,7 +52,7 @@ impl Resource {
     pub(super) fn create_again(&mut self) -> Decision<Self> {
         match self.started_again(Action::Create) {
             Some(started) => Self::and_proceed(Decision::record(ActionStarted {
-                definition: self.target.clone(),
+                definition: self.target.as_deref().cloned(),
                 ..started
             })),
             None => Decision::nothing(),

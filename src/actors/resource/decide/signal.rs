@@ -217,7 +217,7 @@ impl Resource {
 
     /// The metadata as it is now: the definition's, and what signals have added.
     pub fn metadata(&self) -> JsonMap {
-        let of_definition = self.definition.as_ref().or(self.target.as_ref());
+        let of_definition = self.definition.as_ref().or(self.target.as_deref());
         let metadata = of_definition.map(|it| it.metadata.clone()).unwrap_or_default();
         self.metadata_upon(plain_map(metadata))
     }

@@ -29,7 +29,7 @@ pub(in crate::api) async fn replace(
     body: Body,
 ) -> Answer {
     context.require("stacks:update").await?;
-    update(&state, &context, &request, &path, &body.required()?, Existing::Forgotten).await
+    update(&state, &context, &request, &path, body.required()?, Existing::Forgotten).await
 }
 
 pub(in crate::api) async fn patch(
@@ -44,7 +44,7 @@ pub(in crate::api) async fn patch(
     let changes_nothing = Sent::is_silent(&body)? && !has_arguments;
     let rule = if changes_nothing { "stacks:update_no_change" } else { "stacks:update_patch" };
     context.require(rule).await?;
-    update(&state, &context, &request, &path, &body, Existing::Kept).await
+    update(&state, &context, &request, &path, body, Existing::Kept).await
 }
 
 pub(in crate::api) async fn preview_replace(
@@ -81,12 +81,13 @@ async fn update(
     context: &Context,
     request: &HttpRequest,
     path: &StackPath,
-    body: &JsonMap,
+    body: JsonMap,
     existing: Existing,
 ) -> Answer {
     let stack = living_stack(state, context, path).await?;
     let who = writer(state, context, &stack.project_id).await?;
-    let ask = read(state, &who, stack.id, body, existing).await?;
+    let ask = read(state, &who, stack.id, &body, existing).await?;
+    drop(body);
     let accepted = state.engine.update_stack(&who, stack.id, ask).await?;
     seen(state, &accepted).await?;
     Ok(plain(request, StatusCode::ACCEPTED, "The request is accepted for processing."))
