@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hearth::resource_types::Registry;
-use hearth::resource_types::recorded::{RecordedRequest, RecordedType, Recording};
+use hearth::resource_types::recorded::{
+    Outcome, RecordedRequest, RecordedType, Recording, Trouble, TroubleKind,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,6 +55,57 @@ fn what_heat_was_seen_to_ask_is_asked() {
     let used: BTreeSet<&String> = found.types.values().flat_map(BTreeMap::values).collect();
     let reasons: BTreeSet<&String> = found.reasons.keys().collect();
     assert_eq!(used, reasons, "each difference has a reason, and each reason a difference");
+}
+
+/// A lost request, a lost answer or a kill changes nothing of what comes of a life: nothing is made
+/// twice, nothing is left behind, and each thing ends as it would have. What is refused is an error
+/// and leaves nothing behind either.
+#[test]
+fn nothing_that_is_lost_changes_what_comes_of_a_life() {
+    let recording = Recording::read(include_str!("../data/recorded/calls.json")).unwrap();
+    let registry = Registry::built_in().unwrap();
+    let mut wrongs = Vec::new();
+    // A child stack is the engine's work.
+    let nests = |name: &str| registry.driver(name).is_some_and(|driver| driver.nests().is_some());
+    for (name, _) in recording.types().filter(|(name, _)| !nests(name)) {
+        let play = |trouble| recording.play_through(&registry, name, trouble).unwrap();
+        let (calm, expected) = play(None);
+        for what in [
+            TroubleKind::RequestLost,
+            TroubleKind::AnswerLost,
+            TroubleKind::Refused,
+            TroubleKind::Killed,
+        ] {
+            let count = if what == TroubleKind::Killed { expected.beats } else { expected.changes };
+            for at in 0..count {
+                let (life, outcome) = play(Some(Trouble { what, at }));
+                let place = format!("{name}: {what:?} at {at}");
+                let is_left = |path: &&String| !expected.left.contains(path);
+                if outcome.left.iter().any(|path| is_left(&path)) {
+                    wrongs.push(format!("{place} leaves {:?}", outcome.left));
+                }
+                if what != TroubleKind::Refused && life.ends != calm.ends {
+                    wrongs.push(format!("{place} ends with {:?}", life.ends));
+                }
+                if what != TroubleKind::Refused && named(&outcome) != named(&expected) {
+                    wrongs.push(format!("{place} comes to {:?}", outcome.effects));
+                }
+            }
+        }
+    }
+    assert!(wrongs.is_empty(), "{} {wrongs:#?}", wrongs.len());
+}
+
+/// What a life comes to, without the secrets that are made up each time.
+fn named(outcome: &Outcome) -> BTreeMap<&String, Option<Value>> {
+    let plain = |body: &Option<Value>| {
+        let mut body = body.clone();
+        if let Some(user) = body.as_mut().and_then(|body| body.get_mut("user")?.as_object_mut()) {
+            user.shift_remove("password");
+        }
+        body
+    };
+    outcome.effects.iter().map(|(what, body)| (what, plain(body))).collect()
 }
 
 /// What is to be said of a life, in lines.

@@ -1,16 +1,18 @@
 //! The recorded answers, given to what Hearth asks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::life::World;
-use super::{RecordedAnswer, RecordedRequest, RecordedType};
-use crate::model::{JsonMap, Refusal, Secret};
-use crate::openstack::{Body, CloudError, Method, Request, Response, Service, answered};
+use super::made::Made;
+use super::shown::{config, engine_call, shown};
+use super::{Outcome, RecordedAnswer, RecordedRequest, RecordedType, Trouble, TroubleKind};
+use crate::model::{Refusal, Secret};
+use crate::openstack::{CloudError, Method, Request, Response, Service, answered};
 use crate::resource_types::asks::{Answer, Ask, SoftwareAnswer, SoftwareAsk};
-use crate::resource_types::software::{ConfigContent, Deployment, SoftwareConfig};
+use crate::resource_types::software::{Deployment, SoftwareConfig};
 
 /// Who answers as the services did.
 pub(super) struct Recorded<'a> {
@@ -23,19 +25,24 @@ pub(super) struct Recorded<'a> {
     last: BTreeMap<(String, String), usize>,
     requests: Vec<RecordedRequest>,
     lookups: Vec<RecordedRequest>,
-    /// What was deleted since: lists that are answered later have it no more.
-    gone: BTreeSet<String>,
-    /// What was made since, by its collection: its lists have it from then on.
-    made: BTreeMap<String, Vec<Value>>,
-    /// The same as it is shown, by its path.
-    shown: BTreeMap<String, Value>,
+    made: Made,
+    trouble: Option<Trouble>,
+    /// How much was asked so far that changes something, and how many beats were made.
+    changes: usize,
+    beats: usize,
+    /// The last change of each kind that was carried out, by method and path.
+    effects: BTreeMap<String, Option<Value>>,
     configs: BTreeMap<String, SoftwareConfig>,
     deployments: BTreeMap<String, Deployment>,
     ids: u128,
 }
 
 impl<'a> Recorded<'a> {
-    pub(super) fn new(recorded: &'a RecordedType, project: &'a str) -> Self {
+    pub(super) fn new(
+        recorded: &'a RecordedType,
+        project: &'a str,
+        trouble: Option<Trouble>,
+    ) -> Self {
         Self {
             recorded,
             project,
@@ -44,9 +51,11 @@ impl<'a> Recorded<'a> {
             last: BTreeMap::new(),
             requests: Vec::new(),
             lookups: Vec::new(),
-            gone: BTreeSet::new(),
-            made: BTreeMap::new(),
-            shown: BTreeMap::new(),
+            made: Made::of(recorded),
+            trouble,
+            changes: 0,
+            beats: 0,
+            effects: BTreeMap::new(),
             configs: BTreeMap::new(),
             deployments: BTreeMap::new(),
             ids: 0,
@@ -80,11 +89,19 @@ impl<'a> Recorded<'a> {
             let mut found = None;
             for is_lookup in [true, false] {
                 for (index, one) in self.of_operation(is_lookup).iter().enumerate() {
+                    let is_used = self.used.contains(&(is_lookup, index));
+                    if one.method == "POST"
+                        && asked.method == "GET"
+                        && one.path == asked.path
+                        && !is_used
+                    {
+                        // What was seen after a change is not to be seen before it.
+                        break;
+                    }
                     if !is_same(one, with_query) {
                         continue;
                     }
-                    let is_used = self.used.contains(&(is_lookup, index));
-                    found = found.filter(|_| is_used).or(Some((is_lookup, index)));
+                    found = Some((is_lookup, index));
                     if !is_used {
                         self.used.push((is_lookup, index));
                         let answer = one.answer?;
@@ -108,9 +125,14 @@ impl<'a> Recorded<'a> {
                 self.last.insert((asked.method.clone(), asked.path.clone()), index);
                 self.recorded.answers.get(index).cloned().unwrap_or_default()
             }
-            None => self.unrecorded(&asked),
+            None => self.made.answer(&asked),
         };
-        self.keep_true(&asked, &mut answer);
+        self.made.correct(&asked, &mut answer);
+        self.made.note(&asked, &mut answer);
+        if asked.method != "GET" && asked.method != "HEAD" && !asked.path.starts_with("show_") {
+            let what = format!("{} {}", asked.method, asked.path);
+            self.effects.insert(what, asked.body.clone());
+        }
         let asked = RecordedRequest { answer: None, ..asked };
         match found {
             Some((_, true)) => self.lookups.push(asked),
@@ -119,64 +141,8 @@ impl<'a> Recorded<'a> {
         answer
     }
 
-    /// Notes what a change leads to, and brings lists that are answered later up to it.
-    fn keep_true(&mut self, asked: &RecordedRequest, answer: &mut RecordedAnswer) {
-        let Some(body) = answer.body.as_object_mut() else {
-            if asked.method == "DELETE" {
-                self.gone.extend(asked.path.rsplit('/').next().map(str::to_owned));
-            }
-            return;
-        };
-        let id = |item: &Value| {
-            ["id", "port_id"].iter().find_map(|key| Some(item[*key].as_str()?.to_owned()))
-        };
-        if asked.method == "POST" {
-            let object = body.values().next().filter(|it| it.is_object());
-            if let Some(id) = object.and_then(id) {
-                self.shown.insert(format!("{}/{id}", asked.path), Value::Object(body.clone()));
-            }
-            self.made.entry(asked.path.clone()).or_default().extend(object.cloned());
-        }
-        for list in body.values_mut().filter_map(Value::as_array_mut) {
-            for made in self.made.get(&asked.path).into_iter().flatten() {
-                if !list.iter().any(|item| id(item) == id(made)) {
-                    list.push(made.clone());
-                }
-            }
-            list.retain(|item| id(item).is_none_or(|id| !self.gone.contains(&id)));
-        }
-    }
-
-    /// What nobody asked then: an empty list of a collection, no object, and what is sent is done.
-    fn unrecorded(&mut self, asked: &RecordedRequest) -> RecordedAnswer {
-        let is_collection = self.recorded.requests.values().flatten().any(|one| {
-            one.method == "POST"
-                && (one.path == asked.path || format!("{}/detail", one.path) == asked.path)
-        });
-        match asked.method.as_str() {
-            "GET" if is_collection || !asked.query.is_empty() => {
-                RecordedAnswer { status: 200, body: json!({}), ..RecordedAnswer::default() }
-            }
-            "GET" if self.shown.contains_key(&asked.path) => {
-                let body = self.shown[&asked.path].clone();
-                RecordedAnswer { status: 200, body, ..RecordedAnswer::default() }
-            }
-            "GET" | "HEAD" => RecordedAnswer { status: 404, ..RecordedAnswer::default() },
-            "POST" => {
-                let mut body = asked.body.clone().unwrap_or_default();
-                if let Some(Value::Object(object)) =
-                    body.as_object_mut().and_then(|body| body.values_mut().next())
-                {
-                    object.insert("id".to_owned(), "sup".into());
-                }
-                RecordedAnswer { status: 201, body, ..RecordedAnswer::default() }
-            }
-            _ => RecordedAnswer { status: 204, ..RecordedAnswer::default() },
-        }
-    }
-
     fn send(&mut self, request: &Request) -> Result<Response, CloudError> {
-        let asked = self.shown(request);
+        let asked = shown(request, self.project);
         let url = format!("http://{}.test{}", asked.service, asked.path);
         let answer = self.called(asked);
         let headers: Vec<(String, String)> = answer.headers.into_iter().collect();
@@ -186,67 +152,6 @@ impl<'a> Recorded<'a> {
             body => body.to_string(),
         };
         answered(request, &url, answer.status, &headers, body.into())
-    }
-
-    /// A request as recordings show it.
-    fn shown(&self, request: &Request) -> RecordedRequest {
-        let mut headers = BTreeMap::new();
-        for (name, value) in &request.headers {
-            headers.insert(name.to_lowercase(), value.clone());
-        }
-        if let Some(version) = request.microversion {
-            headers.insert("openstack-api-version".to_owned(), version.to_string());
-        }
-        let body = match &request.body {
-            Body::None => None,
-            Body::Json(body) => Some(body.clone()),
-            Body::Bytes { content_type, bytes } => {
-                headers.insert("content-type".to_owned(), content_type.clone());
-                let text = || String::from_utf8_lossy(bytes).into_owned();
-                Some(serde_json::from_slice(bytes).unwrap_or_else(|_| text().into()))
-            }
-        };
-        if matches!(request.body, Body::Json(_)) {
-            headers.insert("content-type".to_owned(), "application/json".to_owned());
-        }
-        let mut query = JsonMap::new();
-        for (name, value) in &request.query {
-            let value = match query.shift_remove(name) {
-                None => Value::from(value.as_str()),
-                Some(Value::Array(mut all)) => {
-                    all.push(value.as_str().into());
-                    Value::Array(all)
-                }
-                Some(one) => json!([one, value]),
-            };
-            query.insert(name.clone(), value);
-        }
-        RecordedRequest {
-            service: request.service.as_str().to_owned(),
-            method: request.method.as_str().to_owned(),
-            path: self.path(request),
-            query,
-            headers,
-            body,
-            answer: None,
-        }
-    }
-
-    /// The path below the catalog's address of the service.
-    fn path(&self, request: &Request) -> String {
-        let path = request.path.trim_end_matches('/');
-        let path = path.split_once('?').map_or(path, |(path, _)| path);
-        let of_project = |version: &str| format!("/{version}/{}{path}", self.project);
-        let is_versioned = path
-            .strip_prefix("/v")
-            .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
-        match &request.service {
-            Service::Compute if !is_versioned => format!("/v2.1{path}"),
-            Service::Volume if !is_versioned => of_project("v3"),
-            Service::ObjectStore => format!("/v1/AUTH_{}{path}", self.project),
-            Service::Other(name) if &**name == "orchestration" && !is_versioned => of_project("v1"),
-            _ => path.to_owned(),
-        }
     }
 
     /// The id that the engine gave then to what is made next.
@@ -265,7 +170,11 @@ impl<'a> Recorded<'a> {
 
     /// Configurations and deployments are the engine's own, and kept here.
     fn software(&mut self, ask: &SoftwareAsk) -> Result<SoftwareAnswer, Refusal> {
-        let asked = self.engine_call(ask);
+        let is_deployed = match ask {
+            SoftwareAsk::Deploy(id, _) => self.deployments.contains_key(&id.to_string()),
+            _ => false,
+        };
+        let asked = engine_call(ask, is_deployed);
         let answer = self.called(asked);
         let missing = |what: &str, id: &str| {
             Refusal::new("NotFound", format!("{what} with id {id} not found"))
@@ -311,75 +220,7 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// An ask of the engine as recordings show it.
-    fn engine_call(&self, ask: &SoftwareAsk) -> RecordedRequest {
-        let of = |id: &dyn ToString| json!({ "arg0": id.to_string() });
-        // An id that Heat makes up, and Hearth has of the resource.
-        const OWN: &str = "{own}";
-        let (path, body) = match ask {
-            SoftwareAsk::Config(id) => ("show_software_config", of(id)),
-            SoftwareAsk::CreateConfig(_, config) => ("create_software_config", sent(config)),
-            SoftwareAsk::DeleteConfig(id) => ("delete_software_config", of(id)),
-            SoftwareAsk::Deployment(_) => ("show_software_deployment", of(&OWN)),
-            SoftwareAsk::Deploy(id, deploy) => {
-                let mut body = json!({
-                    "deployment_id": OWN,
-                    "config_id": deploy.config_id.to_string(),
-                    "action": deploy.action,
-                    "input_values": deploy.input_values,
-                    "status": deploy.status,
-                    "status_reason": deploy.status_reason,
-                });
-                if self.deployments.contains_key(&id.to_string()) {
-                    ("update_software_deployment", body)
-                } else {
-                    body["server_id"] = deploy.server_id.as_str().into();
-                    ("create_software_deployment", body)
-                }
-            }
-            SoftwareAsk::Signal(id, details) => {
-                ("signal_software_deployment", json!({ "arg0": id, "details": details }))
-            }
-            SoftwareAsk::GiveUp(id) => ("update_software_deployment", of(id)),
-            SoftwareAsk::DeleteDeployment(_) => ("delete_software_deployment", of(&OWN)),
-        };
-        RecordedRequest {
-            service: "engine".to_owned(),
-            method: "CALL".to_owned(),
-            path: path.to_owned(),
-            body: Some(body),
-            ..RecordedRequest::default()
-        }
-    }
-}
-
-fn config(body: &Value) -> SoftwareConfig {
-    let text = |name: &str| body[name].as_str().map(str::to_owned);
-    let content: Option<ConfigContent> = serde_json::from_value(body.clone()).ok();
-    SoftwareConfig {
-        name: text("name"),
-        group: text("group"),
-        content: content.unwrap_or_default(),
-    }
-}
-
-fn sent(config: &SoftwareConfig) -> Value {
-    let mut body = json!({
-        "name": config.name,
-        "group": config.group,
-        "config": config.content.config,
-        "inputs": config.content.inputs,
-        "outputs": config.content.outputs,
-        "options": config.content.options,
-    });
-    if let Some(body) = body.as_object_mut() {
-        body.retain(|_, value| *value != json!([]) && *value != json!({}) && !value.is_null());
-    }
-    body
-}
-
-impl World for Recorded<'_> {
-    fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
+    fn carried_out(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
         Ok(match ask {
             Ask::Call(request) | Ask::CallThere(request) | Ask::CallInDomain(request) => {
                 Answer::Response(self.send(request)?)
@@ -406,5 +247,52 @@ impl World for Recorded<'_> {
             Ask::FreshId => Answer::Id(self.fresh_id()),
             Ask::Pause(_) => Answer::Done,
         })
+    }
+
+    /// What came of it: how often something was to be changed and how many beats that took, what
+    /// was made and is left, and the last change of each kind.
+    pub(super) fn outcome(&self) -> Outcome {
+        Outcome {
+            changes: self.changes,
+            beats: self.beats,
+            left: self.made.left().cloned().collect(),
+            effects: self.effects.clone(),
+        }
+    }
+}
+
+impl World for Recorded<'_> {
+    fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
+        if !ask.changes() {
+            return self.carried_out(ask);
+        }
+        let number = self.changes;
+        self.changes += 1;
+        match self.trouble {
+            Some(Trouble { what: TroubleKind::RequestLost, at }) if at == number => {}
+            Some(Trouble { what: TroubleKind::AnswerLost, at }) if at == number => {
+                drop(self.carried_out(ask));
+            }
+            Some(Trouble { what: TroubleKind::Refused, at }) if at == number => {
+                return Err(CloudError::Answered {
+                    status: 403,
+                    class: "Forbidden".into(),
+                    message: "Nobody may do this.".to_owned(),
+                    retry_after: None,
+                });
+            }
+            Some(_) | None => return self.carried_out(ask),
+        }
+        if let Ask::Software { .. } = ask {
+            return Ok(Answer::Software(Err(Refusal::unavailable("It is lost.".to_owned()))));
+        }
+        let (url, reason) = ("http://service.test".to_owned(), "It is lost".to_owned());
+        Err(CloudError::Unanswered { url, reason })
+    }
+
+    fn kills(&mut self) -> bool {
+        let number = self.beats;
+        self.beats += 1;
+        self.trouble == Some(Trouble { what: TroubleKind::Killed, at: number })
     }
 }

@@ -90,7 +90,15 @@ impl<'a> Life<'a> {
             UpdateKind::Nothing => Ok(End::Nothing),
             UpdateKind::Replace { reason } => Ok(End::Replaced(reason)),
             UpdateKind::Refuse(text) => Err(DriverError::fatal("NotSupported", text)),
-            UpdateKind::InPlace => self.work(&Work::Update { before, changed }, world),
+            UpdateKind::InPlace => {
+                let work = Work::Update { before: before.clone(), changed };
+                let end = self.work(&work, world);
+                if end.is_err() {
+                    // What failed is not what there is.
+                    self.subject.properties = before;
+                }
+                end
+            }
         }
     }
 
@@ -109,8 +117,11 @@ impl<'a> Life<'a> {
     pub fn delete_snapshot(&mut self, world: &mut impl World) -> Result<End, DriverError> {
         for _ in 0..BEATS_MAX {
             let data = &self.subject.data;
-            if self.run(world, |cloud| self.driver.delete_snapshot(cloud, data))? {
-                return Ok(End::Done);
+            match self.run(world, |cloud| self.driver.delete_snapshot(cloud, data)) {
+                Ok(true) => return Ok(End::Done),
+                Ok(false) => {}
+                Err(error) if error.transient => {}
+                Err(error) => return Err(error),
             }
         }
         Err(endless())

@@ -3,6 +3,8 @@
 
 mod answers;
 pub mod life;
+mod made;
+mod shown;
 
 use std::collections::BTreeMap;
 
@@ -72,6 +74,34 @@ pub struct RecordedAnswer {
     pub body: Value,
 }
 
+/// What goes wrong once in a life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    pub what: TroubleKind,
+    /// Which of the life's changes it meets, or after which beat the process is killed.
+    pub at: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TroubleKind {
+    RequestLost,
+    AnswerLost,
+    Refused,
+    Killed,
+}
+
+/// What came of a life.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// How often something was to be changed.
+    pub changes: usize,
+    pub beats: usize,
+    /// The paths of what was made and not deleted.
+    pub left: Vec<String>,
+    /// The last change of each kind that was carried out, by method and path.
+    pub effects: BTreeMap<String, Option<Value>>,
+}
+
 /// The operations of a life, in order.
 const OPERATIONS: [&str; 9] = [
     "create",
@@ -98,6 +128,16 @@ impl Recording {
     /// What Hearth asks in the life that was recorded of a type; `None` where it cannot make such
     /// resources.
     pub fn play(&self, registry: &Registry, type_name: &str) -> Option<RecordedType> {
+        Some(self.play_through(registry, type_name, None)?.0)
+    }
+
+    /// The same while something goes wrong, and what comes of it.
+    pub fn play_through(
+        &self,
+        registry: &Registry,
+        type_name: &str,
+        trouble: Option<Trouble>,
+    ) -> Option<(RecordedType, Outcome)> {
         let recorded = self.types.get(type_name).filter(|_| registry.is_made(type_name))?;
         let concrete: RecordedType = self.concrete(recorded)?;
         let facts = Facts {
@@ -112,7 +152,7 @@ impl Recording {
             updated: recorded.updated.clone(),
             ..RecordedType::default()
         };
-        let mut world = Recorded::new(&concrete, self.value("{project}"));
+        let mut world = Recorded::new(&concrete, self.value("{project}"), trouble);
         for operation in OPERATIONS {
             // Only what was done then is done now.
             let is_recorded = concrete.requests.contains_key(operation);
@@ -128,14 +168,23 @@ impl Recording {
             if !lookups.is_empty() {
                 played.lookups.insert(operation.to_owned(), lookups);
             }
-            let end = match end {
+            let (end, has_failed) = match end {
                 Ok(End::Done | End::Nothing) => continue,
-                Ok(End::Replaced(reason)) => format!("replaced: {reason}"),
-                Err(error) => error.to_string(),
+                Ok(End::Replaced(reason)) => (format!("replaced: {reason}"), false),
+                Err(error) => (error.to_string(), true),
             };
             played.ends.insert(operation.to_owned(), end);
+            if has_failed && trouble.is_some() {
+                // A deletion that failed is asked for again; all else is deleted.
+                if operation == "delete_snapshot" {
+                    drop(life.delete_snapshot(&mut world));
+                }
+                world.begin("delete");
+                drop(life.delete(&mut world));
+                break;
+            }
         }
-        self.abstracted(&played)
+        Some((self.abstracted(&played)?, world.outcome()))
     }
 
     fn subject(&self) -> Subject {
