@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::services::Services;
 use super::software::SoftwareKeeper;
+use crate::events::resource::Step;
 use crate::model::{ProjectId, Refusal};
 use crate::openstack::{CloudError, Session, UserDomain};
 use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run, SoftwareAnswer, SoftwareAsk};
-use crate::resource_types::{CloudCheck, Registry};
+use crate::resource_types::{Beat, CloudCheck, DriverError, Learned, Registry};
 use crate::template::StackDefinition;
 
 /// Runs a program to its end.
@@ -17,8 +18,30 @@ pub(super) async fn run<T>(
     session: &Session,
     program: impl Fn(&Asks<'_>) -> T,
 ) -> T {
+    Executor { services: Some(services), session, there: None }.run(program).await
+}
+
+/// Runs a beat to its end. Where the step only looks, what would change something is not asked for:
+/// the same step comes first, on record as one that changes something.
+pub(super) async fn run_beat(
+    services: &Arc<Services>,
+    session: &Session,
+    step: &Step,
+    program: impl Fn(&Asks<'_>) -> Result<Beat, DriverError>,
+) -> Result<Beat, DriverError> {
+    let may_change = step.mutates || step.commands;
     let mut executor = Executor { services: Some(services), session, there: None };
-    executor.run(program).await
+    let mut run = Run::new(executor.facts());
+    loop {
+        match run.go_on(&program) {
+            Ok(outcome) => return outcome,
+            Err(ask) if ask.changes() && !may_change => {
+                let next = Step { mutates: true, ..step.clone() };
+                return Ok(Beat::Next { learned: Learned::default(), next });
+            }
+            Err(ask) => executor.answer_next(ask, &mut run).await,
+        }
+    }
 }
 
 /// Runs a program that asks for nothing but the cloud.
@@ -47,22 +70,28 @@ struct Executor<'a> {
 }
 
 impl Executor<'_> {
-    async fn run<T>(&mut self, program: impl Fn(&Asks<'_>) -> T) -> T {
-        let facts = Facts {
+    fn facts(&self) -> Facts {
+        Facts {
             now: self.session.now(),
             stack_user_role: self.session.stack_user_role().map(str::to_owned),
             auth_url: self.session.auth_url(),
             region: self.session.region().map(str::to_owned),
-        };
-        let mut run = Run::new(facts);
-        loop {
-            let ask = match run.go_on(&program) {
-                Ok(outcome) => return outcome,
-                Err(ask) => ask,
-            };
-            let answer = self.answer(&ask).await;
-            run.answered(ask, answer);
         }
+    }
+
+    async fn run<T>(&mut self, program: impl Fn(&Asks<'_>) -> T) -> T {
+        let mut run = Run::new(self.facts());
+        loop {
+            match run.go_on(&program) {
+                Ok(outcome) => return outcome,
+                Err(ask) => self.answer_next(ask, &mut run).await,
+            }
+        }
+    }
+
+    async fn answer_next(&mut self, ask: Box<Ask>, run: &mut Run) {
+        let answer = self.answer(&ask).await;
+        run.answered(ask, answer);
     }
 
     async fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {

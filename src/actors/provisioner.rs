@@ -186,7 +186,7 @@ impl Inhabit for Resource {
                             let beat = |cloud: &Asks<'_>| {
                                 driver.beat(cloud, &work, &subject, &step, attempt)
                             };
-                            executor::run(&services, &session, beat).await
+                            executor::run_beat(&services, &session, &step, beat).await
                         }
                     };
                     if let Err(error) = &mut result {

@@ -48,6 +48,8 @@ pub struct Subject {
     pub reads: Vec<String>,
     /// What a type that waits for others' signals hears of them.
     pub heard: Vec<Heard>,
+    /// An update failed since the properties were reached: what there is may be another's.
+    pub in_doubt: bool,
     /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
     pub taken: BTreeSet<String>,
 }
@@ -282,6 +284,17 @@ pub trait Driver: Send + Sync + 'static {
         before: &JsonMap,
         changed: &BTreeSet<String>,
     ) -> UpdateKind;
+
+    /// Whether a change may be none: it writes names for ids, or ids for names, which the first
+    /// beat of an update looks up. `Beat::Replace` is then what [`Self::on_change`] says of it.
+    fn may_be_same(
+        &self,
+        _subject: &Subject,
+        _before: &JsonMap,
+        _changed: &BTreeSet<String>,
+    ) -> bool {
+        false
+    }
 
     /// Why an update will fail, where that can be told beforehand: for plans.
     fn warning(&self, _before: &JsonMap, _after: &JsonMap) -> Option<&'static str> {

@@ -178,6 +178,10 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             true => surely.clone(),
             false => verdict(&wanted.definition, &wanted.unsure),
         };
+        let may_be_same = matches!(surely, Verdict::Replaced(Some(_)))
+            && resource.may_be_same(terms.traversal, &least, knowledge);
+        let surely = if may_be_same { Verdict::Updated } else { surely };
+        let is_sure = wanted.is_sure() && !may_be_same;
         let child = self.child(name, (made, &entry), (&wanted, &perhaps), budget)?;
         let Child { most, within, why, far } = child;
         entry.far = far;
@@ -185,7 +189,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             true => most,
             false => most.max(Change::Updated),
         };
-        let at_least = if wanted.is_sure() { most } else { change_of(&surely).min(most) };
+        let at_least = if is_sure { most } else { change_of(&surely).min(most) };
         entry.least = (at_least < most).then_some(at_least);
         entry.why = match (most, why) {
             (Change::Unchanged, _) if perhaps == Verdict::Mended => {

@@ -55,6 +55,7 @@ impl Resource {
             kept_first: self.action == Action::Delete
                 && self.deleted_from.1 != Status::Failed
                 && definition.deletion_policy == "Snapshot",
+            in_doubt: self.attempted.is_some(),
             heard: self.working.heard.iter().map(without_marks).collect(),
             ..Subject::default()
         }

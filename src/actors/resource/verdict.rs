@@ -177,6 +177,24 @@ impl Resource {
         }
     }
 
+    /// Whether what differs may be the same by another name: the update looks, and asks to be
+    /// replaced where it is not.
+    pub(in crate::actors) fn may_be_same(
+        &self,
+        traversal: TraversalId,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> bool {
+        if self.marked || self.target.is_some() || self.attempted.is_some() {
+            return false;
+        }
+        let Ok(driver) = Self::driver(knowledge, definition) else { return false };
+        let former = self.as_it_is(traversal);
+        let changed = self.changed(&former, definition, knowledge);
+        let subject = self.subject(definition, knowledge);
+        driver.may_be_same(&subject, &plain_map(former.properties), &changed)
+    }
+
     /// No property differs.
     fn unless_changed(
         &self,

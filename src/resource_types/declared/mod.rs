@@ -8,6 +8,7 @@ mod format;
 mod progress;
 pub(super) mod reader;
 mod reality;
+mod same;
 mod special;
 mod steps;
 mod translation;
@@ -134,6 +135,11 @@ fn shown(name: &Option<impl std::fmt::Display>) -> String {
 
 impl Driver for Declared {
     fn first(&self, work: &Work, subject: &Subject) -> Step {
+        if let Work::Update { before, changed } = work
+            && self.may_be_same(subject, before, changed)
+        {
+            return Progress::default().look(same::COMPARE);
+        }
         self.special.first(self, work, subject)
     }
 
@@ -148,7 +154,17 @@ impl Driver for Declared {
         if step.name == "done" {
             return Ok(done());
         }
-        self.special.beat(self, &Beating { cloud, work, subject, step, attempt })
+        let reduced = same::reduced(work, step);
+        let work = reduced.as_ref().unwrap_or(work);
+        let beating = Beating { cloud, work, subject, step, attempt };
+        match step.name == same::COMPARE {
+            true => self.compare(&beating),
+            false => Ok(same::carried_on(self.special.beat(self, &beating)?, step)),
+        }
+    }
+
+    fn may_be_same(&self, subject: &Subject, before: &JsonMap, changed: &BTreeSet<String>) -> bool {
+        !subject.in_doubt && !self.doubtful(before, &subject.properties, changed).is_empty()
     }
 
     fn on_change(

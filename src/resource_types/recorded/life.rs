@@ -150,6 +150,33 @@ impl<'a> Life<'a> {
         }
     }
 
+    /// One beat; a step that says it only looks may not change anything.
+    fn beat(
+        &self,
+        work: &Work,
+        step: &Step,
+        attempt: Attempt,
+        world: &mut impl World,
+    ) -> Result<Beat, DriverError> {
+        let may_change = step.mutates || step.commands;
+        let mut run = Run::new(self.facts.clone());
+        let program =
+            |cloud: &Asks<'_>| self.driver.beat(cloud, work, &self.subject, step, attempt);
+        loop {
+            match run.go_on(program) {
+                Ok(outcome) => return outcome,
+                Err(ask) if ask.changes() && !may_change => {
+                    let text = format!("The step {} only looks, and asks for {ask:?}", step.name);
+                    return Err(DriverError::fatal("Error", text));
+                }
+                Err(ask) => {
+                    let answer = world.answer(&ask);
+                    run.answered(ask, answer);
+                }
+            }
+        }
+    }
+
     fn work(&mut self, work: &Work, world: &mut impl World) -> Result<End, DriverError> {
         let clock = SimulatedClock::new(1);
         if let Some(outcome) = self.driver.local(work, &self.subject, &Moment::of(&clock)) {
@@ -159,8 +186,7 @@ impl<'a> Life<'a> {
         let mut step = self.driver.first(work, &self.subject);
         let (mut attempt, mut failures) = (Attempt::First, 0);
         for _ in 0..BEATS_MAX {
-            let beat = self
-                .run(world, |cloud| self.driver.beat(cloud, work, &self.subject, &step, attempt));
+            let beat = self.beat(work, &step, attempt, world);
             if world.kills() {
                 // A look leaves nothing on record; of what changes something the intent is.
                 let is_intended = step.mutates || step.commands;

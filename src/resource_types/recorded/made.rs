@@ -65,12 +65,13 @@ impl Made {
             self.gone.extend(asked.path.rsplit('/').next().map(str::to_owned));
             self.shown.remove(&asked.path);
         }
-        if asked.method == "POST" && answer.status < 400 {
-            if let Some((id, object)) = object(answer) {
-                self.gone.remove(&id);
-                self.shown.insert(format!("{}/{id}", asked.path), answer.body.clone());
-                self.objects.entry(asked.path.clone()).or_default().push(object.clone());
-            }
+        if asked.method == "POST"
+            && answer.status < 400
+            && let Some((id, object)) = object(answer)
+        {
+            self.gone.remove(&id);
+            self.shown.insert(format!("{}/{id}", asked.path), answer.body.clone());
+            self.objects.entry(asked.path.clone()).or_default().push(object.clone());
         }
         let lists = answer.body.as_object_mut().into_iter().flat_map(JsonMap::values_mut);
         for list in lists.filter_map(Value::as_array_mut) {

@@ -15,6 +15,7 @@ mod nested;
 mod outlets;
 mod reality;
 mod rollback;
+mod same;
 mod scaling;
 mod secrets;
 pub(crate) mod servers;
