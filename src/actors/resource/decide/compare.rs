@@ -15,15 +15,10 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let verdict = self.compared(converge.terms(), &definition, &Default::default(), knowledge);
-        let verdict = match verdict {
-            // The update looks, and asks to be replaced where it is so.
-            Verdict::Replaced(Some(_))
-                if self.may_be_same(converge.traversal, &definition, knowledge) =>
-            {
-                Verdict::Updated
-            }
-            verdict => verdict,
-        };
+        // The update looks, and asks to be replaced where it is so.
+        let looks = matches!(verdict, Verdict::Replaced(Some(_)))
+            && self.may_be_same(converge.traversal, &definition, knowledge);
+        let verdict = if looks { Verdict::Updated } else { verdict };
         self.go_by(verdict, converge, definition, knowledge)
     }
 
