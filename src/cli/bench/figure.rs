@@ -92,6 +92,12 @@ impl Figure {
     }
 }
 
+/// The shortest of the times: for work that waits for nobody, to which whatever else the machine
+/// does can only add.
+pub(super) fn shortest(samples: &[Duration]) -> Duration {
+    samples.iter().min().copied().unwrap_or_default()
+}
+
 /// The middle one of several measurements.
 pub(super) fn median(mut samples: Vec<Duration>) -> Duration {
     samples.sort();
