@@ -103,7 +103,14 @@ impl Declared {
         Ok(self.objects(cloud, subject, &marks)?.into_iter().find(is_ours))
     }
 
-    fn list_path(&self) -> Option<&str> {
+    /// The key of a list of such objects.
+    pub(super) fn list_name(&self) -> Option<String> {
+        let declaration = self.declaration();
+        let plural = || declaration.wrap.as_ref().map(|wrap| format!("{wrap}s"));
+        declaration.list.clone().or_else(plural)
+    }
+
+    pub(super) fn list_path(&self) -> Option<&str> {
         let declaration = self.declaration();
         match (&declaration.find, &declaration.create) {
             (Some(find), _) => find.parts().map(|(_, path)| path),
@@ -137,11 +144,7 @@ impl Declared {
             request = request.query(name.clone(), value.clone());
         }
         let mut body = cloud.send(request)?.json()?;
-        let list = match (&declaration.list, &declaration.wrap) {
-            (Some(list), _) => list.clone(),
-            (None, Some(wrap)) => format!("{wrap}s"),
-            (None, None) => return Ok(Vec::new()),
-        };
+        let Some(list) = self.list_name() else { return Ok(Vec::new()) };
         let Some(Value::Array(objects)) = body.get_mut(&list).map(Value::take) else {
             return Ok(Vec::new());
         };

@@ -15,7 +15,7 @@ use super::progress::{Progress, done, next};
 use super::special::Purpose;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{CloudError, Method, Request};
+use crate::openstack::{CloudError, Collection, Method, Request, Service};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{Attempt, Beat, DriverError, Learned, Subject, Work};
 
@@ -224,7 +224,9 @@ impl Declared {
         let Some(call) = self.declaration().calls.get(progress.index as usize) else {
             return Err(self.incomplete("there is no such call"));
         };
-        let properties = self.properties(&beating.subject.properties);
+        let mut properties = self.properties(&beating.subject.properties);
+        properties.retain(|name, _| *name == call.for_property);
+        let properties = self.declaration().resolved(beating.cloud, properties)?;
         let value = properties.get(&call.for_property);
         beating.cloud.send(self.property_call(call, beating.subject, value)?)?;
         let following = self.after_call(beating.work, beating.subject, progress.index + 1);
@@ -236,12 +238,30 @@ impl Declared {
 
     fn ready(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, .. } = *beating;
-        let object = self.show(cloud, subject)?;
+        let object = match (self.collection(), &subject.physical_id) {
+            (Some(collection), Some(id)) => cloud.poll_one(&collection, id)?,
+            _ => self.show(cloud, subject)?,
+        };
         match self.readiness(&object) {
             Ok(true) => Ok(done()),
             Ok(false) => Ok(Beat::Wait { after: None }),
             Err(error) => Err(error),
         }
+    }
+
+    /// The collection that the object is one of, where it is shown as such and nothing else is in
+    /// its paths: those who wait for objects of it share one list.
+    fn collection(&self) -> Option<Collection> {
+        let declaration = self.declaration();
+        let (_, shown) = declaration.show.as_ref()?.parts()?;
+        let items = shown.strip_suffix("/{id}").filter(|path| !path.contains('{'))?;
+        Some(Collection {
+            service: Service::of_type(declaration.service.as_deref()?),
+            list: self.list_path().unwrap_or(items).to_owned().into(),
+            items: items.to_owned().into(),
+            member: declaration.wrap.clone()?.into(),
+            members: self.list_name()?.into(),
+        })
     }
 
     /// Whether the object can be used; an error when it never will be.
@@ -302,10 +322,13 @@ impl Declared {
     /// What is sent for a property that is no longer set.
     fn unset(&self, name: &str, subject: &Subject) -> Value {
         let declaration = self.declaration();
-        if declaration.name.as_deref() == Some(name) {
-            return subject.physical_name.as_str().into();
+        match declaration.body.unset.get(name) {
+            Some(value) => value.clone(),
+            None if declaration.name.as_deref() == Some(name) => {
+                subject.physical_name.as_str().into()
+            }
+            None => Value::Null,
         }
-        declaration.body.unset.get(name).cloned().unwrap_or_default()
     }
 
     /// Of a map whose keys become fields, those that changed.
@@ -368,7 +391,9 @@ impl Declared {
         match gone {
             Gone::Assumed => Ok(done()),
             Gone::Polled => {
-                let status = object["status"].as_str().unwrap_or_default();
+                let ready = self.declaration().ready.as_ref();
+                let field = ready.map_or("status", |ready| ready.field.as_str());
+                let status = object[field].as_str().unwrap_or_default();
                 match fail.iter().any(|failed| failed == status) {
                     true => Err(in_error(status, "Unknown")),
                     false => Ok(Beat::Wait { after: None }),

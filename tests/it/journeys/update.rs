@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, hot, test_resource};
@@ -126,4 +126,37 @@ async fn an_update_that_comes_as_its_stack_goes_to_rest_is_carried_out() {
     };
     let (updated, ()) = futures::join!(world.update(web.stack, template("two")), let_go);
     assert_eq!(world.settled(&updated.unwrap()).await, "UPDATE_COMPLETE");
+}
+
+#[actix::test]
+async fn a_port_that_loses_its_security_groups_has_the_default_group_again() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |groups: Value| {
+        let mut template = hot(json!({
+            "net": { "type": "OS::Neutron::Net" },
+            "web": { "type": "OS::Neutron::SecurityGroup" },
+            "port": { "type": "OS::Neutron::Port", "properties": {
+                "network": { "get_resource": "net" }, "security_groups": groups } },
+        }));
+        if groups.is_null() {
+            let properties = &mut template["resources"]["port"]["properties"];
+            properties.as_object_mut().unwrap().shift_remove("security_groups");
+        }
+        template
+    };
+    let groups = async |stack| {
+        let (who, wanted) = (world.requester(), ["security_groups".to_owned()]);
+        let seen = world.engine.inspect_resource(&who, stack, &"port".into(), &wanted).await;
+        seen.unwrap()["security_groups"].clone()
+    };
+    let web = world.create("web", with(Value::Null)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let default = groups(web.stack).await;
+    for (given, is_default) in [(json!([{ "get_resource": "web" }]), false), (Value::Null, true)] {
+        let updated = world.update(web.stack, with(given)).await.unwrap();
+        let end = world.settled(&updated).await;
+        assert_eq!(end, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+        assert_eq!(groups(web.stack).await == default, is_default);
+    }
 }

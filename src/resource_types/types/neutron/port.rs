@@ -20,6 +20,13 @@ use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateK
 
 pub(crate) struct Port;
 
+/// Whether an update takes the security groups away.
+fn loses_groups(work: &Work, subject: &Subject) -> bool {
+    let Work::Update { changed, .. } = work else { return false };
+    let groups = subject.properties.get("security_groups");
+    changed.contains("security_groups") && groups.is_none_or(Value::is_null)
+}
+
 /// Resource data: the addresses that were taken from the ports that it replaces, by their ids.
 const FORMER: &str = "former_addresses";
 
@@ -65,6 +72,12 @@ impl Special for Port {
                     }
                 }
                 Ok(Beat::Done { learned: remembered(JsonMap::new()) })
+            }
+            // As at its creation, a port without a word on them has the default group.
+            "update" if loses_groups(work, subject) => {
+                let mut subject = subject.clone();
+                subject.properties.insert("security_groups".to_owned(), json!(["default"]));
+                declared.plain_beat(&Beating { subject: &subject, ..*beating })
             }
             _ => match declared.plain_beat(beating)? {
                 Beat::Done { learned }
