@@ -336,4 +336,11 @@ async fn add_detail(
             json!({})
         }
     };
+    // Nor is it left out that there are some: they are null.
+    if view["attributes"].as_object().is_some_and(JsonMap::is_empty)
+        && let Some(schema) = state.registry.schema(&resource.type_name)
+    {
+        view["attributes"] =
+            schema.attributes.keys().map(|name| (name.clone(), Value::Null)).collect();
+    }
 }

@@ -244,3 +244,22 @@ async fn a_log_that_cannot_be_written_refuses_commands_and_answers_reads() {
     assert_eq!(app.settled("new").await["stack_status"], "CREATE_COMPLETE");
     app.stop().await;
 }
+
+#[actix::test]
+async fn attributes_that_have_no_value_are_null() {
+    let app = App::start().await;
+    let template = json!({
+        "heat_template_version": "2021-04-16",
+        "resources": {
+            "a": { "type": "OS::Heat::TestResource", "properties": { "fail": true } },
+            "b": { "type": "OS::Heat::RandomString", "depends_on": "a" },
+        },
+    });
+    app.create("web", template).await;
+    let path = path_of(&app, "web").await;
+    for (name, expected) in [("a", json!({ "output": null })), ("b", json!({ "value": null }))] {
+        let shown = app.get(&format!("{path}/resources/{name}")).await.json();
+        assert_eq!(shown["resource"]["attributes"], expected, "{shown}");
+    }
+    app.stop().await;
+}
