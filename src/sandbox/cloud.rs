@@ -47,7 +47,11 @@ pub(super) struct Cloud {
 
 impl Cloud {
     /// The cloud as it was left, or a new one with the usual users, images and networks.
-    pub(super) fn open(config: Arc<SandboxConfig>, clock: Arc<dyn Clock>) -> io::Result<Cloud> {
+    pub(super) fn open(
+        config: Arc<SandboxConfig>,
+        clock: Arc<dyn Clock>,
+        collections: Collections,
+    ) -> io::Result<Cloud> {
         let mut cloud = Cloud {
             config: Arc::clone(&config),
             clock,
@@ -59,7 +63,7 @@ impl Cloud {
             swift: Swift::new(),
             zaqar: Zaqar::new(),
             barbican: Barbican::new(),
-            collections: Collections::open(config.services.as_deref())?,
+            collections,
             laters: Table::new("laters"),
             journal: None,
             next_due: None,

@@ -59,7 +59,7 @@ impl Collections {
         for (name, text) in FILES {
             all.add(name, text)?;
         }
-        let Some(directory) = directory else { return Ok(all) };
+        let Some(directory) = directory else { return all.coherent() };
         let mut paths = std::fs::read_dir(directory)?
             .map(|entry| Ok(entry?.path()))
             .collect::<io::Result<Vec<_>>>()?;
@@ -68,7 +68,22 @@ impl Collections {
         for path in paths {
             all.add(&path.display().to_string(), &std::fs::read_to_string(&path)?)?;
         }
-        Ok(all)
+        all.coherent()
+    }
+
+    /// Refuses references to collections that there are not.
+    fn coherent(self) -> io::Result<Self> {
+        for served in &self.served {
+            let Collection { service, wrap, .. } = &*served.collection;
+            for (field, target) in served.collection.references() {
+                let in_rust = service == "network" && neutron::has_kind(target);
+                if !in_rust && self.named(service, target).is_none() {
+                    let text = format!("{service}: {wrap}: {field}: there is no {target}");
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+                }
+            }
+        }
+        Ok(self)
     }
 
     fn add(&mut self, file: &str, text: &str) -> io::Result<()> {
@@ -531,15 +546,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_that_come_with_the_sandbox_are_sound() {
-        let all = Collections::open(None).unwrap();
-        for served in &all.served {
-            let collection = &served.collection;
-            for (_, target) in collection.references() {
-                let is_ours = all.named(&collection.service, target).is_some();
-                assert!(is_ours || neutron::has_kind(target), "{}: {target}", collection.wrap);
-            }
-        }
+    fn files_of_a_directory_join_those_of_every_sandbox() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |target: &str| {
+            let text = format!(
+                "service: network\nname: neutron\nerrors: neutron\ncollections:\n  trunk:\n    at: /v2.0/trunks\n    attributes: {{ port_id: [id, post] }}\n    refers: {{ port_id: {target} }}\n"
+            );
+            std::fs::write(directory.path().join("trunk.yaml"), text).unwrap();
+        };
+        write("port");
+        let all = Collections::open(Some(directory.path())).unwrap();
+        let path = ["v2.0", "trunks", "some"];
+        let (place, rest) = all.at("network", &path).unwrap();
+        assert_eq!((place.collection.list.as_str(), rest), ("trunks", &["some"][..]));
+        assert!(all.at("network", &["v2.0"]).is_none());
+        write("pirt");
+        let error = Collections::open(Some(directory.path())).err().unwrap();
+        assert_eq!(error.to_string(), "network: trunk: port_id: there is no pirt");
     }
 
     #[test]

@@ -310,7 +310,6 @@ pub(super) fn find<'a>(
 }
 
 /// Whether there is a collection whose objects are called so.
-#[cfg(test)]
 pub(super) fn has_kind(singular: &str) -> bool {
     Kind::named(singular).is_some()
 }
