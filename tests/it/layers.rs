@@ -54,6 +54,17 @@ fn rooms_import_only_what_the_table_allows() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Its files are written from the services' documents, so that a mistake in a type shows.
+#[test]
+fn the_sandbox_knows_no_resource_type() {
+    let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sandbox");
+    let data = std::fs::read_dir(room.join("services")).unwrap().map(|entry| entry.unwrap().path());
+    for file in rust_files(&room).into_iter().chain(data) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("OS::") && !text.contains("resource_types"), "{}", file.display());
+    }
+}
+
 #[test]
 fn the_table_of_the_architecture_says_the_same() {
     let page = include_str!("../../ARCHITECTURE.md");

@@ -395,13 +395,24 @@ fn refer(
             _ => continue,
         };
         for id in ids {
-            match cloud.collections.named(&collection.service, target) {
-                Some(place) => find(cloud, scope, &place, id).map(|_| ())?,
-                None => neutron::refer(cloud, scope, target, id)?,
-            }
+            is_there(cloud, scope, &collection.service, target, id)?;
         }
     }
     Ok(())
+}
+
+/// Refuses what the caller does not see.
+pub(super) fn is_there(
+    cloud: &Cloud,
+    scope: &Scope,
+    service: &str,
+    wrap: &str,
+    id: &str,
+) -> Result<(), Answer> {
+    match cloud.collections.named(service, wrap) {
+        Some(place) => find(cloud, scope, &place, id).map(|_| ()),
+        None => neutron::refer(cloud, scope, wrap, id),
+    }
 }
 
 fn refers_to(value: Option<&Value>, id: &str) -> bool {

@@ -197,6 +197,7 @@ fn create_one(
     let mut row = attributes::accept_new(kind, scope, given)?;
     quotas::allow_one_more(cloud, kind, &project)?;
     stamp_new(cloud, ask, &mut row, &project);
+    policy_is_there(cloud, scope, &row)?;
     match kind {
         Kind::Network => networks::create(&mut row),
         Kind::Subnet => subnets::create(cloud, scope, &mut row)?,
@@ -211,12 +212,21 @@ fn create_one(
     Ok(view(cloud, scope, kind, &row))
 }
 
+/// Refuses a quality of service policy that the caller does not see.
+fn policy_is_there(cloud: &Cloud, scope: &Scope, given: &JsonMap) -> Result<(), Answer> {
+    match given.text("qos_policy_id") {
+        "" => Ok(()),
+        id => collections::is_there(cloud, scope, "network", "policy", id),
+    }
+}
+
 fn update(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind, id: &str) -> Reply {
     let given =
         ask.wrapped(kind.singular(), |code, text| answer::neutron(code, "HTTPBadRequest", text))?;
     let before = find(cloud, scope, kind, id)?.clone();
     owned(scope, &before, &format!("update_{}", kind.singular()))?;
     let change = attributes::accept_change(kind, scope, given)?;
+    policy_is_there(cloud, scope, &change)?;
     let mut row = before.clone();
     for (key, value) in &change {
         row.insert(key.clone(), value.clone());

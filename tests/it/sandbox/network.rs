@@ -226,6 +226,9 @@ async fn what_a_collection_of_a_file_refers_to_is_there_and_stays() {
     assert_eq!(error(&refusal).1, "Cannot update read-only attribute subnet_id");
     let used = demo.delete(&format!("/network/v2.0/routers/{router}")).await.refused(409);
     assert_eq!(error(&used).0, "RouterInUse");
+    // A network takes its subnets with it, but for one that serves a VPN.
+    let used = demo.delete(&format!("/network/v2.0/networks/{network}")).await.refused(409);
+    assert_eq!(error(&used).0, "SubnetInUse");
     assert_eq!(demo.delete(&one).await.status, 204);
     let gone = demo.get(&one).await.refused(404);
     assert_eq!(error(&gone).0, "VPNServiceNotFound");
@@ -267,6 +270,9 @@ async fn policies_are_an_administrators_and_everybodys_while_shared() {
     let one = format!("{path}/{}", shared.as_str().unwrap());
     admin.put(&format!("{one}/tags"), json!({"tags": ["a"]})).await.ok();
     assert_eq!(demo.get(&one).await.ok()["policy"]["tags"], json!(["a"]));
+    let unseen = json!({"network": {"qos_policy_id": hidden}});
+    let refusal = demo.post("/network/v2.0/networks", unseen).await.refused(404);
+    assert_eq!(error(&refusal).0, "QosPolicyNotFound");
     let network = json!({"name": "n", "qos_policy_id": shared});
     let network = admin.make("networks", "network", network).await;
     assert_eq!(error(&admin.delete(&one).await.refused(409)).0, "QosPolicyInUse");
