@@ -20,6 +20,9 @@ pub(super) struct Args {
     /// The directory that keeps its state; without it, it is forgotten at the end
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// A directory of YAML files with further services and collections
+    #[arg(long, value_name = "DIR")]
+    services: Option<PathBuf>,
     /// Hearth's address, for the catalog
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8004")]
     hearth_url: String,
@@ -55,6 +58,7 @@ pub(super) async fn run(args: Args) -> ExitCode {
         listen: args.listen,
         password: config::sandbox_password(std::env::vars()).unwrap_or_else(usual_password),
         data: args.data,
+        services: args.services,
         hearth_url: Some(args.hearth_url),
         latencies: Latencies { request, ..latencies },
         quotas: if args.no_quotas { Quotas::unlimited() } else { Quotas::default() },

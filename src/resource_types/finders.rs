@@ -10,7 +10,8 @@ use crate::resource_types::driver::DriverError;
 /// How one kind of object is found.
 struct Finder {
     name: &'static str,
-    service: Service,
+    /// Its type in the catalog.
+    service: &'static str,
     path: &'static str,
     /// The key around a list, and around a single object.
     list: &'static str,
@@ -35,10 +36,10 @@ enum By {
 }
 
 macro_rules! finders {
-    ($($name:literal: $service:ident $path:literal $list:literal $one:literal $by:expr, $entity:literal;)*) => {
+    ($($name:literal: $service:literal $path:literal $list:literal $one:literal $by:expr, $entity:literal;)*) => {
         const FINDERS: &[Finder] = &[$(Finder {
             name: $name,
-            service: Service::$service,
+            service: $service,
             path: $path,
             list: $list,
             one: $one,
@@ -49,29 +50,44 @@ macro_rules! finders {
 }
 
 finders! {
-    "cinder.backup": Volume "/backups" "backups" "backup" By::Id, "Volume backup";
-    "cinder.snapshot": Volume "/snapshots" "snapshots" "snapshot" By::Id, "VolumeSnapshot";
-    "cinder.volume": Volume "/volumes" "volumes" "volume" By::Id, "Volume";
-    "cinder.vtype": Volume "/types" "volume_types" "volume_type" By::List, "VolumeType";
-    "glance.image": Image "/v2/images" "images" "" By::IdThenList("/v2/images"), "Image";
-    "keystone.project": Identity "/v3/projects" "projects" "project"
+    "cinder.backup": "volumev3" "/backups" "backups" "backup" By::Id, "Volume backup";
+    "cinder.snapshot": "volumev3" "/snapshots" "snapshots" "snapshot" By::Id, "VolumeSnapshot";
+    "cinder.volume": "volumev3" "/volumes" "volumes" "volume" By::Id, "Volume";
+    "cinder.vtype": "volumev3" "/types" "volume_types" "volume_type" By::List, "VolumeType";
+    "glance.image": "image" "/v2/images" "images" "" By::IdThenList("/v2/images"), "Image";
+    "keystone.project": "identity" "/v3/projects" "projects" "project"
         By::IdThenList("/v3/projects"), "KeystoneProject";
-    "keystone.user": Identity "/v3/users" "users" "user" By::IdThenList("/v3/users"), "KeystoneUser";
-    "neutron.network": Network "/v2.0/networks" "networks" "network" By::Filters, "network";
-    "neutron.own_security_group": Network "/v2.0/security-groups" "security_groups"
+    "keystone.user": "identity" "/v3/users" "users" "user" By::IdThenList("/v3/users"), "KeystoneUser";
+    "neutron.address_scope": "network" "/v2.0/address-scopes" "address_scopes" "address_scope"
+        By::Filters, "address_scope";
+    "neutron.flow_classifier": "network" "/v2.0/sfc/flow_classifiers" "flow_classifiers"
+        "flow_classifier" By::IdThenList("/v2.0/sfc/flow_classifiers"), "flow_classifier";
+    "neutron.network": "network" "/v2.0/networks" "networks" "network" By::Filters, "network";
+    "neutron.own_security_group": "network" "/v2.0/security-groups" "security_groups"
         "security_group" By::Own, "Resource";
-    "neutron.port": Network "/v2.0/ports" "ports" "port" By::Filters, "port";
-    "neutron.qos_policy": Network "/v2.0/qos/policies" "policies" "policy" By::Filters, "policy";
-    "neutron.router": Network "/v2.0/routers" "routers" "router" By::Filters, "router";
-    "neutron.security_group": Network "/v2.0/security-groups" "security_groups" "security_group"
+    "neutron.port": "network" "/v2.0/ports" "ports" "port" By::Filters, "port";
+    "neutron.port_pair": "network" "/v2.0/sfc/port_pairs" "port_pairs" "port_pair"
+        By::IdThenList("/v2.0/sfc/port_pairs"), "port_pair";
+    "neutron.port_pair_group": "network" "/v2.0/sfc/port_pair_groups" "port_pair_groups"
+        "port_pair_group" By::IdThenList("/v2.0/sfc/port_pair_groups"), "port_pair_group";
+    "neutron.qos_policy": "network" "/v2.0/qos/policies" "policies" "policy" By::Filters, "policy";
+    "neutron.router": "network" "/v2.0/routers" "routers" "router" By::Filters, "router";
+    "neutron.security_group": "network" "/v2.0/security-groups" "security_groups" "security_group"
         By::Filters, "security_group";
-    "neutron.segment": Network "/v2.0/segments" "segments" "segment" By::Filters, "segment";
-    "neutron.subnet": Network "/v2.0/subnets" "subnets" "subnet" By::Filters, "subnet";
-    "neutron.subnetpool": Network "/v2.0/subnetpools" "subnetpools" "subnetpool"
+    "neutron.segment": "network" "/v2.0/segments" "segments" "segment" By::Filters, "segment";
+    "neutron.subnet": "network" "/v2.0/subnets" "subnets" "subnet" By::Filters, "subnet";
+    "neutron.subnetpool": "network" "/v2.0/subnetpools" "subnetpools" "subnetpool"
         By::Filters, "subnetpool";
-    "nova.flavor": Compute "/flavors" "flavors" "flavor" By::IdThenList("/flavors/detail"), "Flavor";
-    "nova.keypair": Compute "/os-keypairs" "keypairs" "keypair" By::Id, "Key";
-    "nova.server": Compute "/servers" "servers" "server" By::Id, "Server";
+    "neutron.taas.tap_service": "network" "/v2.0/taas/tap_services" "tap_services" "tap_service"
+        By::Filters, "tap_service";
+    "nova.flavor": "compute" "/flavors" "flavors" "flavor" By::IdThenList("/flavors/detail"), "Flavor";
+    "nova.keypair": "compute" "/os-keypairs" "keypairs" "keypair" By::Id, "Key";
+    "nova.server": "compute" "/servers" "servers" "server" By::Id, "Server";
+    "octavia.availabilityzoneprofile": "load-balancer" "/v2.0/lbaas/availabilityzoneprofiles"
+        "availability_zone_profiles" "availability_zone_profile"
+        By::IdThenList("/v2.0/lbaas/availabilityzoneprofiles"), "AvailabilityZoneProfile";
+    "octavia.flavorprofile": "load-balancer" "/v2.0/lbaas/flavorprofiles" "flavorprofiles"
+        "flavorprofile" By::IdThenList("/v2.0/lbaas/flavorprofiles"), "FlavorProfile";
 }
 
 /// The id of the object that has the name or the id.
@@ -112,7 +128,7 @@ impl Finder {
                     return Ok(id);
                 }
                 let mut request = self.get(path);
-                if self.service == Service::Compute {
+                if self.service == "compute" {
                     // Private flavors are listed only when they are asked for.
                     request = request.query("is_public", "None");
                 } else {
@@ -134,12 +150,12 @@ impl Finder {
     }
 
     fn get(&self, path: &str) -> Request {
-        Request::get(self.service.clone(), path)
+        Request::get(Service::of_type(self.service), path)
     }
 
     fn by_id(&self, cloud: &Asks<'_>, id: &str) -> Result<Option<String>, DriverError> {
         // Glance looks at ids only where they look like one.
-        if self.service == Service::Image && uuid::Uuid::parse_str(id).is_err() {
+        if self.service == "image" && uuid::Uuid::parse_str(id).is_err() {
             return Ok(None);
         }
         let request = self.get(&format!("{}/{}", self.path, path_segment(id)));
@@ -183,16 +199,16 @@ impl Finder {
 
     fn missing(&self, wanted: &str) -> DriverError {
         let entity = self.entity;
-        match (&self.by, &self.service) {
-            (By::Filters, _) => DriverError::fatal(
+        match (&self.by, self.service) {
+            (By::Filters, _) | (By::IdThenList(_), "network") => DriverError::fatal(
                 "NotFound",
                 format!("Unable to find {entity} with name or id '{wanted}'"),
             ),
-            (_, Service::Image) => DriverError::fatal(
+            (_, "image") => DriverError::fatal(
                 "EntityMatchNotFound",
                 format!("No {entity} matching {{'name': '{wanted}'}}."),
             ),
-            (By::IdThenList(_), Service::Compute) => DriverError::fatal(
+            (By::IdThenList(_), "compute") => DriverError::fatal(
                 "NotFound",
                 format!("No {entity} matching {{'name': '{wanted}'}}. (HTTP 404)"),
             ),
@@ -206,7 +222,7 @@ impl Finder {
     fn ambiguous(&self, wanted: &str) -> DriverError {
         let entity = self.entity;
         match self.by {
-            By::Filters => DriverError::fatal(
+            By::Filters | By::IdThenList(_) if self.service == "network" => DriverError::fatal(
                 "NeutronClientNoUniqueMatch",
                 format!(
                     "Multiple {entity} matches found for name '{wanted}', use an ID to be more \
@@ -217,7 +233,7 @@ impl Finder {
                 "PhysicalResourceNameAmbiguity",
                 format!("Multiple physical resources were found with name ({wanted})."),
             ),
-            By::IdThenList(_) | By::Id | By::List => DriverError::fatal(
+            _ => DriverError::fatal(
                 "EntityUniqueMatchNotFound",
                 format!("No {entity} unique match found for {{'name': '{wanted}'}}."),
             ),

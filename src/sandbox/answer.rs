@@ -76,6 +76,13 @@ pub(super) fn keystone(status: u16, message: impl Into<String>) -> Answer {
     )
 }
 
+/// Octavia's `{faultcode, faultstring, debuginfo}`.
+pub(super) fn octavia(status: u16, message: impl Into<String>) -> Answer {
+    let message: String = message.into();
+    let code = if status < 500 { "Client" } else { "Server" };
+    Answer::json(status, &json!({"faultcode": code, "faultstring": message, "debuginfo": null}))
+}
+
 /// Glance's page.
 pub(super) fn glance(status: u16, message: impl AsRef<str>) -> Answer {
     let title = format!("{status} {}", reason(status));

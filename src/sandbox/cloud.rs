@@ -10,6 +10,7 @@ use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::barbican::Barbican;
 use super::cinder::Cinder;
+use super::collections::Collections;
 use super::config::SandboxConfig;
 use super::glance::Glance;
 use super::keystone::Keystone;
@@ -20,7 +21,7 @@ use super::seed;
 use super::store::{Journal, Rows, Table};
 use super::swift::Swift;
 use super::zaqar::Zaqar;
-use super::{barbican, cinder, glance, keystone, neutron, nova, swift, zaqar};
+use super::{barbican, cinder, collections, glance, keystone, neutron, nova, swift, zaqar};
 use crate::clock::Clock;
 use crate::private_files;
 
@@ -36,6 +37,8 @@ pub(super) struct Cloud {
     pub(super) swift: Swift,
     pub(super) zaqar: Zaqar,
     pub(super) barbican: Barbican,
+    /// What `services/*.yaml` describe.
+    pub(super) collections: Collections,
     pub(super) laters: Table<Later>,
     journal: Option<Journal>,
     /// When the first of `laters` is due; checked on every request, so it is not searched for.
@@ -44,7 +47,11 @@ pub(super) struct Cloud {
 
 impl Cloud {
     /// The cloud as it was left, or a new one with the usual users, images and networks.
-    pub(super) fn open(config: Arc<SandboxConfig>, clock: Arc<dyn Clock>) -> io::Result<Cloud> {
+    pub(super) fn open(
+        config: Arc<SandboxConfig>,
+        clock: Arc<dyn Clock>,
+        collections: Collections,
+    ) -> io::Result<Cloud> {
         let mut cloud = Cloud {
             config: Arc::clone(&config),
             clock,
@@ -56,6 +63,7 @@ impl Cloud {
             swift: Swift::new(),
             zaqar: Zaqar::new(),
             barbican: Barbican::new(),
+            collections,
             laters: Table::new("laters"),
             journal: None,
             next_due: None,
@@ -163,6 +171,7 @@ impl Cloud {
         tables.extend(self.swift.tables());
         tables.extend(self.zaqar.tables());
         tables.extend(self.barbican.tables());
+        tables.extend(self.collections.tables());
         tables.push(&mut self.laters);
         tables
     }
@@ -229,6 +238,7 @@ fn route(cloud: &mut Cloud, ask: &Ask) -> Reply {
         ["key-manager", rest @ ..] => barbican::answer(cloud, ask, rest),
         ["messaging", rest @ ..] => zaqar::answer(cloud, ask, rest),
         ["healthcheck"] => Ok(Answer::text(200, "text/plain; charset=UTF-8", "OK")),
-        _ => Err(answer::keystone(404, "The resource could not be found.")),
+        [service, rest @ ..] => collections::service(cloud, ask, service, rest)
+            .unwrap_or_else(|| Err(answer::keystone(404, "The resource could not be found."))),
     }
 }

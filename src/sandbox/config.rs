@@ -17,6 +17,8 @@ pub struct SandboxConfig {
     pub listen: SocketAddr,
     /// Where the state is kept; without it the cloud is forgotten with the process.
     pub data: Option<PathBuf>,
+    /// A directory of files like `src/sandbox/services/*.yaml`: further services and collections.
+    pub services: Option<PathBuf>,
     pub latencies: Latencies,
     pub quotas: Quotas,
     /// Hearth's own address (`http://127.0.0.1:8004`), named in the catalog.
@@ -46,6 +48,7 @@ impl Default for SandboxConfig {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 5000)),
             data: None,
+            services: None,
             latencies: Latencies::default(),
             quotas: Quotas::default(),
             hearth_url: Some("http://127.0.0.1:8004".to_owned()),
@@ -100,6 +103,8 @@ pub struct Latencies {
     pub floating_ip: Duration,
     /// An image from importing to active.
     pub image: Duration,
+    /// Any other object that takes time to come and to go.
+    pub object: Duration,
 }
 
 impl Latencies {
@@ -119,6 +124,7 @@ impl Latencies {
             attachment: each,
             floating_ip: each,
             image: each,
+            object: each,
         }
     }
 }
@@ -135,6 +141,7 @@ impl Default for Latencies {
             attachment: Duration::from_millis(300),
             floating_ip: Duration::from_millis(200),
             image: Duration::from_millis(500),
+            object: Duration::from_millis(300),
         }
     }
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::cloud::Cloud;
-use super::{cinder, glance, neutron, nova};
+use super::{cinder, collections, glance, neutron, nova};
 
 /// A turn and its moment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub(super) enum Turn {
     Backup { id: String, status: Option<String> },
     /// A floating IP follows its association.
     FloatingIp { id: String },
+    /// An object of a collection that is data (`service.wrap`) has reached a state; `None` is gone.
+    Object { of: String, id: String, state: Option<String> },
     /// An image's import is done.
     Image { id: String },
 }
@@ -44,6 +46,9 @@ pub(super) fn carry_out(cloud: &mut Cloud, turn: &Turn, at: DateTime<Utc>) {
         Turn::Snapshot { id, status } => cinder::snapshot_ends(cloud, id, status.as_deref(), at),
         Turn::Backup { id, status } => cinder::backup_ends(cloud, id, status.as_deref(), at),
         Turn::FloatingIp { id } => neutron::floating_ip_ends(cloud, id, at),
+        Turn::Object { of, id, state } => {
+            collections::object_ends(cloud, of, id, state.as_deref());
+        }
         Turn::Image { id } => glance::image_ends(cloud, id, at),
     }
 }

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::answer::Answer;
 use super::ask::Ask;
-use super::doc::{flag_text, shown};
+use super::doc::{Doc, flag_text, shown};
 use crate::model::JsonMap;
 
 /// Query keys that are not filters.
@@ -85,6 +86,28 @@ pub(super) fn page(mut rows: Vec<JsonMap>, ask: &Ask, limit_max: usize) -> Optio
     let more = rows.len() > limit;
     rows.truncate(limit);
     Some(Page { rows, more })
+}
+
+/// A page under its key, with a link to the next one, as Neutron and Octavia answer it. `None` when
+/// the marker is not among the rows.
+pub(super) fn answer(
+    rows: Vec<JsonMap>,
+    ask: &Ask,
+    plural: &str,
+    limit_max: usize,
+) -> Option<Answer> {
+    let page = page(rows, ask, limit_max)?;
+    let mut body = JsonMap::new();
+    if let Some(last) = page.rows.last().filter(|_| page.more) {
+        let next = next_link(ask, &format!("/{}", ask.path.join("/")), last);
+        body.set(&format!("{plural}_links"), json!([{"rel": "next", "href": next}]));
+    }
+    let mut rows = page.rows;
+    for row in &mut rows {
+        only_fields(row, ask);
+    }
+    body.set(plural, rows.into_iter().map(Value::Object).collect::<Vec<_>>());
+    Some(Answer::json(200, &Value::Object(body)))
 }
 
 /// The address of the page that follows, for the services that link it.

@@ -12,6 +12,7 @@ mod ask;
 mod barbican;
 mod cinder;
 mod cloud;
+mod collections;
 mod config;
 mod doc;
 mod faults;

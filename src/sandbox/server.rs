@@ -23,6 +23,7 @@ use super::answer::{self, Answer};
 use super::ask::Ask;
 use super::barbican;
 use super::cloud::Cloud;
+use super::collections::Collections;
 use super::config::SandboxConfig;
 use super::faults::{Fault, FaultRule, Faults};
 use crate::clock::{Clock, SystemClock};
@@ -53,6 +54,8 @@ pub enum SandboxError {
     Listen { address: SocketAddr, source: io::Error },
     #[error("the sandbox could not read its state from {path}")]
     State { path: String, source: io::Error },
+    #[error("the sandbox's services could not be read")]
+    Services(#[source] io::Error),
     #[error("the sandbox's fault rules are wrong: {0}")]
     Faults(String),
     #[error(
@@ -122,10 +125,12 @@ impl Sandbox {
         let mut faults = Faults::default();
         faults.set(config.faults.clone()).map_err(SandboxError::Faults)?;
         let path = config.data.as_ref().map(|p| p.display().to_string()).unwrap_or_default();
+        let collections =
+            Collections::open(config.services.as_deref()).map_err(SandboxError::Services)?;
         let remembered = config.requests_remembered;
         let request_latency = config.latencies.request;
         let has_admin = !config.is_exposed();
-        let cloud = Cloud::open(Arc::new(config), Arc::clone(&clock))
+        let cloud = Cloud::open(Arc::new(config), Arc::clone(&clock), collections)
             .map_err(|source| SandboxError::State { path, source })?;
         let shared = Arc::new(Shared {
             cloud: Mutex::new(cloud),

@@ -33,6 +33,15 @@ fn cases() -> Vec<Case> {
             end: "CREATE_COMPLETE",
         },
         Case {
+            type_name: "OS::Neutron::AddressScope",
+            properties: json!({ "name": "twin", "ip_version": 6 }),
+            service: || Service::Network,
+            path: "/v2.0/address-scopes",
+            body: json!({ "name": "twin", "ip_version": 6 }),
+            wraps: ("address_scope", "address_scopes"),
+            end: "CREATE_COMPLETE",
+        },
+        Case {
             type_name: "OS::Nova::ServerGroup",
             properties: json!({ "name": "twin", "policies": ["affinity"] }),
             service: || Service::Compute,

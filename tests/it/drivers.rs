@@ -24,7 +24,11 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) async fn of(user: &str) -> Ground {
-        let sandbox = Sandbox::start(SandboxConfig::instant()).unwrap();
+        Self::with(SandboxConfig::instant(), user).await
+    }
+
+    pub(crate) async fn with(config: SandboxConfig, user: &str) -> Ground {
+        let sandbox = Sandbox::start(config).unwrap();
         let password = Secret::new("secret".to_owned());
         let settings = CloudSettings::new(&sandbox.auth_url, user, password.clone(), user);
         let cloud = Cloud::new(settings.clone(), Arc::new(SystemClock)).unwrap();
@@ -88,6 +92,10 @@ async fn tell(user: &str, replies: Replies, story: impl AsyncFn(&mut Runner)) {
 
 there_and_back! {
     networks_come_and_go, networks_are_adopted: networks by "demo";
+    chains_come_and_go, chains_are_adopted: chains by "demo";
+    vpns_come_and_go, vpns_are_adopted: vpns by "demo";
+    policies_come_and_go, policies_are_adopted: policies by "admin";
+    choices_come_and_go, choices_are_adopted: choices by "admin";
     servers_come_and_go, servers_are_adopted: servers by "demo";
     volumes_come_and_go, volumes_are_adopted: volumes by "demo";
     flavors_come_and_go, flavors_are_adopted: flavors by "admin";
@@ -159,6 +167,128 @@ async fn networks(run: &mut Runner) {
     for made in
         [link, spare, second, address, port, rule, plain, group, interface, router, subnet, net]
     {
+        run.delete(made).await;
+    }
+}
+
+/// Traffic that takes a way of its own: through a chain of port pairs, and copied to a tap.
+async fn chains(run: &mut Runner) {
+    let net = run.create("OS::Neutron::Net", "net", json!({})).await;
+    let subnet = json!({"network": net.reference(), "cidr": "10.80.0.0/24"});
+    let subnet = run.create("OS::Neutron::Subnet", "subnet", subnet).await;
+    let port = json!({"network": net.reference()});
+    let ingress = run.create("OS::Neutron::Port", "ingress", port.clone()).await;
+    let egress = run.create("OS::Neutron::Port", "egress", port.clone()).await;
+    let pair = json!({"ingress": ingress.reference(), "egress": egress.reference()});
+    let mut pair = run.create("OS::Neutron::PortPair", "pair", pair).await;
+    let group = json!({"name": "hop", "port_pairs": [pair.reference()]});
+    let mut group = run.create("OS::Neutron::PortPairGroup", "group", group).await;
+    let classifier = json!({"protocol": "tcp", "logical_source_port": ingress.reference()});
+    let mut classifier = run.create("OS::Neutron::FlowClassifier", "web", classifier).await;
+    // By its name.
+    let chain = json!({"port_pair_groups": ["hop"], "description": "one hop"});
+    let mut chain = run.create("OS::Neutron::PortChain", "chain", chain).await;
+    let tap = json!({"port": egress.reference()});
+    let mut tap = run.create("OS::Neutron::TaaS::TapService", "tap", tap).await;
+    let flow = json!({"port": ingress.reference(), "tap_service": tap.reference()});
+    let mut flow = run.create("OS::Neutron::TaaS::TapFlow", "flow", flow).await;
+
+    let seen = run.attributes(&chain).await["show"].clone();
+    assert_eq!(seen["port_pair_groups"], json!([group.reference()]));
+    assert_eq!(seen["name"], json!(chain.subject.physical_name));
+    let seen = run.attributes(&flow).await["show"].clone();
+    assert_eq!((&seen["status"], &seen["direction"]), (&json!("ACTIVE"), &json!("BOTH")));
+
+    run.update(&mut chain, json!({"flow_classifiers": [classifier.reference()]})).await;
+    let seen = run.attributes(&chain).await["show"].clone();
+    assert_eq!(seen["flow_classifiers"], json!([classifier.reference()]));
+    run.update(&mut group, json!({"port_pairs": []})).await;
+    assert_eq!(run.attributes(&group).await["show"]["port_pairs"], json!([]));
+    for made in [&mut pair, &mut classifier, &mut tap, &mut flow] {
+        run.update(made, json!({"name": "other", "description": "changed"})).await;
+        let seen = run.attributes(made).await["show"].clone();
+        assert_eq!((&seen["name"], &seen["description"]), (&json!("other"), &json!("changed")));
+    }
+    for made in [&mut pair, &mut group, &mut classifier, &mut chain, &mut tap, &mut flow] {
+        run.check(made).await;
+    }
+    for made in [flow, tap, chain, classifier, group, pair, egress, ingress, subnet, net] {
+        run.delete(made).await;
+    }
+}
+
+async fn vpns(run: &mut Runner) {
+    let net = run.create("OS::Neutron::Net", "net", json!({})).await;
+    let subnet = json!({"network": net.reference(), "cidr": "10.81.0.0/24"});
+    let subnet = run.create("OS::Neutron::Subnet", "subnet", subnet).await;
+    let router = run.create("OS::Neutron::Router", "router", json!({})).await;
+    let vpn = json!({"router": router.reference(), "subnet": subnet.reference()});
+    let mut vpn = run.create("OS::Neutron::VPNService", "vpn", vpn).await;
+    let mut keys = run.create("OS::Neutron::IKEPolicy", "keys", json!({"name": "keys"})).await;
+    let lifetime = json!({"lifetime": {"units": "kilobytes", "value": 1000}});
+    let mut packets = run.create("OS::Neutron::IPsecPolicy", "packets", lifetime).await;
+    let mut scope = run.create("OS::Neutron::AddressScope", "scope", json!({})).await;
+
+    let seen = run.attributes(&vpn).await;
+    assert_eq!((&seen["status"], &seen["subnet_id"]), (&json!("ACTIVE"), &subnet.reference()));
+    assert_eq!(run.attributes(&packets).await["lifetime"]["value"], 1000);
+    run.update(&mut vpn, json!({"admin_state_up": false})).await;
+    assert_eq!(run.attributes(&vpn).await["admin_state_up"], json!(false));
+    run.update(&mut keys, json!({"ike_version": "v2", "pfs": "group14"})).await;
+    assert_eq!(run.attributes(&keys).await["pfs"], "group14");
+    run.update(&mut packets, json!({"description": "changed"})).await;
+    run.update(&mut scope, json!({"name": "named"})).await;
+    assert_eq!(run.attributes(&scope).await["show"]["name"], "named");
+    for made in [&mut vpn, &mut keys, &mut packets, &mut scope] {
+        run.check(made).await;
+    }
+    for made in [scope, packets, keys, vpn, router, subnet, net] {
+        run.delete(made).await;
+    }
+}
+
+/// What Neutron lets administrators alone make.
+async fn policies(run: &mut Runner) {
+    let mut policy = run.create("OS::Neutron::QoSPolicy", "policy", json!({"shared": true})).await;
+    let net = json!({"qos_policy": policy.reference()});
+    let net = run.create("OS::Neutron::Net", "net", net).await;
+    let label = json!({"name": "label", "description": "of traffic"});
+    let mut label = run.create("OS::Neutron::MeteringLabel", "label", label).await;
+
+    assert_eq!(run.attributes(&policy).await["rules"], json!([]));
+    assert_eq!(run.attributes(&label).await["description"], "of traffic");
+    run.update(&mut policy, json!({"shared": false, "description": "changed"})).await;
+    assert_eq!(run.attributes(&policy).await["show"]["description"], "changed");
+    for made in [&mut policy, &mut label] {
+        run.check(made).await;
+    }
+    for made in [label, net, policy] {
+        run.delete(made).await;
+    }
+}
+
+/// What projects can choose for their load balancers.
+async fn choices(run: &mut Runner) {
+    let profile = json!({"flavor_data": "{\"a\": 1}", "provider_name": "amphora"});
+    let mut profile = run.create("OS::Octavia::FlavorProfile", "profile", profile).await;
+    let flavor = json!({"flavor_profile": profile.reference(), "name": "small"});
+    let mut flavor = run.create("OS::Octavia::Flavor", "flavor", flavor).await;
+    let place = json!({"availability_zone_data": "{\"b\": 2}", "provider_name": "amphora"});
+    let mut place = run.create("OS::Octavia::AvailabilityZoneProfile", "place", place).await;
+    let zone = json!({"availability_zone_profile": place.reference()});
+    let mut zone = run.create("OS::Octavia::AvailabilityZone", "zone", zone).await;
+
+    assert_eq!(zone.id(), zone.subject.physical_name);
+    assert_eq!(run.attributes(&flavor).await["flavor_profile_id"], profile.reference());
+    run.update(&mut flavor, json!({"enabled": false, "description": "changed"})).await;
+    assert_eq!(run.attributes(&flavor).await["show"]["enabled"], json!(false));
+    run.update(&mut zone, json!({"description": "changed"})).await;
+    run.update(&mut profile, json!({"provider_name": "octavia"})).await;
+    run.update(&mut place, json!({"availability_zone_data": "{}"})).await;
+    for made in [&mut profile, &mut flavor, &mut place, &mut zone] {
+        run.check(made).await;
+    }
+    for made in [zone, place, flavor, profile] {
         run.delete(made).await;
     }
 }

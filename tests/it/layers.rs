@@ -54,6 +54,17 @@ fn rooms_import_only_what_the_table_allows() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Its files are written from the services' documents, so that a mistake in a type shows.
+#[test]
+fn the_sandbox_knows_no_resource_type() {
+    let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sandbox");
+    let data = std::fs::read_dir(room.join("services")).unwrap().map(|entry| entry.unwrap().path());
+    for file in rust_files(&room).into_iter().chain(data) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("OS::") && !text.contains("resource_types"), "{}", file.display());
+    }
+}
+
 #[test]
 fn the_table_of_the_architecture_says_the_same() {
     let page = include_str!("../../ARCHITECTURE.md");
@@ -148,4 +159,20 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// What a type asks is answered by `actors::executor`: its program waits for nothing.
+#[test]
+fn the_programs_of_types_do_not_wait() {
+    let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/resource_types");
+    let mut wrong = Vec::new();
+    for file in rust_files(&room) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for word in ["async ", ".await", "tokio::", "Session"] {
+            if text.contains(word) {
+                wrong.push(format!("{}: {word}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use hearth::resource_types::{Registry, Subject, UpdateKind};
+use hearth::sandbox::SandboxConfig;
 use serde_json::json;
 
 use crate::drivers::{Ground, Replies};
@@ -33,6 +34,45 @@ show: { get: "/v2.0/security-groups/{id}" }
 update: { put: "/v2.0/security-groups/{id}" }
 delete: { delete: "/v2.0/security-groups/{id}", gone: again }
 "#;
+
+/// Nothing in Hearth knows of this type, and nothing in the sandbox of its service.
+const SHELF: &str = r#"
+type: Example::Library::Shelf
+class: Shelf
+service: library
+properties:
+  name: { type: string, update_allowed: true }
+  words: { type: string, update_allowed: true }
+  room: { type: string, required: true }
+attributes:
+  state: { type: string }
+
+wrap: shelf
+list: shelves
+name: name
+token: words
+create: { post: /v1/shelves }
+show: { get: "/v1/shelves/{id}" }
+ready: { field: state, ok: [READY], fail: [ERROR] }
+update: { put: "/v1/shelves/{id}" }
+delete: { delete: "/v1/shelves/{id}", gone: polled }
+"#;
+
+const LIBRARY: &str = "
+service: library
+name: shelves
+errors: keystone
+collections:
+  shelf:
+    at: /v1/shelves
+    list: shelves
+    attributes:
+      name: [text, put, '']
+      words: [text, put, '']
+      room: [text, post]
+      state: [text, nobody, BUILDING]
+    states: { field: state, made: [BUILDING, READY], dropped: GOING }
+";
 
 fn registry(file: &str) -> Result<Registry, hearth::resource_types::RegistryError> {
     let directory = tempfile::tempdir().unwrap();
@@ -64,6 +104,31 @@ async fn a_type_is_a_file_and_nothing_else() {
         run.check(&mut group).await;
         run.delete(group).await;
         run.delete(named).await;
+        assert_eq!(ground.counts(), before);
+    }
+}
+
+#[tokio::test]
+async fn a_type_and_its_service_are_two_files_and_nothing_else() {
+    let services = tempfile::tempdir().unwrap();
+    std::fs::write(services.path().join("library.yaml"), LIBRARY).unwrap();
+    for replies in [Replies::Arrive, Replies::AreLost] {
+        let services = Some(services.path().to_owned());
+        let config = SandboxConfig { services, ..SandboxConfig::instant() };
+        let ground = Ground::with(config, "demo").await;
+        let before = ground.counts();
+        let mut run = ground.runner(replies);
+        run.registry = registry(SHELF).unwrap();
+        let shelf = json!({"room": "east", "name": "first"});
+        let mut shelf = run.create("Example::Library::Shelf", "shelf", shelf).await;
+        let other = json!({"room": "west", "words": "of mine"});
+        let other = run.create("Example::Library::Shelf", "other", other).await;
+        assert_eq!(run.attributes(&shelf).await["state"], "READY");
+        run.update(&mut shelf, json!({"name": "second"})).await;
+        assert_eq!(run.attributes(&shelf).await["show"]["name"], "second");
+        run.check(&mut shelf).await;
+        run.delete(shelf).await;
+        run.delete(other).await;
         assert_eq!(ground.counts(), before);
     }
 }

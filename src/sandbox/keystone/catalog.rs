@@ -8,14 +8,15 @@ use super::super::cloud::Cloud;
 
 /// A service, its name, and its address for a project.
 pub(super) struct Service {
-    pub(super) kind: &'static str,
-    pub(super) name: &'static str,
+    pub(super) kind: String,
+    pub(super) name: String,
     pub(super) url: String,
 }
 
 /// All services. `project` completes the addresses that contain one.
 pub(super) fn services(cloud: &Cloud, base: &str, project: &str) -> Vec<Service> {
-    let service = |kind, name, url| Service { kind, name, url };
+    let service =
+        |kind: &str, name: &str, url| Service { kind: kind.to_owned(), name: name.to_owned(), url };
     let mut services = vec![
         service("identity", "keystone", format!("{base}/v3")),
         service("compute", "nova", format!("{base}/compute/v2.1")),
@@ -37,6 +38,12 @@ pub(super) fn services(cloud: &Cloud, base: &str, project: &str) -> Vec<Service>
             "heat-cfn",
             format!("{}/v1", url.trim_end_matches('/')),
         ));
+    }
+    for further in cloud.collections.services() {
+        if services.iter().all(|service| service.kind != further.kind) {
+            let url = format!("{base}/{}", further.kind);
+            services.push(service(&further.kind, &further.name, url));
+        }
     }
     services
 }
@@ -61,7 +68,7 @@ pub(super) fn entries(cloud: &Cloud, ask: &Ask, project: Option<&str>) -> Vec<Va
             for (region, url) in places {
                 for interface in ["admin", "internal", "public"] {
                     endpoints.push(json!({
-                        "id": endpoint_id(service.kind, interface),
+                        "id": endpoint_id(&service.kind, interface),
                         "interface": interface,
                         "region": region,
                         "region_id": region,
@@ -70,7 +77,7 @@ pub(super) fn entries(cloud: &Cloud, ask: &Ask, project: Option<&str>) -> Vec<Va
                 }
             }
             json!({
-                "id": service_id(service.kind),
+                "id": service_id(&service.kind),
                 "type": service.kind,
                 "name": service.name,
                 "endpoints": endpoints,

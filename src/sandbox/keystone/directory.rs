@@ -145,7 +145,7 @@ fn rows(cloud: &Cloud, ask: &Ask, scope: &Scope, collection: &str) -> Option<Vec
             .into_iter()
             .map(|service| {
                 json!({
-                    "id": catalog::service_id(service.kind),
+                    "id": catalog::service_id(&service.kind),
                     "type": service.kind,
                     "name": service.name,
                     "enabled": true,
@@ -183,8 +183,8 @@ fn endpoints(cloud: &Cloud, ask: &Ask) -> Vec<Value> {
     for service in &services {
         for interface in ["admin", "internal", "public"] {
             endpoints.push(json!({
-                "id": catalog::endpoint_id(service.kind, interface),
-                "service_id": catalog::service_id(service.kind),
+                "id": catalog::endpoint_id(&service.kind, interface),
+                "service_id": catalog::service_id(&service.kind),
                 "interface": interface,
                 "region": cloud.config.region,
                 "region_id": cloud.config.region,

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::answer;
 use super::super::answer::Answer;
-use super::super::doc::{Doc, flag, shown, uuid_like, whole};
+use super::super::collections::values::{self, Shape};
+use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::{Kind, bad_request, invalid_input};
 use crate::model::JsonMap;
@@ -31,18 +32,6 @@ enum Unset {
     Whole(i64),
     List,
     Object,
-}
-
-/// What an attribute's values look like.
-#[derive(Clone, Copy)]
-enum Shape {
-    Text,
-    Flag,
-    Whole,
-    Id,
-    List,
-    Object,
-    Any,
 }
 
 const fn both(name: &'static str, unset: Unset, shape: Shape) -> Attribute {
@@ -230,7 +219,7 @@ pub(super) fn admin_only(name: &str) -> bool {
 }
 
 /// Whom a new object belongs to.
-pub(super) fn project(scope: &Scope, given: &JsonMap) -> Result<String, Answer> {
+pub(in crate::sandbox) fn project(scope: &Scope, given: &JsonMap) -> Result<String, Answer> {
     let named = given.get("project_id").or(given.get("tenant_id")).and_then(Value::as_str);
     match named.filter(|project| !project.is_empty()) {
         Some(project) if scope.sees(project) => Ok(project.to_owned()),
@@ -327,41 +316,10 @@ fn unset(attribute: &Attribute) -> Result<Option<Value>, Answer> {
 }
 
 fn shaped(attribute: &Attribute, value: Value) -> Result<Value, Answer> {
-    let invalid = |reason: String| {
-        bad_request(format!("Invalid input for {}. Reason: {reason}", attribute.name))
-    };
-    match attribute.shape {
-        Shape::Text => match value {
-            Value::String(text) if text.len() > 255 => {
-                Err(invalid(format!("'{text}' exceeds maximum length of 255.")))
-            }
-            Value::String(text) => Ok(Value::String(text)),
-            // A name that is null is an empty one.
-            Value::Null => Ok(Value::String(String::new())),
-            other => Err(invalid(format!("'{}' is not a valid string.", shown(&other)))),
-        },
-        Shape::Flag => flag(&value).map(Value::Bool).ok_or_else(|| {
-            invalid_input(format!("'{}' cannot be converted to boolean", shown(&value)))
-        }),
-        Shape::Whole => whole(&value)
-            .map(Value::from)
-            .ok_or_else(|| invalid(format!("'{}' is not an integer.", shown(&value)))),
-        Shape::Id => match value.as_str().is_some_and(uuid_like) {
-            true => Ok(value),
-            false => Err(invalid(format!("'{}' is not a valid UUID.", shown(&value)))),
-        },
-        Shape::List => match value {
-            Value::Array(_) => Ok(value),
-            Value::Null => Ok(json!([])),
-            other => Err(invalid(format!("'{}' is not a list.", shown(&other)))),
-        },
-        Shape::Object => match value {
-            Value::Object(_) => Ok(value),
-            Value::Null => Ok(json!({})),
-            other => Err(invalid(format!("'{}' is not a dictionary.", shown(&other)))),
-        },
-        Shape::Any => Ok(value),
-    }
+    values::shaped(attribute.shape, value).map_err(|reason| match attribute.shape {
+        Shape::Flag => invalid_input(reason),
+        _ => bad_request(format!("Invalid input for {}. Reason: {reason}", attribute.name)),
+    })
 }
 
 fn administrators_only(

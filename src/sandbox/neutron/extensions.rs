@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
+use super::super::cloud::Cloud;
 
 /// Aliases and names.
 const EXTENSIONS: [(&str, &str); 28] = [
@@ -36,19 +37,26 @@ const EXTENSIONS: [(&str, &str); 28] = [
     ("stateful-security-group", "Stateful security group"),
 ];
 
-pub(super) fn list() -> Answer {
-    let extensions: Vec<Value> = EXTENSIONS.iter().map(|(alias, name)| view(alias, name)).collect();
+pub(super) fn list(cloud: &Cloud) -> Answer {
+    let extensions: Vec<Value> = all(cloud).map(|(alias, name)| view(alias, name)).collect();
     Answer::json(200, &json!({"extensions": extensions}))
 }
 
-pub(super) fn show(alias: &str) -> Reply {
-    match EXTENSIONS.iter().find(|(known, _)| *known == alias) {
+pub(super) fn show(cloud: &Cloud, alias: &str) -> Reply {
+    match all(cloud).find(|(known, _)| *known == alias) {
         Some((alias, name)) => Ok(Answer::json(200, &json!({"extension": view(alias, name)}))),
         None => {
             let text = format!("Extension with alias {alias} does not exist");
             Err(answer::neutron(404, "HTTPNotFound", text))
         }
     }
+}
+
+/// Also those that collections of `services/network.yaml` come with.
+fn all(cloud: &Cloud) -> impl Iterator<Item = (&str, &str)> {
+    let further = cloud.collections.services().filter(|service| service.kind == "network");
+    let further = further.flat_map(|service| &service.extensions);
+    EXTENSIONS.into_iter().chain(further.map(|(alias, name)| (alias.as_str(), name.as_str())))
 }
 
 pub(super) fn zones() -> Answer {

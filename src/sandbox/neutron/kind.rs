@@ -28,6 +28,20 @@ impl Kind {
         }
     }
 
+    pub(super) const ALL: [Kind; 7] = [
+        Kind::Network,
+        Kind::Subnet,
+        Kind::Port,
+        Kind::Router,
+        Kind::FloatingIp,
+        Kind::SecurityGroup,
+        Kind::SecurityRule,
+    ];
+
+    pub(super) fn named(singular: &str) -> Option<Kind> {
+        Self::ALL.into_iter().find(|kind| kind.singular() == singular)
+    }
+
     /// The key of one object in a body, and the quota's name.
     pub(super) fn singular(self) -> &'static str {
         match self {

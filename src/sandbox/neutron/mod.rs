@@ -21,15 +21,17 @@ use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
 use super::doc::Doc;
-use super::keystone::{self, Scope};
-use super::listing;
+use super::keystone::Scope;
 use super::store::{Rows, Table};
+use super::{collections, keystone, listing};
 use crate::model::JsonMap;
 
+pub(super) use attributes::project;
 pub(super) use floating_ips::ends as floating_ip_ends;
 pub(super) use kind::Kind;
 pub(super) use ports::{Binding, bind, create_for_server, unbind};
 pub(super) use security_groups::find_by_name as find_security_group;
+pub(super) use tags::{change as change_tags, fit as tags_fit};
 
 /// Longest page of a list.
 const PAGE_MAX: usize = 100_000;
@@ -111,12 +113,16 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     security_groups::ensure_default(cloud, &scope.project_id, ask.at);
     let path: Vec<&str> = path.iter().map(|part| part.trim_end_matches(".json")).collect();
     match (ask.method.as_str(), path.as_slice()) {
-        ("GET", ["extensions"]) => Ok(extensions::list()),
-        ("GET", ["extensions", alias]) => extensions::show(alias),
+        ("GET", ["extensions"]) => Ok(extensions::list(cloud)),
+        ("GET", ["extensions", alias]) => extensions::show(cloud, alias),
         ("GET", ["availability_zones"]) => Ok(extensions::zones()),
         (_, ["quotas", rest @ ..]) => quotas::answer(cloud, ask, &scope, rest),
         (method, [collection, rest @ ..]) => {
-            let kind = Kind::of(collection).ok_or_else(nowhere)?;
+            let Some(kind) = Kind::of(collection) else {
+                let whole: Vec<&str> = [&["v2.0"], path.as_slice()].concat();
+                return collections::answer(cloud, ask, &scope, "network", &whole)
+                    .unwrap_or_else(|| Err(nowhere()));
+            };
             match (method, rest) {
                 ("GET", []) => list(cloud, ask, &scope, kind),
                 ("POST", []) => create(cloud, ask, &scope, kind),
@@ -152,22 +158,8 @@ fn list(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind) -> Reply {
         .filter(|row| tags::fit(row, ask))
         .map(|row| view(cloud, scope, kind, row))
         .collect();
-    let page = listing::page(rows, ask, PAGE_MAX).ok_or_else(|| {
-        let marker = ask.query("marker").unwrap_or_default();
-        kind.missing(marker)
-    })?;
-    let mut body = JsonMap::new();
-    if let Some(last) = page.rows.last().filter(|_| page.more) {
-        let path = format!("/{}", ask.path.join("/"));
-        let next = listing::next_link(ask, &path, last);
-        body.set(&format!("{}_links", kind.plural()), json!([{"rel": "next", "href": next}]));
-    }
-    let mut rows = page.rows;
-    for row in &mut rows {
-        listing::only_fields(row, ask);
-    }
-    body.set(&kind.plural(), rows.into_iter().map(Value::Object).collect::<Vec<_>>());
-    Ok(Answer::json(200, &Value::Object(body)))
+    listing::answer(rows, ask, &kind.plural(), PAGE_MAX)
+        .ok_or_else(|| kind.missing(ask.query("marker").unwrap_or_default()))
 }
 
 fn show(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind, id: &str) -> Reply {
@@ -205,6 +197,7 @@ fn create_one(
     let mut row = attributes::accept_new(kind, scope, given)?;
     quotas::allow_one_more(cloud, kind, &project)?;
     stamp_new(cloud, ask, &mut row, &project);
+    policy_is_there(cloud, scope, &row)?;
     match kind {
         Kind::Network => networks::create(&mut row),
         Kind::Subnet => subnets::create(cloud, scope, &mut row)?,
@@ -219,12 +212,21 @@ fn create_one(
     Ok(view(cloud, scope, kind, &row))
 }
 
+/// Refuses a quality of service policy that the caller does not see.
+fn policy_is_there(cloud: &Cloud, scope: &Scope, given: &JsonMap) -> Result<(), Answer> {
+    match given.text("qos_policy_id") {
+        "" => Ok(()),
+        id => collections::is_there(cloud, scope, "network", "policy", id),
+    }
+}
+
 fn update(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind, id: &str) -> Reply {
     let given =
         ask.wrapped(kind.singular(), |code, text| answer::neutron(code, "HTTPBadRequest", text))?;
     let before = find(cloud, scope, kind, id)?.clone();
     owned(scope, &before, &format!("update_{}", kind.singular()))?;
     let change = attributes::accept_change(kind, scope, given)?;
+    policy_is_there(cloud, scope, &change)?;
     let mut row = before.clone();
     for (key, value) in &change {
         row.insert(key.clone(), value.clone());
@@ -246,6 +248,7 @@ fn update(cloud: &mut Cloud, ask: &Ask, scope: &Scope, kind: Kind, id: &str) -> 
 }
 
 fn delete(cloud: &mut Cloud, ask: &Ask, kind: Kind, row: &JsonMap) -> Result<(), Answer> {
+    collections::part_with(cloud, kind.singular(), row.text("id"))?;
     match kind {
         Kind::Network => networks::delete(cloud, row)?,
         Kind::Subnet => subnets::delete(cloud, row)?,
@@ -314,6 +317,25 @@ pub(super) fn find<'a>(
         .get(id)
         .filter(|row| visible(cloud, scope, kind, row))
         .ok_or_else(|| kind.missing(id))
+}
+
+/// Whether there is a collection whose objects are called so.
+pub(super) fn has_kind(singular: &str) -> bool {
+    Kind::named(singular).is_some()
+}
+
+/// Refuses a reference to what the caller does not see.
+pub(super) fn refer(cloud: &Cloud, scope: &Scope, singular: &str, id: &str) -> Result<(), Answer> {
+    match Kind::named(singular) {
+        Some(kind) => find(cloud, scope, kind, id).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Whether an object of the collection has this value in a field.
+pub(super) fn holds(cloud: &Cloud, singular: &str, field: &str, value: &str) -> bool {
+    let rows = Kind::named(singular).map(|kind| cloud.neutron.table(kind).values());
+    rows.is_some_and(|mut rows| rows.any(|row| row.text(field) == value))
 }
 
 fn visible(cloud: &Cloud, scope: &Scope, kind: Kind, row: &JsonMap) -> bool {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::answer::{self, Answer};
 use super::super::cloud::Cloud;
+use super::super::collections;
 use super::super::doc::Doc;
 use crate::model::JsonMap;
 
@@ -40,6 +41,7 @@ pub(super) fn delete(cloud: &mut Cloud, row: &JsonMap) -> Result<(), Answer> {
         return Err(answer::neutron(409, "NetworkInUse", text));
     }
     for subnet in cloud.neutron.subnets.ids_where(|subnet| subnet.text("network_id") == id) {
+        collections::part_with(cloud, "subnet", &subnet)?;
         cloud.neutron.subnets.remove(&subnet);
     }
     Ok(())

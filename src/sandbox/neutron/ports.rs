@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::super::answer::{self, Answer};
 use super::super::ask::stamp;
 use super::super::cloud::Cloud;
+use super::super::collections;
 use super::super::doc::{Doc, shown, uuid_like};
 use super::super::keystone::Scope;
 use super::addresses::{Cidr, free, number, used};
@@ -370,6 +371,8 @@ pub(in crate::sandbox) fn bind(cloud: &mut Cloud, port: &str, server_id: &str, a
 pub(in crate::sandbox) fn unbind(cloud: &mut Cloud, port: &str, delete: bool, at: DateTime<Utc>) {
     if delete {
         floating_ips::leave_port(cloud, port, at);
+        // Nova asks nobody what else the port is for.
+        collections::part(cloud, "network", "port", port).ok();
         cloud.neutron.ports.remove(port);
         return;
     }

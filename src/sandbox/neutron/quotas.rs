@@ -10,16 +10,6 @@ use super::super::keystone::Scope;
 use super::{Kind, forbidden, nowhere};
 use crate::model::JsonMap;
 
-const KINDS: [Kind; 7] = [
-    Kind::Network,
-    Kind::Subnet,
-    Kind::Port,
-    Kind::Router,
-    Kind::FloatingIp,
-    Kind::SecurityGroup,
-    Kind::SecurityRule,
-];
-
 /// Refuses what would be one too many.
 pub(super) fn allow_one_more(cloud: &Cloud, kind: Kind, project: &str) -> Result<(), Answer> {
     let limit = limit(cloud, kind, project);
@@ -42,7 +32,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
         ("GET", [project]) => Ok(Answer::json(200, &json!({"quota": shown(cloud, project)}))),
         ("GET", [project, "details"]) => {
             let mut details = JsonMap::new();
-            for kind in KINDS {
+            for kind in Kind::ALL {
                 let detail = json!({
                     "limit": limit(cloud, kind, project),
                     "used": used(cloud, kind, project),
@@ -60,7 +50,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
                 ask.wrapped("quota", |code, text| answer::neutron(code, "HTTPBadRequest", text))?;
             let mut row = cloud.neutron.quotas.get(project).cloned().unwrap_or_default();
             row.set("project_id", *project);
-            for kind in KINDS {
+            for kind in Kind::ALL {
                 if let Some(limit) = given.get(kind.singular()).and_then(whole) {
                     row.set(kind.singular(), limit);
                 }
@@ -79,7 +69,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
 
 fn shown(cloud: &Cloud, project: &str) -> JsonMap {
     let mut quota = JsonMap::new();
-    for kind in KINDS {
+    for kind in Kind::ALL {
         quota.set(kind.singular(), limit(cloud, kind, project));
     }
     quota.set("subnetpool", -1);

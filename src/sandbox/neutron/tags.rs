@@ -23,12 +23,24 @@ pub(super) fn answer(
     if ask.method != "GET" {
         owned(scope, row, "update_tags")?;
     }
-    let answer = match (ask.method.as_str(), path) {
-        ("GET", []) => return Ok(Answer::json(200, &json!({"tags": tags}))),
-        ("GET", [tag]) if tags.iter().any(|found| found == tag) => return Ok(Answer::empty(204)),
+    let answer = change(ask, &mut tags, path)?;
+    if ask.method != "GET"
+        && let Some(row) = cloud.neutron.table_mut(kind).edit(id)
+    {
+        row.set("tags", tags);
+        row.set("updated_at", ask.moment());
+    }
+    Ok(answer)
+}
+
+/// Does to an object's tags what the request wants.
+pub(in crate::sandbox) fn change(ask: &Ask, tags: &mut Vec<Value>, path: &[&str]) -> Reply {
+    Ok(match (ask.method.as_str(), path) {
+        ("GET", []) => Answer::json(200, &json!({"tags": tags})),
+        ("GET", [tag]) if tags.iter().any(|found| found == tag) => Answer::empty(204),
         ("PUT", []) => {
             let body = ask.object(|code, text| answer::neutron(code, "HTTPBadRequest", text))?;
-            tags = body.list("tags").to_vec();
+            *tags = body.list("tags").to_vec();
             Answer::json(200, &json!({"tags": tags}))
         }
         ("PUT", [tag]) => {
@@ -50,17 +62,12 @@ pub(super) fn answer(
             return Err(answer::neutron(404, "TagNotFound", text));
         }
         _ => return Err(nowhere()),
-    };
-    if let Some(row) = cloud.neutron.table_mut(kind).edit(id) {
-        row.set("tags", tags);
-        row.set("updated_at", ask.moment());
-    }
-    Ok(answer)
+    })
 }
 
 /// Whether a row has the tags that the query asks for: `tags=a,b` all, `tags-any` one of them,
 /// `not-tags` not all, `not-tags-any` none.
-pub(super) fn fit(row: &JsonMap, ask: &Ask) -> bool {
+pub(in crate::sandbox) fn fit(row: &JsonMap, ask: &Ask) -> bool {
     let has = |tag: &str| row.list("tags").iter().any(|found| found == tag);
     let asked = |key: &str| ask.query(key).map(|tags| tags.split(',').collect::<Vec<_>>());
     asked("tags").is_none_or(|tags| tags.iter().all(|tag| has(tag)))

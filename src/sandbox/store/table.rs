@@ -10,7 +10,7 @@ use serde_json::Value;
 /// One kind of thing that the cloud holds.
 #[derive(Debug)]
 pub(in crate::sandbox) struct Table<T> {
-    name: &'static str,
+    name: String,
     rows: BTreeMap<u64, (String, T)>,
     places: HashMap<String, u64>,
     next: u64,
@@ -19,8 +19,14 @@ pub(in crate::sandbox) struct Table<T> {
 }
 
 impl<T: Clone + Serialize + DeserializeOwned> Table<T> {
-    pub(in crate::sandbox) fn new(name: &'static str) -> Self {
-        Self { name, rows: BTreeMap::new(), places: HashMap::new(), next: 0, before: Vec::new() }
+    pub(in crate::sandbox) fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            rows: BTreeMap::new(),
+            places: HashMap::new(),
+            next: 0,
+            before: Vec::new(),
+        }
     }
 
     pub(in crate::sandbox) fn get(&self, id: &str) -> Option<&T> {
@@ -94,7 +100,7 @@ impl<T: Clone + Serialize + DeserializeOwned> Table<T> {
 
 /// What the journal needs of a table, whatever its rows are.
 pub(in crate::sandbox) trait Rows {
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     fn len(&self) -> usize;
 
@@ -118,8 +124,8 @@ pub(in crate::sandbox) trait Rows {
 }
 
 impl<T: Clone + Serialize + DeserializeOwned> Rows for Table<T> {
-    fn name(&self) -> &'static str {
-        self.name
+    fn name(&self) -> &str {
+        &self.name
     }
 
     fn len(&self) -> usize {
@@ -132,10 +138,10 @@ impl<T: Clone + Serialize + DeserializeOwned> Rows for Table<T> {
             match self.places.get(id) {
                 Some(place) => {
                     let row = self.rows.get(place).map(|(_, row)| row);
-                    entry(entries, self.name, *place, id, row)?;
+                    entry(entries, &self.name, *place, id, row)?;
                 }
                 None if before.is_none() => continue, // made and removed by the same request
-                None => entry::<T>(entries, self.name, 0, id, None)?,
+                None => entry::<T>(entries, &self.name, 0, id, None)?,
             }
             written += 1;
         }
@@ -159,7 +165,7 @@ impl<T: Clone + Serialize + DeserializeOwned> Rows for Table<T> {
 
     fn write_all(&self, entries: &mut Vec<u8>) -> Result<usize, serde_json::Error> {
         for (place, (id, row)) in &self.rows {
-            entry(entries, self.name, *place, id, Some(row))?;
+            entry(entries, &self.name, *place, id, Some(row))?;
         }
         Ok(self.rows.len())
     }

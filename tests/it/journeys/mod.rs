@@ -13,6 +13,7 @@ mod limits;
 mod meeting;
 mod nested;
 mod outlets;
+mod plain;
 mod reality;
 mod rollback;
 mod same;

@@ -203,3 +203,79 @@ async fn a_quota_is_kept_to() {
     let over = demo.post("/network/v2.0/networks", json!({"network": {}})).await.refused(409);
     assert_eq!(error(&over), ("OverQuota", "Quota exceeded for resources: ['network']."));
 }
+
+#[tokio::test]
+async fn what_a_collection_of_a_file_refers_to_is_there_and_stays() {
+    let sandbox = instant();
+    let demo = User::of(&sandbox, "demo").await;
+    let (network, subnet) = demo.network("10.7.0.0/24").await;
+    let router = demo.make("routers", "router", json!({})).await;
+    let path = "/network/v2.0/vpn/vpnservices";
+    let vpn = |router: &str| json!({"vpnservice": {"router_id": router, "subnet_id": subnet}});
+    let none = demo.post(path, vpn(&network)).await.refused(404);
+    assert_eq!(error(&none).0, "RouterNotFound");
+    let wrong = demo.post(path, json!({"vpnservice": {"router_id": "r"}})).await.refused(400);
+    let text = "Invalid input for router_id. Reason: 'r' is not a valid UUID.";
+    assert_eq!(error(&wrong).1, text);
+    let made = demo.post(path, vpn(&router)).await.ok()["vpnservice"].clone();
+    assert_eq!(made["status"], "PENDING_CREATE");
+    let one = format!("{path}/{}", made["id"].as_str().unwrap());
+    assert_eq!(demo.get(&one).await.ok()["vpnservice"]["status"], "ACTIVE");
+    let fixed = json!({"vpnservice": {"subnet_id": null}});
+    let refusal = demo.put(&one, fixed).await.refused(400);
+    assert_eq!(error(&refusal).1, "Cannot update read-only attribute subnet_id");
+    let used = demo.delete(&format!("/network/v2.0/routers/{router}")).await.refused(409);
+    assert_eq!(error(&used).0, "RouterInUse");
+    // A network takes its subnets with it, but for one that serves a VPN.
+    let used = demo.delete(&format!("/network/v2.0/networks/{network}")).await.refused(409);
+    assert_eq!(error(&used).0, "SubnetInUse");
+    assert_eq!(demo.delete(&one).await.status, 204);
+    let gone = demo.get(&one).await.refused(404);
+    assert_eq!(error(&gone).0, "VPNServiceNotFound");
+    assert_eq!(demo.delete(&format!("/network/v2.0/routers/{router}")).await.status, 204);
+}
+
+#[tokio::test]
+async fn a_tap_goes_with_its_port() {
+    let sandbox = instant();
+    let demo = User::of(&sandbox, "demo").await;
+    let (network, _) = demo.network("10.7.0.0/24").await;
+    let port = demo.make("ports", "port", json!({"network_id": network})).await;
+    let source = demo.make("ports", "port", json!({"network_id": network})).await;
+    let tap = demo.make("taas/tap_services", "tap_service", json!({"port_id": port})).await;
+    let flow = json!({"tap_service_id": tap, "source_port": source, "direction": "UP"});
+    let path = "/network/v2.0/taas/tap_flows";
+    let wrong = demo.post(path, json!({"tap_flow": flow})).await.refused(400);
+    let text = "Invalid input for direction. Reason: 'UP' is not in IN, OUT, BOTH.";
+    assert_eq!(error(&wrong).1, text);
+    let flow = json!({"tap_service_id": tap, "source_port": source, "direction": "IN"});
+    let flow = demo.make("taas/tap_flows", "tap_flow", flow).await;
+    assert_eq!(demo.delete(&format!("/network/v2.0/ports/{port}")).await.status, 204);
+    demo.get(&format!("{path}/{flow}")).await.refused(404);
+}
+
+#[tokio::test]
+async fn policies_are_an_administrators_and_everybodys_while_shared() {
+    let sandbox = instant();
+    let (demo, admin) = (User::of(&sandbox, "demo").await, User::of(&sandbox, "admin").await);
+    let path = "/network/v2.0/qos/policies";
+    let policy = |shared: bool| json!({"policy": {"name": "slow", "shared": shared}});
+    let refusal = demo.post(path, policy(false)).await.refused(403);
+    assert_eq!(error(&refusal).1, "rule:create_policy is disallowed by policy");
+    let hidden = admin.post(path, policy(false)).await.ok()["policy"]["id"].clone();
+    let shared = admin.post(path, policy(true)).await.ok()["policy"]["id"].clone();
+    let seen = demo.get(&format!("{path}?name=slow")).await.ok()["policies"].clone();
+    assert_eq!((seen.as_array().unwrap().len(), &seen[0]["id"]), (1, &shared));
+    demo.get(&format!("{path}/{}", hidden.as_str().unwrap())).await.refused(404);
+    let one = format!("{path}/{}", shared.as_str().unwrap());
+    admin.put(&format!("{one}/tags"), json!({"tags": ["a"]})).await.ok();
+    assert_eq!(demo.get(&one).await.ok()["policy"]["tags"], json!(["a"]));
+    let unseen = json!({"network": {"qos_policy_id": hidden}});
+    let refusal = demo.post("/network/v2.0/networks", unseen).await.refused(404);
+    assert_eq!(error(&refusal).0, "QosPolicyNotFound");
+    let network = json!({"name": "n", "qos_policy_id": shared});
+    let network = admin.make("networks", "network", network).await;
+    assert_eq!(error(&admin.delete(&one).await.refused(409)).0, "QosPolicyInUse");
+    assert_eq!(admin.delete(&format!("/network/v2.0/networks/{network}")).await.status, 204);
+    assert_eq!(admin.delete(&one).await.status, 204);
+}

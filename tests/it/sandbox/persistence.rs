@@ -20,7 +20,10 @@ async fn a_restart_finds_the_same_cloud() {
     let port = demo.make("ports", "port", json!({"network_id": network})).await;
     demo.delete(&format!("/network/v2.0/ports/{port}")).await.ok();
     demo.make("ports", "port", json!({"network_id": network, "name": "kept"})).await;
+    let scope = json!({"name": "kept", "ip_version": 4});
+    demo.make("address-scopes", "address_scope", scope).await;
     let before = sandbox.state();
+    assert_eq!(before["network.address_scope"]["count"], 1);
 
     // What lies on the disk now is what a killed process leaves, in mid-write.
     let left = tempfile::tempdir().unwrap();
