@@ -328,7 +328,7 @@ impl Check<'_> {
 
     fn one(&mut self, at: &[&str], property: &PropertySchema) {
         if let Some(default) = property.default.as_ref().filter(|it| !it.is_null())
-            && let Err(message) = convert::value(property.kind, default, false)
+            && let Err(message) = convert::whole(property.kind, default)
         {
             self.wrong(&[at, &["default"]].concat(), message, None);
         }

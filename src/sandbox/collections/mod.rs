@@ -2,10 +2,11 @@
 //! attributes their objects have, what they refer to and how they come and go; this serves them.
 //! Neutron's are served within its frame, any other service stands by itself.
 
+mod accept;
 mod definition;
+mod references;
 pub(super) mod values;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,17 +14,19 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use self::definition::{Attribute, Collection, Owner, Service, SetBy, class};
-use self::values::{Shape, shaped};
+use self::definition::{Collection, Service};
+use self::references::{is_unique, refer};
 use super::answer::{Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
-use super::doc::{Doc, shown};
+use super::doc::Doc;
 use super::keystone::{self, Scope};
 use super::later::{Later, Turn};
 use super::store::{Rows, Table};
 use super::{listing, neutron};
 use crate::model::JsonMap;
+
+pub(super) use self::references::{is_there, part, part_with};
 
 /// Those that every sandbox has.
 const FILES: [(&str, &str); 2] = [
@@ -91,6 +94,10 @@ impl Collections {
             io::Error::new(io::ErrorKind::InvalidData, format!("{file}: {error}"))
         })?;
         for (wrap, collection) in service.collections {
+            if self.named(&service.kind, &wrap).is_some() {
+                let text = format!("{file}: {}: there is a {wrap} already", service.kind);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
             let rows = Table::new(format!("{}.{wrap}", service.kind));
             self.served.push(Served { collection: Arc::new(collection), rows });
         }
@@ -293,49 +300,6 @@ fn tags(
     Ok(answer)
 }
 
-/// An object that others refer to goes: what goes with it goes too. An error if it must stay.
-pub(super) fn part(cloud: &mut Cloud, service: &str, wrap: &str, id: &str) -> Result<(), ()> {
-    let count = cloud.collections.served.len();
-    for index in 0..count {
-        let collection = Arc::clone(&cloud.collections.served[index].collection);
-        if collection.service != service {
-            continue;
-        }
-        let place = Place { index, collection };
-        if !naming(cloud, &place, &place.collection.refers, wrap, id).is_empty() {
-            return Err(());
-        }
-        for follower in naming(cloud, &place, &place.collection.goes_with, wrap, id) {
-            part(cloud, service, &place.collection.wrap, &follower)?;
-            cloud.collections.rows_mut(&place).remove(&follower);
-        }
-    }
-    Ok(())
-}
-
-/// The objects that name another one in one of the fields.
-fn naming(
-    cloud: &Cloud,
-    place: &Place,
-    fields: &BTreeMap<String, String>,
-    wrap: &str,
-    id: &str,
-) -> Vec<String> {
-    let mut fields: Vec<(&String, &String)> = fields.iter().collect();
-    fields.retain(|(_, target)| *target == wrap);
-    let names = |row: &JsonMap| fields.iter().any(|(field, _)| refers_to(row.get(*field), id));
-    cloud.collections.rows(place).ids_where(names)
-}
-
-/// The same for an object of a collection in Rust.
-pub(super) fn part_with(cloud: &mut Cloud, kind: &str, id: &str) -> Result<(), Answer> {
-    part(cloud, "network", kind, id).map_err(|()| {
-        let class = class(kind);
-        let text = format!("{class} {id} is in use.");
-        super::answer::neutron(409, &format!("{class}InUse"), text)
-    })
-}
-
 /// An object has come to the end of what it was doing.
 pub(super) fn object_ends(cloud: &mut Cloud, of: &str, id: &str, state: Option<&str>) {
     let Some((service, wrap)) = of.split_once('.') else { return };
@@ -381,177 +345,6 @@ fn find<'a>(
         .ok_or_else(|| place.collection.not_found(id))
 }
 
-/// Refuses references to what the caller does not see.
-fn refer(
-    cloud: &Cloud,
-    scope: &Scope,
-    collection: &Collection,
-    row: &JsonMap,
-) -> Result<(), Answer> {
-    for (field, target) in collection.references() {
-        let ids: Vec<&str> = match row.get(field) {
-            Some(Value::String(id)) => vec![id],
-            Some(Value::Array(ids)) => ids.iter().filter_map(Value::as_str).collect(),
-            _ => continue,
-        };
-        for id in ids {
-            is_there(cloud, scope, &collection.service, target, id)?;
-        }
-    }
-    Ok(())
-}
-
-/// Refuses what the caller does not see.
-pub(super) fn is_there(
-    cloud: &Cloud,
-    scope: &Scope,
-    service: &str,
-    wrap: &str,
-    id: &str,
-) -> Result<(), Answer> {
-    match cloud.collections.named(service, wrap) {
-        Some(place) => find(cloud, scope, &place, id).map(|_| ()),
-        None => neutron::refer(cloud, scope, wrap, id),
-    }
-}
-
-fn refers_to(value: Option<&Value>, id: &str) -> bool {
-    match value {
-        Some(Value::String(text)) => text == id,
-        Some(Value::Array(items)) => items.iter().any(|item| item == id),
-        _ => false,
-    }
-}
-
-/// Refuses an object that another one is too much like.
-fn is_unique(cloud: &Cloud, place: &Place, row: &JsonMap) -> Result<(), Answer> {
-    let collection = &place.collection;
-    for fields in &collection.unique {
-        let is_like = |other: &JsonMap| {
-            other.get(&collection.id) != row.get(&collection.id)
-                && other.get("project_id") == row.get("project_id")
-                && fields.iter().all(|field| other.get(field) == row.get(field))
-        };
-        if cloud.collections.rows(place).values().any(is_like) {
-            let text = format!(
-                "A {} with the same {} exists already.",
-                collection.wrap,
-                fields.join(", ")
-            );
-            return Err(collection.fault(409, &format!("{}Exists", collection.class), text));
-        }
-    }
-    Ok(())
-}
-
-impl Collection {
-    fn is_seen(&self, scope: &Scope, row: &JsonMap) -> bool {
-        self.owner == Owner::Nobody || scope.sees(row.text("project_id")) || row.is("shared")
-    }
-
-    /// Refuses to change what is only seen.
-    fn may_change(&self, scope: &Scope, row: Option<&JsonMap>, verb: &str) -> Result<(), Answer> {
-        let is_theirs =
-            row.is_none_or(|row| self.owner == Owner::Nobody || scope.sees(row.text("project_id")));
-        if is_theirs && (scope.is_admin || !self.admin) {
-            Ok(())
-        } else {
-            Err(self.forbidden(verb))
-        }
-    }
-
-    /// The object of the body.
-    fn given(&self, ask: &Ask) -> Result<JsonMap, Answer> {
-        match ask.object(|_, text| self.bad_request(text))?.remove(&self.wrap) {
-            Some(Value::Object(given)) => Ok(given),
-            _ => Err(self.bad_request(format!("Unable to find '{}' in request body", self.wrap))),
-        }
-    }
-
-    /// A new object: what was given, checked, and the rest as it is unset.
-    fn new_row(&self, scope: &Scope, mut given: JsonMap) -> Result<JsonMap, Answer> {
-        let mut row = JsonMap::new();
-        if self.id == "id" {
-            row.set("id", "");
-        }
-        if self.owner == Owner::Project {
-            let project = neutron::project(scope, &given)?;
-            given.remove("project_id");
-            given.remove("tenant_id");
-            row.set("tenant_id", project.as_str());
-            row.set("project_id", project);
-        }
-        for (name, attribute) in &self.attributes {
-            let value = match (given.remove(name), &attribute.unset) {
-                (Some(_), _) if attribute.set_by == SetBy::Nobody => {
-                    return Err(self.bad_request(format!("Attribute '{name}' not allowed in POST")));
-                }
-                (Some(value), _) => self.checked(scope, name, attribute, value)?,
-                (None, Some(unset)) => unset.clone(),
-                (None, None) => {
-                    return Err(self.bad_request(format!(
-                        "Failed to parse request. Required attribute '{name}' not specified"
-                    )));
-                }
-            };
-            row.insert(name.clone(), value);
-        }
-        self.nothing_is_left(&given)?;
-        Ok(row)
-    }
-
-    /// A change: what was given, checked.
-    fn change(&self, scope: &Scope, mut given: JsonMap) -> Result<JsonMap, Answer> {
-        let mut change = JsonMap::new();
-        for (name, attribute) in &self.attributes {
-            let Some(value) = given.remove(name) else { continue };
-            if attribute.set_by != SetBy::Put {
-                let text = format!("Cannot update read-only attribute {name}");
-                return Err(self.bad_request(text));
-            }
-            change.insert(name.clone(), self.checked(scope, name, attribute, value)?);
-        }
-        self.nothing_is_left(&given)?;
-        Ok(change)
-    }
-
-    fn checked(
-        &self,
-        scope: &Scope,
-        name: &String,
-        attribute: &Attribute,
-        value: Value,
-    ) -> Result<Value, Answer> {
-        let invalid = |reason: String| {
-            self.bad_request(format!("Invalid input for {name}. Reason: {reason}"))
-        };
-        let may_be_null = attribute.unset == Some(Value::Null);
-        let shape = if value.is_null() && may_be_null { Shape::Any } else { attribute.shape };
-        let value = shaped(shape, value).map_err(invalid)?;
-        if let Some(allowed) = self.values.get(name)
-            && !allowed.contains(&value)
-            && !value.is_null()
-        {
-            let allowed: Vec<String> = allowed.iter().map(shown).collect();
-            let reason = format!("'{}' is not in {}.", shown(&value), allowed.join(", "));
-            return Err(invalid(reason));
-        }
-        let is_unset = attribute.unset.as_ref() == Some(&value);
-        if self.admin_sets.contains(name) && !scope.is_admin && !is_unset {
-            return Err(self.forbidden("create"));
-        }
-        Ok(value)
-    }
-
-    fn nothing_is_left(&self, given: &JsonMap) -> Result<(), Answer> {
-        if given.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<&str> = given.keys().map(String::as_str).collect();
-        Err(self.bad_request(format!("Unrecognized attribute(s) '{}'", names.join(", "))))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -574,6 +367,11 @@ mod tests {
         write("pirt");
         let error = Collections::open(Some(directory.path())).err().unwrap();
         assert_eq!(error.to_string(), "network: trunk: port_id: there is no pirt");
+        write("port");
+        let again = directory.path().join("again.yaml");
+        std::fs::copy(directory.path().join("trunk.yaml"), again).unwrap();
+        let error = Collections::open(Some(directory.path())).err().unwrap();
+        assert!(error.to_string().ends_with("network: there is a trunk already"), "{error}");
     }
 
     #[test]

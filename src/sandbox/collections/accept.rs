@@ -1,0 +1,125 @@
+//! What is taken: who may give it, which attributes, of which values.
+
+use serde_json::Value;
+
+use super::super::answer::Answer;
+use super::super::ask::Ask;
+use super::super::doc::{Doc, shown};
+use super::super::keystone::Scope;
+use super::super::neutron;
+use super::definition::{Attribute, Collection, Owner, SetBy};
+use super::values::{Shape, shaped};
+use crate::model::JsonMap;
+
+impl Collection {
+    pub(super) fn is_seen(&self, scope: &Scope, row: &JsonMap) -> bool {
+        self.owner == Owner::Nobody || scope.sees(row.text("project_id")) || row.is("shared")
+    }
+
+    /// Refuses to change what is only seen.
+    pub(super) fn may_change(
+        &self,
+        scope: &Scope,
+        row: Option<&JsonMap>,
+        verb: &str,
+    ) -> Result<(), Answer> {
+        let is_theirs =
+            row.is_none_or(|row| self.owner == Owner::Nobody || scope.sees(row.text("project_id")));
+        if is_theirs && (scope.is_admin || !self.admin) {
+            Ok(())
+        } else {
+            Err(self.forbidden(verb))
+        }
+    }
+
+    /// The object of the body.
+    pub(super) fn given(&self, ask: &Ask) -> Result<JsonMap, Answer> {
+        match ask.object(|_, text| self.bad_request(text))?.remove(&self.wrap) {
+            Some(Value::Object(given)) => Ok(given),
+            _ => Err(self.bad_request(format!("Unable to find '{}' in request body", self.wrap))),
+        }
+    }
+
+    /// A new object: what was given, checked, and the rest as it is unset.
+    pub(super) fn new_row(&self, scope: &Scope, mut given: JsonMap) -> Result<JsonMap, Answer> {
+        let mut row = JsonMap::new();
+        if self.id == "id" {
+            row.set("id", "");
+        }
+        if self.owner == Owner::Project {
+            let project = neutron::project(scope, &given)?;
+            given.remove("project_id");
+            given.remove("tenant_id");
+            row.set("tenant_id", project.as_str());
+            row.set("project_id", project);
+        }
+        for (name, attribute) in &self.attributes {
+            let value = match (given.remove(name), &attribute.unset) {
+                (Some(_), _) if attribute.set_by == SetBy::Nobody => {
+                    return Err(self.bad_request(format!("Attribute '{name}' not allowed in POST")));
+                }
+                (Some(value), _) => self.checked(scope, name, attribute, value)?,
+                (None, Some(unset)) => unset.clone(),
+                (None, None) => {
+                    return Err(self.bad_request(format!(
+                        "Failed to parse request. Required attribute '{name}' not specified"
+                    )));
+                }
+            };
+            row.insert(name.clone(), value);
+        }
+        self.nothing_is_left(&given)?;
+        Ok(row)
+    }
+
+    /// A change: what was given, checked.
+    pub(super) fn change(&self, scope: &Scope, mut given: JsonMap) -> Result<JsonMap, Answer> {
+        let mut change = JsonMap::new();
+        for (name, attribute) in &self.attributes {
+            let Some(value) = given.remove(name) else { continue };
+            if attribute.set_by != SetBy::Put {
+                let text = format!("Cannot update read-only attribute {name}");
+                return Err(self.bad_request(text));
+            }
+            change.insert(name.clone(), self.checked(scope, name, attribute, value)?);
+        }
+        self.nothing_is_left(&given)?;
+        Ok(change)
+    }
+
+    fn checked(
+        &self,
+        scope: &Scope,
+        name: &String,
+        attribute: &Attribute,
+        value: Value,
+    ) -> Result<Value, Answer> {
+        let invalid = |reason: String| {
+            self.bad_request(format!("Invalid input for {name}. Reason: {reason}"))
+        };
+        let may_be_null = attribute.unset == Some(Value::Null);
+        let shape = if value.is_null() && may_be_null { Shape::Any } else { attribute.shape };
+        let value = shaped(shape, value).map_err(invalid)?;
+        if let Some(allowed) = self.values.get(name)
+            && !allowed.contains(&value)
+            && !value.is_null()
+        {
+            let allowed: Vec<String> = allowed.iter().map(shown).collect();
+            let reason = format!("'{}' is not in {}.", shown(&value), allowed.join(", "));
+            return Err(invalid(reason));
+        }
+        let is_unset = attribute.unset.as_ref() == Some(&value);
+        if self.admin_sets.contains(name) && !scope.is_admin && !is_unset {
+            return Err(self.forbidden("create"));
+        }
+        Ok(value)
+    }
+
+    fn nothing_is_left(&self, given: &JsonMap) -> Result<(), Answer> {
+        if given.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = given.keys().map(String::as_str).collect();
+        Err(self.bad_request(format!("Unrecognized attribute(s) '{}'", names.join(", "))))
+    }
+}
