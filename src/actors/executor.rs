@@ -98,6 +98,13 @@ impl Executor<'_> {
         let session = self.session;
         Ok(match ask {
             Ask::Call(request) => Answer::Response(session.send(request.clone()).await?),
+            Ask::Calls(requests) => {
+                let mut responses = Vec::with_capacity(requests.len());
+                for request in requests {
+                    responses.push(session.send(request.clone()).await);
+                }
+                Answer::Responses(responses)
+            }
             Ask::CallThere(request) => {
                 let there = self.there.as_ref().unwrap_or(session);
                 Answer::Response(there.send(request.clone()).await?)

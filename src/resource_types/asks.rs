@@ -21,6 +21,9 @@ use crate::openstack::{
 pub enum Ask {
     /// A call to the cloud.
     Call(Request),
+    /// Several calls at once: a program is run again with each answer, so that what it asks in
+    /// a loop over what others decide the length of is asked together.
+    Calls(Vec<Request>),
     /// An object as it is, looked up together with others of its collection that are waited for.
     Poll { collection: Collection, id: String },
     /// Where the catalog says a service is.
@@ -74,6 +77,7 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub enum Answer {
     Response(Response),
+    Responses(Vec<Result<Response, CloudError>>),
     Object(Value),
     Text(String),
     Token(Secret<String>),
@@ -102,6 +106,7 @@ impl Ask {
             Ask::Call(request) | Ask::CallThere(request) | Ask::CallInDomain(request) => {
                 !request.method.is_read()
             }
+            Ask::Calls(requests) => requests.iter().any(|request| !request.method.is_read()),
             Ask::Software { ask, .. } => ask.changes(),
             Ask::Poll { .. }
             | Ask::Endpoint(_)
@@ -222,6 +227,17 @@ impl Asks<'_> {
     /// Calls the cloud.
     pub fn send(&self, request: Request) -> Result<Response, CloudError> {
         response(self.ask(Ask::Call(request))?)
+    }
+
+    /// Makes several calls; the answers are in their order.
+    pub fn send_all(
+        &self,
+        requests: Vec<Request>,
+    ) -> Result<Vec<Result<Response, CloudError>>, CloudError> {
+        match self.ask(Ask::Calls(requests))? {
+            Answer::Responses(responses) => Ok(responses),
+            _ => Err(unlike()),
+        }
     }
 
     /// The object as it is now; looked up together with others that are waited for.

@@ -234,6 +234,9 @@ impl<'a> Recorded<'a> {
             Ask::Call(request) | Ask::CallThere(request) | Ask::CallInDomain(request) => {
                 Answer::Response(self.send(request)?)
             }
+            Ask::Calls(requests) => {
+                Answer::Responses(requests.iter().map(|request| self.send(request)).collect())
+            }
             Ask::Poll { collection, id } => {
                 let path = format!("{}/{id}", collection.items);
                 let request = Request::new(Method::Get, collection.service.clone(), path);

@@ -237,9 +237,11 @@ fn sent(cloud: &Asks<'_>, subject: &Subject, wanted: &Wanted) -> Result<Vec<Sent
             Err(error) => return Err(error.into()),
         };
     let names = listed.as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str());
+    let versions = names.filter(|name| name.contains(&object));
+    let requests = versions.map(|name| request(Method::Get, path(&container, Some(name))));
     let mut bodies = Vec::new();
-    for name in names.filter(|name| name.contains(&object)) {
-        let body = match cloud.send(request(Method::Get, path(&container, Some(name)))) {
+    for answer in cloud.send_all(requests.collect())? {
+        let body = match answer {
             Ok(response) => String::from_utf8_lossy(response.bytes()).into_owned(),
             Err(error) if error.is_not_found() => continue,
             Err(error) => return Err(error.into()),
