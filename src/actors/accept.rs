@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::warn;
 
-use super::asks::{Accepted, CreateStack, Requester, UpdateStack};
+use super::asks::{Accepted, CreateStack, RequestContext, UpdateStack};
 use super::engine::Engine;
 use super::executor;
 use super::project::ProjectCommand;
@@ -23,7 +23,7 @@ impl Engine {
     /// Accepts a new stack.
     pub async fn create_stack(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         ask: CreateStack,
     ) -> Result<Accepted, Refusal> {
         self.make_stack(who, ask, None).await
@@ -33,7 +33,7 @@ impl Engine {
     /// them.
     pub async fn adopt_stack(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         ask: CreateStack,
         resources: JsonMap,
     ) -> Result<Accepted, Refusal> {
@@ -46,21 +46,21 @@ impl Engine {
     /// As in Heat, a name that is taken counts before all that is wrong with the template.
     pub(super) async fn refuse_taken(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         name: &StackName,
     ) -> Result<(), Refusal> {
         let project = self.services.directory.project(&who.caller.project_id);
         let Some(address) = project else { return Ok(()) };
         let Ok(Some(holder)) = address.send(HolderOf(name.clone())).await else { return Ok(()) };
         match self.stand(holder).await? {
-            Some(standing) if !standing.deleted => Err(name_taken(name)),
+            Some(summary) if !summary.deleted => Err(name_taken(name)),
             Some(_) | None => Ok(()),
         }
     }
 
     async fn make_stack(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         mut ask: CreateStack,
         adopts: Option<JsonMap>,
     ) -> Result<Accepted, Refusal> {
@@ -109,91 +109,95 @@ impl Engine {
     /// Accepts a new definition for a stack.
     pub async fn update_stack(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         mut ask: UpdateStack,
     ) -> Result<Accepted, Refusal> {
-        let standing = self.standing(who, stack).await?;
-        refuse_resting(standing.action)?;
+        let summary = self.summary(who, stack).await?;
+        refuse_resting(summary.action)?;
         let mut source = match ask.existing || ask.template.is_none() {
-            true => source::updated(&ask, &self.source(&standing).await?),
+            true => source::updated(&ask, &self.source(&summary).await?),
             false => source::updated(&ask, &StackSource::default()),
         };
         ask.template = None;
-        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
-        if let Some(before) = &standing.known {
+        let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
+        if let Some(before) = &summary.known {
             known.definition.check_immutable(&before.definition)?;
         }
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
-        let kept_tags = if ask.existing { standing.revision.tags.clone() } else { Vec::new() };
+        let kept_tags = if ask.existing { summary.revision.tags.clone() } else { Vec::new() };
         let settings = (
             ask.tags.unwrap_or(kept_tags),
-            ask.timeout_mins.or(standing.revision.timeout_mins),
-            ask.disable_rollback.unwrap_or(standing.revision.disable_rollback),
+            ask.timeout_mins.or(summary.revision.timeout_mins),
+            ask.disable_rollback.unwrap_or(summary.revision.disable_rollback),
         );
         let revise = self.revise(trustor, stack, source, known, settings)?;
         let revise = Revise { observes: ask.observes, back_to: ask.back_to, ..revise };
         let receipt =
             self.ask_stack(stack, who, || StackCommand::Update(Box::new(revise.clone()))).await?;
-        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
     /// Accepts the deletion of a stack.
-    pub async fn delete_stack(&self, who: &Requester, stack: StackId) -> Result<Accepted, Refusal> {
-        let standing = self.standing(who, stack).await?;
-        self.allow(who, &standing).await?;
+    pub async fn delete_stack(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+    ) -> Result<Accepted, Refusal> {
+        let summary = self.summary(who, stack).await?;
+        self.allow(who, &summary).await?;
         let trustor = match self.services.credentials.ensure(&self.services, who).await {
             Ok(trustor) => trustor,
             // What keeps a new trust from being made must not keep a stack from being deleted
             // with the one that it has, where that lends no more than the caller holds.
-            Err(refusal) if standing.trustor.is_within(&who.caller) => {
+            Err(refusal) if summary.trustor.is_within(&who.caller) => {
                 warn!(stack.id = %stack, %refusal, "a stack is deleted without a new trust");
-                standing.trustor.clone()
+                summary.trustor.clone()
             }
             Err(refusal) => return Err(refusal),
         };
         let delete = || StackCommand::Delete { trustor: Some(trustor.clone()) };
         let receipt = self.ask_stack(stack, who, delete).await?;
-        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
     /// Stops the update under way, with a rollback or without.
     pub async fn cancel_update(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         rollback: bool,
     ) -> Result<Accepted, Refusal> {
-        let standing = self.standing(who, stack).await?;
+        let summary = self.summary(who, stack).await?;
         let command = || match rollback {
             true => StackCommand::CancelUpdate,
             false => StackCommand::CancelWithoutRollback,
         };
         let receipt = self.ask_stack(stack, who, command).await?;
-        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
     /// Suspends, resumes or checks the stack; in the middle of another action, once that is over.
     pub async fn act_on_stack(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         action: Action,
     ) -> Result<Accepted, Refusal> {
-        let standing = self.standing(who, stack).await?;
+        let summary = self.summary(who, stack).await?;
         if action != Action::Check {
-            self.allow(who, &standing).await?;
+            self.allow(who, &summary).await?;
         }
         let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
         let act = || StackCommand::Act { action, trustor: trustor.clone() };
         let receipt = self.ask_stack(stack, who, act).await?;
-        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
     /// Reads and checks a source; templates that stand elsewhere become some of its files.
     pub(super) async fn prepare(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         source: &mut StackSource,
         id: Option<StackId>,
         name: &StackName,
@@ -252,7 +256,7 @@ impl Engine {
     /// Takes a name; one held by a stack that was deleted, or never came to be, is free.
     async fn take_name(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         name: &StackName,
         id: StackId,
     ) -> Result<(), Refusal> {
@@ -269,7 +273,7 @@ impl Engine {
         // It may have given the name back since; if not, it does so when it wakes and finds itself
         // deleted.
         if let Some(holder) = holder {
-            if self.stand(holder).await?.is_some_and(|standing| !standing.deleted) {
+            if self.stand(holder).await?.is_some_and(|summary| !summary.deleted) {
                 return Err(refusal);
             }
             let release = ProjectCommand::Release { name: name.clone(), stack_id: holder };

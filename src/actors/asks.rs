@@ -19,7 +19,7 @@ use crate::template::StackSource;
 
 /// Who asks, in which request.
 #[derive(Clone, Debug)]
-pub struct Requester {
+pub struct RequestContext {
     pub caller: Arc<Caller>,
     pub token: Secret<String>,
     pub request_id: RequestId,
@@ -28,7 +28,7 @@ pub struct Requester {
     pub fetches: FetchBudget,
 }
 
-impl Requester {
+impl RequestContext {
     /// What the events of the command carry.
     pub(super) fn meta(&self) -> Arc<Meta> {
         Arc::new(Meta {
@@ -79,7 +79,7 @@ pub struct UpdateStack {
 }
 
 /// How a stack stands, as its actor knows it.
-pub struct Standing {
+pub struct StackSummary {
     pub id: StackId,
     pub name: StackName,
     pub project_id: ProjectId,

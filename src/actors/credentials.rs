@@ -8,7 +8,7 @@ use actix::prelude::*;
 use serde_json::Value;
 use tracing::warn;
 
-use super::asks::Requester;
+use super::asks::RequestContext;
 use super::project::{Project, ProjectCommand};
 use super::services::Services;
 use super::shell::{Ask, Shell};
@@ -54,7 +54,7 @@ impl Credentials {
     pub async fn ensure(
         &self,
         services: &Arc<Services>,
-        who: &Requester,
+        who: &RequestContext,
     ) -> Result<Trustor, Refusal> {
         let caller = &who.caller;
         let trustor = lent(services, caller);

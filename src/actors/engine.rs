@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actix::prelude::{Handler, Message};
 use tracing::{info, warn};
 
-use super::asks::{Requester, Standing};
+use super::asks::{RequestContext, StackSummary};
 use super::credentials::Credentials;
 use super::directory::Directory;
 use super::pool::{Pool, TemplateLoad};
@@ -115,9 +115,13 @@ impl Engine {
     }
 
     /// The source of the stack's newest revision, with marks on secrets.
-    pub async fn source_of(&self, who: &Requester, stack: StackId) -> Result<StackSource, Refusal> {
-        let standing = self.standing(who, stack).await?;
-        self.source(&standing).await
+    pub async fn source_of(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+    ) -> Result<StackSource, Refusal> {
+        let summary = self.summary(who, stack).await?;
+        self.source(&summary).await
     }
 
     /// Lets everything that was decided become durable, and stops.
@@ -166,28 +170,32 @@ impl Engine {
     }
 
     /// How a stack stands, for who may see it.
-    pub(super) async fn standing(
+    pub(super) async fn summary(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
-    ) -> Result<Standing, Refusal> {
+    ) -> Result<StackSummary, Refusal> {
         let missing = || Refusal::not_found("Stack", stack);
-        let standing = self.stand(stack).await?.ok_or_else(missing)?;
+        let summary = self.stand(stack).await?.ok_or_else(missing)?;
         // Another project's stack is not found, so that its existence stays unknown.
         let own = &who.caller.project_id;
-        let is_own = standing.project_id == *own || standing.user_project.as_ref() == Some(own);
+        let is_own = summary.project_id == *own || summary.user_project.as_ref() == Some(own);
         if !is_own && !who.caller.is_admin() {
             return Err(missing());
         }
-        if standing.deleted {
-            return Err(Refusal::not_found("Stack", &standing.name));
+        if summary.deleted {
+            return Err(Refusal::not_found("Stack", &summary.name));
         }
-        Ok(standing)
+        Ok(summary)
     }
 
     /// Refuses who may not use the types of a stack.
-    pub(super) async fn allow(&self, who: &Requester, standing: &Standing) -> Result<(), Refusal> {
-        let Some(known) = &standing.known else { return Ok(()) };
+    pub(super) async fn allow(
+        &self,
+        who: &RequestContext,
+        summary: &StackSummary,
+    ) -> Result<(), Refusal> {
+        let Some(known) = &summary.known else { return Ok(()) };
         let types = exposure::types(&known.definition);
         exposure::check_allowed(&self.services, &who.caller, types).await
     }
@@ -196,7 +204,7 @@ impl Engine {
         Refusal::unavailable("The engine does not answer at present.")
     }
 
-    pub(super) async fn stand(&self, stack: StackId) -> Result<Option<Standing>, Refusal> {
+    pub(super) async fn stand(&self, stack: StackId) -> Result<Option<StackSummary>, Refusal> {
         self.ask_of(stack, || Stand).await
     }
 
@@ -217,14 +225,14 @@ impl Engine {
     pub(super) async fn ask_stack(
         &self,
         stack: StackId,
-        who: &Requester,
+        who: &RequestContext,
         command: impl Fn() -> StackCommand,
     ) -> Result<Receipt, Refusal> {
         self.ask_of(stack, || Ask { command: command(), meta: who.meta() }).await?
     }
 
-    pub(super) async fn source(&self, standing: &Standing) -> Result<StackSource, Refusal> {
-        definition::open(&self.services, standing.id, standing.sourced.as_ref()).await
+    pub(super) async fn source(&self, summary: &StackSummary) -> Result<StackSource, Refusal> {
+        definition::open(&self.services, summary.id, summary.sourced.as_ref()).await
     }
 }
 

@@ -5,7 +5,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::asks::{Accepted, Requester, Standing};
+use super::asks::{Accepted, RequestContext, StackSummary};
 use super::engine::Engine;
 use super::source::Sourced;
 use super::stack::StackCommand;
@@ -100,22 +100,26 @@ fn without_secrets(value: &Value) -> Value {
 
 impl Engine {
     /// The stack as a document.
-    pub async fn export_stack(&self, who: &Requester, stack: StackId) -> Result<Value, Refusal> {
+    pub async fn export_stack(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+    ) -> Result<Value, Refusal> {
         self.exports()?;
-        let standing = self.standing(who, stack).await?;
-        self.exported(standing, &mut Room::default()).await
+        let summary = self.summary(who, stack).await?;
+        self.exported(summary, &mut Room::default()).await
     }
 
     /// Accepts that the stack is deleted and what it has in the cloud stays; the document of it.
     pub async fn abandon_stack(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
     ) -> Result<(Accepted, Value), Refusal> {
         self.exports()?;
-        let standing = self.standing(who, stack).await?;
-        let name = standing.name.clone();
-        let document = self.exported(standing, &mut Room::default()).await?;
+        let summary = self.summary(who, stack).await?;
+        let name = summary.name.clone();
+        let document = self.exported(summary, &mut Room::default()).await?;
         let receipt = self.ask_stack(stack, who, || StackCommand::Abandon).await?;
         Ok((Accepted { stack, name, position: receipt.position }, document))
     }
@@ -130,19 +134,19 @@ impl Engine {
     /// The document, as far as there is room for it: whole trees have none.
     fn exported<'a>(
         &'a self,
-        standing: Standing,
+        summary: StackSummary,
         room: &'a mut Room,
     ) -> BoxFuture<'a, Result<Value, Refusal>> {
         async move {
             let unavailable =
                 |error: crate::events::log::LogError| Refusal::unavailable(error.to_string());
             let mut resources = JsonMap::new();
-            for (name, id) in &standing.incarnations {
+            for (name, id) in &summary.incarnations {
                 let machine = self.services.resource(*id).await?;
                 let mut kept = machine.kept();
                 if machine.action == Action::Init {
                     kept.name = name.clone();
-                    let known = standing.known.as_ref();
+                    let known = summary.known.as_ref();
                     kept.type_name = known.map(|it| it.declared_type(name)).unwrap_or_default();
                 }
                 let mut view = resource(&kept);
@@ -157,20 +161,20 @@ impl Engine {
                 }
                 resources.insert(name.to_string(), view);
             }
-            let sourced = standing.sourced.as_ref();
+            let sourced = summary.sourced.as_ref();
             let blob = match sourced.and_then(|it| it.revision.source.as_ref()) {
                 Some(id) => self.services.log.blob(id).await.map_err(unavailable)?,
                 None => None,
             };
             room.take(blob.as_ref().map_or(0, |blob| blob.len()))?;
-            room.take(json_bytes(&standing.revision.parameters))?;
+            room.take(json_bytes(&summary.revision.parameters))?;
             Ok(document(Exported {
-                id: standing.id,
-                name: &standing.name,
-                project_id: &standing.project_id,
-                action: standing.action,
-                status: standing.status,
-                revision: &standing.revision,
+                id: summary.id,
+                name: &summary.name,
+                project_id: &summary.project_id,
+                action: summary.action,
+                status: summary.status,
+                revision: &summary.revision,
                 sourced,
                 blob: blob.as_deref(),
                 resources,

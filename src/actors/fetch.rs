@@ -9,7 +9,7 @@ use futures::StreamExt;
 use futures::stream;
 use tracing::info;
 
-use super::asks::Requester;
+use super::asks::RequestContext;
 use super::engine::Engine;
 use crate::model::Refusal;
 use crate::openstack::not_fetched;
@@ -21,7 +21,7 @@ const FETCHES_AT_A_TIME: usize = 8;
 impl Engine {
     /// The template that stands at a URL, or why there is none. Another text is as good as none,
     /// so that no error quotes what was not meant to be read by the one who gave the URL.
-    pub async fn fetch(&self, who: &Requester, url: &str) -> Result<String, String> {
+    pub async fn fetch(&self, who: &RequestContext, url: &str) -> Result<String, String> {
         let text = self.services.fetcher.get(&who.fetches, url).await?;
         let project = &who.caller.project_id;
         let read = self.work(project, move || is_template_text(&text).then_some(text));
@@ -35,7 +35,7 @@ impl Engine {
     /// where templates are worked on.
     pub async fn with_templates<T: Send + 'static>(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         source: &mut StackSource,
         read: impl Fn(&StackSource) -> (Result<T, Refusal>, BTreeSet<String>) + Send + Sync + 'static,
     ) -> Result<T, Refusal> {

@@ -2,7 +2,7 @@
 
 use actix::prelude::*;
 
-use super::asks::{Accepted, Requester, Standing, UpdateStack};
+use super::asks::{Accepted, RequestContext, StackSummary, UpdateStack};
 use super::definition;
 use super::engine::Engine;
 use super::preview::Preview;
@@ -29,7 +29,7 @@ impl Engine {
     /// Accepts an earlier revision as the stack's new definition; carried out as an update.
     pub async fn roll_back_to(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         to: StackRevision,
     ) -> Result<Accepted, Refusal> {
@@ -40,7 +40,7 @@ impl Engine {
     /// What going back would do; nothing is written.
     pub async fn preview_roll_back_to(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         to: StackRevision,
     ) -> Result<Preview, Refusal> {
@@ -50,12 +50,12 @@ impl Engine {
 
     async fn return_to(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         to: StackRevision,
     ) -> Result<UpdateStack, Refusal> {
-        let standing = self.standing(who, stack).await?;
-        let revision = self.revision(&standing, to).await?;
+        let summary = self.summary(who, stack).await?;
+        let revision = self.revision(&summary, to).await?;
         let sourced = Sourced { revision, emptied: false };
         let source = definition::open(&self.services, stack, Some(&sourced)).await?;
         Ok(UpdateStack {
@@ -64,7 +64,7 @@ impl Engine {
             environment: source.environment,
             files: source.files,
             parameters: source.parameters,
-            tags: Some(standing.revision.tags),
+            tags: Some(summary.revision.tags),
             back_to: Some(to),
             ..UpdateStack::default()
         })
@@ -72,14 +72,14 @@ impl Engine {
 
     async fn revision(
         &self,
-        standing: &Standing,
+        summary: &StackSummary,
         number: StackRevision,
     ) -> Result<RevisionAccepted, Refusal> {
         let missing = || Refusal::not_found("Revision", number);
-        let found = self.ask_of(standing.id, || RevisionNumbered(number)).await?;
+        let found = self.ask_of(summary.id, || RevisionNumbered(number)).await?;
         let revision = found.ok_or_else(missing)?;
         if revision.source.is_none() {
-            let name = &standing.name;
+            let name = &summary.name;
             return Err(Refusal::validation(format!(
                 "Revision {number} of stack {name} is the empty one to which its creation was \
                  rolled back."

@@ -36,7 +36,7 @@ pub mod stack_users;
 mod tallies;
 mod unmade;
 
-pub use asks::{Accepted, CreateStack, Requester, Standing, UpdateStack};
+pub use asks::{Accepted, CreateStack, RequestContext, StackSummary, UpdateStack};
 pub use engine::{Engine, EngineParts};
 pub use pool::TemplateLoad;
 pub use preview::Preview;

@@ -4,14 +4,14 @@
 use actix::prelude::*;
 use serde_json::Value;
 
-use super::asks::{Accepted, Requester, Standing};
+use super::asks::{Accepted, RequestContext, StackSummary};
 use super::engine::Engine;
 use super::executor;
 use super::nested;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
 use super::shell::{Ask, Inhabit, Receipt, Shell};
-use super::stack_actor::{HeardBy, MetadataNow, ResourceNamed};
+use super::stack_actor::{MetadataNow, ResourceNamed, SignalsObservedBy};
 use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint;
 use crate::model::{JsonMap, Refusal, ResourceName, StackId};
@@ -20,31 +20,31 @@ use crate::resource_types::asks::Asks;
 use crate::template::FAILED_ATTRIBUTES;
 
 impl Engine {
-    /// Notes that a resource is well or is not, from somebody who knows.
+    /// Notes that a resource is healthy or is not, from somebody who knows.
     pub async fn mark_resource(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         name: &ResourceName,
         healthy: bool,
         reason: &str,
     ) -> Result<Accepted, Refusal> {
-        let standing = self.standing(who, stack).await?;
-        if !standing.incarnations.contains_key(name) {
+        let summary = self.summary(who, stack).await?;
+        if !summary.incarnations.contains_key(name) {
             // What is left of another definition is not the template's any more.
             let text =
-                format!("The Resource ({name}) could not be found in Stack {}.", standing.name);
+                format!("The Resource ({name}) could not be found in Stack {}.", summary.name);
             return Err(Refusal::new("ResourceNotFound", text));
         }
         let command = || ResourceCommand::Mark { healthy, reason: reason.to_owned() };
         let receipt = self.ask_resource(stack, who, name, command).await?;
-        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
     /// Passes a signal on to a resource; `details` are an object or null.
     pub async fn signal_resource(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         name: &ResourceName,
         details: &Value,
@@ -53,47 +53,47 @@ impl Engine {
         if bytes > limit {
             return Err(too_long("Signal", bytes, limit));
         }
-        let standing = self.standing(who, stack).await?;
-        self.guard(who, &standing, name).await?;
+        let summary = self.summary(who, stack).await?;
+        self.guard(who, &summary, name).await?;
         if let Some(hook) = details.get("unset_hook").filter(|hook| !hook.is_null()) {
-            return self.clear_hook(who, standing, name, hook).await;
+            return self.clear_hook(who, summary, name, hook).await;
         }
         let signal = || Signal { id: who.command_id, details: details.clone() };
         let command = || ResourceCommand::Signal(signal());
         let receipt = self.ask_resource(stack, who, name, command).await?;
-        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
     /// Lets a resource go on that waits at a hook.
     async fn clear_hook(
         &self,
-        who: &Requester,
-        standing: Standing,
+        who: &RequestContext,
+        summary: StackSummary,
         name: &ResourceName,
         hook: &Value,
     ) -> Result<Accepted, Refusal> {
-        let declared = standing.known.as_ref().and_then(|it| it.definition.resources().get(name));
+        let declared = summary.known.as_ref().and_then(|it| it.definition.resources().get(name));
         let type_name = declared.map(|it| it.type_name.as_str()).unwrap_or_default();
         let class = type_name.rsplit("::").next().unwrap_or_default();
         let command = || ResourceCommand::ClearHook {
             hook: hook.as_str().map_or_else(|| hook.to_string(), str::to_owned),
-            shown: format!("{class} {{}} Stack \"{}\" [{}]", standing.name, standing.id),
+            shown: format!("{class} {{}} Stack \"{}\" [{}]", summary.name, summary.id),
         };
-        let receipt = self.ask_resource(standing.id, who, name, command).await?;
-        Ok(Accepted { stack: standing.id, name: standing.name, position: receipt.position })
+        let receipt = self.ask_resource(summary.id, who, name, command).await?;
+        Ok(Accepted { stack: summary.id, name: summary.name, position: receipt.position })
     }
 
     /// A resource's metadata as it is now, with what signals have added; secrets open.
     pub async fn resource_metadata(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         name: &ResourceName,
     ) -> Result<JsonMap, Refusal> {
-        let standing = self.standing(who, stack).await?;
-        self.guard(who, &standing, name).await?;
+        let summary = self.summary(who, stack).await?;
+        self.guard(who, &summary, name).await?;
         let missing = || Refusal::not_found("Resource", name);
-        standing.incarnations.get(name).ok_or_else(missing)?;
+        summary.incarnations.get(name).ok_or_else(missing)?;
         let now = self.ask_of(stack, || MetadataNow(name.clone())).await?;
         self.look_at(stack, name, move |resource| match now.clone() {
             Some(metadata) => resource.metadata_upon(metadata),
@@ -123,20 +123,20 @@ impl Engine {
     /// A resource's attributes from the cloud's present state; an empty list asks for all.
     pub async fn inspect_resource(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         name: &ResourceName,
         attributes: &[String],
     ) -> Result<JsonMap, Refusal> {
-        let standing = self.standing(who, stack).await?;
+        let summary = self.summary(who, stack).await?;
         let missing = || Refusal::not_found("Resource", name);
-        standing.incarnations.get(name).ok_or_else(missing)?;
+        summary.incarnations.get(name).ok_or_else(missing)?;
         let knowledge = Resource::knowledge(&self.services);
-        let heard = self.ask_of(stack, || HeardBy(name.clone())).await?;
+        let observed_signals = self.ask_of(stack, || SignalsObservedBy(name.clone())).await?;
         let inspect = move |resource: &mut Resource| {
-            let known = resource.know_heard(heard.clone());
+            let known = resource.know_observed_signals(observed_signals.clone());
             let inspected = resource.inspected(&knowledge);
-            resource.know_heard(known);
+            resource.know_observed_signals(known);
             inspected
         };
         let Some((driver, subject)) = self.look_at(stack, name, inspect).await? else {
@@ -167,7 +167,7 @@ impl Engine {
     async fn ask_resource(
         &self,
         stack: StackId,
-        who: &Requester,
+        who: &RequestContext,
         name: &ResourceName,
         command: impl Fn() -> ResourceCommand,
     ) -> Result<Receipt, Refusal> {

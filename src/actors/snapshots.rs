@@ -8,7 +8,7 @@ use actix::prelude::*;
 use serde_json::Value;
 use tracing::warn;
 
-use super::asks::{Accepted, Requester};
+use super::asks::{Accepted, RequestContext};
 use super::definition;
 use super::engine::Engine;
 use super::executor;
@@ -26,7 +26,7 @@ use crate::template::StackSource;
 /// The pause before something that is not gone yet is asked for again; it doubles up to the longest.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// How often a deletion that fails in passing is made.
+/// How often a deletion that fails transiently is made.
 const DROP_ATTEMPTS_MAX: u32 = 10;
 
 /// Asks a stack for one of its snapshots and the revision that it keeps.
@@ -47,11 +47,11 @@ impl Engine {
     /// Accepts a snapshot; its id is there at once.
     pub async fn take_snapshot(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         name: Option<String>,
     ) -> Result<(Accepted, TraversalId), Refusal> {
-        let standing = self.standing(who, stack).await?;
+        let summary = self.summary(who, stack).await?;
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
         let limit = self.services.limits.max_snapshots_per_stack;
         let take = TakeSnapshot {
@@ -62,32 +62,32 @@ impl Engine {
         };
         let receipt =
             self.ask_stack(stack, who, || StackCommand::TakeSnapshot(take.clone())).await?;
-        let accepted = Accepted { stack, name: standing.name, position: receipt.position };
+        let accepted = Accepted { stack, name: summary.name, position: receipt.position };
         Ok((accepted, take.snapshot))
     }
 
     /// Accepts the deletion of a snapshot.
     pub async fn delete_snapshot(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         snapshot: TraversalId,
     ) -> Result<Accepted, Refusal> {
-        let standing = self.standing(who, stack).await?;
+        let summary = self.summary(who, stack).await?;
         let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
         let command = || StackCommand::DeleteSnapshot { snapshot, trustor: trustor.clone() };
         let receipt = self.ask_stack(stack, who, command).await?;
-        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
     /// Accepts the definition that a snapshot keeps as the stack's new one.
     pub async fn restore_snapshot(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         id: TraversalId,
     ) -> Result<Accepted, Refusal> {
-        let standing = self.standing(who, stack).await?;
+        let summary = self.summary(who, stack).await?;
         let found = self.ask_of(stack, || SnapshotNumbered(id)).await?;
         let (snapshot, sourced) = found.ok_or_else(|| snapshot_not_found(id))?;
         if (snapshot.action, snapshot.status) != (Action::Create, Status::Complete) {
@@ -98,14 +98,14 @@ impl Engine {
         for kept in &snapshot.resources {
             restore(&self.services, &mut source, kept);
         }
-        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
+        let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
-        let now = &standing.revision;
+        let now = &summary.revision;
         let settings = (now.tags.clone(), now.timeout_mins, now.disable_rollback);
         let revise = self.revise(trustor, stack, source, known, settings)?;
         let command = || StackCommand::Restore(Box::new(revise.clone()));
         let receipt = self.ask_stack(stack, who, command).await?;
-        Ok(Accepted { stack, name: standing.name, position: receipt.position })
+        Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 }
 

@@ -12,7 +12,7 @@ use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use tracing::error;
 
-use super::asks::Standing;
+use super::asks::StackSummary;
 use super::definition;
 use super::executor;
 use super::nested;
@@ -29,7 +29,7 @@ use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::{DriverError, Heard, stack_user};
+use crate::resource_types::{DriverError, ObservedSignals, stack_user};
 
 /// How long a stack that has more to do leaves its thread to others.
 const TURN_PAUSE: Duration = Duration::from_millis(10);
@@ -227,7 +227,7 @@ fn note_size(shell: &Shell<Stack>) {
     shell.services.tallies.note(root, stack.id, traversal.nodes.len());
 }
 
-/// The pauses after failures in passing to delete the project of a stack's users.
+/// The pauses after transient failures to delete the project of a stack's users.
 const DELETION_PAUSES: [Duration; 4] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
@@ -276,7 +276,9 @@ fn child<'a>(
         let known = parked.remove(&id).map(|known| {
             let (mut machine, head) = *known;
             // It goes on where it was as soon as it wakes, and must not take silence for an answer.
-            machine.know_heard(stack.heard_by(&machine.name, &Stack::knowledge(services)));
+            machine.know_observed_signals(
+                stack.signals_observed_by(&machine.name, &Stack::knowledge(services)),
+            );
             (machine, head)
         });
         let (machine, head) = known.unwrap_or_else(|| {
@@ -311,14 +313,14 @@ impl Handler<ResourceNamed> for Shell<Stack> {
 
 /// Asks what a resource hears of the signals to others.
 #[derive(Message)]
-#[rtype(result = "Vec<Heard>")]
-pub struct HeardBy(pub ResourceName);
+#[rtype(result = "Vec<ObservedSignals>")]
+pub struct SignalsObservedBy(pub ResourceName);
 
-impl Handler<HeardBy> for Shell<Stack> {
-    type Result = MessageResult<HeardBy>;
+impl Handler<SignalsObservedBy> for Shell<Stack> {
+    type Result = MessageResult<SignalsObservedBy>;
 
-    fn handle(&mut self, by: HeardBy, _ctx: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.machine.heard_by(&by.0, &Stack::knowledge(&self.services)))
+    fn handle(&mut self, by: SignalsObservedBy, _ctx: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.machine.signals_observed_by(&by.0, &Stack::knowledge(&self.services)))
     }
 }
 
@@ -387,16 +389,16 @@ impl Handler<Drop> for Shell<Stack> {
 
 /// Asks a stack how it stands.
 #[derive(Message)]
-#[rtype(result = "Option<Standing>")]
+#[rtype(result = "Option<StackSummary>")]
 pub struct Stand;
 
 impl Handler<Stand> for Shell<Stack> {
-    type Result = Option<Standing>;
+    type Result = Option<StackSummary>;
 
     fn handle(&mut self, _: Stand, _ctx: &mut Context<Self>) -> Self::Result {
         let stack = &self.machine;
         let revision = stack.revision()?.clone();
-        Some(Standing {
+        Some(StackSummary {
             id: stack.id,
             name: stack.name.clone(),
             project_id: stack.project_id.clone(),

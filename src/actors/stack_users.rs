@@ -1,7 +1,7 @@
 //! What a user may reach whom a stack has made for one of its resources: that resource, and no
 //! other of the stack.
 
-use super::asks::{Requester, Standing};
+use super::asks::{RequestContext, StackSummary};
 use super::engine::Engine;
 use super::resource::Resource;
 use crate::model::taint::plain;
@@ -22,31 +22,31 @@ impl Engine {
     /// Refuses a stack's user who is not the resource's own.
     pub async fn allow_resource(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         name: &ResourceName,
     ) -> Result<(), Refusal> {
-        let standing = self.standing(who, stack).await?;
-        self.guard(who, &standing, name).await
+        let summary = self.summary(who, stack).await?;
+        self.guard(who, &summary, name).await
     }
 
     /// The same for a stack that was looked at. What is not there is refused alike, so that names
     /// stay unknown.
     pub(super) async fn guard(
         &self,
-        who: &Requester,
-        standing: &Standing,
+        who: &RequestContext,
+        summary: &StackSummary,
         name: &ResourceName,
     ) -> Result<(), Refusal> {
         let caller = &who.caller;
         // Whatever his roles: who comes with the project of the stack's users is one of them.
-        let is_theirs = standing.user_project.as_ref() == Some(&caller.project_id);
+        let is_theirs = summary.user_project.as_ref() == Some(&caller.project_id);
         if !is_theirs && !self.is_stack_user(caller) {
             return Ok(());
         }
-        if standing.incarnations.contains_key(name) {
+        if summary.incarnations.contains_key(name) {
             let user = |resource: &mut Resource| resource.data.get(stack_user::USER).cloned();
-            let user = self.look_at(standing.id, name, user).await?.map(plain);
+            let user = self.look_at(summary.id, name, user).await?.map(plain);
             if user.is_some_and(|user| user == *caller.user_id) {
                 return Ok(());
             }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::stack::Known;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::schema::spread;
-use crate::resource_types::{Driver, Heard, Registry, Subject};
+use crate::resource_types::{Driver, ObservedSignals, Registry, Subject};
 
 /// The properties with every key of their schemas, unset ones with their defaults or null, each in
 /// its type where it can be read as that.
@@ -47,12 +47,12 @@ pub(super) fn attributes(
     let mut attributes: JsonMap =
         shown.map(|(name, attribute)| (name.clone(), value(&attribute.repeats))).collect();
     if let Some(driver) = registry.driver(&declared.type_name) {
-        let heard = match driver.hears() {
-            true => heard(registry, known),
+        let observed_signals = match driver.observes_signals() {
+            true => observed_signals(registry, known),
             false => Vec::new(),
         };
         let subject = subject(known, name, driver.as_ref(), properties);
-        attributes.extend(driver.unmade(&Subject { heard, ..subject }));
+        attributes.extend(driver.unmade(&Subject { observed_signals, ..subject }));
     }
     attributes
 }
@@ -71,18 +71,18 @@ fn subject(
     }
 }
 
-/// What there is to be heard of a stack that is not made yet: no signal has come.
-fn heard(registry: &Registry, known: &Known) -> Vec<Heard> {
+/// What there is to be observed of a stack that is not made yet: no signal has come.
+fn observed_signals(registry: &Registry, known: &Known) -> Vec<ObservedSignals> {
     let definition = &known.definition;
     let names = definition.resources().keys();
-    let heard = names.filter_map(|name| {
+    let observed_signals = names.filter_map(|name| {
         let driver = registry.driver(registry.driver_type(definition, name)?)?;
         let subject = subject(known, name, driver.as_ref(), &JsonMap::new());
-        Some(Heard {
+        Some(ObservedSignals {
             name: name.clone(),
             reference: driver.reference(&subject),
             signals: driver.signals(&subject),
         })
     });
-    heard.collect()
+    observed_signals.collect()
 }

@@ -55,7 +55,7 @@ async fn take_down(arguments: &Arguments, place: &Place) -> Result<ExitCode, Dow
     }
     let words = &place.words;
     let (name, id) = (&stack.name, &stack.id);
-    let parting = match place.is_here() {
+    let farewell = match place.is_here() {
         true => vec![
             format!("{name} is not gone yet: its deletion rests when you leave, and goes on with"),
             format!("`hearth watch {id}{words}`. Ctrl-C again leaves."),
@@ -66,12 +66,12 @@ async fn take_down(arguments: &Arguments, place: &Place) -> Result<ExitCode, Dow
             place.name
         )],
     };
-    let live = Live::before_action(place, &stack.path()).await?.parting(parting.clone());
+    let live = Live::before_action(place, &stack.path()).await?.farewell(farewell.clone());
     place.client.delete(&stack.path()).await?;
     match live.watch().await? {
-        End::Left => Ok(left(&parting)),
-        End::Settled(standing) if standing.progress == Progress::Failed => {
-            live::tell_reason(&standing);
+        End::Left => Ok(left(&farewell)),
+        End::Settled(status) if status.progress == Progress::Failed => {
+            live::tell_reason(&status);
             Ok(ExitCode::FAILURE)
         }
         End::Settled(_) => Ok(ExitCode::SUCCESS),

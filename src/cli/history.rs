@@ -218,7 +218,7 @@ fn resource_detail(event: ResourceEvent) -> String {
             names.join(", ")
         }
         ResourceEvent::HealthMarked(body) => {
-            let word = if body.healthy { "well" } else { "sick" };
+            let word = if body.healthy { "healthy" } else { "unhealthy" };
             format!("{word}: {}", body.reason)
         }
         ResourceEvent::SignalTaken(body) => body.signal.to_string(),

@@ -11,7 +11,7 @@ use super::data::with_causes;
 use super::live::{self, End, Live, Progress};
 use super::place::{self, Errand, Place, PlaceArguments, PlaceError};
 use super::stack_path::StackPath;
-use super::up::{left, parting};
+use super::up::{farewell, left};
 
 /// Take a stack back to an earlier revision, as `hearth history` numbers them
 #[derive(Debug, clap::Args)]
@@ -76,12 +76,12 @@ async fn roll_back(arguments: &Arguments, place: &Place) -> Result<ExitCode, Rol
         return Ok(ExitCode::FAILURE);
     }
     client.post(&actions, &json!({ "rollback": { "to": to } })).await?;
-    let parting = parting(place, name);
-    let live = Live::of_stack(place, &stack.path()).await?.parting(parting.clone());
+    let farewell = farewell(place, name);
+    let live = Live::of_stack(place, &stack.path()).await?.farewell(farewell.clone());
     match live.watch().await? {
-        End::Left => Ok(left(&parting)),
-        End::Settled(standing) if standing.progress == Progress::Failed => {
-            live::tell_reason(&standing);
+        End::Left => Ok(left(&farewell)),
+        End::Settled(status) if status.progress == Progress::Failed => {
+            live::tell_reason(&status);
             Ok(ExitCode::FAILURE)
         }
         End::Settled(_) => Ok(ExitCode::SUCCESS),

@@ -156,7 +156,7 @@ pub struct CallAnswered {
     pub next: Step,
 }
 
-/// A call failed in passing (connection, 429, 5xx, …) and is made again.
+/// A call failed transiently (connection, 429, 5xx, …) and is made again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallRetried {
     pub step: String,
@@ -200,7 +200,7 @@ pub struct RealityObserved {
     pub properties: JsonMap,
 }
 
-/// Somebody who knows said that the resource is well (CHECK COMPLETE) or is not (CHECK FAILED).
+/// Somebody who knows said that the resource is healthy (CHECK COMPLETE) or is not (CHECK FAILED).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HealthMarked {
     pub healthy: bool,

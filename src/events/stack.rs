@@ -124,7 +124,7 @@ pub struct OutputDeclared {
     pub description: String,
 }
 
-/// A walk of the graph begins; a walk that ran until here is over with this.
+/// A traversal of the graph begins; a traversal that ran until here is over with this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraversalStarted {
     pub traversal: TraversalId,
@@ -221,7 +221,7 @@ pub struct TraversalSettled {
     pub rows: Option<Vec<Row>>,
 }
 
-/// The outputs have other values than before, though no walk has led to that: a resource that they
+/// The outputs have other values than before, though no traversal has led to that: a resource that they
 /// read has changed by itself, by a signal say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputsChanged {

@@ -81,7 +81,7 @@ uuid_ids! {
     StackId,
     /// One incarnation of a resource: a replacement has an id of its own.
     ResourceId,
-    /// One walk of a stack's graph for one action.
+    /// One traversal of a stack's graph for one action.
     TraversalId,
     /// A command; the same id again gets the first receipt.
     CommandId,

@@ -1,6 +1,6 @@
 //! Calls on the wire: one pooled client, a gate for each service, time limits, repetitions.
 //!
-//! What only reads is repeated here when it fails in passing. What changes the cloud is repeated
+//! What only reads is repeated here when it fails transiently. What changes the cloud is repeated
 //! only when no connection came to stand, so that nothing of it was sent.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Outputs: what the newest revision declares, with the values of the last walk that ended. While
+//! Outputs: what the newest revision declares, with the values of the last traversal that ended. While
 //! another is under way its stack says what they are by now.
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -11,7 +11,7 @@ use crate::events::vault::Placed;
 use crate::events::{RecordedEvent, StreamId};
 use crate::model::StackId;
 
-/// An output as it was when the last walk ended.
+/// An output as it was when the last traversal ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputShown {
     pub key: String,

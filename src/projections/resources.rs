@@ -21,7 +21,7 @@ const GONE: i64 = -1;
 const SUPERSEDED: i64 = 0;
 /// Of a name that the revision no longer has, while it still exists; listed.
 const LEFTOVER: i64 = 1;
-/// What the current walk brings the name to; listed.
+/// What the current traversal brings the name to; listed.
 const CURRENT: i64 = 2;
 
 /// A resource as a stack lists it.
@@ -77,7 +77,7 @@ pub(super) fn apply(
             let physical_id = known.physical_id.as_deref();
             set_state(db, id, state, &body.reason, physical_id)?;
             if (known.action, known.status) == state {
-                // What is sick already gets another reason, and no event.
+                // What is unhealthy already gets another reason, and no event.
                 return Ok(());
             }
             of_known(db, event, &known, state, &body.reason, physical_id)
@@ -163,7 +163,7 @@ fn started(
         updated
     ])?;
     let state = (body.action, Status::InProgress);
-    // An action taken over by the next walk goes on; it does not start twice.
+    // An action taken over by the next traversal goes on; it does not start twice.
     if (known.action, known.status) == state {
         return Ok(());
     }
@@ -253,7 +253,7 @@ fn remarked(
     of_known(db, event, known, state, reason, known.physical_id.as_deref())
 }
 
-/// A new walk: its nodes count for their names, whatever was there before.
+/// A new traversal: its nodes count for their names, whatever was there before.
 pub(super) fn traversal_started(
     db: &Connection,
     stack: i64,
@@ -316,7 +316,7 @@ pub(super) fn replacement_started(
     Ok(())
 }
 
-/// The walk is over: what it names exists, and what it does not name is no more.
+/// The traversal is over: what it names exists, and what it does not name is no more.
 pub(super) fn traversal_settled(
     db: &Connection,
     stack: i64,
@@ -335,7 +335,7 @@ pub(super) fn traversal_settled(
     }
 }
 
-/// Exactly these incarnations exist (and the nodes of the walk).
+/// Exactly these incarnations exist (and the nodes of the traversal).
 fn existing(
     db: &Connection,
     stack: i64,

@@ -47,7 +47,7 @@ pub struct Subject {
     /// The attributes that the stack's template reads of it.
     pub reads: Vec<String>,
     /// What a type that waits for others' signals hears of them.
-    pub heard: Vec<Heard>,
+    pub observed_signals: Vec<ObservedSignals>,
     /// An update failed since the properties were reached: what there is may be another's.
     pub in_doubt: bool,
     /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
@@ -135,7 +135,7 @@ pub enum UpdateKind {
 
 /// Another resource of the stack, as one that waits for signals is told of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heard {
+pub struct ObservedSignals {
     pub name: ResourceName,
     /// What `get_resource` gives for it.
     pub reference: Value,
@@ -207,7 +207,7 @@ pub struct DriverError {
     pub below: String,
     /// The cloud's own words.
     pub message: String,
-    /// Passing: the beat is made again, with back-off.
+    /// Transient: the beat is made again, with back-off.
     pub transient: bool,
     /// The call may have been carried out though no answer came: the next attempt is
     /// `Attempt::Unanswered`.
@@ -272,7 +272,7 @@ pub trait Driver: Send + Sync + 'static {
 
     /// The last step of an action that is given up where `step` is next: it takes back what others
     /// were told to go on with, and is safe to repeat.
-    fn parting(&self, _step: &Step) -> Option<Step> {
+    fn cancellation_cleanup(&self, _step: &Step) -> Option<Step> {
         None
     }
 
@@ -333,7 +333,7 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// Whether the type waits for signals to other resources, and so is told of them.
-    fn hears(&self) -> bool {
+    fn observes_signals(&self) -> bool {
         false
     }
 

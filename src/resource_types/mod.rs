@@ -33,8 +33,8 @@ mod validate;
 pub use declared::Declaration;
 pub use declared::reader::Mistake;
 pub use driver::{
-    Attempt, Beat, ChildSignaled, Driver, DriverError, Heard, Learned, LocalOutcome, Reality, Said,
-    SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
+    Attempt, Beat, ChildSignaled, Driver, DriverError, Learned, LocalOutcome, ObservedSignals,
+    Reality, Said, SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
 };
 pub(crate) use groups::cooldown;
 pub use groups::{Adjustment, CapacityKind};

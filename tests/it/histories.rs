@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use hearth::actors::software::{ChangeDeployment, CreateDeployment};
 use hearth::actors::{
-    Accepted, CreateStack, Engine, EngineLimits, EngineParts, Requester, UpdateStack,
+    Accepted, CreateStack, Engine, EngineLimits, EngineParts, RequestContext, UpdateStack,
 };
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, SqliteLog, audit};
@@ -61,7 +61,7 @@ impl Past {
         Self { log, engine, views, vault }
     }
 
-    fn who(&self) -> Requester {
+    fn who(&self) -> RequestContext {
         let caller = Caller {
             user_id: "u1".into(),
             user_name: "alice".into(),
@@ -71,7 +71,7 @@ impl Past {
             scope: Scope::default(),
             admin: false,
         };
-        Requester {
+        RequestContext {
             caller: Arc::new(caller),
             token: Secret::new("token".to_owned()),
             request_id: RequestId::from("req-1"),

@@ -22,7 +22,7 @@ use crate::resource_types::child::{ChildSeen, Nested};
 use crate::resource_types::{Driver, Subject};
 use crate::template::FAILED_ATTRIBUTES;
 
-/// Whether a child differs from what it should be, or anything in it is not well. What cannot be
+/// Whether a child differs from what it should be, or anything in it is not healthy. What cannot be
 /// told is left to the update.
 pub(in crate::actors) async fn differs(services: &Arc<Services>, beat: &ChildBeat<'_>) -> bool {
     let Ok(Some(sight)) = sight(services, beat).await else { return true };
@@ -30,20 +30,20 @@ pub(in crate::actors) async fn differs(services: &Arc<Services>, beat: &ChildBea
         return true;
     }
     match sight.seen {
-        Some(seen) => !is_well(services, seen).await,
+        Some(seen) => !is_healthy(services, seen).await,
         None => true,
     }
 }
 
-/// Whether nothing in a stack is sick, nor in the stacks within it.
-fn is_well(services: &Arc<Services>, seen: Seen) -> BoxFuture<'_, bool> {
+/// Whether nothing in a stack is unhealthy, nor in the stacks within it.
+fn is_healthy(services: &Arc<Services>, seen: Seen) -> BoxFuture<'_, bool> {
     async move {
-        if !seen.is_well {
+        if !seen.is_healthy {
             return false;
         }
         for within in seen.within {
             let Some(Some(seen)) = services.ask_of(within, || See).await else { return false };
-            if !is_well(services, seen).await {
+            if !is_healthy(services, seen).await {
                 return false;
             }
         }

@@ -77,7 +77,7 @@ impl Parent {
 pub struct Seen {
     pub child: ChildSeen,
     pub known: Option<Arc<Known>>,
-    pub is_well: bool,
+    pub is_healthy: bool,
     /// The incarnations that count.
     pub ids: IndexMap<ResourceName, ResourceId>,
     /// Those that a new definition would go on with, and what is there under other names.
@@ -105,8 +105,8 @@ impl Seen {
         let within = nesting
             .filter_map(|it| own_child(*ids.get(&it.name)?, it.physical_id.as_deref()))
             .collect();
-        let (known, is_well) = (stack.known().cloned(), stack.is_well());
-        Some(Self { ids, going_on: stack.going_on_anew(), within, child, known, is_well })
+        let (known, is_healthy) = (stack.known().cloned(), stack.is_healthy());
+        Some(Self { ids, going_on: stack.going_on_anew(), within, child, known, is_healthy })
     }
 }
 

@@ -88,11 +88,11 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         };
         let is_same = (child.seen.known.as_ref())
             .is_some_and(|known| known.definition.is_same_as(&definition));
-        if *verdict == Verdict::SeeChild && is_same && child.is_well() {
+        if *verdict == Verdict::SeeChild && is_same && child.is_healthy() {
             return Ok(Child::none(verdict));
         }
         let why = match (verdict, is_same) {
-            (Verdict::SeeChild, true) => Some("something in its nested stack is not well"),
+            (Verdict::SeeChild, true) => Some("something in its nested stack is not healthy"),
             (Verdict::SeeChild, false) => Some("its nested stack changes"),
             _ => None,
         };

@@ -64,10 +64,10 @@ pub struct FoundChild<R> {
 }
 
 impl<R> FoundChild<R> {
-    /// Whether nothing in it is sick, nor in the stacks within it.
-    fn is_well(&self) -> bool {
+    /// Whether nothing in it is unhealthy, nor in the stacks within it.
+    fn is_healthy(&self) -> bool {
         let mut children = self.found.resources.values().filter_map(|it| it.child.as_ref());
-        self.seen.is_well && children.all(|child| child.is_well())
+        self.seen.is_healthy && children.all(|child| child.is_healthy())
     }
 }
 

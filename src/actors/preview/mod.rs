@@ -10,7 +10,7 @@ use crate::model::taint;
 use serde_json::Value;
 
 use super::accept::check_name;
-use super::asks::{CreateStack, Requester, UpdateStack};
+use super::asks::{CreateStack, RequestContext, UpdateStack};
 use super::engine::Engine;
 use super::nested;
 use super::plan::{self, Change, Found, Planning};
@@ -98,7 +98,7 @@ impl Engine {
     /// What a create would make; nothing is written.
     pub async fn preview_create(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         ask: &CreateStack,
     ) -> Result<Preview, Refusal> {
         check_name(&ask.name)?;
@@ -116,7 +116,7 @@ impl Engine {
     /// stacks within as well.
     pub async fn preview_update(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         ask: &UpdateStack,
         within: bool,
@@ -133,7 +133,7 @@ impl Engine {
     /// What an update will do, as far as that is known beforehand; nothing is written.
     pub async fn plan_update(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         ask: &UpdateStack,
     ) -> Result<Preview, Refusal> {
@@ -150,16 +150,16 @@ impl Engine {
 
     async fn found(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         stack: StackId,
         ask: &UpdateStack,
         within: bool,
     ) -> Result<(Arc<Known>, Found<Resource>), Refusal> {
-        let standing = self.standing(who, stack).await?;
-        let former = self.source(&standing).await?;
+        let summary = self.summary(who, stack).await?;
+        let former = self.source(&summary).await?;
         let mut source = source::updated(ask, &former);
-        let known = self.prepare(who, &mut source, Some(stack), &standing.name).await?;
-        let found = nested::found(&self.services, standing.going_on, within).await?;
+        let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
+        let found = nested::found(&self.services, summary.going_on, within).await?;
         Ok((Arc::new(known), found))
     }
 }

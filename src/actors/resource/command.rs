@@ -14,7 +14,8 @@ use crate::model::{
     StackRevision, Status, TraversalId, Trustor,
 };
 use crate::resource_types::{
-    Adjustment, Attempt, Beat, DriverError, Heard, Reality, SignalOutcome, Signals, Subject, Work,
+    Adjustment, Attempt, Beat, DriverError, ObservedSignals, Reality, SignalOutcome, Signals,
+    Subject, Work,
 };
 
 /// The stack that a resource belongs to.
@@ -40,7 +41,7 @@ pub struct Converge {
     pub deadline: Option<DateTime<Utc>>,
     pub trustor: Trustor,
     /// What the resource hears of others, where its type waits for their signals; still marked.
-    pub heard: Vec<Heard>,
+    pub observed_signals: Vec<ObservedSignals>,
     /// What the stack does: CREATE, UPDATE, ROLLBACK, …
     pub stack_action: Action,
     /// Whether to compare with what there is in the cloud.
@@ -152,14 +153,14 @@ pub enum ResourceCommand {
     Converge(Box<Converge>),
     CleanUp(CleanUp),
     Act(Box<Act>),
-    /// Somebody who knows says that the resource is well, or is not.
+    /// Somebody who knows says that the resource is healthy, or is not.
     Mark {
         healthy: bool,
         reason: String,
     },
     Signal(Signal),
     /// Others were signaled, and the type waits for that; secrets are marked.
-    Hear(Vec<Heard>),
+    ObserveSignals(Vec<ObservedSignals>),
     /// Change the size of the group.
     Adjust(Box<Adjust>),
     /// The size that an adjustment leads to; none where the group has it already.
@@ -205,7 +206,7 @@ pub enum ResourceCommand {
         epoch: u64,
         reality: Reality,
     },
-    /// Whether the child stack differs from what it should be, or is not well.
+    /// Whether the child stack differs from what it should be, or is not healthy.
     ChildSeen {
         epoch: u64,
         differs: bool,
@@ -226,7 +227,7 @@ impl ResourceCommand {
             ResourceCommand::Act(act) => Some(act.traversal),
             ResourceCommand::Mark { .. }
             | ResourceCommand::Cancel { .. }
-            | ResourceCommand::Hear(_)
+            | ResourceCommand::ObserveSignals(_)
             | ResourceCommand::Signal(_)
             | ResourceCommand::Adjust(_)
             | ResourceCommand::Sized { .. }

@@ -198,7 +198,9 @@ impl Aggregate for Resource {
             ResourceCommand::Act(act) => self.act(act, knowledge),
             ResourceCommand::Mark { healthy, reason } => self.mark(healthy, reason)?,
             ResourceCommand::Signal(signal) => return self.signal(signal, moment, knowledge),
-            ResourceCommand::Hear(heard) => self.hear(heard, moment, knowledge),
+            ResourceCommand::ObserveSignals(observed_signals) => {
+                self.observe_signals(observed_signals, moment, knowledge)
+            }
             ResourceCommand::Adjust(adjust) => return self.adjust(*adjust, moment, knowledge),
             ResourceCommand::Sized { id, resize } => self.sized(id, resize, knowledge),
             ResourceCommand::SignalCarriedOut { signal, result } => {

@@ -15,7 +15,7 @@ use crate::events::resource::{Definition, RealityObserved, SignalTaken, Step};
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId, Trustor,
 };
-use crate::resource_types::{Heard, Registry};
+use crate::resource_types::{ObservedSignals, Registry};
 
 /// What a resource decides with.
 #[derive(Clone)]
@@ -80,10 +80,10 @@ pub struct Resource {
     pub is_open: bool,
     /// When the call that is open was last made.
     pub called_at: DateTime<Utc>,
-    /// How often the present call has failed in passing.
+    /// How often the present call has failed transiently.
     pub failures: u32,
     pub outcome: Option<(TraversalId, Outcome)>,
-    /// Whether somebody said that it is not well, and nothing was done about it since.
+    /// Whether somebody said that it is not healthy, and nothing was done about it since.
     pub marked: bool,
     /// When its first action began.
     pub created_at: DateTime<Utc>,
@@ -137,7 +137,7 @@ pub(super) struct Working {
     /// What waits for the driver's look at the live object.
     pub(super) looking: Option<Box<Converge>>,
     /// What others were signaled, as far as the type waits for it; still sealed.
-    pub(super) heard: Vec<Heard>,
+    pub(super) observed_signals: Vec<ObservedSignals>,
     /// The adjustment of a group whose new size is being looked up.
     pub(super) adjusting: Option<CommandId>,
     /// Whether the call may have been carried out before the beat that comes next.

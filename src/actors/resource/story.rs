@@ -124,7 +124,7 @@ pub(super) fn converge(
         }),
         deadline: None,
         trustor: Trustor::of("alice", Vec::new()),
-        heard: Vec::new(),
+        observed_signals: Vec::new(),
         stack_action: Action::Create,
         observes: false,
         revisits: false,

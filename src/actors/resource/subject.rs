@@ -6,7 +6,7 @@ use super::state::{Knowledge, Resource};
 use crate::events::resource::Definition;
 use crate::model::taint::{self, plain, plain_map};
 use crate::model::{Action, Secret, Status, physical_name};
-use crate::resource_types::{Driver, Heard, Signals, Subject};
+use crate::resource_types::{Driver, ObservedSignals, Signals, Subject};
 
 impl Resource {
     /// The driver of a definition's type.
@@ -56,14 +56,17 @@ impl Resource {
                 && self.deleted_from.1 != Status::Failed
                 && definition.deletion_policy == "Snapshot",
             in_doubt: self.attempted.is_some(),
-            heard: self.working.heard.iter().map(without_marks).collect(),
+            observed_signals: self.working.observed_signals.iter().map(without_marks).collect(),
             ..Subject::default()
         }
     }
 
-    /// Hands over what the resource hears of others, for a look at it; what it had heard before.
-    pub fn know_heard(&mut self, heard: Vec<Heard>) -> Vec<Heard> {
-        std::mem::replace(&mut self.working.heard, heard)
+    /// Hands over the signals that the resource observes of others, for a look at it; returns those it had before.
+    pub fn know_observed_signals(
+        &mut self,
+        observed_signals: Vec<ObservedSignals>,
+    ) -> Vec<ObservedSignals> {
+        std::mem::replace(&mut self.working.observed_signals, observed_signals)
     }
 
     /// The driver and what it is told, for a look at the live object; `None` before a create.
@@ -81,11 +84,11 @@ impl Resource {
     }
 }
 
-fn without_marks(heard: &Heard) -> Heard {
-    Heard {
-        name: heard.name.clone(),
-        reference: plain(heard.reference.clone()),
-        signals: heard.signals.as_ref().map(|signals| Signals {
+fn without_marks(observed_signals: &ObservedSignals) -> ObservedSignals {
+    ObservedSignals {
+        name: observed_signals.name.clone(),
+        reference: plain(observed_signals.reference.clone()),
+        signals: observed_signals.signals.as_ref().map(|signals| Signals {
             entries: plain_map(signals.entries.clone()),
             unneeded: signals.unneeded,
         }),

@@ -35,7 +35,7 @@ pub(in crate::actors) enum Verdict {
     Unsupported(String),
 }
 
-/// How a walk brings a resource to a definition.
+/// How a traversal brings a resource to a definition.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::actors) struct Terms<'a> {
     pub(in crate::actors) traversal: TraversalId,
@@ -116,12 +116,12 @@ impl Resource {
     ) -> Option<Verdict> {
         match (self.action, self.status) {
             (Action::Delete, _) => Some(Self::made_anew(terms)),
-            // What was said since the walk began is for the next, unless there is something to be
-            // changed: a walk that starts over after a restart comes to what it came to before.
+            // What was said since the traversal began is for the next, unless there is something to be
+            // changed: a traversal that starts over after a restart comes to what it came to before.
             (Action::Check, Status::Failed) if self.marked && self.changed_at > terms.since => None,
             (_, Status::Failed) if Self::is_kept(definition, knowledge) => Some(Verdict::Mended),
-            // A sick one is replaced, whatever its type says of failures; but where a child stack
-            // found members sick, they are.
+            // An unhealthy one is replaced, whatever its type says of failures; but where a child stack
+            // found members unhealthy, they are.
             (Action::Check, Status::Failed)
                 if self.marked || self.physical_id.is_none() || !nests(definition, knowledge) =>
             {
@@ -231,7 +231,7 @@ impl Resource {
         }
     }
 
-    /// An update in place. What was said to be sick meanwhile is replaced: with the update that
+    /// An update in place. What was said to be unhealthy meanwhile is replaced: with the update that
     /// would be forgotten.
     pub(in crate::actors) fn updated(&self, terms: Terms<'_>) -> Verdict {
         match self.marked {

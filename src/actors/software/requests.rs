@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::keeper::SoftwareKeeper;
 use super::{Config, ConfigCommand, DeploymentCommand};
-use crate::actors::asks::Requester;
+use crate::actors::asks::RequestContext;
 use crate::actors::tallies::Counted;
 use crate::events::software::{DeploymentChange, DeploymentCreated};
 use crate::events::{Position, StreamId};
@@ -37,7 +37,7 @@ impl SoftwareKeeper {
     /// Makes a configuration for a client.
     pub async fn create(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         config: SoftwareConfig,
     ) -> Result<(ConfigId, Position), Refusal> {
         let id = ConfigId(self.0.clock.fresh_id());
@@ -48,7 +48,7 @@ impl SoftwareKeeper {
     }
 
     /// Deletes a client's configuration.
-    pub async fn delete(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
+    pub async fn delete(&self, who: &RequestContext, id: &str) -> Result<Position, Refusal> {
         let (config, owner) =
             self.read_config(&who.caller.project_id, Some(&who.caller), id).await?;
         let deleted = self
@@ -66,7 +66,7 @@ impl SoftwareKeeper {
     /// Makes a deployment for a client.
     pub async fn create_deployment(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         ask: CreateDeployment,
     ) -> Result<(DeploymentId, Position), Refusal> {
         let project = &who.caller.project_id;
@@ -91,7 +91,7 @@ impl SoftwareKeeper {
     /// Changes a client's deployment.
     pub async fn update_deployment(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         id: &str,
         ask: ChangeDeployment,
     ) -> Result<(DeploymentId, Position), Refusal> {
@@ -103,7 +103,11 @@ impl SoftwareKeeper {
     }
 
     /// Deletes a client's deployment.
-    pub async fn remove_deployment(&self, who: &Requester, id: &str) -> Result<Position, Refusal> {
+    pub async fn remove_deployment(
+        &self,
+        who: &RequestContext,
+        id: &str,
+    ) -> Result<Position, Refusal> {
         let (found, _) =
             self.read_deployment(&who.caller.project_id, Some(&who.caller), id).await?;
         self.drop_deployment(found.id, &found, who.meta()).await
@@ -112,7 +116,7 @@ impl SoftwareKeeper {
     /// What a client sets, checked.
     async fn change(
         &self,
-        who: &Requester,
+        who: &RequestContext,
         project: &ProjectId,
         ask: ChangeDeployment,
     ) -> Result<DeploymentChange, Refusal> {

@@ -67,14 +67,14 @@ impl Stack {
         seen
     }
 
-    /// Whether the newest action came to its end and well, no resource is sick or has failed, and
+    /// Whether the newest action came to its end and well, no resource is unhealthy or has failed, and
     /// none is left that another stands in for.
-    pub fn is_well(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         let failed = |status| status == Status::Failed;
         let nodes = self.traversal.iter().flat_map(|traversal| traversal.nodes.values());
         let nodes: HashSet<_> = nodes.collect();
-        let is_well =
+        let is_healthy =
             |(id, report): (&ResourceId, &Report)| !failed(report.status) && nodes.contains(id);
-        self.status == Status::Complete && self.reports().iter().all(is_well)
+        self.status == Status::Complete && self.reports().iter().all(is_healthy)
     }
 }

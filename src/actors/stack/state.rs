@@ -22,8 +22,8 @@ use crate::events::StackEvent;
 use crate::events::stack::{
     ActionDeferred, Owner, ResourceKept, RevisionAccepted, Row, TraversalStarted,
 };
-use crate::graph::Walk;
-use crate::graph::walk::Existing;
+use crate::graph::TaskGraph;
+use crate::graph::task_graph::Existing;
 use crate::model::{
     Action, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, StackRevision,
     Status, TraversalId, Trustor,
@@ -121,9 +121,9 @@ pub(super) struct Working {
     /// The resources whose check failed in the traversal under way, and why; and those that are
     /// not looked at because of them.
     pub(super) failures: BTreeMap<ResourceName, Option<String>>,
-    pub(super) walk: Option<Walk>,
-    /// The traversal that `walk` and `rows` belong to.
-    pub(super) walking: Option<TraversalId>,
+    pub(super) tasks: Option<TaskGraph>,
+    /// The traversal that `tasks` and `rows` belong to.
+    pub(super) traversing: Option<TraversalId>,
     /// Whether others have their turn before more is handed out.
     pub(super) pauses: bool,
     /// Whether the project of its users is being deleted.
@@ -131,7 +131,7 @@ pub(super) struct Working {
 }
 
 impl Traversal {
-    /// Whether it walks over what is there, and leads to no revision.
+    /// Whether it goes over what is there, and leads to no revision.
     pub(in crate::actors) fn is_act(&self) -> bool {
         is_act(self.action)
     }

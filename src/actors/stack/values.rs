@@ -27,7 +27,9 @@ impl ResourceValues for Values<'_> {
     }
 
     fn attribute(&self, name: &ResourceName, attribute: &str) -> Result<Option<Value>, Refusal> {
-        let Some(id) = self.stack.traversal.as_ref().and_then(|walk| walk.nodes.get(name)) else {
+        let Some(id) =
+            self.stack.traversal.as_ref().and_then(|traversal| traversal.nodes.get(name))
+        else {
             return Ok(None);
         };
         let Some(report) = self.stack.reports().get(id) else { return Ok(None) };

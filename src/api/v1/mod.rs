@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
-use crate::actors::{Accepted, Requester};
+use crate::actors::{Accepted, RequestContext};
 use crate::events::Position;
 use crate::model::sizes::answer_json;
 use crate::model::{CommandId, ProjectId, StackId};
@@ -63,8 +63,8 @@ async fn living_stack(
 }
 
 /// The asker, as the engine wants to know him.
-fn requester(state: &ApiState, context: &Context) -> Requester {
-    Requester {
+fn requester(state: &ApiState, context: &Context) -> RequestContext {
+    RequestContext {
         caller: context.caller.clone(),
         token: context.token.clone(),
         request_id: context.request_id.clone(),
@@ -79,7 +79,7 @@ async fn writer(
     state: &ApiState,
     context: &Context,
     project: &ProjectId,
-) -> Result<Requester, Fault> {
+) -> Result<RequestContext, Fault> {
     if let Some(limit) = state.settings.log_bytes_per_day_max.filter(|_| !context.caller.is_admin())
     {
         let written = state.views.written(project, state.clock.now()).await?;

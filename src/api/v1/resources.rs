@@ -9,7 +9,7 @@ use super::{
     Answer, StackPath, State, answer, answer_nothing, any_stack, living_stack, requester, seen,
     software_configs, time, writer,
 };
-use crate::actors::Requester;
+use crate::actors::RequestContext;
 use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
@@ -140,7 +140,7 @@ pub(in crate::api) async fn show(
     answer(&json!({ "resource": view }))
 }
 
-/// `PATCH …/resources/{resource}`: the resource is well, or is not.
+/// `PATCH …/resources/{resource}`: the resource is healthy, or is not.
 pub(in crate::api) async fn mark(
     state: State,
     context: Context,
@@ -165,7 +165,7 @@ pub(in crate::api) async fn mark(
             "Missing mandatory (mark_unhealthy) key from mark unhealthy request",
         ));
     };
-    let sick = boolean("mark_unhealthy", &python::text(mark))?;
+    let unhealthy = boolean("mark_unhealthy", &python::text(mark))?;
     let reason = match asked.get("resource_status_reason") {
         None | Some(Value::Null) => String::new(),
         Some(reason) => python::text(reason),
@@ -178,7 +178,7 @@ pub(in crate::api) async fn mark(
     RESOURCE_REASON.check_text(Some(reason))?;
     let who = writer(&state, &context, &stack.project_id).await?;
     let accepted =
-        state.engine.mark_resource(&who, stack.id, &resource.name, !sick, reason).await?;
+        state.engine.mark_resource(&who, stack.id, &resource.name, !unhealthy, reason).await?;
     seen(&state, &accepted).await?;
     Ok(answer_nothing())
 }
@@ -218,7 +218,7 @@ pub(in crate::api) async fn metadata(
 /// written, and by who may write the stack: secrets are open.
 pub(in crate::api::v1) async fn metadata_now(
     state: &ApiState,
-    who: &Requester,
+    who: &RequestContext,
     stack: &StackRow,
     resource: &ResourceRow,
 ) -> Result<JsonMap, Fault> {

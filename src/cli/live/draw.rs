@@ -4,8 +4,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::columns::{cut, fill, width, wrapped};
-use super::standing::{Progress, Standing};
 use super::state::{Member, StackState, State};
+use super::status::{LiveStatus, Progress};
 use crate::model::StackId;
 
 /// From this width on the whole status is shown, and not the action alone.
@@ -147,17 +147,17 @@ fn head(state: &State, focus: Focus, now: DateTime<Utc>) -> Option<Line> {
         let (mut all, mut working) = (0, 0);
         for stack in outermost {
             all += 1;
-            working += usize::from(stack.standing.progress == Progress::Working);
+            working += usize::from(stack.status.progress == Progress::Working);
         }
         let text = format!("  {all}, at work: {working}");
         return Some(Line(vec![(Tone::Head, "stacks".to_owned()), (Tone::Plain, text)]));
     };
     let stack = state.stacks.get(&id)?;
-    let standing = &stack.standing;
-    let took = time_of(standing, now).map(|took| format!("  {took}"));
+    let status = &stack.status;
+    let took = time_of(status, now).map(|took| format!("  {took}"));
     Some(Line(vec![
         (Tone::Head, stack.name.clone()),
-        (tone(standing.progress), format!("  {}", standing.status())),
+        (tone(status.progress), format!("  {}", status.status())),
         (Tone::Plain, took.unwrap_or_default()),
         (Tone::Quiet, format!("  {}", counted(stack))),
     ]))
@@ -207,9 +207,9 @@ fn rows(state: &State, focus: Focus, room: Option<usize>) -> Vec<Row<'_>> {
         Focus::All => {
             for stack in state.stacks.values().filter(|stack| stack.within.is_none()) {
                 rows.push(Row::Stack(stack));
-                if stack.standing.progress == Progress::Working {
+                if stack.status.progress == Progress::Working {
                     for member in &stack.members {
-                        if is_of_interest(member.standing.progress) {
+                        if is_of_interest(member.status.progress) {
                             rows.push(Row::Member { of: member, depth: 1 });
                         }
                         below(state, member, 2, is_of_interest, &mut rows);
@@ -239,7 +239,7 @@ fn below<'s>(
 ) {
     let Some(child) = member.child.and_then(|child| state.stacks.get(&child)) else { return };
     for of in &child.members {
-        if takes(of.standing.progress) {
+        if takes(of.status.progress) {
             rows.push(Row::Member { of, depth });
         }
         below(state, of, depth + 1, takes, rows);
@@ -248,16 +248,16 @@ fn below<'s>(
 
 /// What is at work is in sight, or else what failed, with one row before it.
 fn first_at_work(rows: &[Row<'_>]) -> usize {
-    let first = |wanted: Progress| rows.iter().position(|row| row.standing().progress == wanted);
+    let first = |wanted: Progress| rows.iter().position(|row| row.status().progress == wanted);
     let first = first(Progress::Working).or_else(|| first(Progress::Failed));
     first.unwrap_or(0).saturating_sub(1)
 }
 
 impl<'s> Row<'s> {
-    fn standing(&self) -> &'s Standing {
+    fn status(&self) -> &'s LiveStatus {
         match self {
-            Row::Stack(stack) => &stack.standing,
-            Row::Member { of, .. } => &of.standing,
+            Row::Stack(stack) => &stack.status,
+            Row::Member { of, .. } => &of.status,
         }
     }
 
@@ -298,14 +298,14 @@ impl Columns {
     }
 
     fn line(&self, state: &State, row: &Row<'_>, now: DateTime<Utc>) -> Line {
-        let standing = row.standing();
-        let tone = tone(standing.progress);
-        let status = match (standing.progress, self.is_whole_status) {
+        let status = row.status();
+        let tone = tone(status.progress);
+        let label = match (status.progress, self.is_whole_status) {
             (Progress::Waiting, _) => "waiting".to_owned(),
-            (_, true) => standing.status(),
-            (_, false) => standing.action.clone(),
+            (_, true) => status.status(),
+            (_, false) => status.action.clone(),
         };
-        let took = time_of(standing, now).unwrap_or_default();
+        let took = time_of(status, now).unwrap_or_default();
         let (name, type_name) = match row {
             Row::Stack(stack) => (stack.name.clone(), ""),
             Row::Member { of, depth } => {
@@ -313,13 +313,13 @@ impl Columns {
             }
         };
         let mut parts = vec![
-            (tone, format!("{} ", mark(standing.progress))),
+            (tone, format!("{} ", mark(status.progress))),
             (Tone::Plain, fill(&name, self.name)),
         ];
         if self.type_name > 0 {
             parts.push((Tone::Quiet, format!("  {}", fill(type_name, self.type_name))));
         }
-        parts.push((tone, format!("  {}", fill(&status, self.status))));
+        parts.push((tone, format!("  {}", fill(&label, self.status))));
         parts.push((Tone::Plain, format!(" {took:>ELAPSED_COLUMNS$}")));
         let note = note(state, row);
         if !note.is_empty() {
@@ -331,11 +331,9 @@ impl Columns {
 
 /// How many members a stack has done, and what went wrong.
 fn note(state: &State, row: &Row<'_>) -> String {
-    let (of, standing) = match row {
-        Row::Stack(stack) => (Some(*stack), &stack.standing),
-        Row::Member { of, .. } => {
-            (of.child.and_then(|child| state.stacks.get(&child)), &of.standing)
-        }
+    let (of, status) = match row {
+        Row::Stack(stack) => (Some(*stack), &stack.status),
+        Row::Member { of, .. } => (of.child.and_then(|child| state.stacks.get(&child)), &of.status),
     };
     let mut parts = Vec::new();
     let has_members = |stack: &&StackState| !stack.members.is_empty();
@@ -345,8 +343,8 @@ fn note(state: &State, row: &Row<'_>) -> String {
     if let Row::Member { of: Member { remark: Some(remark), .. }, .. } = row {
         parts.push(remark.clone());
     }
-    if standing.progress == Progress::Failed {
-        parts.push(standing.reason.clone());
+    if status.progress == Progress::Failed {
+        parts.push(status.reason.clone());
     }
     parts.join("  ")
 }
@@ -370,9 +368,9 @@ fn tone(progress: Progress) -> Tone {
 }
 
 /// How long something has been at work, which changes once a second, or how long it took.
-pub(in crate::cli) fn time_of(standing: &Standing, now: DateTime<Utc>) -> Option<String> {
-    let took = standing.elapsed(now)?;
-    Some(match standing.progress {
+pub(in crate::cli) fn time_of(status: &LiveStatus, now: DateTime<Utc>) -> Option<String> {
+    let took = status.elapsed(now)?;
+    Some(match status.progress {
         Progress::Working => elapsed(TimeDelta::seconds(took.num_seconds())).replace(".0s", "s"),
         Progress::Waiting | Progress::Done | Progress::Failed => elapsed(took),
     })

@@ -4,8 +4,8 @@
 mod draw;
 mod feed;
 mod screen;
-mod standing;
 mod state;
+mod status;
 #[cfg(test)]
 mod tests;
 
@@ -28,9 +28,9 @@ pub(super) use self::feed::Feed;
 use self::feed::News;
 use self::screen::{Key, Screen};
 pub(super) use self::screen::{columns, is_colored, size};
-pub(super) use self::standing::{Progress, Standing};
 use self::state::Change;
 pub(super) use self::state::State;
+pub(super) use self::status::{LiveStatus, Progress};
 
 /// The most often that the picture is drawn.
 pub(super) const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -46,7 +46,7 @@ const NESTED_DEPTH: u32 = 20;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum End {
     /// The stack is no longer at work.
-    Settled(Standing),
+    Settled(LiveStatus),
     /// Somebody left before that.
     Left,
 }
@@ -62,7 +62,7 @@ pub(super) struct Live<'p> {
     /// The server has no feed: it is asked again and again.
     asks: bool,
     /// What is said where somebody wants to leave; nobody is held up where it is empty.
-    parting: Vec<String>,
+    farewell: Vec<String>,
     lost: Option<String>,
     is_leaving: bool,
     /// The end of an action, which is told last: others may still come to theirs.
@@ -108,7 +108,7 @@ impl<'p> Live<'p> {
             state,
             feed,
             asks: false,
-            parting: Vec::new(),
+            farewell: Vec::new(),
             lost: None,
             is_leaving: false,
             end: None,
@@ -116,8 +116,8 @@ impl<'p> Live<'p> {
     }
 
     /// Says so where somebody presses Ctrl-C, who leaves by pressing it again.
-    pub(super) fn parting(mut self, words: Vec<String>) -> Live<'p> {
-        self.parting = words;
+    pub(super) fn farewell(mut self, words: Vec<String>) -> Live<'p> {
+        self.farewell = words;
         self
     }
 
@@ -130,7 +130,7 @@ impl<'p> Live<'p> {
         drop(screen);
         match (size, &shown) {
             (Some((columns, lines)), Ok(_)) => self.leave_picture(columns, lines),
-            (None, Ok(End::Settled(standing))) => self.tell_end(standing),
+            (None, Ok(End::Settled(status))) => self.tell_end(status),
             _ => {}
         }
         shown
@@ -191,8 +191,8 @@ impl<'p> Live<'p> {
                         self.state.forget(now);
                     }
                     has_settled &= !self.is_at_work();
-                    if has_settled && let Some(standing) = self.confirmed().await? {
-                        return Ok(End::Settled(standing));
+                    if has_settled && let Some(status) = self.confirmed().await? {
+                        return Ok(End::Settled(status));
                     }
                 }
             }
@@ -205,7 +205,7 @@ impl<'p> Live<'p> {
             Some(News::Told(told)) => {
                 let Some(change) = self.state.apply(&told) else { return false };
                 let is_whole = change.path.is_empty() && self.focus == Focus::One(change.stack);
-                let is_over = matches!(change.standing.progress, Progress::Done | Progress::Failed);
+                let is_over = matches!(change.status.progress, Progress::Done | Progress::Failed);
                 if is_whole
                     && tells
                     && let Some(end) = self.end.take()
@@ -258,25 +258,25 @@ impl<'p> Live<'p> {
     fn is_at_work(&self) -> bool {
         let Focus::One(id) = self.focus else { return true };
         let stack = self.state.stacks.get(&id);
-        stack.is_some_and(|stack| stack.standing.progress == Progress::Working)
+        stack.is_some_and(|stack| stack.status.progress == Progress::Working)
     }
 
     /// What the stack has come to, if it stays so: a failed action may be rolled back, and the API
     /// may be a little behind the feed.
-    async fn confirmed(&mut self) -> Result<Option<Standing>, ClientError> {
+    async fn confirmed(&mut self) -> Result<Option<LiveStatus>, ClientError> {
         let Focus::One(id) = self.focus else { return Ok(None) };
-        let standing = self.state.stacks.get(&id).map(|stack| stack.standing.clone());
+        let status = self.state.stacks.get(&id).map(|stack| stack.status.clone());
         match self.place.client.get(&self.path).await {
             Ok(shown) => {
                 let text = |key: &str| shown["stack"][key].as_str().unwrap_or_default();
-                let found = Standing::of(text("stack_status"), text("stack_status_reason"));
-                let is_same = standing.as_ref().is_some_and(|it| it.status() == found.status());
-                Ok(standing.filter(|_| is_same))
+                let found = LiveStatus::of(text("stack_status"), text("stack_status_reason"));
+                let is_same = status.as_ref().is_some_and(|it| it.status() == found.status());
+                Ok(status.filter(|_| is_same))
             }
             Err(ClientError::Refused { status: 404, .. }) => {
-                Ok(Some(Standing::of("DELETE_COMPLETE", "")).map(|gone| Standing {
-                    since: standing.as_ref().and_then(|it| it.since),
-                    until: standing.as_ref().and_then(|it| it.until),
+                Ok(Some(LiveStatus::of("DELETE_COMPLETE", "")).map(|gone| LiveStatus {
+                    since: status.as_ref().and_then(|it| it.since),
+                    until: status.as_ref().and_then(|it| it.until),
                     ..gone
                 }))
             }
@@ -287,19 +287,19 @@ impl<'p> Live<'p> {
 
     /// The first time it is said what goes on; whether it was the second.
     fn wants_to_leave(&mut self, tells: bool) -> bool {
-        if self.is_leaving || self.parting.is_empty() {
+        if self.is_leaving || self.farewell.is_empty() {
             return true;
         }
         self.is_leaving = true;
         if tells {
-            self.parting.iter().for_each(|line| eprintln!("{line}"));
+            self.farewell.iter().for_each(|line| eprintln!("{line}"));
         }
         false
     }
 
     fn notices(&self) -> Vec<String> {
-        let parting = if self.is_leaving { self.parting.clone() } else { Vec::new() };
-        self.lost.clone().into_iter().chain(parting).collect()
+        let farewell = if self.is_leaving { self.farewell.clone() } else { Vec::new() };
+        self.lost.clone().into_iter().chain(farewell).collect()
     }
 
     /// Where no picture is drawn.
@@ -307,7 +307,7 @@ impl<'p> Live<'p> {
         let Some(stack) = self.state.stacks.get(&change.stack) else { return };
         let (when, path) = match self.focus {
             Focus::One(_) => {
-                let since = stack.standing.since.unwrap_or(change.at);
+                let since = stack.status.since.unwrap_or(change.at);
                 let secs = (change.at - since).num_milliseconds().max(0) as f64 / 1_000.0;
                 let own = if change.path.is_empty() { &stack.name } else { &change.path };
                 (format!("{secs:7.1} s"), own.clone())
@@ -318,18 +318,14 @@ impl<'p> Live<'p> {
                 (change.at.format("%H:%M:%S").to_string(), path)
             }
         };
-        screen::say(&format!("{when}  {}\n", told_line(&path, &change.standing, change.at)));
+        screen::say(&format!("{when}  {}\n", told_line(&path, &change.status, change.at)));
     }
 
     /// The last line is the stack's own, be it that the feed told of its end or that it was asked.
-    fn tell_end(&mut self, standing: &Standing) {
+    fn tell_end(&mut self, status: &LiveStatus) {
         let Focus::One(stack) = self.focus else { return };
-        let asked = || Change {
-            stack,
-            path: String::new(),
-            standing: standing.clone(),
-            at: SystemClock.now(),
-        };
+        let asked =
+            || Change { stack, path: String::new(), status: status.clone(), at: SystemClock.now() };
         let end = self.end.take().unwrap_or_else(asked);
         self.tell(&end);
     }
@@ -346,24 +342,24 @@ impl<'p> Live<'p> {
 }
 
 /// Says in full why a stack has failed, of which a picture has room for a part.
-pub(super) fn tell_reason(standing: &Standing) {
+pub(super) fn tell_reason(status: &LiveStatus) {
     if size().is_some() {
-        let lines = standing.reason.lines().map(|line| format!("{}\n", cut(line, usize::MAX)));
+        let lines = status.reason.lines().map(|line| format!("{}\n", cut(line, usize::MAX)));
         screen::say(&format!("\n{}", lines.collect::<String>()));
     }
 }
 
 /// `network                  CREATE_COMPLETE  (0.3s)`, and what went wrong.
-fn told_line(path: &str, standing: &Standing, at: DateTime<Utc>) -> String {
-    let mut line = format!("{path:<24} {}", standing.status());
-    if standing.progress != Progress::Working
-        && let Some(took) = draw::time_of(standing, at)
+fn told_line(path: &str, status: &LiveStatus, at: DateTime<Utc>) -> String {
+    let mut line = format!("{path:<24} {}", status.status());
+    if status.progress != Progress::Working
+        && let Some(took) = draw::time_of(status, at)
     {
         line.push_str(&format!("  ({took})"));
     }
-    let tells_why = standing.progress != Progress::Done && !standing.reason.is_empty();
+    let tells_why = status.progress != Progress::Done && !status.reason.is_empty();
     if tells_why {
-        line.push_str(&format!("  {}", cut(&standing.reason, usize::MAX)));
+        line.push_str(&format!("  {}", cut(&status.reason, usize::MAX)));
     }
     line
 }
@@ -392,8 +388,8 @@ async fn take_stacks(client: &Client, state: &mut State) -> Result<(), ClientErr
     let listed = client.get("/stacks").await?;
     for shown in listed["stacks"].as_array().into_iter().flatten() {
         let Some(id) = state.take_stack(shown) else { continue };
-        let standing = state.stacks.get(&id).map(|stack| stack.standing.progress);
-        if standing == Some(Progress::Working) {
+        let status = state.stacks.get(&id).map(|stack| stack.status.progress);
+        if status == Some(Progress::Working) {
             let name = shown["stack_name"].as_str().unwrap_or_default();
             let path = format!("/stacks/{name}/{id}/resources?nested_depth={NESTED_DEPTH}");
             if let Ok(listed) = client.get(&path).await {

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::super::columns::width;
 use super::feed::Told;
-use super::standing::{Progress, Standing};
+use super::status::{LiveStatus, Progress};
 use crate::events::resource::ActionStarted;
 use crate::events::stack::{Node, ReplacementStarted, TraversalStarted};
 use crate::events::{Event, ResourceEvent, StackEvent};
@@ -27,7 +27,7 @@ pub(in crate::cli) struct Member {
     pub(in crate::cli) name: String,
     pub(in crate::cli) type_name: String,
     pub(in crate::cli) is_former: bool,
-    pub(in crate::cli) standing: Standing,
+    pub(in crate::cli) status: LiveStatus,
     /// What goes wrong while it works.
     pub(in crate::cli) remark: Option<String>,
     /// The stack that it stands for.
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Member {
 #[derive(Clone, Debug, Default)]
 pub(in crate::cli) struct StackState {
     pub(in crate::cli) name: String,
-    pub(in crate::cli) standing: Standing,
+    pub(in crate::cli) status: LiveStatus,
     /// The stack that it stands within, and as which resource.
     pub(in crate::cli) within: Option<(StackId, String)>,
     pub(in crate::cli) members: Vec<Member>,
@@ -52,7 +52,7 @@ pub(in crate::cli) struct Change {
     pub(in crate::cli) stack: StackId,
     /// `group/0`; empty for the stack itself.
     pub(in crate::cli) path: String,
-    pub(in crate::cli) standing: Standing,
+    pub(in crate::cli) status: LiveStatus,
     pub(in crate::cli) at: DateTime<Utc>,
 }
 
@@ -87,9 +87,9 @@ impl State {
         let id = StackId(Uuid::try_parse(text("id")).ok()?);
         let stack = self.stacks.entry(id).or_default();
         stack.name = text("stack_name").to_owned();
-        let standing = Standing::of(text("stack_status"), text("stack_status_reason"));
+        let status = LiveStatus::of(text("stack_status"), text("stack_status_reason"));
         let since = time(text("updated_time")).or_else(|| time(text("creation_time")));
-        stack.standing.follow(standing, since);
+        stack.status.follow(status, since);
         Some(id)
     }
 
@@ -104,16 +104,16 @@ impl State {
                 of.name = stack_name;
             }
             let member = of.enter(text("resource_name"), text("resource_type"));
-            let standing = Standing::of(text("resource_status"), text("resource_status_reason"));
-            member.standing.follow(standing, time(text("updated_time")));
+            let status = LiveStatus::of(text("resource_status"), text("resource_status_reason"));
+            member.status.follow(status, time(text("updated_time")));
             if let Some((name, id)) = child {
                 member.child = Some(id);
                 let child = self.stacks.entry(id).or_default();
                 child.name = name;
                 child.within = Some((stack, text("resource_name").to_owned()));
-                let standing =
-                    Standing::of(text("resource_status"), text("resource_status_reason"));
-                child.standing = standing;
+                let status =
+                    LiveStatus::of(text("resource_status"), text("resource_status_reason"));
+                child.status = status;
             }
         }
     }
@@ -133,11 +133,11 @@ impl State {
                 let (stack, index) = self.resource_changed(ResourceId(id), event, told.at)?;
                 let member = self.stacks.get(&stack)?.members.get(index)?;
                 let path = self.path(stack, &member.shown);
-                let mut standing = member.standing.clone();
+                let mut status = member.status.clone();
                 if let Some(remark) = &member.remark {
-                    standing.reason.clone_from(remark);
+                    status.reason.clone_from(remark);
                 }
-                Some(Change { stack: self.root(stack), path, standing, at: told.at })
+                Some(Change { stack: self.root(stack), path, status, at: told.at })
             }
             _ => None,
         }
@@ -167,21 +167,21 @@ impl State {
             }
             StackEvent::TraversalSettled(settled) => {
                 let stack = self.stacks.entry(id).or_default();
-                stack.standing.settle(settled.action, settled.status, settled.reason);
-                stack.standing.until = Some(at);
+                stack.status.settle(settled.action, settled.status, settled.reason);
+                stack.status.until = Some(at);
             }
             _ => return None,
         }
         let stack = self.stacks.get(&id)?;
         // The resource that a nested stack stands for tells of it.
         let is_outermost = stack.within.is_none();
-        let standing = stack.standing.clone();
-        is_outermost.then(|| Change { stack: id, path: String::new(), standing, at })
+        let status = stack.status.clone();
+        is_outermost.then(|| Change { stack: id, path: String::new(), status, at })
     }
 
     fn started(&mut self, id: StackId, started: TraversalStarted, at: DateTime<Utc>) {
         let stack = self.stacks.entry(id).or_default();
-        stack.standing = Standing::begun(started.action, at);
+        stack.status = LiveStatus::begun(started.action, at);
         for node in in_order(&started.nodes) {
             stack.enter(&node.name.0, &node.type_name);
             let Some(index) = stack.current.get(&node.name.0) else { continue };
@@ -221,24 +221,24 @@ impl State {
         let member = self.stacks.get_mut(&place.0)?.members.get_mut(place.1)?;
         match event {
             ResourceEvent::ActionStarted(started) => {
-                member.standing = Standing::begun(started.action, at);
+                member.status = LiveStatus::begun(started.action, at);
                 member.remark = None;
             }
             ResourceEvent::CallRetried(retried) => {
                 member.remark = Some(format!("again after: {}", retried.error));
             }
             ResourceEvent::ActionSettled(settled) => {
-                member.standing.settle(settled.action, settled.status, settled.reason);
-                member.standing.until = Some(at);
+                member.status.settle(settled.action, settled.status, settled.reason);
+                member.status.until = Some(at);
                 member.remark = None;
             }
             ResourceEvent::ReplacementRequired(required) => {
-                member.standing.settle("UPDATE", "COMPLETE", required.reason);
-                member.standing.until = Some(at);
+                member.status.settle("UPDATE", "COMPLETE", required.reason);
+                member.status.until = Some(at);
             }
             ResourceEvent::HealthMarked(marked) => {
                 let status = if marked.healthy { "COMPLETE" } else { "FAILED" };
-                member.standing.settle("CHECK", status, marked.reason);
+                member.status.settle("CHECK", status, marked.reason);
             }
             _ => return None,
         }
@@ -280,13 +280,13 @@ impl State {
 
     /// Lets go of stacks that were deleted a while ago.
     pub(in crate::cli) fn forget(&mut self, now: DateTime<Utc>) {
-        let is_gone = |standing: &Standing| {
-            standing.action == "DELETE"
-                && standing.progress == Progress::Done
-                && standing.until.is_none_or(|until| now - until > GONE_IN_SIGHT)
+        let is_gone = |status: &LiveStatus| {
+            status.action == "DELETE"
+                && status.progress == Progress::Done
+                && status.until.is_none_or(|until| now - until > GONE_IN_SIGHT)
         };
         let before = self.stacks.len();
-        self.stacks.retain(|_, stack| !is_gone(&stack.standing));
+        self.stacks.retain(|_, stack| !is_gone(&stack.status));
         if self.stacks.len() < before {
             let stacks = &self.stacks;
             self.streams.retain(|_, (stack, _)| stacks.contains_key(stack));
@@ -345,13 +345,13 @@ impl StackState {
     /// deleted only what is gone is done.
     pub(in crate::cli) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        let deletes = self.standing.action == "DELETE";
+        let deletes = self.status.action == "DELETE";
         for member in &self.members {
             counts.all += usize::from(!member.is_former);
-            match member.standing.progress {
+            match member.status.progress {
                 Progress::Waiting => {}
                 Progress::Working => counts.working += 1,
-                Progress::Done if deletes && member.standing.action != "DELETE" => {}
+                Progress::Done if deletes && member.status.action != "DELETE" => {}
                 Progress::Done => counts.done += usize::from(!member.is_former),
                 Progress::Failed => counts.failed += 1,
             }

@@ -230,7 +230,7 @@ fn resources_stand_below_all_that_they_use() {
     let names: Vec<String> =
         state.stacks[0].members.iter().map(|member| member.shown.clone()).collect();
     assert_eq!(names, ["network", "port", "server"]);
-    assert_eq!(state.stacks[0].members[1].standing.progress, Progress::Done);
+    assert_eq!(state.stacks[0].members[1].status.progress, Progress::Done);
 }
 
 #[test]

@@ -83,15 +83,15 @@ async fn bring_up(
         }
         asked => asked?,
     };
-    let parting = parting(place, name);
-    let live = Live::of_stack(place, &path).await?.parting(parting.clone());
-    let standing = match live.watch().await? {
-        End::Settled(standing) => standing,
-        End::Left => return Ok(left(&parting)),
+    let farewell = farewell(place, name);
+    let live = Live::of_stack(place, &path).await?.farewell(farewell.clone());
+    let status = match live.watch().await? {
+        End::Settled(status) => status,
+        End::Left => return Ok(left(&farewell)),
     };
-    let has_failed = standing.progress == Progress::Failed;
+    let has_failed = status.progress == Progress::Failed;
     if has_failed {
-        live::tell_reason(&standing);
+        live::tell_reason(&status);
     }
     let shown = place.client.get(&path).await?;
     super::print(&outputs::text(&shown["stack"]["outputs"]));
@@ -107,7 +107,7 @@ fn go_on(name: &str, words: &str) -> String {
 }
 
 /// What is said to somebody who wants to leave before the stack has settled.
-pub(super) fn parting(place: &Place, name: &str) -> Vec<String> {
+pub(super) fn farewell(place: &Place, name: &str) -> Vec<String> {
     let words = &place.words;
     let what = match place.is_here() {
         true => format!("{name} is not finished: its work rests when you leave, and goes on with"),
@@ -120,9 +120,9 @@ pub(super) fn parting(place: &Place, name: &str) -> Vec<String> {
 }
 
 /// The last words stay in sight after the picture.
-pub(super) fn left(parting: &[String]) -> ExitCode {
+pub(super) fn left(farewell: &[String]) -> ExitCode {
     if live::size().is_some() {
-        for line in parting {
+        for line in farewell {
             eprintln!("{}", line.trim_end_matches(" Ctrl-C again leaves."));
         }
     }

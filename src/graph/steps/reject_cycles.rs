@@ -1,4 +1,4 @@
-//! A graph with a cycle cannot be walked.
+//! A graph with a cycle cannot be traversed.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ pub struct RejectCycles<'a>(pub &'a dyn Fn(&ResourceName) -> String);
 
 impl GraphStep for RejectCycles<'_> {
     fn apply(&self, graph: &mut Dependencies) -> Result<(), Refusal> {
-        let walked: HashSet<&ResourceName> = graph.in_order().into_iter().collect();
+        let traversed: HashSet<&ResourceName> = graph.in_order().into_iter().collect();
         // What waits for a circle is named with it; what is required comes first, as Heat has it.
         let mut left: IndexSet<&ResourceName> = IndexSet::new();
-        for (name, requires) in graph.iter().filter(|(name, _)| !walked.contains(name)) {
-            left.extend(requires.iter().filter(|name| !walked.contains(name)));
+        for (name, requires) in graph.iter().filter(|(name, _)| !traversed.contains(name)) {
+            left.extend(requires.iter().filter(|name| !traversed.contains(name)));
             left.insert(name);
         }
         if left.is_empty() {

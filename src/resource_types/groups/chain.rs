@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::member_stack::Group;
 use super::outputs::{Language, Read, at, list, map, output_name};
-use super::standing::Group;
 use crate::model::JsonMap;
 use crate::template::ALL_ATTRIBUTES;
 

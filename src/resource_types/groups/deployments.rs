@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::batches::{Batch, Pace, of_indexed};
+use super::member_stack::{Group, check_size, count, section};
 use super::members::{self, Change};
 use super::outputs::{Language, Read, at, map, output_name};
-use super::standing::{Group, check_size, count, section};
 use crate::model::JsonMap;
 use crate::resource_types::driver::DriverError;
 
@@ -120,7 +120,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::resource_types::groups::standing::{MemberStack, Standing};
+    use crate::resource_types::groups::member_stack::{MemberStack, MemberState};
 
     const TYPE: &str = "OS::Heat::SoftwareDeployment";
 
@@ -164,8 +164,8 @@ mod tests {
             "config": "c1", "actions": [], "server": server } })
         };
         let template = json!({ "resources": { "a": old("s1"), "b": old("s2"), "x": old("s9") } });
-        let names =
-            ["a", "b", "x"].map(|name| Standing { name: name.to_owned(), ..Standing::default() });
+        let names = ["a", "b", "x"]
+            .map(|name| MemberState { name: name.to_owned(), ..MemberState::default() });
         let stack = MemberStack::new(template, names.into());
         let policy = json!({ "rolling_update": { "max_batch_size": 1 } });
         given(json!({ "a": "s1", "b": "s2" }), policy, Some(&stack), |group| {
@@ -182,8 +182,9 @@ mod tests {
         let old = json!({ "type": TYPE, "properties": { "server": "s" } });
         let names = ["a", "b"];
         let template = json!({ "resources": { "a": old, "b": old } });
-        let standing = names.map(|name| Standing { name: name.to_owned(), ..Standing::default() });
-        let mut stack = MemberStack::new(template, standing.into());
+        let state =
+            names.map(|name| MemberState { name: name.to_owned(), ..MemberState::default() });
+        let mut stack = MemberStack::new(template, state.into());
         let policy = json!({ "rolling_update": { "max_batch_size": 1 } });
         let made = |stack: &MemberStack, at: usize| {
             given(json!({ "c": "s1", "d": "s2" }), policy.clone(), Some(stack), |group| {
@@ -197,8 +198,8 @@ mod tests {
         };
         let first = made(&stack, 0);
         assert_eq!(members(&first), ["c"]);
-        let standing = Standing { name: "c".to_owned(), ..Standing::default() };
-        stack = MemberStack::new(first, vec![standing]);
+        let state = MemberState { name: "c".to_owned(), ..MemberState::default() };
+        stack = MemberStack::new(first, vec![state]);
         assert_eq!(members(&made(&stack, 1)), ["c", "d"]);
     }
 

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
+use super::member_stack::Group;
 use super::scaling_group::Scaling;
-use super::standing::Group;
 use crate::resource_types::child::ResourceUsed;
 
 /// The type of the instances of a group, which its stack maps to AWS::EC2::Instance.

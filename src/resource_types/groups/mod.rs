@@ -9,13 +9,13 @@ mod checks;
 pub(crate) mod cooldown;
 mod deployments;
 mod instance;
+mod member_stack;
 mod members;
 mod nested;
 mod outputs;
 mod pace;
 mod resource_group;
 mod scaling_group;
-mod standing;
 mod validate;
 
 pub use capacity::{Adjustment, Kind as CapacityKind};

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::batches::{Batch, Pace};
 use super::capacity::Adjustment;
 use super::instance::{SCALED_TYPE, instance};
+use super::member_stack::{Group, MEMBERS_MAX, MemberStack, MemberState, check_size, section};
 use super::outputs::Read;
 use super::resource_group::REMOVED;
 use super::scaling_group::Scaling;
-use super::standing::{Group, MEMBERS_MAX, MemberStack, Standing, check_size, section};
 use super::{chain, deployments, resource_group, scaling_group};
 use crate::model::{JsonMap, Status};
 use crate::resource_types::child::{
@@ -121,13 +121,13 @@ fn with_group<T>(
 }
 
 fn member_stack(child: &ChildSeen) -> MemberStack {
-    let standing = |member: &MemberSeen| Standing {
+    let state = |member: &MemberSeen| MemberState {
         name: member.name.to_string(),
         failed: member.status == Status::Failed,
         created_at: member.created_at,
         reference: Some(member.reference.clone()),
     };
-    MemberStack::new(child.template.clone(), child.members.iter().map(standing).collect())
+    MemberStack::new(child.template.clone(), child.members.iter().map(state).collect())
 }
 
 fn made(template: Value) -> ChildWanted {

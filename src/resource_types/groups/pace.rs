@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::batches::Pace;
-use super::standing::count;
+use super::member_stack::count;
 use crate::model::JsonMap;
 
 /// In HOT.

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::batches::{Batch, Pace, of_indexed};
+use super::member_stack::{Group, MemberStack, MemberState, count, section};
 use super::members::{self, Change};
 use super::outputs::{Language, Read, at, list, map, output_name};
-use super::standing::{Group, MemberStack, Standing, count, section};
 use crate::model::JsonMap;
 use crate::model::taint;
 use crate::resource_types::python;
@@ -60,7 +60,7 @@ fn member_named(
     if kept.contains(&text) || members.clone().any(|member| member.name == text) {
         return Some(text);
     }
-    let is_meant = |member: &&Standing| {
+    let is_meant = |member: &&MemberState| {
         named.is_string() && member.reference.clone().map(taint::plain).as_ref() == Some(named)
     };
     members.clone().find(is_meant).map(|member| member.name.clone())
@@ -227,13 +227,13 @@ mod tests {
 
     fn stack(members: Value) -> MemberStack {
         let members = object(members);
-        let standings = members.keys().map(|name| Standing {
+        let states = members.keys().map(|name| MemberState {
             name: name.clone(),
             reference: Some(format!("id-{name}").into()),
-            ..Standing::default()
+            ..MemberState::default()
         });
-        let standings = standings.collect();
-        MemberStack::new(json!({ "resources": members }), standings)
+        let states = states.collect();
+        MemberStack::new(json!({ "resources": members }), states)
     }
 
     fn given<T>(

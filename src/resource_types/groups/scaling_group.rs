@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::batches::{Batch, Pace, of_scaling};
 use super::capacity::{Bounds, Kind, adjusted};
+use super::member_stack::{Group, MEMBERS_MAX, MemberStack, count, section};
 use super::members::{self, Change};
 use super::outputs::{Language, Read, at, map, output_name};
 use super::pace::{aws_pace, heat_pace};
-use super::standing::{Group, MEMBERS_MAX, MemberStack, count, section};
 use crate::model::JsonMap;
 
 /// How many characters the name of a member has.
@@ -291,7 +291,7 @@ mod tests {
     use chrono::DateTime;
     use serde_json::json;
 
-    use super::super::standing::Standing;
+    use super::super::member_stack::MemberState;
     use super::*;
     use crate::clock::{Clock, SimulatedClock};
 
@@ -302,7 +302,7 @@ mod tests {
     /// Members in the order of their creation; a name with `!` failed.
     fn stack(members: &[&str]) -> MemberStack {
         let name = |text: &&str| text.trim_end_matches('!').to_owned();
-        let standing = |(at, text): (usize, &&str)| Standing {
+        let state = |(at, text): (usize, &&str)| MemberState {
             name: name(text),
             failed: text.ends_with('!'),
             created_at: DateTime::from_timestamp(at as i64, 0).unwrap_or_default(),
@@ -310,8 +310,8 @@ mod tests {
         };
         let definitions: JsonMap =
             members.iter().map(|text| (name(text), json!({ "type": "old" }))).collect();
-        let standings = members.iter().enumerate().map(standing).collect();
-        MemberStack::new(json!({ "resources": definitions }), standings)
+        let states = members.iter().enumerate().map(state).collect();
+        MemberStack::new(json!({ "resources": definitions }), states)
     }
 
     fn given<T>(

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::chain;
-use super::standing::count;
+use super::member_stack::count;
 use crate::clock::{Clock, SystemClock};
 use crate::model::ResourceName;
 use crate::resource_types::child::{ChildAsk, ChildWanted, Nested, ResourceUsed};

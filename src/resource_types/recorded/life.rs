@@ -19,7 +19,7 @@ use crate::resource_types::{
 
 /// How many beats an action may take.
 const BEATS_MAX: usize = 300;
-/// How often a call that failed in passing is made again.
+/// How often a call that failed transiently is made again.
 const RETRIES_MAX: usize = 5;
 /// How much time passes while something is waited for.
 const WAIT: Duration = Duration::from_secs(5);

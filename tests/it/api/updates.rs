@@ -78,7 +78,7 @@ async fn a_plan_compares_what_is_written_and_not_what_it_comes_to() {
         "noted": { "type": "OS::Heat::TestResource", "metadata": { "size": 1 } },
         "same": { "type": "OS::Heat::TestResource" },
         "typed": { "type": "OS::Heat::TestResource" },
-        "sick": { "type": "OS::Heat::TestResource" },
+        "unhealthy": { "type": "OS::Heat::TestResource" },
         "group": {
             "type": "OS::Heat::ResourceGroup",
             "properties": { "count": 1, "resource_def": { "type": "OS::Heat::None" } },
@@ -88,7 +88,7 @@ async fn a_plan_compares_what_is_written_and_not_what_it_comes_to() {
     app.settled("web").await;
     let path = path_of(&app, "web").await;
     let marked = json!({ "mark_unhealthy": true, "resource_status_reason": "seen" });
-    let marked = app.ask("PATCH", &format!("{path}/resources/sick"), Some(marked)).await;
+    let marked = app.ask("PATCH", &format!("{path}/resources/unhealthy"), Some(marked)).await;
     assert_eq!(marked.status, 200, "{}", marked.text);
 
     let mut next = resources;
@@ -105,7 +105,7 @@ async fn a_plan_compares_what_is_written_and_not_what_it_comes_to() {
     };
     assert_eq!(names("unchanged"), ["a", "same"]);
     assert_eq!(names("updated"), ["by_value", "group", "noted"]);
-    assert_eq!(names("replaced"), ["sick", "typed"]);
+    assert_eq!(names("replaced"), ["unhealthy", "typed"]);
     let replaced = plan["resource_changes"]["replaced"].as_array().unwrap();
     let typed = replaced.iter().find(|row| row["resource_name"] == "typed").unwrap();
     assert_eq!(typed["resource_type"], "OS::Heat::RandomString");

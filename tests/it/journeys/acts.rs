@@ -145,7 +145,7 @@ async fn a_check_that_fails_goes_on_to_the_end() {
 }
 
 #[actix::test]
-async fn a_sick_resource_is_replaced_by_any_update_and_healed_by_a_word() {
+async fn an_unhealthy_resource_is_replaced_by_any_update_and_healed_by_a_word() {
     let ground = Ground::new().await;
     let world = ground.start().await;
     let web = world.create("web", pair()).await.unwrap();

@@ -249,14 +249,14 @@ async fn a_credential_cannot_have_a_token_or_password_sent_to_a_foreign_host() {
     let world = far.ground.start().await;
     let spy = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = spy.local_addr().unwrap();
-    let heard = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::new(Mutex::new(Vec::new()));
     let listening = actix::spawn({
-        let heard = Arc::clone(&heard);
+        let received = Arc::clone(&received);
         async move {
             while let Ok((mut from, _)) = spy.accept().await {
                 let mut bytes = vec![0; 65_536];
                 let read = from.read(&mut bytes).await.unwrap_or_default();
-                heard.lock().unwrap().extend_from_slice(&bytes[..read]);
+                received.lock().unwrap().extend_from_slice(&bytes[..read]);
                 let body = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
                 let _ = from.write_all(body.as_bytes()).await;
             }
@@ -269,13 +269,13 @@ async fn a_credential_cannot_have_a_token_or_password_sent_to_a_foreign_host() {
     let refusal = world.create("web", template_in(context, "one")).await.unwrap_err();
     assert!(refusal.message.starts_with(UNREACHED), "{refusal:?}");
     listening.abort();
-    let heard = String::from_utf8_lossy(&heard.lock().unwrap()).to_lowercase();
-    assert!(heard.contains("mallory"), "nothing was heard");
+    let received = String::from_utf8_lossy(&received.lock().unwrap()).to_lowercase();
+    assert!(received.contains("mallory"), "nothing was received");
     let token = world.requester().token.reveal().to_lowercase();
-    assert!(!heard.contains(&token), "the user's own token is sent");
+    assert!(!received.contains(&token), "the user's own token is sent");
     // The password of the sandbox's users, of Hearth's own among them.
-    assert!(!heard.contains("\"secret\""), "{heard}");
-    assert!(!heard.contains("x-auth-token") && !heard.contains("os-trust"), "{heard}");
+    assert!(!received.contains("\"secret\""), "{received}");
+    assert!(!received.contains("x-auth-token") && !received.contains("os-trust"), "{received}");
     far.stop().await;
 }
 

@@ -14,7 +14,7 @@ use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// What was notified, oldest first.
-pub(crate) type Heard = Arc<Mutex<Vec<Notification>>>;
+pub(crate) type Received = Arc<Mutex<Vec<Notification>>>;
 
 async fn create(world: &World, name: &str, template: Value, sinks: &Value) -> Accepted {
     let environment = json!({ "event_sinks": sinks });
@@ -158,10 +158,10 @@ async fn events_are_told_once_more_after_a_crash_and_none_is_left_out() {
 }
 
 /// Waits for a number of notifications.
-async fn heard(heard: &Heard, count: usize) -> Vec<Notification> {
+async fn received(received: &Received, count: usize) -> Vec<Notification> {
     let started = Instant::now();
     loop {
-        let now = heard.lock().unwrap().clone();
+        let now = received.lock().unwrap().clone();
         if now.len() >= count {
             return now;
         }
@@ -170,14 +170,14 @@ async fn heard(heard: &Heard, count: usize) -> Vec<Notification> {
     }
 }
 
-fn types(heard: &[Notification]) -> Vec<&str> {
-    heard.iter().map(|it| it.event_type.strip_prefix("orchestration.").unwrap()).collect()
+fn types(received: &[Notification]) -> Vec<&str> {
+    received.iter().map(|it| it.event_type.strip_prefix("orchestration.").unwrap()).collect()
 }
 
 #[actix::test]
 async fn the_life_of_a_stack_is_notified_with_heats_keys() {
     let ground = Ground::new().await;
-    let bell = Heard::default();
+    let bell = Received::default();
     let (world, outlets) = ground.start_telling(ground.log.clone(), Some(&bell)).await;
     let template = |value: &str, fail: bool| {
         let properties = json!({ "value": value, "fail": fail, "update_replace": true });
@@ -189,7 +189,7 @@ async fn the_life_of_a_stack_is_notified_with_heats_keys() {
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     let updated = world.update(web.stack, template("y", true)).await.unwrap();
     assert_eq!(world.settled(&updated).await, "UPDATE_FAILED");
-    let told = heard(&bell, 4).await;
+    let told = received(&bell, 4).await;
     assert_eq!(
         types(&told),
         ["stack.create.start", "stack.create.end", "stack.update.start", "stack.update.error"]
@@ -227,7 +227,7 @@ async fn the_life_of_a_stack_is_notified_with_heats_keys() {
     let (_world, outlets) = ground.start_telling(ground.log.clone(), Some(&bell)).await;
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
-    let told = heard(&bell, 6).await;
+    let told = received(&bell, 6).await;
     assert_eq!(types(&told[4..]), ["stack.delete.start", "stack.delete.end"]);
     outlets.stop().await;
 }
@@ -235,7 +235,7 @@ async fn the_life_of_a_stack_is_notified_with_heats_keys() {
 #[actix::test]
 async fn the_scaling_of_a_group_is_notified() {
     let ground = Ground::new().await;
-    let bell = Heard::default();
+    let bell = Received::default();
     let (world, outlets) = ground.start_telling(ground.log.clone(), Some(&bell)).await;
     let template = hot(json!({
         "g": { "type": "OS::Heat::AutoScalingGroup", "properties": {
@@ -247,11 +247,11 @@ async fn the_scaling_of_a_group_is_notified() {
     }));
     let web = create(&world, "web", template, &json!([])).await;
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
-    let before = heard(&bell, 4).await.len();
+    let before = received(&bell, 4).await.len();
     let (who, up) = (world.requester(), "up".into());
     world.engine.signal_resource(&who, web.stack, &up, &Value::Null).await.unwrap();
     ground.signals_over().await;
-    let told = heard(&bell, before + 4).await;
+    let told = received(&bell, before + 4).await;
     let told = &told[before..];
     assert_eq!(
         types(told),
@@ -281,11 +281,11 @@ async fn what_happened_before_notifications_were_switched_on_is_not_told() {
     ground.log.durable(web.position).await.unwrap();
     world.engine.shutdown().await;
     drop(world);
-    let bell = Heard::default();
+    let bell = Received::default();
     let (world, outlets) = ground.start_telling(ground.log.clone(), Some(&bell)).await;
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
-    let told = heard(&bell, 2).await;
+    let told = received(&bell, 2).await;
     assert_eq!(types(&told), ["stack.delete.start", "stack.delete.end"]);
     outlets.stop().await;
 }

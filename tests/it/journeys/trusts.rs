@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hearth::actors::{Accepted, CreateStack, EngineLimits, Requester};
+use hearth::actors::{Accepted, CreateStack, EngineLimits, RequestContext};
 use hearth::clock::{Clock, SystemClock};
 use hearth::model::{Action, CommandId, Refusal, RequestId, Secret};
 use hearth::openstack::FetchBudget;
@@ -71,10 +71,10 @@ async fn keystone(
 }
 
 impl Somebody {
-    async fn asks(&self, ground: &Ground) -> Requester {
+    async fn asks(&self, ground: &Ground) -> RequestContext {
         let token = Secret::new(self.token.clone());
         let identity = ground.cloud(true).validate_token(&token).await.unwrap();
-        Requester {
+        RequestContext {
             caller: identity.caller,
             token,
             request_id: RequestId::from("req-test"),

@@ -33,7 +33,7 @@ pub(super) struct Step {
     pub(super) act: Option<String>,
     pub(super) snapshot: Option<String>,
     pub(super) restore: Option<String>,
-    /// Marks a resource as sick, or as well, by its path.
+    /// Marks a resource as unhealthy, or as healthy, by its path.
     pub(super) mark: Option<String>,
     pub(super) heal: Option<String>,
     /// A signal to a resource by its path.

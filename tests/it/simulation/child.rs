@@ -350,7 +350,7 @@ impl World {
         seen.map(own).unwrap_or_default()
     }
 
-    /// Whether the child differs from what it should be, or anything in it is not well.
+    /// Whether the child differs from what it should be, or anything in it is not healthy.
     pub(super) fn child_differs(
         &mut self,
         driver_type: String,
@@ -368,7 +368,7 @@ impl World {
 
     fn is_well_within(&mut self, stack: StackId) -> bool {
         let Some(seen) = self.seen(stack) else { return false };
-        seen.is_well && seen.within.into_iter().all(|within| self.is_well_within(within))
+        seen.is_healthy && seen.within.into_iter().all(|within| self.is_well_within(within))
     }
 
     /// Nothing further of a child is to start.

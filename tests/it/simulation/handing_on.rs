@@ -30,7 +30,7 @@ impl World {
             return None;
         }
         let gone = objects.iter().find(|id| !self.cloud.objects.contains_key(*id));
-        if let Some(gone) = gone.filter(|_| self.is_well()) {
+        if let Some(gone) = gone.filter(|_| self.is_healthy()) {
             self.wrongs.push(format!("{gone} is abandoned, and gone"));
         }
         let disable_rollback = self.chance.one_in(2);

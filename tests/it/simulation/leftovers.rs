@@ -33,7 +33,7 @@ fn a_child_is_not_well_while_a_former_incarnation_is_left_in_it_and_the_next_upd
         let root = world.create(&tree("1"), true, None).unwrap();
         world.run();
         let child = world.child(root);
-        assert!(world.seen(child).unwrap().is_well);
+        assert!(world.seen(child).unwrap().is_healthy);
 
         // The new `a` is made, and `b` does not come to use it: the old one is not cleaned up.
         world.let_through = Some(vec!["n".to_owned(), "a".to_owned()]);
@@ -50,15 +50,15 @@ fn a_child_is_not_well_while_a_former_incarnation_is_left_in_it_and_the_next_upd
         let resources = || stack.rows.keys().map(|id| &world.folds.resources[id]);
         assert!(resources().all(|resource| resource.status == Status::Complete));
         assert_eq!((resources().count(), stack.incarnations().len()), (3, 2));
-        assert!(!world.seen(child).unwrap().is_well, "seed {seed}");
+        assert!(!world.seen(child).unwrap().is_healthy, "seed {seed}");
 
         // Nothing else of the child differs.
         world.update(root, &tree("2"), true).unwrap();
         world.run();
         assert_eq!(world.state(root), "UPDATE_COMPLETE");
         world.check_end(root);
-        assert!(world.is_well(), "seed {seed}: {:?}", world.wrongs);
-        assert!(world.seen(child).unwrap().is_well);
+        assert!(world.is_healthy(), "seed {seed}: {:?}", world.wrongs);
+        assert!(world.seen(child).unwrap().is_healthy);
         assert_eq!(world.cloud.held().count(), 2);
     }
 }

@@ -46,7 +46,7 @@ impl World {
         })
     }
 
-    /// Says of any resource of a stack that it is not well, or is.
+    /// Says of any resource of a stack that it is not healthy, or is.
     fn mark_one_of(&mut self, id: StackId) {
         let names: Vec<ResourceName> = self.stack(id).incarnations().into_keys().collect();
         let Some(name) = self.chance.one_of(&names) else { return };

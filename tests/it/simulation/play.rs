@@ -136,7 +136,7 @@ impl World {
         Ok(())
     }
 
-    /// Somebody says that a resource is not well.
+    /// Somebody says that a resource is not healthy.
     pub(super) fn mark(&mut self, id: StackId, name: &str, healthy: bool) {
         let Some(resource) = self.incarnation(id, name) else { return };
         self.forget_plan();
@@ -186,12 +186,12 @@ pub(super) fn live(seed: u64) -> World {
         }
     }
     world.run();
-    if world.folds.stacks.contains_key(&id) && world.is_well() {
+    if world.folds.stacks.contains_key(&id) && world.is_healthy() {
         world.check_end(id);
         peace(&mut world, id, &template);
     }
     let told_every = if is_tree { TREE_TOLD_EVERY } else { TOLD_EVERY };
-    if seed.is_multiple_of(told_every) && world.is_well() {
+    if seed.is_multiple_of(told_every) && world.is_healthy() {
         world.check_told();
     }
     world
@@ -283,19 +283,19 @@ fn peace(world: &mut World, id: StackId, template: &Template) {
             world.run();
         }
     }
-    if world.stack(id).action != Action::Delete && world.is_well() {
+    if world.stack(id).action != Action::Delete && world.is_healthy() {
         let next = template.changed(&mut world.chance).mended();
         world.update(id, &next, true).unwrap();
         world.run();
         expect(world, id, "UPDATE_COMPLETE");
     }
-    if !world.stack(id).is_deleted() && world.is_well() {
+    if !world.stack(id).is_deleted() && world.is_healthy() {
         world.ask_stack(id, StackCommand::Delete { trustor: None }).unwrap();
         world.run();
         expect(world, id, "DELETE_COMPLETE");
     }
     // What a deletion has left to itself can be deleted by its own id.
-    while let Some(left) = left_of(world, id).filter(|_| world.is_well()) {
+    while let Some(left) = left_of(world, id).filter(|_| world.is_healthy()) {
         world.ask_alone(left, StackCommand::Delete { trustor: None });
         world.run();
         expect(world, left, "DELETE_COMPLETE");

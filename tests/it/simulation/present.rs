@@ -59,7 +59,7 @@ impl Present<'_> {
                 self.world.note_within(resource, tally);
                 continue;
             }
-            // Somebody may have said since that it is not well.
+            // Somebody may have said since that it is not healthy.
             if resource.status != Status::Complete && resource.action != Action::Check {
                 wrongs.push(format!("{name} is {}_{}", resource.action, resource.status));
             }
@@ -129,9 +129,9 @@ impl Present<'_> {
         tally.stacks.insert(child.id);
         // A suspension that failed has changed nothing of what there is.
         let is_made = child.status == Status::Complete || is_act(child.action);
-        let is_well = is_made && !child.is_deleted();
+        let is_healthy = is_made && !child.is_deleted();
         // A change of the size is the group's own affair.
-        if !is_well && !declared.scales() {
+        if !is_healthy && !declared.scales() {
             wrongs.push(format!("{name}'s stack is {}_{}", child.action, child.status));
         }
         let members;
@@ -154,7 +154,7 @@ impl Present<'_> {
                 &members
             }
         };
-        if !is_well {
+        if !is_healthy {
             if let Some(resource) = self.resource(name) {
                 self.world.note_within(resource, tally);
             }

@@ -34,7 +34,7 @@ impl World {
     /// Steps until nothing is left to happen; `false` where that never comes.
     pub(super) fn run(&mut self) -> bool {
         for _ in 0..STEPS_MAX {
-            if !self.is_well() || !self.step() {
+            if !self.is_healthy() || !self.step() {
                 return true;
             }
         }
@@ -45,14 +45,14 @@ impl World {
     /// Steps so many times, or until nothing is left to happen.
     pub(super) fn run_steps(&mut self, steps: u64) {
         for _ in 0..steps {
-            if !self.is_well() || !self.step() {
+            if !self.is_healthy() || !self.step() {
                 return;
             }
         }
     }
 
     /// Whether nothing was wrong so far.
-    pub(super) fn is_well(&self) -> bool {
+    pub(super) fn is_healthy(&self) -> bool {
         self.wrongs.is_empty() && self.cloud.wrongs.is_empty()
     }
 

@@ -56,7 +56,7 @@ impl World {
         told.wrongs
     }
 
-    /// Whether a member was ever sick, be it gone by now: those do not count.
+    /// Whether a member was ever unhealthy, be it gone by now: those do not count.
     fn ever_sick(&self, members: &Stack) -> bool {
         let of_stack = |it: &&Resource| it.stack.as_ref().is_some_and(|of| of.id == members.id);
         let ids = self.folds.resources.values().filter(of_stack).map(|it| it.id);

@@ -32,14 +32,18 @@ pub(super) fn wait(call: &BeatCall, now: DateTime<Utc>) -> Result<Beat, DriverEr
         return done;
     }
     let handle = call.subject.properties.get("Handle");
-    let heard = call.subject.heard.iter().find(|heard| Some(&heard.reference) == handle);
-    let signals = heard.and_then(|heard| heard.signals.as_ref());
+    let observed_signals = call
+        .subject
+        .observed_signals
+        .iter()
+        .find(|observed_signals| Some(&observed_signals.reference) == handle);
+    let signals = observed_signals.and_then(|observed_signals| observed_signals.signals.as_ref());
     if signals.is_some_and(|signals| !signals.entries.is_empty()) {
         return done;
     }
     let until: Option<DateTime<Utc>> = serde_json::from_value(call.step.state.clone()).ok();
     match until {
-        None if heard.is_none() => Err(DriverError::fatal("ValueError", "no handle")),
+        None if observed_signals.is_none() => Err(DriverError::fatal("ValueError", "no handle")),
         None => {
             let state = json!(now + TimeDelta::seconds(WAIT_SECS));
             let next = Step { state, ..call.step.clone() };

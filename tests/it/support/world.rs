@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use hearth::actors::{
-    Accepted, CreateStack, Engine, EngineLimits, EngineParts, ForbiddenTypes, Requester,
+    Accepted, CreateStack, Engine, EngineLimits, EngineParts, ForbiddenTypes, RequestContext,
     UpdateStack,
 };
 use hearth::clock::{Clock, SystemClock};
@@ -35,7 +35,7 @@ pub(crate) struct Ground {
     pub(crate) sandbox: RunningSandbox,
     pub(crate) log: Arc<MemoryLog>,
     master: KeyRing,
-    requester: Requester,
+    requester: RequestContext,
     /// The time of its engines.
     clock: Arc<dyn Clock>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct World {
     vault: Arc<Vault>,
     /// The Keystone of its cloud.
     pub(crate) auth_url: String,
-    requester: Requester,
+    requester: RequestContext,
     pub(crate) announced: Announced,
 }
 
@@ -119,15 +119,15 @@ impl Ground {
     pub(crate) async fn start_telling(
         &self,
         log: Arc<dyn EventLog>,
-        heard: Option<&Arc<Mutex<Vec<Notification>>>>,
+        observed_signals: Option<&Arc<Mutex<Vec<Notification>>>>,
     ) -> (World, Outlets) {
         let world = self.start_on(log.clone()).await;
-        let notifications = heard.map(|heard| {
-            let heard = Arc::clone(heard);
+        let notifications = observed_signals.map(|observed_signals| {
+            let observed_signals = Arc::clone(observed_signals);
             NotificationSettings {
                 level: "INFO".to_owned(),
                 publisher_id: "orchestration.test".to_owned(),
-                send: Arc::new(move |told| heard.lock().unwrap().push(told.clone())),
+                send: Arc::new(move |told| observed_signals.lock().unwrap().push(told.clone())),
             }
         });
         let outlets = Outlets::start(&OutletParts {
@@ -182,7 +182,7 @@ impl Ground {
 
     /// The cloud as who asks sees it.
     pub(crate) fn session(&self) -> Session {
-        let Requester { token, caller, .. } = &self.requester;
+        let RequestContext { token, caller, .. } = &self.requester;
         self.cloud(false).session_for_token(token, &caller.project_id)
     }
 
@@ -274,8 +274,8 @@ impl World {
         self.vault.open(StreamId::stack(stack).as_str(), placed).unwrap()
     }
 
-    pub(crate) fn requester(&self) -> Requester {
-        Requester {
+    pub(crate) fn requester(&self) -> RequestContext {
+        RequestContext {
             command_id: CommandId(SystemClock.fresh_id()),
             fetches: FetchBudget::default(),
             ..self.requester.clone()
@@ -467,7 +467,7 @@ pub(crate) fn test_resource(properties: Value) -> Value {
 }
 
 /// A token of a user in the project of the same name, from the sandbox's Keystone.
-async fn log_in(auth_url: &str, user: &str) -> Requester {
+async fn log_in(auth_url: &str, user: &str) -> RequestContext {
     let body = json!({ "auth": {
         "identity": { "methods": ["password"], "password": { "user": {
             "name": user, "domain": { "name": "Default" }, "password": "secret" } } },
@@ -492,7 +492,7 @@ async fn log_in(auth_url: &str, user: &str) -> Requester {
         scope: Scope::default(),
         admin: false,
     };
-    Requester {
+    RequestContext {
         caller: Arc::new(caller),
         token: Secret::new(token),
         request_id: RequestId::from("req-test"),

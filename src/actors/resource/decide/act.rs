@@ -1,5 +1,5 @@
 //! Suspend, resume, check and snapshot: as the type does it, where it does anything. And a word from outside
-//! on whether the resource is well.
+//! on whether the resource is healthy.
 
 use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEffect};
 use crate::actors::resource::state::{Knowledge, Resource};
@@ -149,7 +149,7 @@ impl Resource {
         Decision::nothing().and_do(ResourceEffect::Report)
     }
 
-    /// Somebody who knows says that the resource is well, or is not.
+    /// Somebody who knows says that the resource is healthy, or is not.
     pub(in crate::actors::resource) fn mark(
         &mut self,
         healthy: bool,
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_marked_while_a_walk_is_on_its_way_is_replaced_where_it_would_be_changed() {
+    fn what_is_marked_while_a_traversal_is_on_its_way_is_replaced_where_it_would_be_changed() {
         let begun_before = |number, value| {
             let mut command = test_resource(number, value);
             if let ResourceCommand::Converge(converge) = &mut command {
@@ -315,8 +315,8 @@ mod tests {
             }
             command
         };
-        let sick = || ResourceCommand::Mark { healthy: false, reason: "seen".to_owned() };
-        let marked = || given_nothing().when(test_resource(1, "x")).when(sick());
+        let unhealthy = || ResourceCommand::Mark { healthy: false, reason: "seen".to_owned() };
+        let marked = || given_nothing().when(test_resource(1, "x")).when(unhealthy());
         let story = marked().when(begun_before(2, "x"));
         assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Converged)));
         assert_eq!(state(&story), (Action::Check, Status::Failed));

@@ -16,7 +16,7 @@ use crate::model::taint::{taint, taint_repeated};
 use crate::model::{Action, JsonMap, Status};
 use crate::resource_types::{Beat, DriverError, Learned, stack_user};
 
-/// How often a call that fails in passing is made before the resource fails.
+/// How often a call that fails transiently is made before the resource fails.
 const CALL_ATTEMPTS_MAX: u32 = 10;
 /// The pause after the first passing failure; it doubles up to the longest.
 const RETRY_PAUSE_MIN: Duration = Duration::from_millis(200);
@@ -88,7 +88,9 @@ impl Resource {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let (learned, unanswered) = match result {
-            Ok(Beat::Next { learned, next }) if self.parting(&next, knowledge).is_some() => {
+            Ok(Beat::Next { learned, next })
+                if self.cancellation_cleanup(&next, knowledge).is_some() =>
+            {
                 let learned = self.taint_learned(learned, knowledge);
                 let (physical_id, data) = (learned.physical_id, learned.data);
                 // What the stack wants next has come since the action was given up, and stays.
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_fails_in_passing_is_made_again() {
+    fn a_search_that_fails_transiently_is_made_again() {
         let busy = || DriverError { unanswered: false, ..lost() };
         let story = answer(creating(), Err(lost()));
         let epoch = story.beat();

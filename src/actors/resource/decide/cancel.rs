@@ -68,15 +68,19 @@ impl Resource {
     pub(super) fn part(&mut self, knowledge: &Knowledge) -> Option<Decision<Self>> {
         self.working.cancel.as_ref()?;
         let Call::Due(step) = &self.call else { return None };
-        let (last, work) = self.parting(step, knowledge)?;
+        let (last, work) = self.cancellation_cleanup(step, knowledge)?;
         Some(self.beat_again(last, Attempt::First, work, knowledge))
     }
 
     /// The driver's last step where the action is given up at a step.
-    pub(super) fn parting(&self, step: &Step, knowledge: &Knowledge) -> Option<(Step, Work)> {
+    pub(super) fn cancellation_cleanup(
+        &self,
+        step: &Step,
+        knowledge: &Knowledge,
+    ) -> Option<(Step, Work)> {
         let definition = self.working_definition()?;
         let driver = knowledge.registry.driver(&definition.driver_type)?;
-        Some((driver.parting(step)?, self.work(&definition, knowledge)))
+        Some((driver.cancellation_cleanup(step)?, self.work(&definition, knowledge)))
     }
 
     /// Nothing further of the child stack that is being made or changed is to start.

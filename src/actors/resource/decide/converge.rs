@@ -25,13 +25,13 @@ impl Resource {
             return Decision::nothing();
         }
         let through = self.outcome.as_ref().filter(|(of, _)| *of == converge.traversal);
-        // A walk that starts over after a restart may bring another definition than before it.
+        // A traversal that starts over after a restart may bring another definition than before it.
         let is_told = through.is_some_and(|(_, outcome)| *outcome != Outcome::Converged);
         let is_through = through.is_some();
         if is_told || (is_through && self.waits_in(converge.traversal)) {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
-        self.working.heard = converge.heard.clone();
+        self.working.observed_signals = converge.observed_signals.clone();
         self.working.looking = None;
         let definition = match &converge.definition {
             Ok(definition) => definition.clone(),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_that_starts_over_compares_again() {
+    fn a_traversal_that_starts_over_compares_again() {
         let story = given_nothing().when(test_resource(1, "x")).when(test_resource(1, "y"));
         assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
         assert_eq!(story.resource.action, Action::Update);

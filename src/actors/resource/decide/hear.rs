@@ -6,16 +6,16 @@ use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
 use crate::model::{Action, Status};
-use crate::resource_types::{Attempt, Heard};
+use crate::resource_types::{Attempt, ObservedSignals};
 
 impl Resource {
-    pub(in crate::actors::resource) fn hear(
+    pub(in crate::actors::resource) fn observe_signals(
         &mut self,
-        heard: Vec<Heard>,
+        observed_signals: Vec<ObservedSignals>,
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
-        self.working.heard = heard;
+        self.working.observed_signals = observed_signals;
         if self.in_progress() {
             // A beat that is out took what was known before it: the pause after it is cut short.
             return match &self.call {

@@ -127,7 +127,7 @@ mod tests {
     use crate::actors::resource::story::{given_nothing, hooked, test_resource, traversal};
 
     #[test]
-    fn a_newer_walk_does_not_wait_with_the_one_before_and_is_not_undone_by_its_hook() {
+    fn a_newer_traversal_does_not_wait_with_the_one_before_and_is_not_undone_by_its_hook() {
         let waiting = given_nothing()
             .when(test_resource(1, "x"))
             .when(hooked(test_resource(2, "y"), Hook::PreUpdate));

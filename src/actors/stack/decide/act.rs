@@ -1,4 +1,4 @@
-//! Suspend, resume, check and snapshot: a walk over the incarnations that the stack has, each of which does
+//! Suspend, resume, check and snapshot: a traversal over the incarnations that the stack has, each of which does
 //! the action in its turn. One that is asked for in the middle of another action waits for its end
 //! (Heat starts it at once, and the last one to end wins).
 
@@ -13,7 +13,7 @@ use crate::events::stack::{ActionDeferred, Node, RevisionAccepted, TraversalStar
 use crate::graph::Dependencies;
 use crate::model::{Action, Refusal, ResourceId, ResourceName, Status};
 
-/// Whether an action is a walk over what is there, and leads to no revision.
+/// Whether an action is a traversal over what is there, and leads to no revision.
 pub(in crate::actors::stack) fn is_act(action: Action) -> bool {
     match action {
         Action::Suspend | Action::Resume | Action::Check | Action::Snapshot => true,
@@ -79,13 +79,13 @@ impl Stack {
     ) -> Decision<Self> {
         let Some(newest) = self.revision() else { return decision };
         let trustor = asked.trustor.clone();
-        let walk = self.act_traversal(asked.action, newest, moment, knowledge);
-        let started = TraversalStarted { trustor, ..walk };
+        let started = self.act_traversal(asked.action, newest, moment, knowledge);
+        let started = TraversalStarted { trustor, ..started };
         let deadline = Self::deadline_of(&started);
         decision.and_record(started).and_do(deadline).and_then(StackCommand::Advance)
     }
 
-    /// A walk over what is there.
+    /// A traversal over what is there.
     pub(super) fn act_traversal(
         &self,
         action: Action,

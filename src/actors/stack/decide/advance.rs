@@ -10,7 +10,7 @@ use crate::actors::stack::state::{Knowledge, Stack};
 use crate::actors::stack::values::Values;
 use crate::clock::Moment;
 use crate::events::resource::Definition;
-use crate::graph::{Dependencies, Task, Walk};
+use crate::graph::{Dependencies, Task, TaskGraph};
 use crate::model::taint;
 use crate::model::{Action, Hook, Refusal, ResourceId, ResourceName, StackRevision};
 use crate::template::steps_since;
@@ -26,20 +26,20 @@ impl Stack {
         knowledge: &Knowledge,
     ) -> Decision<Self> {
         let mut decision = Decision::nothing();
-        let Some(mut walk) = self.walk() else { return decision };
+        let Some(mut tasks) = self.tasks() else { return decision };
         let began = steps_since(0);
         'turn: while !self.working.pauses {
-            let mut ready = walk.take_ready().into_iter();
+            let mut ready = tasks.take_ready().into_iter();
             if ready.len() == 0 {
                 break;
             }
             while let Some(task) = ready.next() {
                 match self.hand_out(&task, knowledge) {
                     Some(tell) => decision.effects.push(tell),
-                    None => walk.done(&task),
+                    None => tasks.done(&task),
                 }
                 if steps_since(began) > TURN_STEPS_MAX {
-                    walk.give_back(ready);
+                    tasks.give_back(ready);
                     decision.effects.push(StackEffect::TakeTurns);
                     self.working.pauses = true;
                     break 'turn;
@@ -48,8 +48,8 @@ impl Stack {
         }
         // The snapshots of a stack that is deleted go with it.
         let kept = self.action == Action::Delete && !self.snapshots.is_empty();
-        let over = walk.is_over() && !kept;
-        self.working.walk = Some(walk);
+        let over = tasks.is_over() && !kept;
+        self.working.tasks = Some(tasks);
         if over && self.working.drops_users {
             return decision;
         }
@@ -64,11 +64,11 @@ impl Stack {
         decision
     }
 
-    /// The walk of the traversal under way, built on first use.
-    fn walk(&mut self) -> Option<Walk> {
+    /// The traversal of the traversal under way, built on first use.
+    fn tasks(&mut self) -> Option<TaskGraph> {
         let traversal = self.traversal.as_ref().filter(|traversal| !traversal.settled)?;
-        if self.working.walking == Some(traversal.id) {
-            return self.working.walk.take();
+        if self.working.traversing == Some(traversal.id) {
+            return self.working.tasks.take();
         }
         let origin = self.origin_of(traversal.revision);
         let none = Dependencies::default();
@@ -84,9 +84,9 @@ impl Stack {
                 is_init && !self.is_told(*id)
             })
         };
-        let walk = match traversal.is_act() {
-            true => Walk::new(&order(traversal, is_unbegun), &[]),
-            false => Walk::new(dependencies, &traversal.existing),
+        let tasks = match traversal.is_act() {
+            true => TaskGraph::new(&order(traversal, is_unbegun), &[]),
+            false => TaskGraph::new(dependencies, &traversal.existing),
         };
         let told = |id: &ResourceId| {
             let report = self.working.reports.get(id);
@@ -101,12 +101,12 @@ impl Stack {
             .collect();
         let is_act = traversal.is_act();
         self.working.failures.clear();
-        self.working.walking = Some(traversal.id);
+        self.working.traversing = Some(traversal.id);
         self.working.rows = self.rows.clone();
         for (name, id) in told.iter().filter(|_| !is_act) {
             self.lets_use(name, *id);
         }
-        Some(walk)
+        Some(tasks)
     }
 
     /// What is to be told for a task; `None` where there is nothing to do.
@@ -204,7 +204,7 @@ impl Stack {
                 definition,
                 deadline: traversal.and_then(|traversal| traversal.deadline),
                 trustor: self.acting(),
-                heard: self.heard_by(name, knowledge),
+                observed_signals: self.signals_observed_by(name, knowledge),
                 stack_action: self.action,
                 observes: traversal.is_some_and(|traversal| traversal.observes),
                 revisits: traversal.is_some_and(|traversal| traversal.revisits),

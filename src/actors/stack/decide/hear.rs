@@ -1,5 +1,5 @@
 //! What a report tells others: whoever waits for signals hears of them, and outputs that read the
-//! resource have new values though no walk is under way.
+//! resource have new values though no traversal is under way.
 
 use crate::actors::resource::{Report, ResourceCommand};
 use crate::actors::shell::Decision;
@@ -7,7 +7,7 @@ use crate::actors::stack::command::StackEffect;
 use crate::actors::stack::state::{Knowledge, Stack};
 use crate::events::stack::OutputsChanged;
 use crate::model::ResourceName;
-use crate::resource_types::Heard;
+use crate::resource_types::ObservedSignals;
 
 /// What is new in a report.
 #[derive(Clone, Copy, Default)]
@@ -53,38 +53,38 @@ impl Stack {
         let nodes = self.traversal.iter().flat_map(|traversal| &traversal.nodes);
         let told = nodes.filter_map(|(name, id)| {
             let began = self.reports().contains_key(id) || self.is_told(*id);
-            let heard = self.heard_by(name, knowledge);
-            (began && !heard.is_empty()).then(|| StackEffect::Tell {
+            let observed_signals = self.signals_observed_by(name, knowledge);
+            (began && !observed_signals.is_empty()).then(|| StackEffect::Tell {
                 id: *id,
                 name: name.clone(),
-                command: ResourceCommand::Hear(heard),
+                command: ResourceCommand::ObserveSignals(observed_signals),
             })
         });
         told.collect()
     }
 
     /// What a resource hears of the others; nothing where its type does not wait for signals.
-    pub(in crate::actors) fn heard_by(
+    pub(in crate::actors) fn signals_observed_by(
         &self,
         name: &ResourceName,
         knowledge: &Knowledge,
-    ) -> Vec<Heard> {
+    ) -> Vec<ObservedSignals> {
         let declared = self.known().and_then(|known| known.definition.resources().get(name));
         let driver = declared.and_then(|it| knowledge.registry.driver(&it.type_name));
         let Some(traversal) =
-            self.traversal.as_ref().filter(|_| driver.is_some_and(|it| it.hears()))
+            self.traversal.as_ref().filter(|_| driver.is_some_and(|it| it.observes_signals()))
         else {
             return Vec::new();
         };
         let others = traversal.nodes.iter().filter(|(other, _)| *other != name);
-        let heard = others.filter_map(|(other, id)| {
+        let observed_signals = others.filter_map(|(other, id)| {
             let report = self.reports().get(id)?;
-            Some(Heard {
+            Some(ObservedSignals {
                 name: other.clone(),
                 reference: report.reference.clone()?,
                 signals: report.signals.clone(),
             })
         });
-        heard.collect()
+        observed_signals.collect()
     }
 }

@@ -77,7 +77,11 @@ impl Stack {
                 self.working.rows.insert(new, row);
                 let tell = self.converge_task(&name, new, knowledge);
                 Decision::record(ReplacementStarted {
-                    traversal: self.traversal.as_ref().map(|walk| walk.id).unwrap_or_default(),
+                    traversal: self
+                        .traversal
+                        .as_ref()
+                        .map(|traversal| traversal.id)
+                        .unwrap_or_default(),
                     name,
                     old: id,
                     new,
@@ -133,8 +137,8 @@ impl Stack {
     }
 
     fn finish(&mut self, task: &Task) {
-        if let Some(walk) = &mut self.working.walk {
-            walk.done(task);
+        if let Some(tasks) = &mut self.working.tasks {
+            tasks.done(task);
         }
     }
 }

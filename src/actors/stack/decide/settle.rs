@@ -76,7 +76,7 @@ impl Stack {
         decision.and_record(settled)
     }
 
-    /// A new revision with the definition of the one before, and the walk towards it.
+    /// A new revision with the definition of the one before, and the traversal towards it.
     pub(super) fn roll_back(
         &self,
         decision: Decision<Self>,

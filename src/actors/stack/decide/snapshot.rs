@@ -1,4 +1,4 @@
-//! Snapshots: taken by a walk that bears the snapshot's id, deleted by what they made in the cloud,
+//! Snapshots: taken by a traversal that bears the snapshot's id, deleted by what they made in the cloud,
 //! and all of them with the stack.
 
 // Snapshot: none ─SnapshotStarted▶ CREATE IN_PROGRESS ─SnapshotSettled▶ CREATE COMPLETE or FAILED
@@ -40,11 +40,11 @@ impl Stack {
         let Some(newest) = self.revision() else { return Ok(Decision::nothing()) };
         let started =
             SnapshotStarted { snapshot: take.snapshot, name: take.name, revision: newest.revision };
-        let mut walk = self.act_traversal(Action::Snapshot, newest, moment, knowledge);
-        walk.traversal = take.snapshot;
-        walk.trustor = take.trustor;
-        let deadline = Self::deadline_of(&walk);
-        let decision = Decision::record(started).and_record(walk);
+        let mut traversal = self.act_traversal(Action::Snapshot, newest, moment, knowledge);
+        traversal.traversal = take.snapshot;
+        traversal.trustor = take.trustor;
+        let deadline = Self::deadline_of(&traversal);
+        let decision = Decision::record(started).and_record(traversal);
         Ok(decision.and_do(deadline).and_then(StackCommand::Advance))
     }
 
@@ -107,7 +107,7 @@ impl Stack {
         let trustor = trustor.unwrap_or(&self.trustor).clone();
         let Trustor { user_id, roles } = trustor.clone();
         let started = SnapshotDeletionStarted { snapshot: id, user_id, roles };
-        // What the walk under way has kept so far is recorded with its end, in this decision too.
+        // What the traversal under way has kept so far is recorded with its end, in this decision too.
         let under_way = (snapshot.status == Status::InProgress)
             .then(|| self.snapshot_settled(Status::Failed, ""))
             .flatten()

@@ -14,7 +14,7 @@ use crate::model::{
 };
 
 impl Stack {
-    /// A walk towards a revision, or away from everything (`None`).
+    /// A traversal towards a revision, or away from everything (`None`).
     pub(super) fn traversal_of(
         &self,
         action: Action,
@@ -71,7 +71,7 @@ impl Stack {
     /// The incarnations as they are now: in mid-traversal, as its tasks have left them.
     pub(in crate::actors::stack) fn current_rows(&self) -> impl Iterator<Item = &Row> {
         let walking = self.in_progress()
-            && self.working.walking == self.traversal.as_ref().map(|traversal| traversal.id);
+            && self.working.traversing == self.traversal.as_ref().map(|traversal| traversal.id);
         if walking { self.working.rows.values() } else { self.rows.values() }
     }
 
@@ -114,8 +114,10 @@ impl Stack {
         if report.is_some_and(|report| report.status == Status::Failed) {
             marks -= 30;
         }
-        let is_current =
-            self.traversal.as_ref().is_some_and(|walk| walk.nodes.get(&row.name) == Some(&row.id));
+        let is_current = self
+            .traversal
+            .as_ref()
+            .is_some_and(|traversal| traversal.nodes.get(&row.name) == Some(&row.id));
         let cleans_up = self.is_told(row.id) && !is_current;
         if cleans_up || report.is_some_and(|report| report.action == Action::Delete) {
             marks -= 50;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::source::{Handling, Sent, refuse_update_options};
 use super::{keep, preview};
-use crate::actors::{CreateStack, Requester};
+use crate::actors::{CreateStack, RequestContext};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -66,7 +66,11 @@ pub(super) async fn preview(
     answer_large(state, &project, view).await
 }
 
-async fn read(state: &ApiState, who: &Requester, body: &JsonMap) -> Result<CreateStack, Fault> {
+async fn read(
+    state: &ApiState,
+    who: &RequestContext,
+    body: &JsonMap,
+) -> Result<CreateStack, Fault> {
     refuse_update_options(body)?;
     let handling = Handling::read(body)?;
     let name = match body.get("stack_name") {

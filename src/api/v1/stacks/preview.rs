@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::view::add_definition;
 use crate::actors::preview::{Preview, PreviewedResource};
-use crate::actors::{CreateStack, Requester};
+use crate::actors::{CreateStack, RequestContext};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -158,7 +158,7 @@ impl<'a> Planned<'a> {
 /// what is updated or deleted is shown as it is, and all else as the resource that it would be.
 pub(super) async fn of_update(
     state: &ApiState,
-    who: &Requester,
+    who: &RequestContext,
     stack: &StackRow,
     plan: &Preview,
 ) -> Result<Value, Fault> {
@@ -199,7 +199,7 @@ impl Planned<'_> {
     async fn present(
         &self,
         state: &ApiState,
-        who: &Requester,
+        who: &RequestContext,
         stack: &StackRow,
         row: &ResourceRow,
     ) -> JsonMap {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::actors::Requester;
+use crate::actors::RequestContext;
 use crate::api::ApiState;
 use crate::api::error::Fault;
 use crate::api::request::{boolean, number, tags};
@@ -28,7 +28,7 @@ impl Sent {
     /// Reads the parts of a body that define a stack.
     pub(in crate::api::v1) async fn read(
         state: &ApiState,
-        who: &Requester,
+        who: &RequestContext,
         body: &JsonMap,
     ) -> Result<Self, Fault> {
         if body.contains_key("adopt_stack_data") {
@@ -160,7 +160,7 @@ fn names(body: &JsonMap, key: &str) -> Result<Vec<String>, Fault> {
 
 async fn template(
     state: &ApiState,
-    who: &Requester,
+    who: &RequestContext,
     body: &JsonMap,
 ) -> Result<Option<Value>, Fault> {
     // As in Heat, a template that is null hides the URL.

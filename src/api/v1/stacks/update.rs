@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::preview;
 use super::source::{Handling, Sent};
-use crate::actors::{Requester, UpdateStack};
+use crate::actors::{RequestContext, UpdateStack};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
@@ -117,7 +117,7 @@ async fn preview(
 
 async fn read(
     state: &ApiState,
-    who: &Requester,
+    who: &RequestContext,
     stack: StackId,
     body: &JsonMap,
     existing: Existing,

@@ -269,7 +269,7 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
                 Ok(next(Learned::default(), beating.progress().look("gone")))
             }
             // A delete that overtakes the create: Cinder refuses it until the volume is whole.
-            Some(volume) if is_in_passing(&volume["status"]) => Ok(Beat::Wait { after: None }),
+            Some(volume) if is_transient(&volume["status"]) => Ok(Beat::Wait { after: None }),
             _ => declared.plain_beat(beating),
         },
         "backup" | "backed_up" => backup::beat(beating),
@@ -290,7 +290,7 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
 const NO_SHRINKING: &str = "Shrinking volume is not supported.";
 
 /// Whether Cinder is at work on a volume and will come to an end of it.
-fn is_in_passing(status: &Value) -> bool {
+fn is_transient(status: &Value) -> bool {
     const STATUSES: [&str; 8] = [
         "creating",
         "downloading",
@@ -352,7 +352,7 @@ fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
 
 /// What comes before a call that Cinder takes of a free volume alone.
 fn in_the_way(subject: &Subject, volume: &Value) -> Option<Beat> {
-    match is_in_passing(&volume["status"]) {
+    match is_transient(&volume["status"]) {
         true => Some(Beat::Wait { after: None }),
         false => holders::take(subject, volume),
     }

@@ -439,7 +439,7 @@ impl Driver for Deployed {
         }
     }
 
-    fn parting(&self, step: &Step) -> Option<Step> {
+    fn cancellation_cleanup(&self, step: &Step) -> Option<Step> {
         (step.name == "wait").then(|| Step {
             name: "give_up".to_owned(),
             commands: true,

@@ -14,7 +14,8 @@ use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Heard, Learned, Signals, Subject, UpdateKind, Work,
+    Attempt, Beat, Driver, DriverError, Learned, ObservedSignals, Signals, Subject, UpdateKind,
+    Work,
 };
 use crate::resource_types::python;
 
@@ -55,15 +56,21 @@ impl WaitCondition {
         subject: &'a Subject,
         wanted: &Wanted,
     ) -> Result<&'a Signals, DriverError> {
-        let named = |heard: &&Heard| heard.reference == wanted.handle;
-        let found = subject.heard.iter().find(named);
-        if let Some(signals) = found.and_then(|heard| heard.signals.as_ref()) {
+        let named =
+            |observed_signals: &&ObservedSignals| observed_signals.reference == wanted.handle;
+        let found = subject.observed_signals.iter().find(named);
+        if let Some(signals) = found.and_then(|observed_signals| observed_signals.signals.as_ref())
+        {
             return Ok(signals);
         }
         let shown = python::text(&wanted.handle);
         let text = match found {
-            Some(heard) if self.is_aws() => format!("WaitCondition invalid Handle {}", heard.name),
-            Some(heard) => format!("{} is not a valid wait condition handle.", heard.name),
+            Some(observed_signals) if self.is_aws() => {
+                format!("WaitCondition invalid Handle {}", observed_signals.name)
+            }
+            Some(observed_signals) => {
+                format!("{} is not a valid wait condition handle.", observed_signals.name)
+            }
             None if self.is_aws() => format!("\"{shown}\" is not a valid ARN URL"),
             None => format!("{shown} is not a valid wait condition handle."),
         };
@@ -168,7 +175,7 @@ impl Driver for WaitCondition {
         self.0.on_change(subject, before, changed)
     }
 
-    fn hears(&self) -> bool {
+    fn observes_signals(&self) -> bool {
         true
     }
 

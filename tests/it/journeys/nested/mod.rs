@@ -296,7 +296,7 @@ async fn a_failed_update_is_rolled_back_in_the_child() {
 }
 
 #[actix::test]
-async fn what_is_sick_in_a_child_is_replaced_by_an_update_that_changes_nothing() {
+async fn what_is_unhealthy_in_a_child_is_replaced_by_an_update_that_changes_nothing() {
     let ground = Ground::new().await;
     let world = ground.start().await;
     let nest = Nest { value: "one", file: plain_file() };
@@ -320,7 +320,7 @@ async fn what_is_sick_in_a_child_is_replaced_by_an_update_that_changes_nothing()
     assert_eq!(world.settled(&replaced).await, "UPDATE_COMPLETE");
     let now = children(&world).await;
     assert_eq!(now.len(), 1, "{now:#?}");
-    assert_ne!(now[0].id, child, "a sick child is replaced as a whole");
+    assert_ne!(now[0].id, child, "an unhealthy child is replaced as a whole");
 }
 
 #[actix::test]

@@ -14,7 +14,7 @@ pub(in crate::cli) enum Progress {
 
 /// An action and how far it is, since when, or how long it took.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::cli) struct Standing {
+pub(in crate::cli) struct LiveStatus {
     pub(in crate::cli) action: String,
     pub(in crate::cli) progress: Progress,
     /// When the action began, where that is known.
@@ -24,9 +24,9 @@ pub(in crate::cli) struct Standing {
     pub(in crate::cli) reason: String,
 }
 
-impl Standing {
+impl LiveStatus {
     /// Of `CREATE_IN_PROGRESS`.
-    pub(in crate::cli) fn of(status: &str, reason: &str) -> Standing {
+    pub(in crate::cli) fn of(status: &str, reason: &str) -> LiveStatus {
         let (action, progress) = [
             ("_IN_PROGRESS", Progress::Working),
             ("_COMPLETE", Progress::Done),
@@ -36,32 +36,32 @@ impl Standing {
         .find_map(|(end, progress)| Some((status.strip_suffix(end)?, progress)))
         .unwrap_or((status, Progress::Waiting));
         let progress = if action == "INIT" { Progress::Waiting } else { progress };
-        Standing {
+        LiveStatus {
             action: action.to_owned(),
             progress,
             reason: reason.to_owned(),
-            ..Standing::default()
+            ..LiveStatus::default()
         }
     }
 
-    pub(super) fn begun(action: impl ToString, at: DateTime<Utc>) -> Standing {
-        Standing {
+    pub(super) fn begun(action: impl ToString, at: DateTime<Utc>) -> LiveStatus {
+        LiveStatus {
             action: action.to_string(),
             progress: Progress::Working,
             since: Some(at),
-            ..Standing::default()
+            ..LiveStatus::default()
         }
     }
 
     pub(super) fn settle(&mut self, action: impl ToString, status: impl ToString, reason: String) {
         let whole = format!("{}_{}", action.to_string(), status.to_string());
         let since = self.since;
-        *self = Standing { since, ..Standing::of(&whole, &reason) };
+        *self = LiveStatus { since, ..LiveStatus::of(&whole, &reason) };
     }
 
     /// Takes in what is listed. Of what is known already the times stay; a list has only that
     /// since when something is at work.
-    pub(super) fn follow(&mut self, listed: Standing, since: Option<DateTime<Utc>>) {
+    pub(super) fn follow(&mut self, listed: LiveStatus, since: Option<DateTime<Utc>>) {
         if listed.status() == self.status() {
             self.reason = listed.reason;
             return;
@@ -71,7 +71,7 @@ impl Standing {
             true => self.since,
             false => since.filter(|_| is_at_work),
         };
-        *self = Standing { since, ..listed };
+        *self = LiveStatus { since, ..listed };
     }
 
     /// `CREATE_IN_PROGRESS`; nothing while it waits.

@@ -31,12 +31,12 @@ pub(crate) struct Group<'a> {
 pub(crate) struct MemberStack {
     pub(crate) template: Value,
     /// In the order of `sort`.
-    pub(crate) members: Vec<Standing>,
+    pub(crate) members: Vec<MemberState>,
 }
 
 /// How a member stands.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Standing {
+pub(crate) struct MemberState {
     pub(crate) name: String,
     pub(crate) failed: bool,
     pub(crate) created_at: DateTime<Utc>,
@@ -46,9 +46,9 @@ pub(crate) struct Standing {
 
 impl MemberStack {
     /// The failed ones first, then the oldest, then by name: the order in which members go.
-    pub(crate) fn new(template: Value, mut members: Vec<Standing>) -> Self {
+    pub(crate) fn new(template: Value, mut members: Vec<MemberState>) -> Self {
         members.sort_by(|one, other| {
-            let key = |it: &Standing| (!it.failed, it.created_at);
+            let key = |it: &MemberState| (!it.failed, it.created_at);
             key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
         });
         Self { template, members }
@@ -60,7 +60,7 @@ impl MemberStack {
     }
 
     /// The members that did not fail.
-    pub(crate) fn well(&self) -> impl Iterator<Item = &Standing> {
+    pub(crate) fn well(&self) -> impl Iterator<Item = &MemberState> {
         self.members.iter().filter(|member| !member.failed)
     }
 
@@ -68,12 +68,12 @@ impl MemberStack {
     pub(crate) fn defined<'a>(
         &'a self,
         language: Language,
-        members: impl Iterator<Item = &'a Standing>,
+        members: impl Iterator<Item = &'a MemberState>,
     ) -> Vec<Member> {
         let Some(definitions) = language.members(&self.template) else { return Vec::new() };
-        let member = |standing: &Standing| {
-            let definition = definitions.get(&standing.name)?.clone();
-            Some(Member { name: standing.name.clone(), definition })
+        let member = |state: &MemberState| {
+            let definition = definitions.get(&state.name)?.clone();
+            Some(Member { name: state.name.clone(), definition })
         };
         members.filter_map(member).collect()
     }

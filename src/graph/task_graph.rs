@@ -37,7 +37,7 @@ pub struct Existing {
 
 /// The tasks of a traversal, and how many each still waits for.
 #[derive(Debug, Default)]
-pub struct Walk {
+pub struct TaskGraph {
     graph: DiGraph<Task, ()>,
     index: HashMap<Task, NodeIndex>,
     waiting: Vec<usize>,
@@ -46,8 +46,8 @@ pub struct Walk {
     open: usize,
 }
 
-impl Walk {
-    /// The walk of a revision's resources over the incarnations that exist.
+impl TaskGraph {
+    /// The traversal of a revision's resources over the incarnations that exist.
     pub fn new(dependencies: &Dependencies, existing: &[Existing]) -> Self {
         let newest = existing.iter().map(|row| row.revision).max().unwrap_or_default();
         let graph = task_graph(dependencies, existing, |_| true);
@@ -173,47 +173,48 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_walked_link_by_link() {
-        let mut walk = Walk::new(&graph(&[("b", &["a"]), ("a", &[])]), &[]);
-        assert_eq!(walk.take_ready(), [converge("a")]);
-        walk.done(&converge("a"));
-        assert_eq!(walk.take_ready(), [converge("b")]);
-        walk.done(&converge("b"));
-        assert!(walk.is_over());
+    fn a_chain_is_traversed_link_by_link() {
+        let mut tasks = TaskGraph::new(&graph(&[("b", &["a"]), ("a", &[])]), &[]);
+        assert_eq!(tasks.take_ready(), [converge("a")]);
+        tasks.done(&converge("a"));
+        assert_eq!(tasks.take_ready(), [converge("b")]);
+        tasks.done(&converge("b"));
+        assert!(tasks.is_over());
     }
 
     #[test]
     fn deletion_goes_against_the_uses() {
-        let mut walk = Walk::new(&graph(&[]), &[row(1, None, &[]), row(2, None, &[1])]);
-        assert_eq!(walk.take_ready(), [Task::CleanUp(id(2))]);
-        walk.done(&Task::CleanUp(id(2)));
-        assert_eq!(walk.take_ready(), [Task::CleanUp(id(1))]);
+        let mut tasks = TaskGraph::new(&graph(&[]), &[row(1, None, &[]), row(2, None, &[1])]);
+        assert_eq!(tasks.take_ready(), [Task::CleanUp(id(2))]);
+        tasks.done(&Task::CleanUp(id(2)));
+        assert_eq!(tasks.take_ready(), [Task::CleanUp(id(1))]);
     }
 
     #[test]
     fn a_removed_resource_goes_after_its_former_user_is_updated() {
         let user = row(2, Some("user"), &[1]);
-        let mut walk = Walk::new(&graph(&[("user", &[])]), &[row(1, None, &[]), user]);
-        assert_eq!(walk.take_ready(), [converge("user")]);
-        walk.done(&converge("user"));
-        walk.done(&Task::CleanUp(id(2)));
-        assert_eq!(walk.take_ready(), [Task::CleanUp(id(1)), Task::CleanUp(id(2))]);
+        let mut tasks = TaskGraph::new(&graph(&[("user", &[])]), &[row(1, None, &[]), user]);
+        assert_eq!(tasks.take_ready(), [converge("user")]);
+        tasks.done(&converge("user"));
+        tasks.done(&Task::CleanUp(id(2)));
+        assert_eq!(tasks.take_ready(), [Task::CleanUp(id(1)), Task::CleanUp(id(2))]);
     }
 
     #[test]
     fn what_waits_for_nothing_goes_before_its_name_is_converged() {
         let failed = Existing { name: "a".into(), replaces: Some(id(1)), ..row(2, None, &[]) };
-        let mut walk = Walk::new(&graph(&[("a", &[])]), &[row(1, Some("a"), &[]), failed]);
-        assert_eq!(walk.take_ready(), [Task::CleanUp(id(2))]);
-        walk.done(&Task::CleanUp(id(2)));
-        assert_eq!(walk.take_ready(), [converge("a")]);
+        let mut tasks =
+            TaskGraph::new(&graph(&[("a", &[])]), &[row(1, Some("a"), &[]), failed]);
+        assert_eq!(tasks.take_ready(), [Task::CleanUp(id(2))]);
+        tasks.done(&Task::CleanUp(id(2)));
+        assert_eq!(tasks.take_ready(), [converge("a")]);
     }
 
     #[test]
     fn incarnations_that_use_one_another_are_still_cleaned_up() {
         let mut newer = row(2, None, &[1]);
         newer.revision = StackRevision(2);
-        let mut walk = Walk::new(&graph(&[]), &[row(1, None, &[2]), newer]);
-        assert_eq!(walk.take_ready(), [Task::CleanUp(id(2))]);
+        let mut tasks = TaskGraph::new(&graph(&[]), &[row(1, None, &[2]), newer]);
+        assert_eq!(tasks.take_ready(), [Task::CleanUp(id(2))]);
     }
 }
