@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
 mod commands;
-mod drivers;
+mod resized;
 mod inventory;
 mod openstack;
 mod real_cloud;
@@ -12,3 +12,5 @@ mod runner;
 mod scopes;
 mod served;
 mod story;
+mod walk;
+mod walks;

@@ -11,6 +11,10 @@ use serde_json::{Map, Value};
 
 use super::runner::{Made, Runner};
 
+/// Fields that change though nobody changes the object.
+const PASSING: [&str; 5] =
+    ["updated_at", "revision_number", "date", "x-trans-id", "x-openstack-request-id"];
+
 /// One type's walk.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,7 +51,7 @@ pub(crate) struct Walk {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Change(
     pub(crate) Map<String, Value>,
-    #[serde(default)] Map<String, Value>,
+    #[serde(default)] pub(crate) Map<String, Value>,
 );
 
 #[derive(Clone, Debug, Deserialize)]
@@ -87,11 +91,19 @@ fn read<T: serde::de::DeserializeOwned>(name: &str) -> T {
 
 /// Every walk; those whose file's name has `WALK` in it, if that is set.
 pub(crate) fn all() -> Vec<Walk> {
-    let only = std::env::var("WALK").unwrap_or_default();
+    named(&std::env::var("WALK").unwrap_or_default())
+}
+
+/// Every walk there is.
+pub(crate) fn every() -> Vec<Walk> {
+    named("")
+}
+
+fn named(only: &str) -> Vec<Walk> {
     let files = std::fs::read_dir(directory()).unwrap();
     let mut names: Vec<String> =
         files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    names.retain(|name| name != "needs.yaml" && name.contains(&only));
+    names.retain(|name| name != "needs.yaml" && name.contains(only));
     names.sort();
     names.iter().map(|name| read(name)).collect()
 }
@@ -123,6 +135,7 @@ impl Stage {
             for (name, value) in differs.as_object().unwrap() {
                 properties[name] = value.clone();
             }
+            properties.as_object_mut().unwrap().retain(|_, value| !value.is_null());
             let made = stage.other.create(&walk.type_name, "bystander", properties).await;
             let seen = stage.seen(&made).await;
             stage.bystander = Some((made, seen));
@@ -170,13 +183,16 @@ impl Stage {
         made
     }
 
-    /// What is seen of an object, but for what time changes.
+    /// What is seen of an object, but for what time changes and each answer has of its own.
     async fn seen(&self, made: &Made) -> Map<String, Value> {
         let mut seen = self.other.attributes(made).await;
-        if let Some(Value::Object(shown)) = seen.get_mut("show") {
-            shown.retain(|key, _| !["updated_at", "revision_number"].contains(&key.as_str()));
+        match seen.remove("show") {
+            Some(Value::Object(mut shown)) => {
+                shown.retain(|key, _| !PASSING.contains(&key.as_str()));
+                shown
+            }
+            _ => seen,
         }
-        seen.into_iter().collect()
     }
 
     /// The bystander is as it was; then all goes.

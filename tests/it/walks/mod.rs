@@ -3,13 +3,14 @@
 //! those of such a name.
 
 mod kills;
+mod page;
 #[path = "../../live/walk.rs"]
 mod walk;
 
 use std::time::Instant;
 
 use futures::StreamExt;
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::LocalSet;
 
 use crate::drivers::{Ground, Replies, runner};
 use walk::{Walk, play};
