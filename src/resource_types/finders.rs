@@ -98,6 +98,12 @@ pub(crate) fn find(cloud: &Asks<'_>, finder: &str, wanted: &str) -> Result<Strin
     known.find(cloud, wanted)
 }
 
+/// Whether nothing has the name or id that was looked up.
+pub(crate) fn is_missing(error: &DriverError) -> bool {
+    let classes = ["NotFound", "EntityNotFound", "EntityMatchNotFound"];
+    !error.transient && classes.contains(&error.class.as_str())
+}
+
 /// Whether there is a finder of this name.
 pub(crate) fn exists(finder: &str) -> bool {
     FINDERS.iter().any(|known| known.name == finder)

@@ -79,7 +79,7 @@ pub(crate) fn look(text: &str) -> Looked {
 fn declaration(root: &Written, notes: &RefCell<Notes>) -> Option<Declaration> {
     loop {
         let failure = match Declaration::deserialize(Input::of(root, notes)) {
-            Ok(declaration) => return Some(declaration),
+            Ok(declaration) => return Some(declaration.completed()),
             Err(failure) => failure,
         };
         let place = failure.place.unwrap_or(root.place);
