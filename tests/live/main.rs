@@ -4,10 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
 mod commands;
-mod resized;
 mod inventory;
 mod openstack;
 mod real_cloud;
+mod resized;
 mod runner;
 mod scopes;
 mod served;

@@ -67,12 +67,7 @@ impl Runner {
     }
 
     /// Creates a resource.
-    pub(crate) async fn create(
-        &mut self,
-        type_name: &str,
-        name: &str,
-        properties: Value,
-    ) -> Made {
+    pub(crate) async fn create(&mut self, type_name: &str, name: &str, properties: Value) -> Made {
         let driver = self.registry.driver(type_name).unwrap_or_else(|| panic!("no {type_name}"));
         let subject = Subject {
             stack_name: Some("hearth-live".into()),

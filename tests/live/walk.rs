@@ -89,17 +89,8 @@ fn read<T: serde::de::DeserializeOwned>(name: &str) -> T {
     serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("walks/{name}: {error}"))
 }
 
-/// Every walk; those whose file's name has `WALK` in it, if that is set.
-pub(crate) fn all() -> Vec<Walk> {
-    named(&std::env::var("WALK").unwrap_or_default())
-}
-
-/// Every walk there is.
-pub(crate) fn every() -> Vec<Walk> {
-    named("")
-}
-
-fn named(only: &str) -> Vec<Walk> {
+/// The walks whose file's name has a text in it.
+pub(crate) fn all(only: &str) -> Vec<Walk> {
     let files = std::fs::read_dir(directory()).unwrap();
     let mut names: Vec<String> =
         files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();

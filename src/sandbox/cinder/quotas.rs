@@ -47,10 +47,8 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             let services = [service("cinder-scheduler"), service("cinder-volume")];
             Ok(Answer::json(200, &json!({"services": services})))
         }
-        rest => {
-            collections::answer(cloud, ask, scope, "volumev3", rest.1)
-                .unwrap_or_else(|| Err(nowhere()))
-        }
+        rest => collections::answer(cloud, ask, scope, "volumev3", rest.1)
+            .unwrap_or_else(|| Err(nowhere())),
     }
 }
 

@@ -159,7 +159,9 @@ fn act(
     };
     let entry_of = |given: &Value, row: &JsonMap| {
         filled(&action.entry, &|name| match name.strip_prefix("given.") {
-            Some(path) => given.as_object().and_then(|it| at(it, path)).cloned().unwrap_or_default(),
+            Some(path) => {
+                given.as_object().and_then(|it| at(it, path)).cloned().unwrap_or_default()
+            }
             None if name == "given" => given.clone(),
             None => found(cloud, ask, scope, row, name),
         })
@@ -183,7 +185,9 @@ fn act(
         cloud.collections.rows_mut(place).insert(&name_of(collection, &row), row.clone());
     }
     Ok(match &action.answer {
-        Answers::Word(Word::Object) => collection.answer(action.status, view(cloud, ask, scope, place, &row)),
+        Answers::Word(Word::Object) => {
+            collection.answer(action.status, view(cloud, ask, scope, place, &row))
+        }
         Answers::Word(Word::Bare) => {
             Answer::json(action.status, &Value::Object(view(cloud, ask, scope, place, &row)))
         }

@@ -72,13 +72,7 @@ pub(super) fn ids<'a>(row: &'a JsonMap, path: &str) -> Vec<&'a str> {
 }
 
 /// What a place in a new or changed object stands for.
-pub(super) fn found(
-    cloud: &Cloud,
-    ask: &Ask,
-    scope: &Scope,
-    row: &JsonMap,
-    place: &str,
-) -> Value {
+pub(super) fn found(cloud: &Cloud, ask: &Ask, scope: &Scope, row: &JsonMap, place: &str) -> Value {
     match place {
         "now" => ask.moment().into(),
         "base" => ask.base.as_str().into(),
@@ -100,7 +94,8 @@ mod tests {
         let row = json!({"id": 7, "a": {"b": [1]}});
         let row = row.as_object().unwrap();
         let find = |path: &str| at(row, path).cloned().unwrap_or_default();
-        let template = json!({"one": "{id}", "ref": "/x/{id}/y", "no": "/{none}", "all": ["{a.b}"], "n": 1});
+        let template =
+            json!({"one": "{id}", "ref": "/x/{id}/y", "no": "/{none}", "all": ["{a.b}"], "n": 1});
         assert_eq!(
             filled(&template, &find),
             json!({"one": 7, "ref": "/x/7/y", "no": null, "all": [[1]], "n": 1})

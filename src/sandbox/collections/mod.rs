@@ -217,7 +217,8 @@ pub(super) fn service(cloud: &mut Cloud, ask: &Ask, kind: &str, path: &[&str]) -
     if path.is_empty() || *path == [service.root.trim_matches('/')] {
         let versions = json!({"versions": [{"id": "v2.0", "status": "CURRENT", "links": []}]});
         let versions = service.versions.as_ref().unwrap_or(&versions);
-        let base = |place: &str| if place == "base" { ask.base.clone().into() } else { Value::Null };
+        let base =
+            |place: &str| if place == "base" { ask.base.clone().into() } else { Value::Null };
         return Some(Ok(Answer::json(200, &filled(versions, &base))));
     }
     let microversions = service.microversions.clone();

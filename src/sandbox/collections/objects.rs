@@ -132,7 +132,9 @@ pub(super) fn update(
 ) -> Reply {
     let given = place.collection.given_change(ask)?;
     let row = change(cloud, ask, scope, place, (id, given))?;
-    Ok(place.collection.answer(place.collection.statuses.update, view(cloud, ask, scope, place, &row)))
+    Ok(place
+        .collection
+        .answer(place.collection.statuses.update, view(cloud, ask, scope, place, &row)))
 }
 
 /// Changes an object by what was given.

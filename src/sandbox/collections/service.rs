@@ -76,8 +76,7 @@ impl Service {
                 collection.class = class(wrap);
             }
             let kind = &service.kind;
-            let maps =
-                [&mut collection.refers, &mut collection.goes_with, &mut collection.forgets];
+            let maps = [&mut collection.refers, &mut collection.goes_with, &mut collection.forgets];
             for target in maps.into_iter().flat_map(BTreeMap::values_mut) {
                 if !target.contains('.') {
                     *target = format!("{kind}.{target}");

@@ -6,9 +6,9 @@ use super::super::answer::Answer;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::later::{Later, Turn};
-use super::{Place, name_of};
 use super::definition::{Collection, Root};
 use super::fill::ids;
+use super::{Place, name_of};
 use crate::model::JsonMap;
 
 /// Where an object's root is kept.
@@ -123,11 +123,8 @@ fn settle_later(
     to: Option<&String>,
 ) {
     cloud.unplan(|turn| matches!(turn, Turn::Object { id: of, .. } if of == id));
-    let turn = Turn::Object {
-        of: place.collection.full_name(),
-        id: id.to_owned(),
-        state: to.cloned(),
-    };
+    let turn =
+        Turn::Object { of: place.collection.full_name(), id: id.to_owned(), state: to.cloned() };
     let at = now + cloud.config.latencies.object;
     cloud.plan(Later { at, turn });
 }

@@ -18,7 +18,8 @@ impl Ground {
     fn of(collections: &str) -> Ground {
         let text = format!("service: s\nname: n\nerrors: octavia\ncollections:\n{collections}");
         let collections = Collections::of(&text).unwrap();
-        let latencies = Latencies { object: std::time::Duration::from_secs(1), ..Latencies::none() };
+        let latencies =
+            Latencies { object: std::time::Duration::from_secs(1), ..Latencies::none() };
         let config = Arc::new(SandboxConfig { latencies, ..SandboxConfig::instant() });
         let cloud = Cloud::open(config, Arc::new(SystemClock), collections).unwrap();
         let scope = Scope::of_service("p");
@@ -92,7 +93,8 @@ fn parts_of_an_object_lie_below_it_and_go_with_it() {
 
 #[test]
 fn states_pass_with_time_and_the_root_is_at_work_meanwhile() {
-    let states = "states: { field: status, made: [MAKING, UP], changed: [CHANGING, UP], dropped: GOING }";
+    let states =
+        "states: { field: status, made: [MAKING, UP], changed: [CHANGING, UP], dropped: GOING }";
     let mut ground = Ground::of(&format!(
         "  lb: {{ at: /lbs, attributes: {{ name: [text, put, ''] }}, {states}, root: {{ of: lb }} }}
   pool:
@@ -181,7 +183,8 @@ fn actions_change_lists_and_maps_of_an_object() {
 
 #[test]
 fn maps_have_paths_of_their_own() {
-    let mut ground = Ground::of("  a: { at: /as, attributes: { x: [object, post, {}] }, maps: [x] }");
+    let mut ground =
+        Ground::of("  a: { at: /as, attributes: { x: [object, post, {}] }, maps: [x] }");
     let a = ground.make("/as", json!({"a": {"x": {"k": "v"}}}));
     let x = format!("/as/{a}/x");
     assert_eq!(ground.ask(&format!("POST {x}"), json!({"x": {"l": "w"}})).0, 200);
@@ -248,15 +251,24 @@ fn bodies_are_bare_patched_and_put() {
     );
     let (status, made) = ground.ask("POST /as", json!({"title": "x", "n": 1, "o": 2}));
     let id = made["uuid"].as_str().unwrap().to_owned();
-    assert_eq!((status, &made), (201, &json!({"uuid": id, "where": format!("http://sandbox/{id}")})));
+    assert_eq!(
+        (status, &made),
+        (201, &json!({"uuid": id, "where": format!("http://sandbox/{id}")}))
+    );
     let patch = json!([
         {"op": "replace", "path": "/name", "value": "y"}, {"op": "remove", "path": "/n"},
     ]);
     let (_, changed) = ground.ask("PATCH /as/x", patch);
-    assert_eq!((&changed["name"], &changed["n"], &changed["at"]), (&json!("y"), &json!(5), &json!("changed")));
+    assert_eq!(
+        (&changed["name"], &changed["n"], &changed["at"]),
+        (&json!("y"), &json!(5), &json!("changed"))
+    );
     assert_eq!((&changed["more"], &changed["by"]), (&json!({"o": 2}), &json!("")));
     assert_eq!(ground.ask("PUT /as/x", json!({"name": "z"})).0, 0);
-    assert_eq!(ground.ask("PUT /bs/one", json!({})).1["b"], json!({"id": "one", "n": 1, "tenant_id": "p", "project_id": "p"}));
+    assert_eq!(
+        ground.ask("PUT /bs/one", json!({})).1["b"],
+        json!({"id": "one", "n": 1, "tenant_id": "p", "project_id": "p"})
+    );
     assert_eq!(ground.ask("PUT /bs/one", json!({"n": 2})).0, 200);
     assert_eq!(ground.ask("POST /bs", json!({"id": "two"})).0, 0);
     for number in [1, 2] {
@@ -273,7 +285,10 @@ fn texts_are_several_objects() {
     let text = "version: '2.0'\none:\n  input: [a, {b: 1}]\ntwo:\n  tags: [x]\n";
     let (status, made) = ground.send("POST /ws?scope=public", text.to_owned());
     assert_eq!((status, made["ws"].as_array().map(Vec::len)), (201, Some(2)));
-    assert_eq!((&made["ws"][0]["input"], &made["ws"][1]["tags"]), (&json!("a, b=1"), &json!(["x"])));
+    assert_eq!(
+        (&made["ws"][0]["input"], &made["ws"][1]["tags"]),
+        (&json!("a, b=1"), &json!(["x"]))
+    );
     let (status, _) = ground.send("PUT /ws", "one:\n  input: [c]\n".to_owned());
     let shown = ground.ask("GET /ws/one", Value::Null).1;
     assert_eq!((status, &shown["input"], &shown["scope"]), (200, &json!("c"), &json!("public")));

@@ -56,9 +56,8 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
         _ if !scope.is_admin => Err(forbidden(&action(ask, path))),
         ("GET", ["groups", group, "users"]) => {
             let users = cloud.keystone.users.values();
-            let has = |user: &User| {
-                cloud.keystone.memberships.contains(&format!("{group} {}", user.id))
-            };
+            let has =
+                |user: &User| cloud.keystone.memberships.contains(&format!("{group} {}", user.id));
             Ok(list(ask, "users", users.filter(|it| has(it)).map(|it| it.view(ask)).collect()))
         }
         ("POST", ["domains"]) => entries::create::<Domain>(cloud, ask),
@@ -76,7 +75,14 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
         (_, ["groups", group, "users", user]) => grants::membership(cloud, ask, group, user),
         (
             _,
-            ["projects" | "domains", place, actors @ ("users" | "groups"), actor, "roles", role @ ..],
+            [
+                "projects" | "domains",
+                place,
+                actors @ ("users" | "groups"),
+                actor,
+                "roles",
+                role @ ..,
+            ],
         )
         | (_, [place @ "system", actors @ ("users" | "groups"), actor, "roles", role @ ..]) => {
             grants::answer(cloud, ask, (place, actors, actor), role.first().copied())

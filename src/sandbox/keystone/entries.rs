@@ -66,8 +66,8 @@ fn store<T: Entry>(cloud: &mut Cloud, ask: &Ask, mut row: JsonMap, status: u16) 
             id => refer(cloud, kind, id)?,
         }
     }
-    let entry: T =
-        serde_json::from_value(Value::Object(row.clone())).map_err(|error| invalid(error.to_string()))?;
+    let entry: T = serde_json::from_value(Value::Object(row.clone()))
+        .map_err(|error| invalid(error.to_string()))?;
     let is_alike = |other: &T| {
         let other = serde_json::to_value(other).unwrap_or_default();
         ["name", "domain_id"].iter().all(|key| other.get(*key) == row.get(*key))

@@ -49,7 +49,12 @@ pub(super) fn answer(
             cloud.keystone.grants.remove(&id);
         }
         _ => {
-            return Err(answer::keystone(404, format!("Could not find role assignment with role: {role}, user or group: {actor}, project, domain, or system: {place}.")));
+            return Err(answer::keystone(
+                404,
+                format!(
+                    "Could not find role assignment with role: {role}, user or group: {actor}, project, domain, or system: {place}."
+                ),
+            ));
         }
     }
     Ok(Answer::empty(204))

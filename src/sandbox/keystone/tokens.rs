@@ -65,8 +65,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
             let keystone = &cloud.keystone;
             let own = keystone.domains.values();
             let own = own.filter(|it| !keystone.role_ids(&scope.user_id, &it.id).is_empty());
-            let own: Vec<Value> =
-                own.map(|domain| domain.view(ask)).collect();
+            let own: Vec<Value> = own.map(|domain| domain.view(ask)).collect();
             Ok(Answer::json(200, &json!({"domains": own, "links": {}})))
         }
         ("GET", ["system"]) => {

@@ -110,8 +110,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let path: Vec<&str> = path.iter().map(|part| part.trim_end_matches(".json")).collect();
     let whole: Vec<&str> = [&["v2.0"], path.as_slice()].concat();
     let described = |cloud: &mut Cloud| {
-        collections::answer(cloud, ask, &scope, "network", &whole)
-            .unwrap_or_else(|| Err(nowhere()))
+        collections::answer(cloud, ask, &scope, "network", &whole).unwrap_or_else(|| Err(nowhere()))
     };
     match (ask.method.as_str(), path.as_slice()) {
         ("GET", ["extensions"]) => Ok(extensions::list(cloud)),

@@ -164,7 +164,8 @@ pub(super) fn extra_routes(
 ) -> Reply {
     let router = find(cloud, scope, Kind::Router, id)?.clone();
     owned(scope, &router, "update_router")?;
-    let given = ask.wrapped("router", |code, text| answer::neutron(code, "HTTPBadRequest", text))?;
+    let given =
+        ask.wrapped("router", |code, text| answer::neutron(code, "HTTPBadRequest", text))?;
     let mut routes = router.list("routes").to_vec();
     let is_same = |a: &Value, b: &Value| {
         ["destination", "nexthop"].iter().all(|key| a.get(*key) == b.get(*key))

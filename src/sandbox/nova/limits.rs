@@ -61,10 +61,8 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             });
             Ok(Answer::json(200, &json!({"services": [service]})))
         }
-        rest => {
-            collections::answer(cloud, ask, scope, "compute", rest.1)
-                .unwrap_or_else(|| Err(nowhere()))
-        }
+        rest => collections::answer(cloud, ask, scope, "compute", rest.1)
+            .unwrap_or_else(|| Err(nowhere())),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::support::world::{Ground, World, hot};
 
 /// How many appends the first engine lives for; each further one lives one longer, so that the end
 /// is reached.
-const APPENDS: i64 = 5;
+const APPENDS: i64 = 6;
 /// How long all of an action's lives may take.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
@@ -71,12 +71,15 @@ async fn killed(walk: Walk) {
     };
     let mut properties = stage.properties.clone();
     let mut goals = vec![Goal::Create(template(&properties))];
+    let first = properties.clone();
     for Change(changes, _) in &walk.updates {
         let changes = stage.filled(changes.clone().into()).await;
         for (name, value) in changes.as_object().unwrap() {
             properties[name] = value.clone();
         }
         properties.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    }
+    if properties != first {
         goals.push(Goal::Update(template(&properties)));
     }
     goals.push(Goal::Delete);

@@ -21,13 +21,18 @@ const AT_ONCE: usize = 4;
 /// Plays every walk, and says which fail.
 async fn each<F: Future<Output = ()> + 'static>(how: impl Fn(Walk) -> F) {
     let began = Instant::now();
-    let walks = walk::all();
+    let walks = walk::all(&std::env::var("WALK").unwrap_or_default());
     let count = walks.len();
     let local = LocalSet::new();
     let played = futures::stream::iter(walks).map(|walk| {
         let name = walk.type_name.clone();
         let task = local.spawn_local(how(walk));
-        async move { (name, task.await) }
+        async move {
+            let began = Instant::now();
+            let end = task.await;
+            println!("{name} {:?}", began.elapsed());
+            (name, end)
+        }
     });
     let ends: Vec<_> = local.run_until(played.buffer_unordered(AT_ONCE).collect()).await;
     let failed: Vec<String> =

@@ -26,7 +26,7 @@ Recorded means that the requests are held to those that the real Heat makes (`te
 fn the_page_on_resource_types_is_true() {
     let registry = Registry::built_in().unwrap();
     let walks: BTreeMap<String, bool> =
-        walk::every().into_iter().map(|walk| (walk.type_name, walk.real)).collect();
+        walk::all("").into_iter().map(|walk| (walk.type_name, walk.real)).collect();
     let recorded: Value =
         serde_json::from_str(include_str!("../../data/recorded/calls.json")).unwrap();
     let recorded = recorded.get("types").unwrap_or(&recorded);
