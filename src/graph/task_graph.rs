@@ -203,8 +203,7 @@ mod tests {
     #[test]
     fn what_waits_for_nothing_goes_before_its_name_is_converged() {
         let failed = Existing { name: "a".into(), replaces: Some(id(1)), ..row(2, None, &[]) };
-        let mut tasks =
-            TaskGraph::new(&graph(&[("a", &[])]), &[row(1, Some("a"), &[]), failed]);
+        let mut tasks = TaskGraph::new(&graph(&[("a", &[])]), &[row(1, Some("a"), &[]), failed]);
         assert_eq!(tasks.take_ready(), [Task::CleanUp(id(2))]);
         tasks.done(&Task::CleanUp(id(2)));
         assert_eq!(tasks.take_ready(), [converge("a")]);
