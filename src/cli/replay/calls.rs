@@ -235,7 +235,8 @@ pub(super) fn as_text(beats: &[Value]) -> String {
             Some(stage) => format!("{} {}", word(&beat["action"]), word(stage)),
             None => format!("not replayed: {}", word(&beat["not_replayed"])),
         };
-        text.push_str(&format!("{:>6}  {}  {stage}{again}\n", beat["position"], word(&beat["at"])));
+        let position = word(&beat["position"]);
+        text.push_str(&format!("{position:>6}  {}  {stage}{again}\n", word(&beat["at"])));
         for ask in beat["asks"].as_array().into_iter().flatten() {
             text.push_str(&format!("        {}\n", word(&ask["ask"])));
             for (key, arrow) in [("sent", ">"), ("answer", "<"), ("error", "<")] {
