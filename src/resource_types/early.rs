@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::constraints::custom;
 use super::declared::{Declaration, Translation};
 use super::driver::Subject;
+use super::finders::Finders;
 use super::nested::{self, Budget};
 use super::reading::{Problem, Strictness, read};
 use super::registry::{PluginChecks, Registry};
@@ -172,11 +173,11 @@ impl Registry {
         name: &ResourceName,
         declaration: &'a Declaration,
     ) -> Early<'a> {
-        let (given, errors) = taken(definition.properties_given(name));
-        let schema = heat::schema(declaration, &given);
+        let given = taken(definition.properties_given(name));
+        let schema = heat::schema(declaration, &given.0);
         let key = definition.resource_keys().properties;
         let translation = &declaration.translation;
-        let mut early = Early::read(definition, name, key, schema, translation, &given, errors);
+        let mut early = self.read_early(definition, name, key, schema, translation, given);
         early.unknown.extend(declaration.newer_names(&early.unknown));
         early
     }
@@ -188,10 +189,10 @@ impl Registry {
         name: &ResourceName,
         provider: Option<&Provider>,
     ) -> Early<'static> {
-        let (given, errors) = taken(definition.properties_given(name));
+        let given = taken(definition.properties_given(name));
         let schema = Cow::Owned(provider.map(nested::properties).unwrap_or_default());
         let key = definition.resource_keys().properties;
-        Early::read(definition, name, key, schema, &[], &given, errors)
+        self.read_early(definition, name, key, schema, &[], given)
     }
 
     /// Reads a resource's update policy.
@@ -201,13 +202,48 @@ impl Registry {
         name: &ResourceName,
         declaration: Option<&'a Declaration>,
     ) -> Early<'a> {
-        let (given, errors) = taken(definition.update_policy_given(name));
+        let given = taken(definition.update_policy_given(name));
         let schema = match declaration {
             Some(declaration) => Cow::Borrowed(&declaration.update_policy),
             None => Cow::Owned(Properties::default()),
         };
         let key = definition.resource_keys().update_policy;
-        Early::read(definition, name, key, schema, &[], &given, errors)
+        self.read_early(definition, name, key, schema, &[], given)
+    }
+
+    /// Errors are about the section as a whole, which then cannot be read.
+    fn read_early<'a>(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        key: &str,
+        schema: Cow<'a, Properties>,
+        translation: &[Translation],
+        (given, errors): (AllGiven, Vec<TemplateError>),
+    ) -> Early<'a> {
+        if !errors.is_empty() {
+            let (properties, unknown) = (JsonMap::new(), Vec::new());
+            let forgiven = IndexMap::new();
+            return Early { schema, properties, problems: errors, forgiven, unknown };
+        }
+        // In what is only looked at no value is wrong.
+        let strictness = match definition.is_without_values() {
+            true => Strictness::NamesAlone,
+            false => Strictness::Strict,
+        };
+        let ask = |constraint: &str, value: &Value| ask_custom(self.finders(), constraint, value);
+        let read = read(&schema, translation, &given, strictness, &ask);
+        let path = definition.path_of(name, key);
+        let problems = read.problems.into_iter().map(|problem| problem.error(&path));
+        let is_final = |given: &Given| !matches!(given, Given::Value { is_final: false, .. });
+        let unknown = given.iter().filter(|(_, given)| !is_final(given));
+        Early {
+            schema,
+            properties: read.properties,
+            problems: problems.collect(),
+            forgiven: read.forgiven,
+            unknown: unknown.map(|(name, _)| name.clone()).collect(),
+        }
     }
 }
 
@@ -219,8 +255,8 @@ fn taken(given: Outcome<AllGiven>) -> (AllGiven, Vec<TemplateError>) {
 }
 
 /// What a custom constraint says that the value alone decides; the error is the whole text.
-pub(super) fn ask_custom(constraint: &str, value: &Value) -> Result<(), String> {
-    custom::check_local(constraint, value, SystemClock.now())
+pub(super) fn ask_custom(finders: &Finders, constraint: &str, value: &Value) -> Result<(), String> {
+    custom::check_local(finders, constraint, value, SystemClock.now())
 }
 
 impl Problem {
@@ -233,41 +269,7 @@ impl Problem {
     }
 }
 
-impl<'a> Early<'a> {
-    /// `errors` are about the section as a whole, which then cannot be read.
-    fn read(
-        definition: &StackDefinition,
-        name: &ResourceName,
-        key: &str,
-        schema: Cow<'a, Properties>,
-        translation: &[Translation],
-        given: &AllGiven,
-        errors: Vec<TemplateError>,
-    ) -> Self {
-        if !errors.is_empty() {
-            let (properties, unknown) = (JsonMap::new(), Vec::new());
-            let forgiven = IndexMap::new();
-            return Self { schema, properties, problems: errors, forgiven, unknown };
-        }
-        // In what is only looked at no value is wrong.
-        let strictness = match definition.is_without_values() {
-            true => Strictness::NamesAlone,
-            false => Strictness::Strict,
-        };
-        let read = read(&schema, translation, given, strictness, &ask_custom);
-        let path = definition.path_of(name, key);
-        let problems = read.problems.into_iter().map(|problem| problem.error(&path));
-        let is_final = |given: &Given| !matches!(given, Given::Value { is_final: false, .. });
-        let unknown = given.iter().filter(|(_, given)| !is_final(given));
-        Self {
-            schema,
-            properties: read.properties,
-            problems: problems.collect(),
-            forgiven: read.forgiven,
-            unknown: unknown.map(|(name, _)| name.clone()).collect(),
-        }
-    }
-
+impl Early<'_> {
     /// What custom constraints are asked about: values that are final.
     pub(super) fn asked(&self) -> Vec<custom::Asked> {
         let is_final = |path: &[String]| {

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use crate::model::IndexMap;
 
+use super::declared::reader;
+use super::finders::{Finders, Rows};
 use super::registry::{Read, Registry, RegistryError, parse};
 
 /// The types of one reading, and the readings after it.
@@ -15,6 +17,7 @@ use super::registry::{Read, Registry, RegistryError, parse};
 pub(super) struct Plugins {
     directories: Vec<PathBuf>,
     types: IndexMap<String, Plugin>,
+    finders: Finders,
     later: OnceLock<Box<Plugins>>,
 }
 
@@ -28,7 +31,7 @@ struct Plugin {
 /// What another reading of the plugin directories came to.
 #[derive(Debug, Default)]
 pub struct Reread {
-    /// New types, and those whose file says something else now.
+    /// New types and finders, and those whose file says something else now.
     pub changed: Vec<String>,
     /// Types whose file is gone or names another type: they stay.
     pub kept: Vec<String>,
@@ -49,6 +52,10 @@ impl Plugins {
         self.newest().types.get(type_name).map(|plugin| &plugin.read)
     }
 
+    pub(super) fn finders(&self) -> &Finders {
+        &self.newest().finders
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.newest().types.keys()
     }
@@ -58,12 +65,21 @@ impl Plugins {
         let mut types = self.types.clone();
         let mut reread = Reread::default();
         let mut met = BTreeSet::new();
+        let files = self.files(&mut reread);
+        let (tables, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|it| is_table(it));
+        let finders = self.finders_again(&tables, &mut reread);
+        // What a type looks up is part of it.
+        let (finders, is_same_table) = match reread.changed.is_empty() {
+            true => (self.finders.clone(), true),
+            false => (finders, false),
+        };
         // The last of several files of a type counts.
-        for file in self.files(&mut reread).into_iter().rev() {
-            match self.read(&file) {
+        for file in files.into_iter().rev() {
+            match self.read(&file, &finders, is_same_table) {
                 Ok(plugin) => {
                     let name = plugin.read.type_name().clone();
-                    let is_known = self.types.get(&name).is_some_and(|it| it.text == plugin.text);
+                    let is_known = self.types.get(&name).is_some_and(|it| it.text == plugin.text)
+                        && is_same_table;
                     if met.insert(name.clone()) && !is_known {
                         reread.changed.push(name.clone());
                         types.insert(name, plugin);
@@ -80,10 +96,28 @@ impl Plugins {
         reread.kept = self.types.keys().filter(|name| !met.contains(*name)).cloned().collect();
         reread.changed.sort();
         let directories = self.directories.clone();
-        (Self { directories, types, later: OnceLock::new() }, reread)
+        (Self { directories, types, finders, later: OnceLock::new() }, reread)
     }
 
-    /// All type files, in the order of the directories and their names.
+    /// The finders that were there, under those that are there now.
+    fn finders_again(&self, files: &[PathBuf], reread: &mut Reread) -> Finders {
+        let former: Rows =
+            self.finders.plugins().map(|(name, row)| (name.clone(), row.clone())).collect();
+        let mut rows = former.clone();
+        for file in files {
+            let read =
+                text_of(file).and_then(|text| parse_finders(&file.display().to_string(), &text));
+            match read {
+                Ok(read) => rows.extend(read),
+                Err(problem) => reread.problems.push(problem),
+            }
+        }
+        let changed = rows.iter().filter(|(name, row)| former.get(*name) != Some(row));
+        reread.changed.extend(changed.map(|(name, _)| name.clone()));
+        Finders::with(rows)
+    }
+
+    /// All files, in the order of the directories and their names.
     fn files(&self, reread: &mut Reread) -> Vec<PathBuf> {
         let mut all = Vec::new();
         for directory in &self.directories {
@@ -95,19 +129,40 @@ impl Plugins {
         all
     }
 
-    fn read(&self, file: &Path) -> Result<Plugin, RegistryError> {
-        let text = std::fs::read_to_string(file)
-            .map_err(|source| RegistryError::Unreadable { path: file.into(), source })?;
+    fn read(
+        &self,
+        file: &Path,
+        finders: &Finders,
+        is_same_table: bool,
+    ) -> Result<Plugin, RegistryError> {
+        let text = text_of(file)?;
         let is_same = |plugin: &&Plugin| plugin.file == file && plugin.text == text;
-        if let Some(same) = self.types.values().find(is_same) {
+        if let Some(same) = self.types.values().find(is_same).filter(|_| is_same_table) {
             return Ok(same.clone());
         }
-        let read = Read::plugin(parse(&file.display().to_string(), &text)?);
+        let mut declaration = parse(&file.display().to_string(), &text)?;
+        declaration.finders = finders.clone();
+        let read = Read::plugin(declaration);
         Ok(Plugin { file: file.into(), text, read })
     }
 }
 
-/// The type files of a directory, by name; none where it is not there: Heat's default directories
+/// Whether a file of a plugin directory has finders instead of a type.
+pub(super) fn is_table(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == "finders.yaml")
+}
+
+pub(super) fn text_of(file: &Path) -> Result<String, RegistryError> {
+    std::fs::read_to_string(file)
+        .map_err(|source| RegistryError::Unreadable { path: file.into(), source })
+}
+
+fn parse_finders(file: &str, yaml: &str) -> Result<Rows, RegistryError> {
+    reader::read_finders(yaml)
+        .map_err(|mistakes| RegistryError::Malformed { file: file.to_owned(), mistakes })
+}
+
+/// The files of a directory, by name; none where it is not there: Heat's default directories
 /// are named in many files and exist on few machines.
 pub(super) fn yaml_files(directory: &Path) -> Result<Vec<PathBuf>, RegistryError> {
     let unreadable = |source| RegistryError::Unreadable { path: directory.into(), source };

@@ -15,6 +15,7 @@ use super::declared::reader::{self, Mistake};
 use super::declared::{Declaration, Declared, Translation};
 use super::driver::Driver;
 use super::early::ask_custom;
+use super::finders::Finders;
 use super::nested;
 use super::plugins::Plugins;
 use super::python;
@@ -112,6 +113,11 @@ impl Registry {
     /// Takes what types stand for with everybody.
     pub(super) fn set_mappings(&mut self, mappings: Mappings) {
         self.mappings = Some(mappings);
+    }
+
+    /// What looks things up by name: Hearth's own finders and those of the plugin directories.
+    pub(super) fn finders(&self) -> &Finders {
+        self.plugins.finders()
     }
 
     fn read(&self, type_name: &str) -> Option<&Read> {
@@ -226,7 +232,7 @@ impl Registry {
         if declaration.accepts_anything {
             return Ok(properties);
         }
-        accepted(resource, &declaration.properties, &declaration.translation, properties)
+        self.accepted(resource, &declaration.properties, &declaration.translation, properties)
     }
 
     /// The same for a resource of a definition, behind whose type a template may stand.
@@ -237,7 +243,7 @@ impl Registry {
         properties: JsonMap,
     ) -> Result<JsonMap, Refusal> {
         if let Some(provider) = definition.provider(resource) {
-            return accepted(resource, &nested::properties(provider), &[], properties);
+            return self.accepted(resource, &nested::properties(provider), &[], properties);
         }
         let type_name = definition.resources().get(resource).map(|it| it.type_name.as_str());
         self.accept(resource, type_name.unwrap_or_default(), properties)
@@ -259,7 +265,7 @@ impl Registry {
         let type_name = definition.resources().get(resource).map(|it| it.type_name.as_str());
         match type_name.and_then(|name| self.schema(name)) {
             Some(declaration) if definition.provider(resource).is_none() => {
-                accepted(resource, &declaration.update_policy, &[], policy)
+                self.accepted(resource, &declaration.update_policy, &[], policy)
             }
             _ => Ok(policy),
         }
@@ -282,6 +288,31 @@ impl Registry {
         names.filter(|name| differs(name, &before, &after)).cloned().collect()
     }
 
+    fn accepted(
+        &self,
+        resource: &ResourceName,
+        schema: &Properties,
+        translation: &[Translation],
+        properties: JsonMap,
+    ) -> Result<JsonMap, Refusal> {
+        let given: AllGiven = properties
+            .into_iter()
+            .map(|(name, value)| (name, Given::Value { value, is_final: true }))
+            .collect();
+        let ask = |constraint: &str, value: &Value| ask_custom(self.finders(), constraint, value);
+        let read = read(schema, translation, &given, Strictness::Strict, &ask);
+        match read.problems.into_iter().next() {
+            None => Ok(read.properties),
+            Some(problem) => {
+                // In an action nothing is worded twice.
+                let start = [resource.as_str(), "Properties"].into_iter();
+                let path = python::path(start.chain(problem.path.iter().map(String::as_str)));
+                let message = problem.message;
+                Err(Refusal::validation(format!("Property error: {path}: {message}")))
+            }
+        }
+    }
+
     pub(super) fn known(&self, type_name: &str) -> Result<&Declaration, Refusal> {
         self.schema(type_name).ok_or_else(|| {
             Refusal::validation(Refusal::not_found("Resource Type", type_name).message)
@@ -293,29 +324,6 @@ fn differs(name: &str, before: &JsonMap, after: &JsonMap) -> bool {
     match (before.get(name), after.get(name)) {
         (Some(before), Some(after)) => !python::equal(before, after),
         (before, after) => before != after,
-    }
-}
-
-fn accepted(
-    resource: &ResourceName,
-    schema: &Properties,
-    translation: &[Translation],
-    properties: JsonMap,
-) -> Result<JsonMap, Refusal> {
-    let given: AllGiven = properties
-        .into_iter()
-        .map(|(name, value)| (name, Given::Value { value, is_final: true }))
-        .collect();
-    let read = read(schema, translation, &given, Strictness::Strict, &ask_custom);
-    match read.problems.into_iter().next() {
-        None => Ok(read.properties),
-        Some(problem) => {
-            // In an action nothing is worded twice.
-            let start = [resource.as_str(), "Properties"].into_iter();
-            let path = python::path(start.chain(problem.path.iter().map(String::as_str)));
-            let message = problem.message;
-            Err(Refusal::validation(format!("Property error: {path}: {message}")))
-        }
     }
 }
 
@@ -333,7 +341,7 @@ impl TypeLookup for Registry {
     }
 
     fn check_custom(&self, constraint: &str, value: &Value) -> Result<(), String> {
-        ask_custom(constraint, value)
+        ask_custom(self.finders(), constraint, value)
     }
 
     fn takes_anything(&self, type_name: &str) -> bool {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::declared::coherence;
-use super::declared::reader::{Looked, Mistake, look};
-use super::plugins::yaml_files;
+use super::declared::reader::{Looked, Mistake, look, read_finders};
+use super::finders::{Finders, Rows};
+use super::plugins::{is_table, text_of, yaml_files};
 use super::registry::{Registry, RegistryError};
 use crate::template::{Place, TypeLookup, nearest};
 
@@ -25,22 +26,31 @@ pub fn check(paths: &[PathBuf], registry: &Registry) -> Result<Vec<FileChecked>,
             false => files.push(path.clone()),
         }
     }
+    let (tables, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|it| is_table(it));
+    let (mut rows, mut checked) = (Rows::default(), Vec::new());
+    for path in tables {
+        let mut mistakes = Vec::new();
+        match read_finders(&text_of(&path)?) {
+            Ok(read) => rows.extend(read),
+            Err(found) => mistakes = found,
+        }
+        checked.push(FileChecked { path, mistakes });
+    }
+    let finders = Finders::with(rows);
     let mut all = Vec::new();
     for path in files {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|source| RegistryError::Unreadable { path: path.clone(), source })?;
-        let mut looked = look(&text);
-        coherence::check(&mut looked);
+        let mut looked = look(&text_of(&path)?);
+        coherence::check(&mut looked, &finders);
         all.push((path, looked));
     }
     check_names(&mut all, registry);
     check_others(&mut all, registry);
-    let checked = all.into_iter().map(|(path, looked)| {
+    checked.extend(all.into_iter().map(|(path, looked)| {
         let mut mistakes = looked.notes.mistakes;
         mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
         FileChecked { path, mistakes }
-    });
-    Ok(checked.collect())
+    }));
+    Ok(checked)
 }
 
 fn type_name(looked: &Looked) -> Option<&str> {

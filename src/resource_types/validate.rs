@@ -184,7 +184,7 @@ impl Registry {
     ) -> Result<(), Refusal> {
         match check {
             CloudCheck::Parameter(asked) => {
-                match custom::check(cloud, &asked.constraint, &asked.value) {
+                match custom::check(cloud, self.finders(), &asked.constraint, &asked.value) {
                     Ok(()) => Ok(()),
                     Err(CustomError::Refused(text)) => Err(asked.refused(&text)),
                     Err(CustomError::Unreachable(text)) => Err(Refusal::unavailable(text)),
@@ -195,7 +195,7 @@ impl Registry {
                 self.check_external(declared, id, cloud)
             }
             CloudCheck::Property { resource, asked } => {
-                match custom::check(cloud, &asked.constraint, &asked.value) {
+                match custom::check(cloud, self.finders(), &asked.constraint, &asked.value) {
                     Ok(()) => Ok(()),
                     Err(CustomError::Refused(text)) => {
                         let message = asked.description.clone().unwrap_or(text);

@@ -44,8 +44,12 @@ properties:
   name: { type: string, update_allowed: true }
   words: { type: string, update_allowed: true }
   room: { type: string, required: true }
+  beside: { type: string, constraints: [{ custom_constraint: library.shelf }] }
 attributes:
   state: { type: string }
+
+translation:
+  - { resolve: beside, finder: library.shelf }
 
 wrap: shelf
 list: shelves
@@ -57,6 +61,11 @@ ready: { field: state, ok: [READY], fail: [ERROR] }
 update: { put: "/v1/shelves/{id}" }
 delete: { delete: "/v1/shelves/{id}", gone: polled }
 "#;
+
+/// What a shelf may be beside.
+const FINDERS: &str = "
+library.shelf: { service: library, at: /v1/shelves, list: shelves, wrap: shelf, by: id_then_list, entity: Shelf }
+";
 
 const LIBRARY: &str = "
 service: library
@@ -70,6 +79,7 @@ collections:
       name: [text, put, '']
       words: [text, put, '']
       room: [text, post]
+      beside: [text, post, '']
       state: [text, nobody, BUILDING]
     states: { field: state, made: [BUILDING, READY], dropped: GOING }
 ";
@@ -77,6 +87,7 @@ collections:
 fn registry(file: &str) -> Result<Registry, hearth::resource_types::RegistryError> {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("group.yaml"), file).unwrap();
+    std::fs::write(directory.path().join("finders.yaml"), FINDERS).unwrap();
     let mut registry = Registry::built_in()?;
     registry.add_plugins(directory.path())?;
     Ok(registry)
@@ -121,8 +132,12 @@ async fn a_type_and_its_service_are_two_files_and_nothing_else() {
         run.registry = registry(SHELF).unwrap();
         let shelf = json!({"room": "east", "name": "first"});
         let mut shelf = run.create("Example::Library::Shelf", "shelf", shelf).await;
-        let other = json!({"room": "west", "words": "of mine"});
+        let other = json!({"room": "west", "words": "of mine", "beside": "first"});
         let other = run.create("Example::Library::Shelf", "other", other).await;
+        assert_eq!(
+            run.attributes(&other).await["show"]["beside"],
+            json!(shelf.subject.physical_id)
+        );
         assert_eq!(run.attributes(&shelf).await["state"], "READY");
         run.update(&mut shelf, json!({"name": "second"})).await;
         assert_eq!(run.attributes(&shelf).await["show"]["name"], "second");

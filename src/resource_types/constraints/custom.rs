@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::local;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::finders;
+use crate::resource_types::finders::Finders;
 use crate::resource_types::python;
 use crate::resource_types::schema::{Properties, PropertySchema};
 use crate::template::constraints::Rule;
@@ -78,26 +78,26 @@ pub(crate) fn words(value: &Value, reason: &str) -> String {
 /// Asks what the value alone decides; a constraint that asks the cloud holds here. The error is
 /// Heat's text.
 pub(crate) fn check_local(
+    finders: &Finders,
     constraint: &str,
     value: &Value,
     now: DateTime<Utc>,
 ) -> Result<(), String> {
     match local::check(constraint, value, now) {
         Some(held) => held.map_err(|reason| words(value, &reason)),
-        None if OF_CLOUD.contains(&constraint) => Ok(()),
+        None if is_of_cloud(finders, constraint) => Ok(()),
         None => Err(unknown(constraint, value)),
     }
 }
 
 /// Whether there is a constraint of this name.
-pub(crate) fn exists(constraint: &str) -> bool {
+pub(crate) fn exists(finders: &Finders, constraint: &str) -> bool {
     let is_local = local::check(constraint, &Value::Null, DateTime::UNIX_EPOCH).is_some();
-    is_local || OF_CLOUD.contains(&constraint)
+    is_local || is_of_cloud(finders, constraint)
 }
 
-/// The names of those that ask the cloud.
-pub(crate) fn names_of_cloud() -> impl Iterator<Item = &'static str> {
-    OF_CLOUD.into_iter()
+fn is_of_cloud(finders: &Finders, constraint: &str) -> bool {
+    finders.constrains(constraint) || LOOKING_NOTHING_UP.contains(&constraint)
 }
 
 /// Heat's text for a constraint that nobody knows.
@@ -105,11 +105,15 @@ fn unknown(constraint: &str, value: &Value) -> String {
     format!("\"{}\" does not validate {constraint} (constraint not found)", python::text(value))
 }
 
-/// Asks the cloud. What Hearth cannot look up yet is the cloud's to refuse when it is used.
-pub(crate) fn check(cloud: &Asks<'_>, constraint: &str, value: &Value) -> Result<(), CustomError> {
-    check_local(constraint, value, cloud.now()).map_err(CustomError::Refused)?;
+/// Asks the cloud.
+pub(crate) fn check(
+    cloud: &Asks<'_>,
+    finders: &Finders,
+    constraint: &str,
+    value: &Value,
+) -> Result<(), CustomError> {
+    check_local(finders, constraint, value, cloud.now()).map_err(CustomError::Refused)?;
     match constraint {
-        // For tests: it takes as long as the value says.
         "test_constr" | "nova.network" => {
             let seconds = value.as_f64().unwrap_or(0.0);
             if seconds < 0.0 {
@@ -121,8 +125,8 @@ pub(crate) fn check(cloud: &Asks<'_>, constraint: &str, value: &Value) -> Result
             paused.map_err(|error| CustomError::Unreachable(error.to_string()))
         }
         "nova.keypair" if value == "" => Ok(()),
-        finder if finders::exists(finder) => {
-            match finders::find(cloud, finder, &python::text(value)) {
+        finder if finders.constrains(finder) => {
+            match finders.find(cloud, finder, &python::text(value)) {
                 Ok(_) => Ok(()),
                 Err(error) if error.transient => Err(CustomError::Unreachable(error.message)),
                 Err(error) => Err(CustomError::Refused(words(value, &error.message))),
@@ -141,64 +145,6 @@ pub(crate) enum CustomError {
     Unreachable(String),
 }
 
-/// Heat's constraints that ask the cloud.
-const OF_CLOUD: [&str; 58] = [
-    "barbican.container",
-    "barbican.secret",
-    "blazar.reservation",
-    "cinder.backup",
-    "cinder.qos_specs",
-    "cinder.snapshot",
-    "cinder.volume",
-    "cinder.vtype",
-    "designate.zone",
-    "glance.image",
-    "ironic.node",
-    "ironic.portgroup",
-    "keystone.domain",
-    "keystone.group",
-    "keystone.project",
-    "keystone.region",
-    "keystone.role",
-    "keystone.service",
-    "keystone.user",
-    "magnum.cluster_template",
-    "manila.share_network",
-    "manila.share_snapshot",
-    "manila.share_type",
-    "mistral.workflow",
-    "neutron.address_scope",
-    "neutron.flow_classifier",
-    "neutron.lbaas.listener",
-    "neutron.lbaas.loadbalancer",
-    "neutron.lbaas.pool",
-    "neutron.lbaas.provider",
-    "neutron.network",
-    "neutron.port",
-    "neutron.port_pair",
-    "neutron.port_pair_group",
-    "neutron.qos_policy",
-    "neutron.router",
-    "neutron.security_group",
-    "neutron.segment",
-    "neutron.subnet",
-    "neutron.subnetpool",
-    "neutron.taas.tap_flow",
-    "neutron.taas.tap_service",
-    "nova.flavor",
-    "nova.host",
-    "nova.keypair",
-    "nova.network",
-    "nova.server",
-    "octavia.availabilityzone",
-    "octavia.availabilityzoneprofile",
-    "octavia.flavor",
-    "octavia.flavorprofile",
-    "octavia.l7policy",
-    "octavia.listener",
-    "octavia.loadbalancer",
-    "octavia.pool",
-    "test_constr",
-    "trove.flavor",
-    "zaqar.queue",
-];
+/// Heat's constraints that look nothing up, though they are no matter of the value alone: one that
+/// is not held, and two for tests, which take as long as the value says.
+const LOOKING_NOTHING_UP: [&str; 3] = ["nova.network", "test_constr", "zaqar.queue"];

@@ -7,15 +7,16 @@ use super::reader::{Looked, Notes};
 use super::{Declaration, Rule, Translation};
 use crate::openstack::Microversion;
 use crate::resource_types::constraints::custom;
+use crate::resource_types::convert;
+use crate::resource_types::finders::Finders;
 use crate::resource_types::schema::{Properties, PropertySchema};
-use crate::resource_types::{convert, finders};
 use crate::template::constraints as words;
 use crate::template::{Place, Shape, Written, nearest};
 
 /// Notes all that does not fit.
-pub(crate) fn check(looked: &mut Looked) {
+pub(crate) fn check(looked: &mut Looked, finders: &Finders) {
     let Looked { declaration: Some(declaration), root: Some(root), notes } = looked else { return };
-    let mut check = Check { declaration, root, notes };
+    let mut check = Check { declaration, root, notes, finders };
     check.names();
     check.translation();
     check.rules();
@@ -29,6 +30,7 @@ struct Check<'a> {
     declaration: &'a Declaration,
     root: &'a Written,
     notes: &'a mut Notes,
+    finders: &'a Finders,
 }
 
 impl Check<'_> {
@@ -158,8 +160,8 @@ impl Check<'_> {
                 Translation::Delete { delete } => self.property(&at("delete"), delete),
                 Translation::Resolve { resolve, finder } => {
                     self.property(&at("resolve"), resolve);
-                    if !finders::exists(finder) {
-                        let meant = nearest(finder, finders::names().map(str::to_owned));
+                    if !self.finders.has(finder) {
+                        let meant = nearest(finder, self.finders.names().cloned());
                         self.wrong(&at("finder"), format!("there is no finder `{finder}`"), meant);
                     }
                 }
@@ -334,11 +336,11 @@ impl Check<'_> {
         }
         for (index, constraint) in property.constraints.iter().enumerate() {
             if let words::Rule::CustomConstraint(name) = &constraint.rule
-                && !custom::exists(name)
+                && !custom::exists(self.finders, name)
             {
                 let index = index.to_string();
                 let at = [at, &["constraints", index.as_str(), "custom_constraint"]].concat();
-                let meant = nearest(name, custom::names_of_cloud().map(str::to_owned));
+                let meant = nearest(name, self.finders.names().cloned());
                 self.wrong(&at, format!("there is no constraint `{name}`"), meant);
             }
         }

@@ -9,6 +9,7 @@ use super::flat::WrittenRule;
 use super::translation::Translation;
 use crate::model::Action;
 use crate::openstack::Method;
+use crate::resource_types::finders::Finders;
 use crate::resource_types::schema::{AttributeSchema, Properties, Support};
 
 /// A resource type as its file declares it.
@@ -111,6 +112,10 @@ pub struct Declaration {
     /// When a failed resource keeps its object instead of being replaced.
     #[serde(default)]
     pub failed: Option<Failed>,
+
+    /// The finders that the file may name.
+    #[serde(skip)]
+    pub(crate) finders: Finders,
 }
 
 /// A method and a path: `{ post: /v2.0/networks }`. `{id}` in it is the physical id, `{name}` the

@@ -9,7 +9,6 @@ use super::flat::WrittenTranslation;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::DriverError;
-use crate::resource_types::finders;
 
 /// One rule. Paths are dotted and pass through lists: `fixed_ips.subnet`.
 #[derive(Clone, Debug, Deserialize)]
@@ -66,7 +65,7 @@ impl Declaration {
                 if let Value::String(text) = place
                     && !text.is_empty()
                 {
-                    *text = finders::find(cloud, finder, text)?;
+                    *text = self.finders.find(cloud, finder, text)?;
                 }
             }
         }

@@ -12,6 +12,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::Declaration;
+use crate::resource_types::finders::Rows;
 use crate::template::{Place, Written, written};
 use input::{Input, What};
 
@@ -58,8 +59,23 @@ pub(crate) fn read(text: &str) -> Result<Declaration, Vec<Mistake>> {
     }
 }
 
+/// Reads a file of finders; the error is all that is wrong.
+pub(crate) fn read_finders(text: &str) -> Result<Rows, Vec<Mistake>> {
+    let (root, notes) = document(text);
+    match root.as_ref().and_then(|root| all(root, &notes)) {
+        Some(rows) if notes.borrow().mistakes.is_empty() => Ok(rows),
+        _ => Err(notes.into_inner().mistakes),
+    }
+}
+
 /// Reads what can be read of a file.
 pub(crate) fn look(text: &str) -> Looked {
+    let (root, notes) = document(text);
+    let declaration = root.as_ref().and_then(|root| all(root, &notes));
+    Looked { declaration, root, notes: notes.into_inner() }
+}
+
+fn document(text: &str) -> (Option<Written>, RefCell<Notes>) {
     let notes = RefCell::new(Notes::default());
     let root = match written(text) {
         Ok(Some(root)) => Some(root),
@@ -72,14 +88,14 @@ pub(crate) fn look(text: &str) -> Looked {
             None
         }
     };
-    let declaration = root.as_ref().and_then(|root| declaration(root, &notes));
-    Looked { declaration, root, notes: notes.into_inner() }
+    (root, notes)
 }
 
-fn declaration(root: &Written, notes: &RefCell<Notes>) -> Option<Declaration> {
+/// All that can be read, behind what is wrong.
+fn all<'de, T: Deserialize<'de>>(root: &Written, notes: &RefCell<Notes>) -> Option<T> {
     loop {
-        let failure = match Declaration::deserialize(Input::of(root, notes)) {
-            Ok(declaration) => return Some(declaration),
+        let failure = match T::deserialize(Input::of(root, notes)) {
+            Ok(read) => return Some(read),
             Err(failure) => failure,
         };
         let place = failure.place.unwrap_or(root.place);

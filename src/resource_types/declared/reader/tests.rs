@@ -1,5 +1,6 @@
 use super::*;
 use crate::resource_types::declared::coherence;
+use crate::resource_types::finders::Finders;
 use crate::resource_types::types;
 
 const PAGE: &str = include_str!("../../../../docs/adding-a-resource-type.md");
@@ -7,7 +8,7 @@ const PAGE: &str = include_str!("../../../../docs/adding-a-resource-type.md");
 /// The mistakes of a file, one a line.
 fn mistakes(text: &str) -> String {
     let mut looked = look(text);
-    coherence::check(&mut looked);
+    coherence::check(&mut looked, &Finders::default());
     looked.notes.mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
     let lines: Vec<String> = looked.notes.mistakes.iter().map(Mistake::to_string).collect();
     lines.join("\n")
@@ -117,4 +118,24 @@ fn the_page_has_every_key_that_is_read_and_no_other() {
     for word in words.into_iter().filter(|word| !actions.contains(word)) {
         assert!(PAGE.contains(word), "the page does not say {word}");
     }
+}
+
+#[test]
+fn the_page_has_every_key_of_finders_and_mistakes_in_them_have_places() {
+    let block = PAGE.split("```yaml finders\n").nth(1).and_then(|rest| rest.split("\n```").next());
+    let text = block.unwrap();
+    let (root, notes) = document(text);
+    let rows: Rows = all(root.as_ref().unwrap(), &notes).unwrap();
+    let notes = notes.into_inner();
+    assert_eq!((rows.len(), notes.mistakes.len()), (2, 0));
+    for (known, used) in notes.keys {
+        assert!(known.iter().all(|key| used.contains(*key)), "{known:?} {used:?}");
+    }
+    for word in notes.words {
+        assert!(PAGE.contains(&format!("`{word}`")), "the page does not say {word}");
+    }
+    let mistakes = read_finders("a.b: { service: x, at: /x, lst: xs, by: nam, entity: X }\n");
+    let lines: Vec<String> = mistakes.unwrap_err().iter().map(Mistake::to_string).collect();
+    assert!(lines[0].starts_with("1:28: unknown key `lst`, did you mean `list`?"), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("1:41: one of `filters`")), "{lines:?}");
 }
