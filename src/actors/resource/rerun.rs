@@ -79,7 +79,7 @@ impl Replayed {
                 })
                 .collect(),
             Value::Array(items) => items.into_iter().map(|item| self.tainted(None, item)).collect(),
-            other => other,
+            value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
         }
     }
 
