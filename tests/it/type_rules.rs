@@ -98,10 +98,10 @@ fn resources_wait_for_what_only_their_types_tell() {
 fn a_type_without_calls_is_looked_over_and_cannot_be_made() {
     let registry = Registry::built_in().unwrap();
     let definition =
-        definition(&registry, "  zone: {type: OS::Designate::Zone, properties: {name: a.b.}}");
+        definition(&registry, "  box: {type: OS::Zun::Container, properties: {image: a}}");
     registry.validate(&definition).unwrap();
     assert_eq!(
         registry.check_made(&definition).unwrap_err().message,
-        "Hearth cannot make resources of the type OS::Designate::Zone yet (resource zone)"
+        "Hearth cannot make resources of the type OS::Zun::Container yet (resource box)"
     );
 }

@@ -1,13 +1,16 @@
-//! Bodies and paths of calls, made from a resource's properties as its type's file says.
+//! Bodies of calls, made from a resource's properties as its type's file says.
 
 use serde_json::{Map, Value};
 
 use super::Declared;
-use super::format::{Declaration, PropertyCall};
+use super::calls::PropertyCall;
+use super::format::{Declaration, Nulls};
+use super::shape;
 use super::special::Purpose;
 use super::translation::rename;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, path_segment};
+use crate::openstack::{Method, Request, Service};
+use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Subject};
 use crate::resource_types::python;
 
@@ -17,21 +20,6 @@ impl Declaration {
         Service::of_type(self.service.as_deref().unwrap_or_default())
     }
 
-    /// A request to a path of the file, its placeholders filled in.
-    pub(crate) fn request(
-        &self,
-        method: Method,
-        path: &str,
-        subject: &Subject,
-        microversion: Option<&str>,
-    ) -> Request {
-        let request = Request::new(method, self.service(), fill(path, subject));
-        match microversion.or(self.microversion.as_deref()).and_then(|text| text.parse().ok()) {
-            Some(microversion) => request.microversion(microversion),
-            None => request,
-        }
-    }
-
     /// The object of an answer.
     pub(crate) fn unwrapped(&self, mut body: Value) -> Value {
         match self.wrap.as_deref().and_then(|wrap| body.get_mut(wrap)) {
@@ -39,36 +27,6 @@ impl Declaration {
             None => body,
         }
     }
-
-    /// The physical id in an object.
-    pub(crate) fn id_of(&self, object: &Value) -> Option<String> {
-        match object.get(&self.id)? {
-            Value::String(id) => Some(id.clone()),
-            Value::Number(id) => Some(id.to_string()),
-            _ => None,
-        }
-    }
-}
-
-/// A path with `{id}`, `{name}` and `{property}` replaced.
-fn fill(path: &str, subject: &Subject) -> String {
-    let mut filled = String::with_capacity(path.len() + 36);
-    let mut rest = path;
-    while let Some((before, word, after)) = rest
-        .split_once('{')
-        .and_then(|(before, rest)| rest.split_once('}').map(|(word, after)| (before, word, after)))
-    {
-        filled.push_str(before);
-        let text = match word {
-            "id" => subject.physical_id.clone().unwrap_or_default(),
-            "name" => subject.physical_name.clone(),
-            property => subject.properties.get(property).map(python::text).unwrap_or_default(),
-        };
-        filled.push_str(&path_segment(&text));
-        rest = after;
-    }
-    filled.push_str(rest);
-    filled
 }
 
 impl Declared {
@@ -76,12 +34,18 @@ impl Declared {
     pub(crate) fn body(&self, purpose: Purpose, subject: &Subject, properties: JsonMap) -> Value {
         let declaration = self.declaration();
         let mut beside = JsonMap::new();
-        let mut fields = self.fields(properties, &mut beside);
+        let mut fields = match &declaration.body.shape {
+            Some(shape) => self.shaped(shape, purpose, subject, properties),
+            None => self.fields(purpose, properties, &mut beside),
+        };
         if purpose == Purpose::Create {
             self.sign(subject, &mut fields);
         }
         self.special().body(purpose, subject, &mut fields);
-        match &declaration.wrap {
+        left_out(declaration.body.nulls, &mut fields);
+        let update = declaration.update.as_ref().filter(|_| purpose == Purpose::Update);
+        let wrap = update.and_then(|update| update.wrap.as_ref()).or(declaration.wrap.as_ref());
+        match wrap.filter(|_| declaration.body.shape.is_none()) {
             Some(wrap) => {
                 let mut body = Map::from_iter([(wrap.clone(), Value::Object(fields))]);
                 body.extend(beside);
@@ -91,8 +55,33 @@ impl Declared {
         }
     }
 
+    /// The fields as the file's template has them.
+    fn shaped(
+        &self,
+        shape: &Value,
+        purpose: Purpose,
+        subject: &Subject,
+        mut properties: JsonMap,
+    ) -> JsonMap {
+        if let Some(name) = &self.declaration().name
+            && purpose == Purpose::Create
+            && is_unset(properties.get(name))
+        {
+            properties.insert(name.clone(), subject.physical_name.as_str().into());
+        }
+        let mut merged = JsonMap::new();
+        for name in &self.declaration().body.merge {
+            if let Some(Value::Object(map)) = properties.shift_remove(name) {
+                merged.extend(map);
+            }
+        }
+        let mut fields = shape::body(shape, &Value::Object(properties));
+        fields.extend(merged);
+        fields
+    }
+
     /// Properties under the names and in the places that bodies have for them.
-    fn fields(&self, mut properties: JsonMap, beside: &mut JsonMap) -> JsonMap {
+    fn fields(&self, purpose: Purpose, mut properties: JsonMap, beside: &mut JsonMap) -> JsonMap {
         let rules = &self.declaration().body;
         let mut merged = JsonMap::new();
         for name in &rules.merge {
@@ -101,13 +90,7 @@ impl Declared {
             }
         }
         properties.retain(|name, value| {
-            let is_empty = match value {
-                Value::Array(list) => list.is_empty(),
-                Value::Object(map) => map.is_empty(),
-                Value::String(text) => text.is_empty(),
-                Value::Null | Value::Bool(_) | Value::Number(_) => false,
-            };
-            let is_left_out = is_empty && rules.omit_empty.contains(name);
+            let is_left_out = is_empty(value) && rules.omit_empty.contains(name);
             !is_left_out && !rules.omit.contains(name)
         });
         for name in &rules.as_text {
@@ -120,7 +103,12 @@ impl Declared {
                 beside.insert(key.clone(), value);
             }
         }
-        for (from, to) in &rules.fields {
+        let update = self.declaration().update.as_ref().filter(|_| purpose == Purpose::Update);
+        let other = |from: &String| update.and_then(|update| update.fields.get(from));
+        let own = update.iter().flat_map(|update| &update.fields);
+        let own = own.filter(|(from, _)| !rules.fields.contains_key(*from));
+        for (from, to) in rules.fields.iter().chain(own) {
+            let to = other(from).unwrap_or(to);
             let path: Vec<&str> = from.split('.').collect();
             if let [parents @ .., last] = path.as_slice() {
                 let target: Vec<&str> = parents.iter().copied().chain([to.as_str()]).collect();
@@ -138,7 +126,10 @@ impl Declared {
         let is_unnamed = named.is_some_and(|name| is_unset(subject.properties.get(name)));
         if let (Some(name), true) = (named, is_unnamed) {
             let field = declaration.body.fields.get(name).unwrap_or(name);
-            fields.insert(field.clone(), subject.physical_name.as_str().into());
+            // A template has it where it belongs.
+            if declaration.body.shape.is_none() {
+                fields.insert(field.clone(), subject.physical_name.as_str().into());
+            }
         } else if let Some(token) = &declaration.token
             && is_unset(fields.get(token))
         {
@@ -149,6 +140,7 @@ impl Declared {
     /// The request of a call for one property.
     pub(super) fn property_call(
         &self,
+        cloud: &Asks<'_>,
         call: &PropertyCall,
         subject: &Subject,
         value: Option<&Value>,
@@ -162,7 +154,7 @@ impl Declared {
         let placeholder = format!("{{{}}}", call.for_property);
         let body = substituted(&call.body, &placeholder, value);
         let microversion = call.microversion.as_deref();
-        Ok(self.declaration().request(method, path, subject, microversion).json(body))
+        Ok(self.request(cloud, method, path, subject, microversion)?.json(body))
     }
 
     pub(super) fn incomplete(&self, what: &str) -> DriverError {
@@ -174,6 +166,38 @@ impl Declared {
 /// Null and the empty text count as no name and no description.
 fn is_unset(value: Option<&Value>) -> bool {
     value.is_none_or(|value| value.is_null() || value == "")
+}
+
+/// Takes out what bodies leave out besides what is unset.
+fn left_out(nulls: Nulls, fields: &mut JsonMap) {
+    let within = fields.values_mut().filter(|_| nulls != Nulls::Plain);
+    within.for_each(without_nulls);
+    if nulls == Nulls::Empty {
+        fields.retain(|_, value| !is_empty(value) && !value.is_null());
+    }
+}
+
+fn without_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(without_nulls);
+        }
+        Value::Array(list) => {
+            list.retain(|value| !value.is_null());
+            list.iter_mut().for_each(without_nulls);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Like `rename`, but a null is moved too: it says that the field is to be unset.

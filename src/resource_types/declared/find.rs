@@ -46,7 +46,11 @@ impl Declared {
     /// The step that makes the object, or notes others' objects that look like it first.
     pub(crate) fn creation(&self, subject: &Subject) -> Step {
         let is_own = matches!(self.signed_with(subject), Marks::Own(..));
-        match is_own || self.list_path().is_none() {
+        let is_seen = match self.declaration().knows_id() {
+            true => !self.stands_by_itself(),
+            false => !is_own && self.list_path().is_some(),
+        };
+        match !is_seen {
             true => Progress::default().change("create"),
             false => Progress::default().look("note_others"),
         }
@@ -58,11 +62,21 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Beat, DriverError> {
-        let marks = self.marks(cloud, subject)?;
-        let objects = self.objects(cloud, subject, &marks)?;
-        let alike = objects.iter().filter(|object| marks.are_on(object));
-        let ids: Vec<_> = alike.filter_map(|object| self.declaration().id_of(object)).collect();
-        let data = [(OTHERS.to_owned(), ids.into())].into();
+        let subject = &*self.placed(cloud, subject)?;
+        let ids: Vec<_> = match self.declaration().knows_id() {
+            true => {
+                let known = self.known(cloud, subject)?;
+                self.look(cloud, &known)?.and(known.physical_id).into_iter().collect()
+            }
+            false => {
+                let marks = self.marks(cloud, subject)?;
+                let objects = self.objects(cloud, subject, &marks)?;
+                let alike = objects.iter().filter(|object| marks.are_on(object));
+                alike.filter_map(|object| self.declaration().id_of(object)).collect()
+            }
+        };
+        let others = (OTHERS.to_owned(), ids.into());
+        let data = [others].into_iter().chain(Self::kept_places(subject)).collect();
         let learned = Learned { data, ..Learned::default() };
         Ok(next(learned, Progress::default().change("create")))
     }
@@ -76,13 +90,18 @@ impl Declared {
     /// What is learned when the object is there.
     pub(crate) fn made(subject: &Subject, physical_id: Option<String>) -> Learned {
         let noted = subject.data.contains_key(OTHERS).then(|| (OTHERS.to_owned(), Value::Null));
-        Learned { physical_id, data: noted.into_iter().collect(), ..Learned::default() }
+        let data = noted.into_iter().chain(Self::kept_places(subject)).collect();
+        Learned { physical_id, data, ..Learned::default() }
     }
 
     /// Whether a creation may have been sent: a look at what others have comes before it where the
     /// object has no mark of our own.
     pub(crate) fn may_be_made(&self, subject: &Subject) -> bool {
-        matches!(self.signed_with(subject), Marks::Own(..)) || subject.data.contains_key(OTHERS)
+        subject.data.contains_key(OTHERS)
+            || match self.declaration().knows_id() {
+                true => self.stands_by_itself(),
+                false => matches!(self.signed_with(subject), Marks::Own(..)),
+            }
     }
 
     /// The object that an earlier creation of this resource made.
@@ -91,6 +110,14 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, DriverError> {
+        if self.declaration().knows_id() {
+            let known = self.known(cloud, subject)?;
+            let is_free = known
+                .physical_id
+                .as_ref()
+                .is_some_and(|id| !subject.taken.contains(id) && !Self::is_others(subject, id));
+            return if is_free { self.look(cloud, &known) } else { Ok(None) };
+        }
         let marks = self.marks(cloud, subject)?;
         let is_ours = |object: &Value| {
             let is_free = self.declaration().id_of(object).is_some_and(|id| {
@@ -101,6 +128,20 @@ impl Declared {
             is_free && marks.are_on(object)
         };
         Ok(self.objects(cloud, subject, &marks)?.into_iter().find(is_ours))
+    }
+
+    /// The subject with the id that is known before its object is made.
+    fn known(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Subject, DriverError> {
+        let physical_id = self.physical_id(cloud, subject, &Value::Null)?;
+        Ok(Subject { physical_id, ..subject.clone() })
+    }
+
+    /// Whether nobody else's object can be in the way of what is made: it is put where it belongs
+    /// however often, or cannot be seen.
+    pub(super) fn stands_by_itself(&self) -> bool {
+        let declaration = self.declaration();
+        let is_put = declaration.create.as_ref().is_some_and(|create| create.put.is_some());
+        declaration.knows_id() && (is_put || declaration.show.is_none())
     }
 
     /// The key of a list of such objects.
@@ -128,7 +169,9 @@ impl Declared {
     ) -> Result<Vec<Value>, DriverError> {
         let declaration = self.declaration();
         let Some(path) = self.list_path() else { return Ok(Vec::new()) };
-        let mut request = declaration.request(Method::Get, path, subject, None);
+        let find = declaration.find.as_ref();
+        let microversion = find.and_then(|find| find.microversion.as_deref());
+        let mut request = self.request(cloud, Method::Get, path, subject, microversion)?;
         if !declaration.find.as_ref().is_some_and(|find| find.unfiltered) {
             let filters = match marks {
                 Marks::Own(field, token) => vec![(field, token)],
@@ -163,7 +206,7 @@ impl Declared {
             Marks::Own(field, token) => Ok(Marks::Own(field, token)),
             Marks::Alike(_) => {
                 let properties = self.properties(&subject.properties);
-                let properties = self.declaration().resolved(cloud, properties)?;
+                let properties = self.looked_up(cloud, subject, properties)?;
                 Ok(Marks::Alike(self.scalars(subject, properties)))
             }
         }

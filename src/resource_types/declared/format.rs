@@ -5,10 +5,12 @@ use crate::model::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::calls::{Busy, Call, Create, Delete, PropertyCall, Update};
 use super::flat::WrittenRule;
+use super::id::Id;
+use super::ready::Ready;
 use super::translation::Translation;
 use crate::model::Action;
-use crate::openstack::Method;
 use crate::resource_types::finders::Finders;
 use crate::resource_types::schema::{AttributeSchema, Properties, Support};
 
@@ -76,9 +78,12 @@ pub struct Declaration {
     /// The key around a list of objects; the plural of `wrap` when left out.
     #[serde(default)]
     pub list: Option<String>,
-    /// The field of the object that is its physical id.
-    #[serde(default = "id")]
-    pub id: String,
+    /// Where the objects are: calls that name no path of their own go there.
+    #[serde(default)]
+    pub at: Option<String>,
+    /// What the physical id is.
+    #[serde(default)]
+    pub id: Id,
     /// The microversion whose bodies these are.
     #[serde(default)]
     pub microversion: Option<String>,
@@ -99,6 +104,9 @@ pub struct Declaration {
     pub show: Option<Call>,
     #[serde(default)]
     pub ready: Option<Ready>,
+    /// Answers to a creation, an update or a deletion that mean `not now`.
+    #[serde(default)]
+    pub busy: Option<Busy>,
     #[serde(default)]
     pub update: Option<Update>,
     #[serde(default)]
@@ -116,46 +124,6 @@ pub struct Declaration {
     /// The finders that the file may name.
     #[serde(skip)]
     pub(crate) finders: Finders,
-}
-
-/// A method and a path: `{ post: /v2.0/networks }`. `{id}` in it is the physical id, `{name}` the
-/// physical name, any other word a property.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Call {
-    #[serde(default)]
-    pub get: Option<String>,
-    #[serde(default)]
-    pub post: Option<String>,
-    #[serde(default)]
-    pub put: Option<String>,
-    #[serde(default)]
-    pub patch: Option<String>,
-    #[serde(default)]
-    pub delete: Option<String>,
-    /// Parameters behind the path.
-    #[serde(default)]
-    pub query: IndexMap<String, String>,
-    /// Of a list: it refuses to be filtered by fields.
-    #[serde(default)]
-    pub unfiltered: bool,
-    /// Where it differs from the type's.
-    #[serde(default)]
-    pub microversion: Option<String>,
-}
-
-impl Call {
-    /// The method and the path.
-    pub(super) fn parts(&self) -> Option<(Method, &str)> {
-        let all = [
-            (Method::Get, &self.get),
-            (Method::Post, &self.post),
-            (Method::Put, &self.put),
-            (Method::Patch, &self.patch),
-            (Method::Delete, &self.delete),
-        ];
-        all.into_iter().find_map(|(method, path)| Some((method, path.as_deref()?)))
-    }
 }
 
 /// How properties become the fields of a body.
@@ -183,95 +151,24 @@ pub struct BodyRules {
     /// What is sent for a property that an update unsets, where that is not null.
     #[serde(default)]
     pub unset: IndexMap<String, Value>,
+    /// The body as a template, in the place of all of the above but `unset`.
+    #[serde(default)]
+    pub shape: Option<Value>,
+    /// What is left out besides.
+    #[serde(default)]
+    pub nulls: Nulls,
 }
 
-/// How an object is made.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Create {
-    #[serde(default)]
-    pub post: Option<String>,
-    #[serde(default)]
-    pub put: Option<String>,
-    /// Properties that are sent as null while they are unset.
-    #[serde(default)]
-    pub nulls: Vec<String>,
-}
-
-/// A field of the object that tells when it can be used.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ready {
-    pub field: String,
-    pub ok: Vec<String>,
-    #[serde(default)]
-    pub fail: Vec<String>,
-    /// The values that are waited out; without them all others are.
-    #[serde(default)]
-    pub wait: Option<Vec<String>>,
-    /// The end of Heat's sentence about a value that is none of these.
-    #[serde(default)]
-    pub unknown: Option<String>,
-}
-
-/// How an object is changed.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Update {
-    #[serde(default)]
-    pub put: Option<String>,
-    #[serde(default)]
-    pub patch: Option<String>,
-    /// These properties are sent, changed or not; without them the changed ones are.
-    #[serde(default)]
-    pub send: Option<Vec<String>>,
-    /// Whether the object is awaited as after its creation.
-    #[serde(default)]
-    pub ready: bool,
-}
-
-/// How an object is removed.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Delete {
-    pub delete: String,
-    #[serde(default)]
-    pub gone: Gone,
-    /// States in which a deletion has failed.
-    #[serde(default)]
-    pub fail: Vec<String>,
-}
-
-/// How the end of a deletion is awaited.
+/// What bodies leave out besides what is unset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gone {
-    /// It is not.
+pub enum Nulls {
     #[default]
-    Assumed,
-    /// One look; while the object is there, the whole deletion is made again.
-    Again,
-    /// Looks until it is gone.
-    Polled,
-}
-
-/// A call that carries one property.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PropertyCall {
-    /// The property: the call is made when it is set, or changed.
-    pub for_property: String,
-    #[serde(default)]
-    pub post: Option<String>,
-    #[serde(default)]
-    pub put: Option<String>,
-    #[serde(default)]
-    pub microversion: Option<String>,
-    /// The body; the text `{property}` alone stands for the property's value.
-    pub body: Value,
-    /// What stands for an unset property.
-    #[serde(default)]
-    pub unset: Value,
+    Plain,
+    /// Nulls within maps and lists.
+    Deep,
+    /// What is empty.
+    Empty,
 }
 
 /// A FAILED resource keeps its object unless that is gone or in one of these states.
@@ -309,8 +206,4 @@ pub struct After {
 
 fn physical_name_limit() -> usize {
     255
-}
-
-fn id() -> String {
-    "id".into()
 }

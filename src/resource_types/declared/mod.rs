@@ -1,16 +1,25 @@
 //! Declared types: the format of a type's YAML file and the one interpreter that runs them all.
 
 mod body;
+mod calls;
+mod changes;
 pub(super) mod coherence;
+mod dotted;
 mod find;
 pub(super) mod flat;
 mod format;
+mod id;
+mod paths;
 mod progress;
 pub(super) mod reader;
+mod ready;
 mod reality;
 mod same;
+mod shape;
 mod special;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod translation;
 
 use std::collections::{BTreeMap, BTreeSet};

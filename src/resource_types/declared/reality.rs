@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Declared;
+use super::shape;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Reality, Subject};
@@ -21,7 +22,7 @@ impl Declared {
             return Ok(Reality::Gone);
         };
         let given = self.properties(&subject.properties);
-        let wanted = self.declaration().resolved(cloud, given)?;
+        let wanted = self.looked_up(cloud, subject, given)?;
         let mut differs = JsonMap::new();
         for (name, schema) in &self.declaration().properties {
             let is_observed = special.observes(subject, name, schema.update_allowed);
@@ -42,6 +43,9 @@ impl Declared {
             let keys = wanted.as_object().into_iter().flat_map(JsonMap::keys);
             let known = keys.filter_map(|key| Some((key.clone(), object.get(key)?.clone())));
             return Some(Value::Object(known.collect()));
+        }
+        if let Some(shape) = &rules.shape {
+            return shape::read(shape, object, name).filter(|live| !live.is_null());
         }
         let field = rules.fields.get(name).map_or(name, String::as_str);
         object.get(field).cloned()

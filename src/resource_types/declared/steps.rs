@@ -10,12 +10,12 @@
 use serde_json::Value;
 
 use super::Declared;
-use super::format::{Gone, Ready};
+use super::paths::unless_missing;
 use super::progress::{Progress, done, next};
 use super::special::Purpose;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{CloudError, Collection, Method, Request, Service};
+use crate::openstack::{CloudError, Method, Request};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{Attempt, Beat, DriverError, Learned, Subject, Work};
 
@@ -111,6 +111,8 @@ impl Declared {
     }
 
     fn create(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let subject = self.placed(beating.cloud, beating.subject)?;
+        let beating = &Beating { subject: &subject, ..*beating };
         let Beating { cloud, subject, .. } = *beating;
         if beating.is_unanswered()
             && let Some(object) = self.find(cloud, subject)?
@@ -123,6 +125,7 @@ impl Declared {
                 let object = self.declaration().unwrapped(response.json()?);
                 self.created(beating, &object)
             }
+            Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
             Err(error) => Err(error.into()),
         }
     }
@@ -143,13 +146,14 @@ impl Declared {
             None => return Err(self.incomplete("it says nothing of create")),
         };
         let properties = self.properties(&subject.properties);
-        let mut properties = declaration.resolved(cloud, properties)?;
+        let mut properties = self.looked_up(cloud, subject, properties)?;
         properties.retain(|_, value| !value.is_null());
         for name in nulls {
             properties.entry(name.clone()).or_insert(Value::Null);
         }
         let body = self.body(Purpose::Create, subject, properties);
-        Ok(declaration.request(method, path, subject, None).json(body))
+        let request = self.request(cloud, method, path, subject, None)?;
+        Ok(request.json(body))
     }
 
     /// What follows when the object is there: its calls, or the wait until it is ready.
@@ -158,15 +162,15 @@ impl Declared {
         beating: &Beating<'_>,
         object: &Value,
     ) -> Result<Beat, DriverError> {
-        let physical_id = self
-            .declaration()
-            .id_of(object)
-            .ok_or_else(|| self.incomplete("the answer to create has no id"))?;
-        let learned = Self::made(beating.subject, Some(physical_id));
+        let physical_id = self.physical_id(beating.cloud, beating.subject, object)?;
+        if physical_id.is_none() && !self.declaration().knows_id() {
+            return Err(self.incomplete("the answer to create has no id"));
+        }
+        let learned = Self::made(beating.subject, physical_id);
         let following = self.after_call(beating.work, beating.subject, 0);
         // The answer often says already that there is nothing to wait for.
-        let is_ready = following.name == "done"
-            || (following.name == "ready" && matches!(self.readiness(object), Ok(true)));
+        let is_ready =
+            following.name == "done" || (following.name == "ready" && self.says_ready(object));
         if is_ready {
             return Ok(Beat::Done { learned });
         }
@@ -211,8 +215,7 @@ impl Declared {
     /// Whether an update of these properties has a body.
     fn sends_update(&self, changed: &std::collections::BTreeSet<String>) -> bool {
         let declaration = self.declaration();
-        let has_call =
-            declaration.update.as_ref().is_some_and(|it| it.put.is_some() || it.patch.is_some());
+        let has_call = declaration.update.as_ref().is_some_and(|update| update.parts().is_some());
         has_call
             && changed.iter().any(|name| {
                 !declaration.body.omit.contains(name) || declaration.body.merge.contains(name)
@@ -226,9 +229,15 @@ impl Declared {
         };
         let mut properties = self.properties(&beating.subject.properties);
         properties.retain(|name, _| *name == call.for_property);
-        let properties = self.declaration().resolved(beating.cloud, properties)?;
+        let properties = self.looked_up(beating.cloud, beating.subject, properties)?;
         let value = properties.get(&call.for_property);
-        beating.cloud.send(self.property_call(call, beating.subject, value)?)?;
+        let request = self.property_call(beating.cloud, call, beating.subject, value)?;
+        match beating.cloud.send(request) {
+            Err(error) if self.declaration().is_busy(&error) => {
+                return Ok(Beat::Wait { after: None });
+            }
+            answer => answer?,
+        };
         let following = self.after_call(beating.work, beating.subject, progress.index + 1);
         Ok(match following.name.as_str() {
             "done" => done(),
@@ -236,120 +245,22 @@ impl Declared {
         })
     }
 
-    fn ready(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        let Beating { cloud, subject, .. } = *beating;
-        let object = match (self.collection(), &subject.physical_id) {
-            (Some(collection), Some(id)) => cloud.poll_one(&collection, id)?,
-            _ => self.show(cloud, subject)?,
-        };
-        match self.readiness(&object) {
-            Ok(true) => Ok(done()),
-            Ok(false) => Ok(Beat::Wait { after: None }),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The collection that the object is one of, where it is shown as such and nothing else is in
-    /// its paths: those who wait for objects of it share one list.
-    fn collection(&self) -> Option<Collection> {
-        let declaration = self.declaration();
-        let (_, shown) = declaration.show.as_ref()?.parts()?;
-        let items = shown.strip_suffix("/{id}").filter(|path| !path.contains('{'))?;
-        Some(Collection {
-            service: Service::of_type(declaration.service.as_deref()?),
-            list: self.list_path().unwrap_or(items).to_owned().into(),
-            items: items.to_owned().into(),
-            member: declaration.wrap.clone()?.into(),
-            members: self.list_name()?.into(),
-        })
-    }
-
-    /// Whether the object can be used; an error when it never will be.
-    fn readiness(&self, object: &Value) -> Result<bool, DriverError> {
-        let Some(Ready { field, ok, fail, wait, unknown }) = &self.declaration().ready else {
-            return Ok(true);
-        };
-        let status = object[field.as_str()].as_str().unwrap_or_default();
-        let is_in = |list: &[String]| list.iter().any(|known| known == status);
-        if is_in(ok) {
-            Ok(true)
-        } else if is_in(fail) {
-            Err(in_error(status, "Unknown"))
-        } else {
-            match wait {
-                Some(wait) if !is_in(wait) => {
-                    Err(unknown_status(unknown.as_deref().unwrap_or("Resource failed"), status))
-                }
-                Some(_) | None => Ok(false),
-            }
-        }
-    }
-
-    fn update(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        let Beating { cloud, work, subject, .. } = *beating;
-        let (Work::Update { before, changed }, Some(update)) = (work, &self.declaration().update)
-        else {
-            return Err(self.incomplete("it says nothing of update"));
-        };
-        let (method, path) = match (&update.put, &update.patch) {
-            (Some(path), _) => (Method::Put, path),
-            (None, Some(path)) => (Method::Patch, path),
-            (None, None) => return Ok(done()),
-        };
-        let all = self.properties(&subject.properties);
-        let before = self.properties(before);
-        let sent = update.send.as_ref();
-        let mut properties = JsonMap::new();
-        let names = self.declaration().properties.keys();
-        for name in names.filter(|name| {
-            sent.map_or_else(|| changed.contains(*name), |sent| sent.contains(*name))
-        }) {
-            let value = all.get(name).cloned().unwrap_or_else(|| self.unset(name, subject));
-            properties.insert(name.clone(), self.only_news(name, value, &before));
-        }
-        let properties = self.declaration().resolved(cloud, properties)?;
-        let body = self.body(Purpose::Update, subject, properties);
-        let request = self.declaration().request(method, path, subject, None).json(body);
-        match cloud.send(request) {
-            Ok(_) if update.ready => {
-                Ok(next(Learned::default(), Progress::default().look("ready")))
-            }
-            Ok(_) => Ok(done()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// What is sent for a property that is no longer set.
-    fn unset(&self, name: &str, subject: &Subject) -> Value {
-        let declaration = self.declaration();
-        match declaration.body.unset.get(name) {
-            Some(value) => value.clone(),
-            None if declaration.name.as_deref() == Some(name) => {
-                subject.physical_name.as_str().into()
-            }
-            None => Value::Null,
-        }
-    }
-
-    /// Of a map whose keys become fields, those that changed.
-    fn only_news(&self, name: &str, mut value: Value, before: &JsonMap) -> Value {
-        let is_merged = self.declaration().body.merge.iter().any(|merged| merged == name);
-        if let (true, Value::Object(map), Some(Value::Object(before))) =
-            (is_merged, &mut value, before.get(name))
-        {
-            map.retain(|key, value| before.get(key) != Some(value));
-        }
-        value
-    }
-
     fn find_to_delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         if !self.may_be_made(beating.subject) {
             return Ok(done());
         }
-        match self.find(beating.cloud, beating.subject) {
+        let Some(subject) = unless_missing(self.placed(beating.cloud, beating.subject))? else {
+            return Ok(done());
+        };
+        if self.stands_by_itself() {
+            let physical_id = self.physical_id(beating.cloud, &subject, &Value::Null)?;
+            let learned = Self::made(&subject, physical_id);
+            return Ok(next(learned, Progress::default().change("delete")));
+        }
+        match self.find(beating.cloud, &subject) {
             Ok(Some(object)) => {
-                let physical_id = self.declaration().id_of(&object);
-                let learned = Learned { physical_id, ..Learned::default() };
+                let physical_id = self.physical_id(beating.cloud, &subject, &object)?;
+                let learned = Self::made(&subject, physical_id);
                 Ok(next(learned, Progress::default().change("delete")))
             }
             Ok(None) => Ok(done()),
@@ -359,65 +270,30 @@ impl Declared {
         }
     }
 
-    fn delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        let Beating { cloud, subject, .. } = *beating;
-        let progress = beating.progress();
-        let Some(delete) = &self.declaration().delete else {
-            return Ok(done());
-        };
-        let request = self.declaration().request(Method::Delete, &delete.delete, subject, None);
-        match cloud.send(request) {
-            Ok(_) if delete.gone == Gone::Assumed => Ok(done()),
-            Ok(_) => Ok(next(Learned::default(), progress.look("gone"))),
-            Err(error) if error.is_not_found() => Ok(done()),
-            Err(error) if error.is_conflict() => {
-                progress.again(cloud.now(), error.into(), |p| p.change("delete"))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn gone(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        let Beating { cloud, subject, .. } = *beating;
-        let progress = beating.progress();
-        let object = match self.look(cloud, subject)? {
-            Some(object) => object,
-            None => return Ok(done()),
-        };
-        let (gone, fail): (Gone, &[String]) = match &self.declaration().delete {
-            Some(delete) => (delete.gone, &delete.fail),
-            None => (Gone::Assumed, &[]),
-        };
-        match gone {
-            Gone::Assumed => Ok(done()),
-            Gone::Polled => {
-                let ready = self.declaration().ready.as_ref();
-                let field = ready.map_or("status", |ready| ready.field.as_str());
-                let status = object[field].as_str().unwrap_or_default();
-                match fail.iter().any(|failed| failed == status) {
-                    true => Err(in_error(status, "Unknown")),
-                    false => Ok(Beat::Wait { after: None }),
-                }
-            }
-            Gone::Again => {
-                let name = subject.physical_id.as_deref().unwrap_or(&subject.physical_name);
-                let error = DriverError::fatal(
-                    "PhysicalResourceExists",
-                    format!("The physical resource for ({name}) exists."),
-                );
-                progress.again(cloud.now(), error, |p| p.change("delete"))
-            }
-        }
-    }
-
     /// The object as the cloud shows it.
     pub(crate) fn show(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
         let Some((method, path)) = self.declaration().show.as_ref().and_then(|show| show.parts())
         else {
             return Ok(Value::Null);
         };
-        let request = self.declaration().request(method, path, subject, None);
+        let request = self.show_request(cloud, method, path, subject)?;
         Ok(self.declaration().unwrapped(cloud.send(request)?.json()?))
+    }
+
+    fn show_request(
+        &self,
+        cloud: &Asks<'_>,
+        method: Method,
+        path: &str,
+        subject: &Subject,
+    ) -> Result<Request, DriverError> {
+        let show = self.declaration().show.as_ref();
+        let microversion = show.and_then(|show| show.microversion.as_deref());
+        let mut request = self.request(cloud, method, path, subject, microversion)?;
+        for (name, value) in show.iter().flat_map(|show| &show.query) {
+            request = request.query(name.clone(), value.clone());
+        }
+        Ok(request)
     }
 
     /// The object, or that there is none.
@@ -430,9 +306,15 @@ impl Declared {
         else {
             return Ok(None);
         };
-        let request = self.declaration().request(method, path, subject, None);
+        let request = self.show_request(cloud, method, path, subject);
+        let Some(request) = unless_missing(request)? else { return Ok(None) };
         match cloud.send(request) {
-            Ok(response) => Ok(Some(self.declaration().unwrapped(response.json()?))),
+            Ok(response) => {
+                let object = self.declaration().unwrapped(response.json()?);
+                // Some show nothing where others say that there is nothing.
+                let is_empty = object.as_object().is_some_and(JsonMap::is_empty);
+                Ok((!is_empty && !self.declaration().shows_gone(&object)).then_some(object))
+            }
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }

@@ -17,6 +17,12 @@ pub(crate) fn find(cloud: &Asks<'_>, finder: &str, wanted: &str) -> Result<Strin
     Finders::default().find(cloud, finder, wanted)
 }
 
+/// Whether nothing has the name or id that was looked up.
+pub(crate) fn is_missing(error: &DriverError) -> bool {
+    let classes = ["NotFound", "EntityNotFound", "EntityMatchNotFound"];
+    !error.transient && classes.contains(&error.class.as_str())
+}
+
 impl Finders {
     /// The id of the object that has the name or the id.
     pub(crate) fn find(

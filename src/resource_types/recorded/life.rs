@@ -50,6 +50,8 @@ pub struct Life<'a> {
     type_name: String,
     driver: Arc<dyn Driver>,
     pub subject: Subject,
+    /// The properties as a template has them.
+    given: JsonMap,
     facts: Facts,
 }
 
@@ -62,10 +64,12 @@ impl<'a> Life<'a> {
         facts: Facts,
     ) -> Option<Self> {
         let driver = registry.driver(type_name)?;
-        Some(Self { registry, type_name: type_name.to_owned(), driver, subject, facts })
+        let (type_name, given) = (type_name.to_owned(), JsonMap::new());
+        Some(Self { registry, type_name, driver, subject, given, facts })
     }
 
     pub fn create(&mut self, given: JsonMap, world: &mut impl World) -> Result<End, DriverError> {
+        self.given = given.clone();
         self.subject.properties = self.accepted(given)?;
         self.work(&Work::Create, world)
     }
@@ -77,10 +81,10 @@ impl<'a> Life<'a> {
         world: &mut impl World,
     ) -> Result<End, DriverError> {
         let before = self.subject.properties.clone();
-        let mut after = before.clone();
-        after.extend(changes.clone());
-        after.retain(|_, value| !value.is_null());
-        let after = self.accepted(after)?;
+        let mut given = self.given.clone();
+        given.extend(changes.clone());
+        given.retain(|_, value| !value.is_null());
+        let after = self.accepted(given.clone())?;
         let changed: BTreeSet<String> = self.registry.changed(&self.type_name, &before, &after);
         if changed.is_empty() {
             return Ok(End::Nothing);
@@ -93,9 +97,10 @@ impl<'a> Life<'a> {
             UpdateKind::InPlace => {
                 let work = Work::Update { before: before.clone(), changed };
                 let end = self.work(&work, world);
-                if end.is_err() {
+                match &end {
                     // What failed is not what there is.
-                    self.subject.properties = before;
+                    Err(_) => self.subject.properties = before,
+                    Ok(_) => self.given = given,
                 }
                 end
             }

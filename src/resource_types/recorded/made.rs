@@ -16,6 +16,8 @@ pub(super) struct Made {
     /// The answers to their creations, by their own paths.
     shown: BTreeMap<String, Value>,
     gone: BTreeSet<String>,
+    /// What was put somewhere, by its path.
+    put: BTreeMap<String, Value>,
     /// The paths of what the recording made, whether it is made yet or not.
     to_be_made: BTreeSet<String>,
     /// The last recorded look at each of them that found it.
@@ -65,6 +67,9 @@ impl Made {
             self.gone.extend(asked.path.rsplit('/').next().map(str::to_owned));
             self.shown.remove(&asked.path);
         }
+        if asked.method == "PUT" && answer.status < 400 && answer.body.is_object() {
+            self.put.insert(asked.path.clone(), answer.body.clone());
+        }
         if asked.method == "POST"
             && answer.status < 400
             && let Some((id, object)) = object(answer)
@@ -96,6 +101,7 @@ impl Made {
         let none = |status| RecordedAnswer { status, ..RecordedAnswer::default() };
         match asked.method.as_str() {
             "GET" if self.shown.contains_key(&asked.path) => found(self.shown[&asked.path].clone()),
+            "GET" if self.put.contains_key(&asked.path) => found(self.put[&asked.path].clone()),
             "GET" if is_collection(&asked.path) || !asked.query.is_empty() => {
                 found(self.collection(asked))
             }

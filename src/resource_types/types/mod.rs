@@ -6,6 +6,7 @@ mod cinder;
 mod glance;
 pub(super) mod heat;
 mod known;
+mod mistral;
 mod neutron;
 mod nova;
 mod swift;
@@ -95,9 +96,16 @@ const MADE: &[BuiltIn] = built_in![
     "aws/cloud_formation_wait_condition.yaml" => heat::wait_condition::WaitCondition,
     "aws/cloud_formation_wait_condition_handle.yaml" => heat::wait_handle::aws,
     "heat/value.yaml" => heat::value::StoredValue,
+    "blazar/host.yaml",
+    "cinder/encrypted_volume_type.yaml",
     "cinder/volume.yaml" + cinder::volume::Volume,
     "cinder/volume_attachment.yaml" + cinder::volume_attachment::VolumeAttachment,
+    "designate/zone.yaml",
     "glance/web_image.yaml" + glance::web_image::WebImage,
+    "magnum/bay_model.yaml",
+    "magnum/cluster.yaml",
+    "magnum/cluster_template.yaml",
+    "mistral/cron_trigger.yaml" + mistral::cron_trigger::CronTrigger,
     "neutron/address_scope.yaml",
     "neutron/floating_ip.yaml",
     "neutron/floating_ip_association.yaml"
@@ -122,12 +130,21 @@ const MADE: &[BuiltIn] = built_in![
     "neutron/vpn_service.yaml",
     "nova/flavor.yaml" + nova::flavor::Flavor,
     "nova/key_pair.yaml" + nova::key_pair::KeyPair,
+    "nova/quota.yaml",
     "nova/server.yaml" + nova::server::Server,
     "nova/server_group.yaml" + nova::server_group::ServerGroup,
     "octavia/availability_zone.yaml",
     "octavia/availability_zone_profile.yaml",
     "octavia/flavor.yaml",
     "octavia/flavor_profile.yaml",
+    "octavia/health_monitor.yaml",
+    "octavia/l7_policy.yaml",
+    "octavia/l7_rule.yaml",
+    "octavia/listener.yaml",
+    "octavia/load_balancer.yaml",
+    "octavia/pool.yaml",
+    "octavia/pool_member.yaml",
+    "octavia/quota.yaml",
     "swift/container.yaml" + swift::container::Container,
     // Placeholders of types that were retired.
     "aodh/combination_alarm.yaml" => heat::none::driver,

@@ -72,6 +72,7 @@ pub(crate) fn read_finders(text: &str) -> Result<Rows, Vec<Mistake>> {
 pub(crate) fn look(text: &str) -> Looked {
     let (root, notes) = document(text);
     let declaration = root.as_ref().and_then(|root| all(root, &notes));
+    let declaration = declaration.map(Declaration::completed);
     Looked { declaration, root, notes: notes.into_inner() }
 }
 

@@ -203,15 +203,15 @@ impl Kind {
         subject: &Subject,
     ) -> Result<(), DriverError> {
         let wanted = self.wanted(&subject.properties);
-        let request = declared.declaration().request(Method::Get, self.list, subject, None);
+        let request = declared.request(cloud, Method::Get, self.list, subject, None)?;
         let body = cloud.send(request)?.json()?;
         let agents = body["agents"].as_array().into_iter().flatten();
         let present: Vec<&str> = agents.filter_map(|agent| agent["id"].as_str()).collect();
         let surplus = present.iter().filter(|agent| !wanted.iter().any(|want| want == *agent));
         let missing = wanted.iter().filter(|agent| !present.contains(&agent.as_str()));
         // Removals first: a router that is not highly available has room for one.
-        let removals = surplus.map(|agent| self.leave(declared, subject, agent));
-        let calls = removals.chain(missing.map(|agent| self.join(declared, subject, agent)));
+        let removals = surplus.map(|agent| self.leave(subject, agent));
+        let calls = removals.chain(missing.map(|agent| self.join(subject, agent)));
         for request in calls {
             match cloud.send(request) {
                 Ok(_) => {}
@@ -223,14 +223,15 @@ impl Kind {
         Ok(())
     }
 
-    fn join(&self, declared: &Declared, subject: &Subject, agent: &str) -> Request {
+    fn join(&self, subject: &Subject, agent: &str) -> Request {
         let path = format!("/v2.0/agents/{}/{}", path_segment(agent), self.objects);
         let body = json!({ self.field: subject.physical_id });
-        declared.declaration().request(Method::Post, &path, subject, None).json(body)
+        Request::post(Service::Network, path).json(body)
     }
 
-    fn leave(&self, declared: &Declared, subject: &Subject, agent: &str) -> Request {
-        let path = format!("/v2.0/agents/{}/{}/{{id}}", path_segment(agent), self.objects);
-        declared.declaration().request(Method::Delete, &path, subject, None)
+    fn leave(&self, subject: &Subject, agent: &str) -> Request {
+        let id = path_segment(subject.physical_id.as_deref().unwrap_or_default());
+        let path = format!("/v2.0/agents/{}/{}/{id}", path_segment(agent), self.objects);
+        Request::delete(Service::Network, path)
     }
 }

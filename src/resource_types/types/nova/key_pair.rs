@@ -101,8 +101,7 @@ fn is_shared(subject: &Subject, name: &str) -> bool {
 
 fn remove(declared: &Declared, cloud: &Asks<'_>, subject: &Subject) -> Result<(), DriverError> {
     let former = Subject { physical_id: Some(named(subject)), ..subject.clone() };
-    let request =
-        declared.declaration().request(Method::Delete, "/os-keypairs/{id}", &former, None);
+    let request = declared.request(cloud, Method::Delete, "/os-keypairs/{id}", &former, None)?;
     match cloud.send(request) {
         Ok(_) => Ok(()),
         Err(error) if error.is_not_found() => Ok(()),

@@ -1,11 +1,12 @@
 //! What must fit together in a type's file beyond its format: what names a property names one that
 //! the file has, and what is to be looked at can be looked at.
 
-use serde_json::Value;
+mod bodies;
+mod calls;
 
+use super::calls::Awaited;
 use super::reader::{Looked, Notes};
 use super::{Declaration, Rule, Translation};
-use crate::openstack::Microversion;
 use crate::resource_types::constraints::custom;
 use crate::resource_types::convert;
 use crate::resource_types::finders::Finders;
@@ -21,6 +22,7 @@ pub(crate) fn check(looked: &mut Looked, finders: &Finders) {
     check.translation();
     check.rules();
     check.calls();
+    check.bodies();
     check.looks();
     check.schema(&["properties"], &declaration.properties);
     check.schema(&["update_policy"], &declaration.update_policy);
@@ -129,8 +131,10 @@ impl Check<'_> {
         if let Some(create) = &declaration.create {
             self.properties(&["create", "nulls"], &create.nulls);
         }
-        if let Some(send) = declaration.update.as_ref().and_then(|update| update.send.as_ref()) {
-            self.properties(&["update", "send"], send);
+        if let Some(update) = &declaration.update {
+            self.properties(&["update", "send"], update.send.as_deref().unwrap_or_default());
+            self.properties(&["update", "always"], &update.always);
+            self.keys(&["update", "fields"], update.fields.keys());
         }
         for (index, name) in declaration.secrets.iter().enumerate() {
             if !declaration.attributes.contains_key(name) {
@@ -185,104 +189,6 @@ impl Check<'_> {
         }
     }
 
-    /// Methods, paths and versions of all calls.
-    fn calls(&mut self) {
-        let declaration = self.declaration;
-        let mut calls = Vec::new();
-        if let Some(create) = &declaration.create {
-            calls.push((
-                vec!["create".to_owned()],
-                vec![("post", &create.post), ("put", &create.put)],
-            ));
-        }
-        for (key, call) in [("find", &declaration.find), ("show", &declaration.show)] {
-            if let Some(call) = call {
-                let get = ("get", &call.get);
-                let others = [("post", &call.post), ("put", &call.put), ("patch", &call.patch)];
-                let all = [get].into_iter().chain(others).chain([("delete", &call.delete)]);
-                calls.push((vec![key.to_owned()], all.collect()));
-                self.version(&[key, "microversion"], call.microversion.as_deref());
-            }
-        }
-        if let Some(update) = &declaration.update {
-            let methods = vec![("put", &update.put), ("patch", &update.patch)];
-            calls.push((vec!["update".to_owned()], methods));
-        }
-        for (index, call) in declaration.calls.iter().enumerate() {
-            let index = index.to_string();
-            let at = ["calls", index.as_str()];
-            self.property(&[at[0], at[1], "for_property"], &call.for_property);
-            self.version(&[at[0], at[1], "microversion"], call.microversion.as_deref());
-            self.body(&[at[0], at[1], "body"], &call.body, &call.for_property);
-            calls.push((
-                at.map(str::to_owned).to_vec(),
-                vec![("post", &call.post), ("put", &call.put)],
-            ));
-        }
-        for (at, methods) in calls {
-            let at: Vec<&str> = at.iter().map(String::as_str).collect();
-            let given = methods.iter().filter(|(_, path)| path.is_some()).count();
-            if given != 1 {
-                let names: Vec<&str> = methods.iter().map(|(name, _)| *name).collect();
-                let message = format!("one of `{}` is wanted here", names.join("`, `"));
-                self.wrong_key(&at, message, None);
-            }
-            for (method, path) in methods {
-                if let Some(path) = path {
-                    self.path(&[at.as_slice(), &[method]].concat(), path);
-                }
-            }
-        }
-        if let Some(delete) = &declaration.delete {
-            self.path(&["delete", "delete"], &delete.delete);
-        }
-        self.version(&["microversion"], declaration.microversion.as_deref());
-    }
-
-    /// The placeholders of a path.
-    fn path(&mut self, at: &[&str], path: &str) {
-        for rest in path.split('{').skip(1) {
-            let word = rest.split('}').next().unwrap_or_default();
-            if !["id", "name"].contains(&word)
-                && let Some((_, meant)) = self.unknown(word)
-            {
-                let message =
-                    format!("`{{{word}}}` is neither `{{id}}` nor `{{name}}` nor a property");
-                self.wrong(at, message, meant.map(|name| format!("{{{name}}}")));
-            }
-        }
-    }
-
-    /// The texts of a call's body that look like a placeholder and are none.
-    fn body(&mut self, at: &[&str], body: &Value, property: &str) {
-        match body {
-            Value::String(text) => {
-                let word = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-                if word.is_some_and(|word| word != property) {
-                    let meant = Some(format!("{{{property}}}"));
-                    self.wrong(at, format!("`{text}` is not the property of the call"), meant);
-                }
-            }
-            Value::Array(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    self.body(&[at, &[index.to_string().as_str()]].concat(), item, property);
-                }
-            }
-            Value::Object(map) => {
-                for (key, item) in map {
-                    self.body(&[at, &[key.as_str()]].concat(), item, property);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-
-    fn version(&mut self, at: &[&str], version: Option<&str>) {
-        if let Some(text) = version.filter(|text| text.parse::<Microversion>().is_err()) {
-            self.wrong(at, format!("`{text}` is no microversion, such as \"2.64\""), None);
-        }
-    }
-
     /// What is needed to see what a call has done.
     fn looks(&mut self) {
         let declaration = self.declaration;
@@ -292,7 +198,7 @@ impl Check<'_> {
             self.notes.add(self.root.place, message, None);
         }
         let is_posted = declaration.create.as_ref().is_some_and(|create| create.post.is_some());
-        if is_posted && declaration.list.is_none() {
+        if is_posted && !declaration.knows_id() && declaration.list.is_none() {
             let problem = match &declaration.wrap {
                 None => Some("neither `wrap` nor `list` says".to_owned()),
                 Some(wrap) if wrap.ends_with(['s', 'x', 'y', 'z']) || wrap.ends_with('h') => {
@@ -308,6 +214,13 @@ impl Check<'_> {
                 self.wrong_key(&["create", "post"], message, None);
             }
         }
+        if let Some(ready) = &declaration.ready
+            && ready.ok.is_empty()
+            && !ready.exists
+        {
+            let message = "`ok` or `exists` has to say what is waited for".to_owned();
+            self.wrong(&["ready"], message, None);
+        }
         if declaration.show.is_none() {
             let awaited =
                 [("ready", declaration.ready.is_some()), ("failed", declaration.failed.is_some())];
@@ -315,7 +228,10 @@ impl Check<'_> {
                 self.wrong_key(&[key], format!("`{key}` needs `show` to look at the object"), None);
             }
         }
-        let awaits = declaration.update.as_ref().is_some_and(|update| update.ready);
+        let awaits = declaration
+            .update
+            .as_ref()
+            .is_some_and(|update| matches!(update.ready, Awaited::AsCreated));
         if awaits && declaration.ready.is_none() {
             let message = "there is no `ready` that says what to wait for".to_owned();
             self.wrong_key(&["update", "ready"], message, None);

@@ -1,0 +1,154 @@
+//! The update of an object and its deletion.
+
+use serde_json::{Value, json};
+
+use super::Declared;
+use super::calls::{Awaited, Form, Gone, Unset, Update};
+use super::paths::unless_missing;
+use super::progress::{Progress, done, next};
+use super::shape;
+use super::special::Purpose;
+use super::steps::{Beating, in_error};
+use crate::model::JsonMap;
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+
+impl Declared {
+    pub(super) fn update(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, work, subject, .. } = *beating;
+        let (Work::Update { before, changed }, Some(update)) = (work, &self.declaration().update)
+        else {
+            return Err(self.incomplete("it says nothing of update"));
+        };
+        let Some((method, path)) = update.parts() else { return Ok(done()) };
+        let all = self.properties(&subject.properties);
+        let before = self.properties(before);
+        let is_sent = |name: &String| match &update.send {
+            Some(sent) => sent.contains(name),
+            None => changed.contains(name) || update.always.contains(name),
+        };
+        let mut properties = JsonMap::new();
+        for name in self.declaration().properties.keys().filter(|name| is_sent(name)) {
+            let value = all.get(name).cloned().unwrap_or_else(|| self.unset(name, subject));
+            properties.insert(name.clone(), self.only_news(name, value, &before));
+        }
+        let mut properties = self.looked_up(cloud, subject, properties)?;
+        if update.nulls == Unset::Dropped {
+            properties.retain(|_, value| !value.is_null());
+        }
+        let body = match update.form {
+            Form::Object => self.body(Purpose::Update, subject, properties),
+            Form::JsonPatch => self.patch(update, subject, properties),
+        };
+        let request = self.request(cloud, method, path, subject, None)?.json(body);
+        match cloud.send(request) {
+            Ok(_) if !matches!(update.ready, Awaited::No) => {
+                Ok(next(Learned::default(), Progress::default().look("ready")))
+            }
+            Ok(_) => Ok(done()),
+            Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// An update as a list of operations (RFC 6902).
+    fn patch(&self, update: &Update, subject: &Subject, properties: JsonMap) -> Value {
+        let mut fields = self.body(Purpose::Update, subject, properties);
+        let wrap = update.wrap.as_ref().or(self.declaration().wrap.as_ref());
+        if let Some(inner) = wrap.and_then(|wrap| fields.get_mut(wrap)) {
+            fields = inner.take();
+        }
+        let fields = fields.as_object().cloned().unwrap_or_default();
+        let operation = |(field, value): (String, Value)| {
+            let path = format!("/{}", field.replace('~', "~0").replace('/', "~1"));
+            match value {
+                Value::Null => json!({ "op": "remove", "path": path }),
+                value => json!({ "op": "replace", "path": path, "value": value }),
+            }
+        };
+        fields.into_iter().map(operation).collect()
+    }
+
+    /// What is sent for a property that is no longer set.
+    fn unset(&self, name: &str, subject: &Subject) -> Value {
+        let declaration = self.declaration();
+        match declaration.body.unset.get(name) {
+            Some(value) => value.clone(),
+            None if declaration.name.as_deref() == Some(name) => {
+                subject.physical_name.as_str().into()
+            }
+            None => Value::Null,
+        }
+    }
+
+    /// Of a map whose keys become fields, those that changed.
+    fn only_news(&self, name: &str, mut value: Value, before: &JsonMap) -> Value {
+        let is_merged = self.declaration().body.merge.iter().any(|merged| merged == name);
+        if let (true, Value::Object(map), Some(Value::Object(before))) =
+            (is_merged, &mut value, before.get(name))
+        {
+            map.retain(|key, value| before.get(key) != Some(value));
+        }
+        value
+    }
+
+    pub(super) fn delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, .. } = *beating;
+        let progress = beating.progress();
+        let Some((delete, (method, path))) =
+            self.declaration().delete.as_ref().and_then(|delete| Some((delete, delete.parts()?)))
+        else {
+            return Ok(done());
+        };
+        let request = self.request(cloud, method, path, subject, None);
+        let Some(mut request) = unless_missing(request)? else { return Ok(done()) };
+        for (name, value) in &delete.query {
+            request = request.query(name.clone(), value.clone());
+        }
+        if let Some(body) = &delete.body {
+            let properties = self.properties(&subject.properties);
+            let values = Value::Object(self.looked_up(cloud, subject, properties)?);
+            request = request.json(shape::body(body, &values).into());
+        }
+        match cloud.send(request) {
+            Ok(_) if delete.gone == Gone::Assumed => Ok(done()),
+            Ok(_) => Ok(next(Learned::default(), progress.look("gone"))),
+            Err(error) if error.is_not_found() => Ok(done()),
+            Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
+            Err(error) if error.is_conflict() => {
+                progress.again(cloud.now(), error.into(), |p| p.change("delete"))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn gone(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, .. } = *beating;
+        let progress = beating.progress();
+        let object = match self.look(cloud, subject)? {
+            Some(object) => object,
+            None => return Ok(done()),
+        };
+        let (gone, fail): (Gone, &[String]) = match &self.declaration().delete {
+            Some(delete) => (delete.gone, &delete.fail),
+            None => (Gone::Assumed, &[]),
+        };
+        match gone {
+            Gone::Assumed => Ok(done()),
+            Gone::Polled => {
+                let state = self.declaration().state_of(&object);
+                match fail.contains(&state) {
+                    true => Err(in_error(&state, "Unknown")),
+                    false => Ok(Beat::Wait { after: None }),
+                }
+            }
+            Gone::Again => {
+                let name = subject.physical_id.as_deref().unwrap_or(&subject.physical_name);
+                let error = DriverError::fatal(
+                    "PhysicalResourceExists",
+                    format!("The physical resource for ({name}) exists."),
+                );
+                progress.again(cloud.now(), error, |p| p.change("delete"))
+            }
+        }
+    }
+}

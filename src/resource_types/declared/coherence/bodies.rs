@@ -1,0 +1,70 @@
+//! The texts in bodies that stand for values: that there are such properties.
+
+use serde_json::Value;
+
+use super::Check;
+use crate::resource_types::declared::shape;
+
+impl Check<'_> {
+    pub(super) fn bodies(&mut self) {
+        let declaration = self.declaration;
+        if let Some(shape) = &declaration.body.shape {
+            self.shape(&["body", "shape"], shape, false);
+        }
+        if let Some(body) = declaration.delete.as_ref().and_then(|delete| delete.body.as_ref()) {
+            self.shape(&["delete", "body"], body, false);
+        }
+    }
+
+    /// The texts of a template that look like a placeholder and are none; `is_item` within `of`.
+    fn shape(&mut self, at: &[&str], shape: &Value, is_item: bool) {
+        match shape {
+            Value::String(text) => {
+                let Some(path) = shape::placeholder(text) else { return };
+                let is_known = is_item && path.split('.').next() == Some("item");
+                if let Some((message, meant)) = self.unknown(path).filter(|_| !is_known) {
+                    self.wrong(at, message, meant.map(|name| format!("{{{name}}}")));
+                }
+            }
+            Value::Object(map) => {
+                if let Some((list, of)) = shape::each(map) {
+                    self.property(&[at, &["each"]].concat(), list);
+                    return self.shape(&[at, &["of"]].concat(), of, true);
+                }
+                for (key, inner) in map {
+                    self.shape(&[at, &[key.as_str()]].concat(), inner, is_item);
+                }
+            }
+            Value::Array(items) => {
+                for (index, inner) in items.iter().enumerate() {
+                    self.shape(&[at, &[index.to_string().as_str()]].concat(), inner, is_item);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// The texts of a call's body that look like a placeholder and are none.
+    pub(super) fn body(&mut self, at: &[&str], body: &Value, property: &str) {
+        match body {
+            Value::String(text) => {
+                let word = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+                if word.is_some_and(|word| word != property) {
+                    let meant = Some(format!("{{{property}}}"));
+                    self.wrong(at, format!("`{text}` is not the property of the call"), meant);
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.body(&[at, &[index.to_string().as_str()]].concat(), item, property);
+                }
+            }
+            Value::Object(map) => {
+                for (key, item) in map {
+                    self.body(&[at, &[key.as_str()]].concat(), item, property);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}

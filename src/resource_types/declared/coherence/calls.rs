@@ -1,0 +1,93 @@
+//! The calls of a type's file: their methods, paths and versions.
+
+use super::Check;
+use crate::openstack::Microversion;
+use crate::resource_types::declared::id::Id;
+use crate::resource_types::declared::paths;
+
+/// The words of paths that are no properties.
+const WORDS: [&str; 4] = ["id", "uuid", "name", "project"];
+
+impl Check<'_> {
+    /// Methods, paths and versions of all calls.
+    pub(super) fn calls(&mut self) {
+        let declaration = self.declaration;
+        let mut calls = Vec::new();
+        if let Some(create) = &declaration.create {
+            calls.push((
+                vec!["create".to_owned()],
+                vec![("post", &create.post), ("put", &create.put)],
+            ));
+        }
+        for (key, call) in [("find", &declaration.find), ("show", &declaration.show)] {
+            if let Some(call) = call {
+                let get = ("get", &call.get);
+                let others = [("post", &call.post), ("put", &call.put), ("patch", &call.patch)];
+                let all = [get].into_iter().chain(others).chain([("delete", &call.delete)]);
+                calls.push((vec![key.to_owned()], all.collect()));
+                self.version(&[key, "microversion"], call.microversion.as_deref());
+            }
+        }
+        if let Some(update) = &declaration.update {
+            let methods =
+                vec![("put", &update.put), ("patch", &update.patch), ("post", &update.post)];
+            calls.push((vec!["update".to_owned()], methods));
+        }
+        if let Some(delete) = &declaration.delete {
+            let others = [("put", &delete.put), ("post", &delete.post)];
+            let methods = [("delete", &delete.delete)].into_iter().chain(others).collect();
+            calls.push((vec!["delete".to_owned()], methods));
+        }
+        for (index, call) in declaration.calls.iter().enumerate() {
+            let index = index.to_string();
+            let at = ["calls", index.as_str()];
+            self.property(&[at[0], at[1], "for_property"], &call.for_property);
+            self.version(&[at[0], at[1], "microversion"], call.microversion.as_deref());
+            self.body(&[at[0], at[1], "body"], &call.body, &call.for_property);
+            calls.push((
+                at.map(str::to_owned).to_vec(),
+                vec![("post", &call.post), ("put", &call.put)],
+            ));
+        }
+        for (at, methods) in calls {
+            let at: Vec<&str> = at.iter().map(String::as_str).collect();
+            let given = methods.iter().filter(|(_, path)| path.is_some()).count();
+            if given != 1 {
+                let names: Vec<&str> = methods.iter().map(|(name, _)| *name).collect();
+                let message = format!("one of `{}` is wanted here", names.join("`, `"));
+                self.wrong_key(&at, message, None);
+            }
+            for (method, path) in methods {
+                let is_own =
+                    |path: &&String| declaration.at.as_ref().is_some_and(|at| path.starts_with(at));
+                if let Some(path) = path.as_ref().filter(|path| !is_own(path)) {
+                    self.path(&[at.as_slice(), &[method]].concat(), path);
+                }
+            }
+        }
+        if let Some(at) = &declaration.at {
+            self.path(&["at"], at);
+        }
+        if let Id::MadeOf(parts) = &declaration.id {
+            self.path(&["id", "made_of"], parts);
+        }
+        self.version(&["microversion"], declaration.microversion.as_deref());
+    }
+
+    /// The words of a path.
+    fn path(&mut self, at: &[&str], path: &str) {
+        for word in paths::words(path).filter(|word| !WORDS.contains(word)) {
+            if let Some((_, meant)) = self.unknown(word) {
+                let message =
+                    format!("`{{{word}}}` is neither `{{id}}` nor `{{name}}` nor a property");
+                self.wrong(at, message, meant.map(|name| format!("{{{name}}}")));
+            }
+        }
+    }
+
+    pub(super) fn version(&mut self, at: &[&str], version: Option<&str>) {
+        if let Some(text) = version.filter(|text| text.parse::<Microversion>().is_err()) {
+            self.wrong(at, format!("`{text}` is no microversion, such as \"2.64\""), None);
+        }
+    }
+}

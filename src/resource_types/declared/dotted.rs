@@ -1,0 +1,43 @@
+//! Places within a value: `a.b`, and `a[].b` for each entry of a list.
+
+use serde_json::Value;
+
+/// All that is at the path.
+pub(super) fn all<'a>(value: &'a Value, path: &str) -> Vec<&'a Value> {
+    let mut found = vec![value];
+    for step in path.split('.') {
+        let (key, is_each) = match step.strip_suffix("[]") {
+            Some(key) => (key, true),
+            None => (step, false),
+        };
+        let inner = found.into_iter().filter_map(|value| match key {
+            "" => Some(value),
+            key => value.get(key),
+        });
+        found = match is_each {
+            true => inner.filter_map(Value::as_array).flatten().collect(),
+            false => inner.collect(),
+        };
+    }
+    found
+}
+
+/// The first that is at the path.
+pub(super) fn one<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    all(value, path).first().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_path_leads_into_maps_and_through_lists() {
+        let value = json!({ "a": { "b": 1 }, "c": [{ "d": 2 }, { "e": 3 }, { "d": 4 }] });
+        assert_eq!(one(&value, "a.b"), Some(&json!(1)));
+        assert_eq!(one(&value, "a.x.y"), None);
+        assert_eq!(all(&value, "c[].d"), [&json!(2), &json!(4)]);
+    }
+}

@@ -1,0 +1,182 @@
+//! When an object can be used, and when it is gone: what a field of it says.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::calls::Awaited;
+use super::dotted;
+use super::progress::done;
+use super::steps::{Beating, in_error, unknown_status};
+use super::{Declaration, Declared};
+use crate::openstack::{CloudError, Collection, Service};
+use crate::resource_types::driver::{Beat, DriverError, Work};
+use crate::resource_types::python;
+
+/// A field of the object that tells when it can be used.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ready {
+    /// Its dotted path; with `[]` every entry of a list has one, and all are waited for.
+    #[serde(default = "status")]
+    pub field: String,
+    #[serde(default)]
+    pub ok: Vec<String>,
+    #[serde(default)]
+    pub fail: Vec<String>,
+    /// The values that are waited out; without them all others are.
+    #[serde(default)]
+    pub wait: Option<Vec<String>>,
+    /// What all other values are.
+    #[serde(default)]
+    pub others: Option<Others>,
+    /// The end of Heat's sentence about a value that is none of these.
+    #[serde(default)]
+    pub unknown: Option<String>,
+    /// The field that says why it failed.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// The values of an object that is shown though it is gone.
+    #[serde(default)]
+    pub gone: Vec<String>,
+    /// That it is shown at all is enough.
+    #[serde(default)]
+    pub exists: bool,
+}
+
+/// What a value is that no list has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Others {
+    Ok,
+    Wait,
+    Fail,
+}
+
+fn status() -> String {
+    "status".to_owned()
+}
+
+fn has(list: &[String], status: &str) -> bool {
+    list.iter().any(|known| known == status)
+}
+
+impl Ready {
+    /// Whether the object can be used; an error when it never will be.
+    pub(super) fn is_met(&self, object: &Value) -> Result<bool, DriverError> {
+        if self.exists {
+            return Ok(true);
+        }
+        let found = dotted::all(object, &self.field);
+        if found.is_empty() && !self.field.contains("[]") {
+            return self.judge("", object);
+        }
+        let mut is_met = true;
+        for value in found {
+            is_met &= self.judge(&text(value), object)?;
+        }
+        Ok(is_met)
+    }
+
+    fn judge(&self, status: &str, object: &Value) -> Result<bool, DriverError> {
+        if has(&self.ok, status) {
+            return Ok(true);
+        }
+        if has(&self.fail, status) {
+            let reason = self.reason.as_ref().and_then(|path| dotted::one(object, path));
+            let reason = reason.map(text).filter(|reason| !reason.is_empty());
+            return Err(in_error(status, reason.as_deref().unwrap_or("Unknown")));
+        }
+        let others = match &self.wait {
+            Some(wait) if has(wait, status) => Others::Wait,
+            Some(_) => self.others.unwrap_or(Others::Fail),
+            None => self.others.unwrap_or(Others::Wait),
+        };
+        match others {
+            Others::Ok => Ok(true),
+            Others::Wait => Ok(false),
+            Others::Fail => {
+                let unknown = self.unknown.as_deref().unwrap_or("Resource failed");
+                Err(unknown_status(unknown, status))
+            }
+        }
+    }
+
+    /// Whether what is shown is gone nevertheless.
+    fn is_gone(&self, object: &Value) -> bool {
+        dotted::one(object, &self.field).is_some_and(|value| has(&self.gone, &text(value)))
+    }
+}
+
+fn text(value: &Value) -> String {
+    if value.is_null() { String::new() } else { python::text(value) }
+}
+
+impl Declaration {
+    /// The field that tells how an object is.
+    pub(super) fn state_of(&self, object: &Value) -> String {
+        let field = self.ready.as_ref().map_or("status", |ready| ready.field.as_str());
+        dotted::one(object, field).map(text).unwrap_or_default()
+    }
+
+    /// Whether what is shown is gone nevertheless.
+    pub(super) fn shows_gone(&self, object: &Value) -> bool {
+        self.ready.as_ref().is_some_and(|ready| ready.is_gone(object))
+    }
+
+    /// Whether an answer means that the call has to be made again later.
+    pub(super) fn is_busy(&self, error: &CloudError) -> bool {
+        let Some(busy) = &self.busy else { return false };
+        error.status() == Some(busy.status)
+            && busy.says.as_ref().is_none_or(|words| error.to_string().contains(words))
+    }
+}
+
+impl Declared {
+    /// One look at an object that is waited for.
+    pub(super) fn ready(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, work, .. } = *beating;
+        let wanted = self.wanted(work);
+        let object = match (self.collection(), &subject.physical_id) {
+            _ if wanted.is_some_and(|ready| ready.exists) => match self.look(cloud, subject)? {
+                Some(object) => object,
+                None => return Ok(Beat::Wait { after: None }),
+            },
+            (Some(collection), Some(id)) => cloud.poll_one(&collection, id)?,
+            _ => self.show(cloud, subject)?,
+        };
+        match wanted.map_or(Ok(true), |ready| ready.is_met(&object))? {
+            true => Ok(done()),
+            false => Ok(Beat::Wait { after: None }),
+        }
+    }
+
+    /// What is waited for.
+    fn wanted(&self, work: &Work) -> Option<&Ready> {
+        let update = self.declaration().update.as_ref();
+        match (work, update.map(|update| &update.ready)) {
+            (Work::Update { .. }, Some(Awaited::With(ready))) => Some(ready),
+            _ => self.declaration().ready.as_ref(),
+        }
+    }
+
+    /// Whether the answer to a creation says that there is nothing to wait for.
+    pub(super) fn says_ready(&self, object: &Value) -> bool {
+        let ready = self.declaration().ready.as_ref();
+        ready.is_none_or(|ready| !ready.exists && matches!(ready.is_met(object), Ok(true)))
+    }
+
+    /// The collection that the object is one of, where it is shown as such and nothing else is in
+    /// its paths: those who wait for objects of it share one list.
+    fn collection(&self) -> Option<Collection> {
+        let declaration = self.declaration();
+        let (_, shown) = declaration.show.as_ref()?.parts()?;
+        let items = shown.strip_suffix("/{id}").filter(|path| !path.contains('{'))?;
+        Some(Collection {
+            service: Service::of_type(declaration.service.as_deref()?),
+            list: self.list_path().unwrap_or(items).to_owned().into(),
+            items: items.to_owned().into(),
+            member: declaration.wrap.clone()?.into(),
+            members: self.list_name()?.into(),
+        })
+    }
+}

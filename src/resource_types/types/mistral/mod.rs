@@ -1,0 +1,3 @@
+//! Types of the workflow service.
+
+pub(super) mod cron_trigger;
