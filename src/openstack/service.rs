@@ -3,10 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::microversion::Microversion;
 
 /// A service of the cloud.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum Service {
     Identity,
     Compute,
@@ -91,6 +94,18 @@ impl Service {
             | Service::ObjectStore
             | Service::Other(_) => None,
         }
+    }
+}
+
+impl From<String> for Service {
+    fn from(name: String) -> Self {
+        Service::of_type(&name)
+    }
+}
+
+impl From<Service> for String {
+    fn from(service: Service) -> Self {
+        service.as_str().to_owned()
     }
 }
 
