@@ -7,9 +7,7 @@ use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
 use crate::openstack::{Request, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{
-    Beating, Declared, Progress, Purpose, Special, done,
-};
+use crate::resource_types::declared::{Beating, Declared, Progress, Purpose, Special, done};
 use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
 use crate::resource_types::python;
 
