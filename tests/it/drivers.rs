@@ -5,7 +5,6 @@
 pub(crate) mod runner;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hearth::clock::SystemClock;
 use hearth::model::Secret;
@@ -55,9 +54,7 @@ impl Ground {
     }
 
     pub(crate) fn runner(&self, replies: Replies) -> Runner {
-        let mut runner = Runner::new(self.session.clone(), replies);
-        runner.pace = Duration::from_millis(5);
-        runner
+        Runner::new(self.session.clone(), replies)
     }
 
     /// How many objects of each kind there are.
