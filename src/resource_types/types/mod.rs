@@ -3,6 +3,7 @@
 
 mod aws;
 mod cinder;
+mod designate;
 mod glance;
 pub(super) mod heat;
 mod known;
@@ -100,7 +101,9 @@ const MADE: &[BuiltIn] = built_in![
     "cinder/encrypted_volume_type.yaml",
     "cinder/volume.yaml" + cinder::volume::Volume,
     "cinder/volume_attachment.yaml" + cinder::volume_attachment::VolumeAttachment,
+    "designate/record_set.yaml" + designate::record_set::RecordSet,
     "designate/zone.yaml",
+    "manila/security_service.yaml",
     "glance/web_image.yaml" + glance::web_image::WebImage,
     "magnum/bay_model.yaml",
     "magnum/cluster.yaml",
@@ -132,7 +135,7 @@ const MADE: &[BuiltIn] = built_in![
     "nova/key_pair.yaml" + nova::key_pair::KeyPair,
     "nova/quota.yaml",
     "nova/server.yaml" + nova::server::Server,
-    "nova/server_group.yaml" + nova::server_group::ServerGroup,
+    "nova/server_group.yaml",
     "octavia/availability_zone.yaml",
     "octavia/availability_zone_profile.yaml",
     "octavia/flavor.yaml",

@@ -3,7 +3,6 @@
 pub(super) mod flavor;
 pub(super) mod key_pair;
 pub(super) mod server;
-pub(super) mod server_group;
 
 use serde_json::Value;
 
