@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::services::Services;
 use super::software::SoftwareKeeper;
-use crate::events::resource::Step;
+use crate::events::resource::{AnswersKept, Step};
 use crate::model::{ProjectId, Refusal};
 use crate::openstack::{CloudError, Session, UserDomain};
 use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run, SoftwareAnswer, SoftwareAsk};
-use crate::resource_types::{Beat, CloudCheck, DriverError, Learned, Registry};
+use crate::resource_types::kept;
+use crate::resource_types::{Attempt, Beat, CloudCheck, DriverError, Learned, Registry};
 use crate::template::StackDefinition;
 
 /// Runs a program to its end.
@@ -22,25 +23,38 @@ pub(super) async fn run<T>(
 }
 
 /// Runs a beat to its end. Where the step only looks, what would change something is not asked for:
-/// the same step comes first, on record as one that changes something.
+/// the same step comes first, on record as one that changes something. With the outcome come the
+/// answers that led to it, to be kept.
 pub(super) async fn run_beat(
     services: &Arc<Services>,
     session: &Session,
     step: &Step,
+    attempt: Attempt,
     program: impl Fn(&Asks<'_>) -> Result<Beat, DriverError>,
-) -> Result<Beat, DriverError> {
+) -> (Result<Beat, DriverError>, Option<AnswersKept>) {
     let may_change = step.mutates || step.commands;
     let mut executor = Executor { services: Some(services), session, there: None };
     let mut run = Run::new(executor.facts());
     loop {
         match run.go_on(&program) {
-            Ok(outcome) => return outcome,
+            Ok(outcome) => {
+                let kept = run.kept(attempt).filter(|_| decides(&outcome));
+                return (outcome, kept);
+            }
             Err(ask) if ask.changes() && !may_change => {
                 let next = Step { mutates: true, ..step.clone() };
-                return Ok(Beat::Next { learned: Learned::default(), next });
+                return (Ok(Beat::Next { learned: Learned::default(), next }), None);
             }
             Err(ask) => executor.answer_next(ask, &mut run).await,
         }
+    }
+}
+
+/// Whether an outcome moves the action on: what is looked at again, or tried again, decides nothing.
+fn decides(outcome: &Result<Beat, DriverError>) -> bool {
+    match outcome {
+        Ok(beat) => !matches!(beat, Beat::Wait { .. }),
+        Err(error) => !error.transient,
     }
 }
 
@@ -157,4 +171,42 @@ impl Executor<'_> {
 
 fn no_engine() -> CloudError {
     CloudError::Unsendable("There is no engine to keep it".to_owned())
+}
+
+/// A beat that was run again by the answers that were kept of it.
+pub struct Rerun {
+    /// What the program asks, with the answer, as far as one was kept.
+    pub asked: Vec<(Ask, Option<Result<Answer, CloudError>>)>,
+    /// What it comes to; `None` where an answer is missing.
+    pub outcome: Option<Result<Beat, DriverError>>,
+}
+
+/// Runs a program by the answers that were kept of it; nothing leaves. `written` says how an ask
+/// stands in the log.
+pub fn run_again(
+    kept: &AnswersKept,
+    written: impl Fn(&Ask) -> String,
+    program: impl Fn(&Asks<'_>) -> Result<Beat, DriverError>,
+) -> Result<Rerun, serde_json::Error> {
+    let mut run = Run::new(serde_json::from_value(kept.facts.clone())?);
+    let mut asked = Vec::new();
+    let mut answers = kept.answers.iter();
+    let outcome = loop {
+        match run.go_on(&program) {
+            Ok(outcome) => break Some(outcome),
+            Err(ask) => {
+                // Another version may ask otherwise: what was answered is no answer to that.
+                let answer = answers
+                    .next()
+                    .filter(|kept| kept.ask == written(&ask))
+                    .and_then(|kept| kept::answer(&ask, kept));
+                asked.push(((*ask).clone(), answer.clone()));
+                match answer {
+                    Some(answer) => run.answered(ask, answer),
+                    None => break None,
+                }
+            }
+        }
+    };
+    Ok(Rerun { asked, outcome })
 }

@@ -156,12 +156,13 @@ impl Inhabit for Resource {
                             return Some(Answered {
                                 epoch,
                                 result: Err(error),
+                                kept: None,
                                 attributes: JsonMap::new(),
                             });
                         }
                     };
                     let session = session.fresh();
-                    let mut result = match (driver.nests(), &nesting) {
+                    let (mut result, kept) = match (driver.nests(), &nesting) {
                         (Some(nested), Some(nesting)) => {
                             let knowledge = Stack::knowledge(&services);
                             let beating = nested::Beating {
@@ -180,13 +181,13 @@ impl Inhabit for Resource {
                                 asked: &meta,
                                 attempt,
                             };
-                            nested::beat(&beating).await
+                            (nested::beat(&beating).await, None)
                         }
                         _ => {
                             let beat = |cloud: &Asks<'_>| {
                                 driver.beat(cloud, &work, &subject, &step, attempt)
                             };
-                            executor::run_beat(&services, &session, &step, beat).await
+                            executor::run_beat(&services, &session, &step, attempt, beat).await
                         }
                     };
                     if let Err(error) = &mut result {
@@ -203,7 +204,7 @@ impl Inhabit for Resource {
                         }
                         _ => Default::default(),
                     };
-                    Some(Answered { epoch, result, attributes })
+                    Some(Answered { epoch, result, kept, attributes })
                 };
                 ctx.spawn(call.into_actor(shell).map(move |answer, shell, ctx| {
                     if let Some(answered) = answer {

@@ -199,6 +199,10 @@ fn resource_detail(event: ResourceEvent) -> String {
     match event {
         ResourceEvent::ActionStarted(body) => format!("{} {}", body.action, body.type_name),
         ResourceEvent::CallIntended(body) => format!("{} as {}", body.step.name, body.token),
+        ResourceEvent::AnswersKept(body) => {
+            let asks: Vec<&str> = body.answers.iter().map(|kept| kept.ask.as_str()).collect();
+            asks.join(", ")
+        }
         ResourceEvent::CallAnswered(body) => match body.physical_id {
             Some(id) => format!("{id}, then {}", body.next.name),
             None => format!("then {}", body.next.name),

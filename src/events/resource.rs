@@ -19,6 +19,7 @@ events! {
     ResourceEvent {
         ActionStarted = 1,
         CallIntended = 1,
+        AnswersKept = 1,
         CallAnswered = 1,
         CallRetried = 1,
         CreateRepeated = 1,
@@ -141,6 +142,28 @@ pub struct CallIntended {
     pub step: Step,
     /// What the cloud keeps of the call, by which it is found again if the answer is lost.
     pub token: String,
+}
+
+/// What was answered to the asks of a beat. With these the type's program comes again to the
+/// outcome that the event after this one records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnswersKept {
+    /// Whether the beat looked for what an earlier call may have done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub searched: bool,
+    /// What the program knew without asking.
+    pub facts: Value,
+    pub answers: Vec<KeptAnswer>,
+}
+
+/// An ask, and what was answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptAnswer {
+    /// `POST compute:/servers`, `endpoint image`, …
+    pub ask: String,
+    /// The answer, a secret as a whole; nothing where it was too large or must not be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
 }
 
 /// What the cloud answered to the call that was intended last, or to a look at its state.

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 /// Heat's exception class and its text. `api` knows which HTTP status a class has
 /// (`EntityNotFound` 404, `StackExists` 409, …); no other room does.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct Refusal {
     /// Heat's class name: `StackValidationFailed`, `EntityNotFound`, `HTTPBadRequest`, …

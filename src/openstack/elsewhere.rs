@@ -152,7 +152,7 @@ fn believed(to: &Elsewhere<'_>) -> Result<Believed, CloudError> {
 }
 
 fn wrong(class: &'static str, message: impl Into<String>) -> CloudError {
-    CloudError::Credential { class, message: message.into(), is_transient: false }
+    CloudError::Credential { class: class.into(), message: message.into(), is_transient: false }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::service::Service;
 
 /// Nova's words for a server that is in the middle of something. A resize that is being confirmed
@@ -15,7 +17,7 @@ const BUSY: [&str; 3] = [
 
 /// An error of a call. Its text is what Heat's client library for the service prints, so that a
 /// status reason reads the same: `CLASS: resources.NAME: TEXT`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum CloudError {
     /// The service answered with an error.
     #[error("{message}")]
@@ -54,7 +56,7 @@ pub enum CloudError {
     InvalidToken,
     /// A credential for another cloud cannot be had, or opens nothing there.
     #[error("{message}")]
-    Credential { class: &'static str, message: String, is_transient: bool },
+    Credential { class: Cow<'static, str>, message: String, is_transient: bool },
     /// The session reaches no cloud, or the request cannot be put on the wire.
     #[error("{0}")]
     Unsendable(String),

@@ -8,10 +8,13 @@ use std::sync::{Arc, OnceLock};
 use serde::Deserialize;
 use tracing::error;
 
+use serde::{Deserialize, Serialize};
+
 use super::microversion::Microversion;
 
 /// A service of the cloud.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum Service {
     Identity,
     Compute,
@@ -142,6 +145,18 @@ impl Service {
     /// How it words its errors.
     pub(super) fn faults(&self) -> Faults {
         self.row().faults
+    }
+}
+
+impl From<String> for Service {
+    fn from(name: String) -> Self {
+        Service::of_type(&name)
+    }
+}
+
+impl From<Service> for String {
+    fn from(service: Service) -> Self {
+        service.as_str().to_owned()
     }
 }
 

@@ -133,6 +133,7 @@ pub(super) fn apply(
             of_known(db, event, &known, state, &body.reason, physical_id)
         }
         ResourceEvent::CallIntended(_)
+        | ResourceEvent::AnswersKept(_)
         | ResourceEvent::CallRetried(_)
         | ResourceEvent::CreateRepeated(_)
         | ResourceEvent::AttributesObserved(_)

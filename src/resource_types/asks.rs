@@ -6,11 +6,15 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::driver::Attempt;
+use super::kept;
 use super::software::{Deploy, Deployment, SoftwareConfig};
 use super::user_domain::UserDomain;
+use crate::events::resource::AnswersKept;
 use crate::model::{ConfigId, DeploymentId, ProjectId, Refusal, Secret};
 use crate::openstack::{
     CloudError, Collection, Elsewhere, Microversion, Request, Response, Service,
@@ -90,7 +94,7 @@ pub enum Answer {
 }
 
 /// What is known of software configurations and deployments.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SoftwareAnswer {
     Config(SoftwareConfig),
     Deployment(Deployment),
@@ -122,6 +126,20 @@ impl Ask {
 }
 
 impl SoftwareAsk {
+    /// What it is called where asks are shown.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            SoftwareAsk::Config(_) => "software config",
+            SoftwareAsk::CreateConfig(..) => "create software config",
+            SoftwareAsk::DeleteConfig(_) => "delete software config",
+            SoftwareAsk::Deployment(_) => "software deployment",
+            SoftwareAsk::Deploy(..) => "deploy",
+            SoftwareAsk::Signal(..) => "signal software deployment",
+            SoftwareAsk::GiveUp(_) => "give up software deployment",
+            SoftwareAsk::DeleteDeployment(_) => "delete software deployment",
+        }
+    }
+
     fn changes(&self) -> bool {
         !matches!(self, SoftwareAsk::Config(_) | SoftwareAsk::Deployment(_))
     }
@@ -157,14 +175,16 @@ impl std::fmt::Debug for Place {
 }
 
 /// What a program may know without asking.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// When the run began.
     pub now: DateTime<Utc>,
     /// The role of stacks' users, where there is a domain for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_user_role: Option<String>,
     /// Keystone's address with its version, as clients are told it.
     pub auth_url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
 }
 
@@ -197,6 +217,16 @@ impl Run {
     /// Notes the answer to the next ask.
     pub fn answered(&mut self, ask: Box<Ask>, answer: Result<Answer, CloudError>) {
         self.asked.push((*ask, answer));
+    }
+
+    /// What was answered, as the log keeps it; `None` where nothing was asked.
+    pub fn kept(&self, attempt: Attempt) -> Option<AnswersKept> {
+        let answers = kept::kept(self.asked.iter().map(|(ask, answer)| (ask, answer)));
+        (!answers.is_empty()).then(|| AnswersKept {
+            searched: attempt == Attempt::Unanswered,
+            facts: serde_json::to_value(&self.facts).unwrap_or_default(),
+            answers,
+        })
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod environment_dir;
 mod finders;
 mod groups;
 mod implicit;
+pub(crate) mod kept;
 mod nested;
 mod plugins;
 pub(crate) mod python;

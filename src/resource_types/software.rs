@@ -8,7 +8,7 @@ use crate::model::sizes::{CONFIG, CONFIG_INPUTS, CONFIG_OPTIONS, CONFIG_OUTPUTS}
 use crate::model::{ConfigId, JsonMap, Refusal};
 
 /// A configuration; nothing in it is sealed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SoftwareConfig {
     pub name: Option<String>,
     pub group: Option<String>,
@@ -40,7 +40,7 @@ impl ConfigContent {
 }
 
 /// A deployment; nothing in it is sealed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
     pub config_id: ConfigId,
     pub server_id: String,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::answer::{Answer, Reply, reason};
 use super::ask::Ask;
 use super::cloud::Cloud;
+use super::collections;
 use super::doc::Doc;
 use super::keystone::{self, Scope};
 use super::store::{Rows, Table};
@@ -61,10 +62,14 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let path = match path {
         [] => return Ok(Answer::json(300, &json!({"versions": {"values": [version(ask)]}}))),
         ["v1"] => return Ok(Answer::json(200, &json!({"version": version(ask)}))),
-        ["v1", "secrets", path @ ..] => path,
-        _ => return Err(fault(404, "Not Found. Sorry but your key is in another castle.")),
+        path => path,
     };
     let scope = keystone::scope(cloud, ask)?;
+    let ["v1", "secrets", path @ ..] = path else {
+        return collections::answer(cloud, ask, &scope, "key-manager", path).unwrap_or_else(|| {
+            Err(fault(404, "Not Found. Sorry but your key is in another castle."))
+        });
+    };
     match (ask.method.as_str(), path) {
         ("POST", []) => store(cloud, ask, &scope),
         ("GET", []) => list(cloud, ask, &scope),
@@ -120,6 +125,21 @@ fn store(cloud: &mut Cloud, ask: &Ask, scope: &Scope) -> Reply {
     };
     cloud.barbican.secrets.insert(&id, secret);
     Ok(Answer::json(201, &json!({"secret_ref": address(ask, &id)})))
+}
+
+/// A secret that is made by an order; its address.
+pub(super) fn generate(cloud: &mut Cloud, ask: &Ask, scope: &Scope, said: JsonMap) -> String {
+    let id = cloud.fresh_id();
+    let payload = [cloud.fresh_uuid().into_bytes(), cloud.fresh_uuid().into_bytes()].concat();
+    let secret = Stored {
+        project_id: scope.project_id.clone(),
+        creator_id: scope.user_id.clone(),
+        said,
+        held: Some(Held { kind: "application/octet-stream".to_owned(), payload }),
+        created_at: ask.at,
+    };
+    cloud.barbican.secrets.insert(&id, secret);
+    address(ask, &id)
 }
 
 /// What comes with a new secret.

@@ -170,6 +170,31 @@ pub struct Quotas {
 }
 
 impl Quotas {
+    /// A limit by a service's own name for it.
+    pub(super) fn of(&self, service: &str, name: &str) -> Option<i64> {
+        Some(match (service, name) {
+            ("network", "network") => self.networks,
+            ("network", "subnet") => self.subnets,
+            ("network", "port") => self.ports,
+            ("network", "router") => self.routers,
+            ("network", "floatingip") => self.floating_ips,
+            ("network", "security_group") => self.security_groups,
+            ("network", "security_group_rule") => self.security_group_rules,
+            ("compute", "instances") => self.instances,
+            ("compute", "cores") => self.cores,
+            ("compute", "ram") => self.ram_mib,
+            ("compute", "key_pairs") => self.key_pairs,
+            ("compute", "server_groups") => self.server_groups,
+            ("compute", "server_group_members") => self.server_group_members,
+            ("compute", "metadata_items") => self.metadata_items,
+            ("volumev3", "volumes") => self.volumes,
+            ("volumev3", "snapshots") => self.snapshots,
+            ("volumev3", "gigabytes") => self.gigabytes,
+            ("volumev3", "per_volume_gigabytes") => self.per_volume_gigabytes,
+            _ => return None,
+        })
+    }
+
     /// No limit on anything.
     pub const fn unlimited() -> Self {
         Self {

@@ -65,7 +65,12 @@ pub(super) fn plant(cloud: &mut Cloud) {
 fn people(cloud: &mut Cloud) {
     domain(cloud, "default", "Default", "The default domain");
     for name in ROLES {
-        let role = Role { id: cloud.fresh_hex(), name: name.to_owned() };
+        let role = Role {
+            id: cloud.fresh_hex(),
+            name: name.to_owned(),
+            domain_id: None,
+            description: None,
+        };
         cloud.keystone.roles.insert(&role.id.clone(), role);
     }
     for name in ["admin", "demo", "alt_demo", "service"] {
@@ -75,6 +80,8 @@ fn people(cloud: &mut Cloud) {
             domain_id: "default".to_owned(),
             description: String::new(),
             enabled: true,
+            parent_id: None,
+            tags: Vec::new(),
         };
         cloud.keystone.projects.insert(&project.id.clone(), project);
     }
@@ -123,8 +130,12 @@ pub(super) fn set_passwords(cloud: &mut Cloud) {
 }
 
 fn domain(cloud: &mut Cloud, id: &str, name: &str, description: &str) {
-    let domain =
-        Domain { id: id.to_owned(), name: name.to_owned(), description: description.to_owned() };
+    let domain = Domain {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        description: description.to_owned(),
+        enabled: true,
+    };
     cloud.keystone.domains.insert(id, domain);
 }
 
@@ -154,7 +165,12 @@ fn grant_on(cloud: &mut Cloud, user_id: &str, place: &str, role: &str) {
     let Some(role) = cloud.keystone.roles.values().find(|known| known.name == role) else { return };
     let role_id = role.id.clone();
     let id = format!("{user_id} {place} {role_id}");
-    let grant = Grant { user_id: user_id.to_owned(), project_id: place.to_owned(), role_id };
+    let grant = Grant {
+        user_id: user_id.to_owned(),
+        group_id: None,
+        project_id: place.to_owned(),
+        role_id,
+    };
     cloud.keystone.grants.insert(&id, grant);
 }
 

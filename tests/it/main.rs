@@ -37,4 +37,5 @@ mod support;
 mod template_cases;
 mod type_rules;
 mod type_schemas;
+mod walks;
 mod yaql_cases;

@@ -99,7 +99,7 @@ async fn a_type_is_a_file_and_nothing_else() {
         let ground = Ground::of("demo").await;
         let before = ground.counts();
         let mut run = ground.runner(replies);
-        run.registry = registry(GROUP).unwrap();
+        run.registry = registry(GROUP).unwrap().into();
         let mut group = run.create("Example::Network::Group", "group", json!({})).await;
         let named = json!({"title": "named"});
         let named = run.create("Example::Network::Group", "named", named).await;
@@ -129,7 +129,7 @@ async fn a_type_and_its_service_are_two_files_and_nothing_else() {
         let ground = Ground::with(config, "demo").await;
         let before = ground.counts();
         let mut run = ground.runner(replies);
-        run.registry = registry(SHELF).unwrap();
+        run.registry = registry(SHELF).unwrap().into();
         let shelf = json!({"room": "east", "name": "first"});
         let mut shelf = run.create("Example::Library::Shelf", "shelf", shelf).await;
         let other = json!({"room": "west", "words": "of mine", "beside": "first"});

@@ -575,5 +575,9 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
         let arguments = [arguments[0], arguments[1], "--json"];
         search.look(arguments[0], &markers, &hearth(folder.path(), &arguments));
     }
+    for name in ["key", "server", "deployment", "handle", "swift"] {
+        let arguments = ["replay", &id, "--resource", name, "--calls", "--json"];
+        search.look("replay --calls", &markers, &hearth(folder.path(), &arguments));
+    }
     assert!(search.0.is_empty(), "{} places:\n{}", search.0.len(), search.0.join("\n"));
 }

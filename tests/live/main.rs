@@ -4,11 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
 mod commands;
-mod drivers;
 mod inventory;
 mod openstack;
 mod real_cloud;
+mod resized;
 mod runner;
 mod scopes;
 mod served;
 mod story;
+mod walk;
+mod walks;

@@ -1,7 +1,7 @@
 //! Runs a driver's actions beat by beat on the real cloud, as actors would.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use hearth::actors::executor::run_in_cloud;
@@ -25,12 +25,14 @@ pub(crate) enum Replies {
     /// Each is lost once: the beat is made, what it came to is dropped, and it is made again as
     /// one that may have been carried out.
     AreLost,
+    /// Each call is lost once before it arrives: nothing is made, and nobody can know.
+    NeverLeft,
 }
 
 /// The resources of a make-believe stack.
 pub(crate) struct Runner {
     pub(crate) session: Session,
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
     replies: Replies,
     suffix: String,
     pub(crate) taken: BTreeSet<String>,
@@ -39,7 +41,7 @@ pub(crate) struct Runner {
 /// A resource that was created.
 #[derive(Clone)]
 pub(crate) struct Made {
-    pub(crate) type_name: &'static str,
+    pub(crate) type_name: String,
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) subject: Subject,
 }
@@ -56,19 +58,16 @@ impl Made {
 
 impl Runner {
     pub(crate) fn new(session: Session, replies: Replies) -> Self {
-        let registry = Registry::built_in().unwrap();
+        static BUILT_IN: LazyLock<Arc<Registry>> =
+            LazyLock::new(|| Arc::new(Registry::built_in().unwrap()));
+        let registry = Arc::clone(&BUILT_IN);
         // A physical name finds a lost call again, so no two runs may share one.
         let suffix = SystemClock.fresh_id().simple().to_string()[..12].to_owned();
         Self { session, registry, replies, suffix, taken: BTreeSet::new() }
     }
 
     /// Creates a resource.
-    pub(crate) async fn create(
-        &mut self,
-        type_name: &'static str,
-        name: &str,
-        properties: Value,
-    ) -> Made {
+    pub(crate) async fn create(&mut self, type_name: &str, name: &str, properties: Value) -> Made {
         let driver = self.registry.driver(type_name).unwrap_or_else(|| panic!("no {type_name}"));
         let subject = Subject {
             stack_name: Some("hearth-live".into()),
@@ -79,7 +78,7 @@ impl Runner {
             taken: self.taken.clone(),
             ..Subject::default()
         };
-        let mut made = Made { type_name, driver, subject };
+        let mut made = Made { type_name: type_name.to_owned(), driver, subject };
         let began = Instant::now();
         let replaced = self.run(&mut made, &Work::Create).await.unwrap();
         assert!(!replaced, "{type_name} wants to be replaced while it is created");
@@ -102,8 +101,8 @@ impl Runner {
         let mut after = before.clone();
         after.extend(map(properties));
         after.retain(|_, value| !value.is_null());
-        let after = self.registry.accept(&"a".into(), made.type_name, after).unwrap();
-        let changed = self.registry.changed(made.type_name, &before, &after);
+        let after = self.registry.accept(&"a".into(), &made.type_name, after).unwrap();
+        let changed = self.registry.changed(&made.type_name, &before, &after);
         assert!(!changed.is_empty());
         made.subject.properties = after;
         let kind = made.driver.on_change(&made.subject, &before, &changed);
@@ -113,6 +112,18 @@ impl Runner {
         let replaced = self.run(made, &work).await.unwrap();
         assert!(!replaced, "{} wants to be replaced", made.type_name);
         eprintln!("{}: updated in {:?}", made.type_name, began.elapsed());
+    }
+
+    /// Whether a change of properties would make the object anew.
+    pub(crate) fn replaces(&self, made: &Made, properties: Value) -> bool {
+        let before = &made.subject.properties;
+        let mut after = before.clone();
+        after.extend(map(properties));
+        let after = self.registry.accept(&"a".into(), &made.type_name, after).unwrap();
+        let changed = self.registry.changed(&made.type_name, before, &after);
+        let subject = Subject { properties: after, ..made.subject.clone() };
+        let kind = made.driver.on_change(&subject, before, &changed);
+        matches!(kind, UpdateKind::Replace { .. })
     }
 
     /// Checks that the live object is well.
@@ -142,8 +153,10 @@ impl Runner {
                     driver.beat(cloud, work, subject, step, attempt)
                 })
             };
-            if step.mutates && self.replies == Replies::AreLost && attempt == Attempt::First {
-                let _lost = beat(attempt).await;
+            if step.mutates && self.replies != Replies::Arrive && attempt == Attempt::First {
+                if self.replies == Replies::AreLost {
+                    let _lost = beat(attempt).await;
+                }
                 attempt = Attempt::Unanswered;
             }
             match beat(attempt).await {

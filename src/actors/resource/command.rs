@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::events::resource::{Definition, Step};
+use crate::events::resource::{AnswersKept, Definition, Step};
 use crate::events::stack::ResourceKept;
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
@@ -142,6 +142,8 @@ pub struct Answered {
     /// The beat's number; an older one's answer no longer counts.
     pub epoch: u64,
     pub result: Result<Beat, DriverError>,
+    /// What its program was answered on the way.
+    pub kept: Option<AnswersKept>,
     /// The attributes asked for, where the beat ended the action; what a child stack has for secret
     /// is marked.
     pub attributes: JsonMap,

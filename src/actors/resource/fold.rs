@@ -140,7 +140,7 @@ impl Aggregate for Resource {
                 self.attributes.extend(handled.attributes.clone());
                 self.handled = Some((handled.signal, handled.error.clone()));
             }
-            ResourceEvent::Remarked(_) => {}
+            ResourceEvent::AnswersKept(_) | ResourceEvent::Remarked(_) => {}
             ResourceEvent::ActionSettled(settled) => {
                 self.action = settled.action;
                 self.status = settled.status;

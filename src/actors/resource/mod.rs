@@ -5,6 +5,7 @@ mod decide;
 mod fold;
 mod recover;
 mod report;
+mod rerun;
 mod state;
 #[cfg(test)]
 mod story;
@@ -15,5 +16,6 @@ pub use command::{
     Act, Adjust, Adjusted, Adopted, Answered, BeatCall, CleanUp, Converge, Nesting, Outcome,
     Report, Resize, ResourceCommand, ResourceEffect, Signal, StackIdentity,
 };
+pub use rerun::Replayed;
 pub use state::{Call, Knowledge, Resource};
 pub(in crate::actors) use verdict::{Terms, Verdict, settings_changed};

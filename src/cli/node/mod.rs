@@ -315,7 +315,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).map_err(|source| StartError::Listen { address, source })
 }
 
-fn registry(settings: &Settings) -> Result<Registry, StartError> {
+pub(super) fn registry(settings: &Settings) -> Result<Registry, StartError> {
     let mut registry = Registry::built_in()?;
     for directory in &settings.plugin_dirs {
         registry.add_plugins(directory)?;

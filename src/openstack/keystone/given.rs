@@ -314,11 +314,11 @@ pub(super) fn refused(why: &str, is_transient: bool) -> CloudError {
          the credential you provide is correct. Also make sure the it is a valid Keystone auth \
          plugin type and contain in your environment."
     );
-    CloudError::Credential { class: "AuthorizationFailure", message: text, is_transient }
+    CloudError::Credential { class: "AuthorizationFailure".into(), message: text, is_transient }
 }
 
 fn wrong(class: &'static str, message: impl Into<String>) -> CloudError {
-    CloudError::Credential { class, message: message.into(), is_transient: false }
+    CloudError::Credential { class: class.into(), message: message.into(), is_transient: false }
 }
 
 #[cfg(test)]

@@ -27,7 +27,6 @@ pub(super) use volumes::{Wish, begin_delete, create_for_server};
 
 use backups::Backup;
 use snapshots::Snapshot;
-use types::VolumeType;
 use volume::Volume;
 
 /// The newest microversion.
@@ -38,7 +37,6 @@ pub(super) struct Cinder {
     pub(super) volumes: Table<Volume>,
     snapshots: Table<Snapshot>,
     backups: Table<Backup>,
-    types: Table<VolumeType>,
 }
 
 impl Cinder {
@@ -47,12 +45,11 @@ impl Cinder {
             volumes: Table::new("volumes"),
             snapshots: Table::new("snapshots"),
             backups: Table::new("backups"),
-            types: Table::new("volume_types"),
         }
     }
 
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 4] {
-        [&mut self.volumes, &mut self.snapshots, &mut self.backups, &mut self.types]
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 3] {
+        [&mut self.volumes, &mut self.snapshots, &mut self.backups]
     }
 }
 

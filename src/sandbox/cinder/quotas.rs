@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 use super::super::answer::{Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
-use super::super::doc::flag_text;
+use super::super::collections;
+use super::super::doc::{Doc, flag_text};
 use super::super::keystone::Scope;
 use super::{nowhere, over, policy, snapshots};
+use crate::model::JsonMap;
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str]) -> Reply {
     match (ask.method.as_str(), path) {
@@ -20,7 +22,9 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
         }
         ("GET", ["os-quota-sets", project, ..]) => {
             let usage = ask.query("usage").and_then(flag_text).unwrap_or_default();
-            Ok(Answer::json(200, &json!({"quota_set": quota_set(cloud, project, usage)})))
+            let limits = collections::standing(cloud, "volumev3", "quota_set", project);
+            let sets = if usage { usages(cloud, project, limits) } else { limits };
+            Ok(Answer::json(200, &json!({"quota_set": sets})))
         }
         ("GET", ["os-availability-zone"]) => {
             let zone = json!({"zoneName": "nova", "zoneState": {"available": true}});
@@ -43,8 +47,14 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             let services = [service("cinder-scheduler"), service("cinder-volume")];
             Ok(Answer::json(200, &json!({"services": services})))
         }
-        _ => Err(nowhere()),
+        rest => collections::answer(cloud, ask, scope, "volumev3", rest.1)
+            .unwrap_or_else(|| Err(nowhere())),
     }
+}
+
+/// How much of something a project may have.
+fn limit(cloud: &Cloud, project: &str, name: &str) -> i64 {
+    collections::standing(cloud, "volumev3", "quota_set", project).int(name).unwrap_or(-1)
 }
 
 /// How many volumes and gibibytes a project has.
@@ -55,25 +65,24 @@ fn used(cloud: &Cloud, project: &str) -> (i64, i64) {
 
 /// Refuses a volume that would be too many, or too big.
 pub(super) fn allow_volume(cloud: &Cloud, project: &str, size: i64) -> Result<(), Answer> {
-    let quotas = &cloud.config.quotas;
+    let volumes = limit(cloud, project, "volumes");
+    let largest = limit(cloud, project, "per_volume_gigabytes");
     let (count, _) = used(cloud, project);
-    if quotas.volumes >= 0 && count >= quotas.volumes {
+    if volumes >= 0 && count >= volumes {
         return Err(over(format!(
-            "VolumeLimitExceeded: Maximum number of volumes allowed ({}) exceeded for quota 'volumes'.",
-            quotas.volumes
+            "VolumeLimitExceeded: Maximum number of volumes allowed ({volumes}) exceeded for quota 'volumes'."
         )));
     }
-    if quotas.per_volume_gigabytes >= 0 && size > quotas.per_volume_gigabytes {
+    if largest >= 0 && size > largest {
         return Err(over(format!(
-            "VolumeSizeExceedsLimit: Requested volume size {size} is larger than maximum allowed limit {}.",
-            quotas.per_volume_gigabytes
+            "VolumeSizeExceedsLimit: Requested volume size {size} is larger than maximum allowed limit {largest}."
         )));
     }
     allow_gigabytes(cloud, project, size)
 }
 
 pub(super) fn allow_gigabytes(cloud: &Cloud, project: &str, more: i64) -> Result<(), Answer> {
-    let limit = cloud.config.quotas.gigabytes;
+    let limit = limit(cloud, project, "gigabytes");
     let (_, size) = used(cloud, project);
     if limit >= 0 && size + more > limit {
         return Err(over(format!(
@@ -84,7 +93,7 @@ pub(super) fn allow_gigabytes(cloud: &Cloud, project: &str, more: i64) -> Result
 }
 
 pub(super) fn allow_snapshot(cloud: &Cloud, project: &str) -> Result<(), Answer> {
-    let limit = cloud.config.quotas.snapshots;
+    let limit = limit(cloud, project, "snapshots");
     if limit >= 0 && snapshots::count(cloud, project) >= limit {
         return Err(over(format!(
             "SnapshotLimitExceeded: Maximum number of snapshots allowed ({limit}) exceeded"
@@ -94,12 +103,12 @@ pub(super) fn allow_snapshot(cloud: &Cloud, project: &str) -> Result<(), Answer>
 }
 
 fn absolute(cloud: &Cloud, project: &str) -> Value {
-    let quotas = &cloud.config.quotas;
+    let limit = |name: &str| limit(cloud, project, name);
     let (count, size) = used(cloud, project);
     json!({
-        "maxTotalVolumes": quotas.volumes,
-        "maxTotalSnapshots": quotas.snapshots,
-        "maxTotalVolumeGigabytes": quotas.gigabytes,
+        "maxTotalVolumes": limit("volumes"),
+        "maxTotalSnapshots": limit("snapshots"),
+        "maxTotalVolumeGigabytes": limit("gigabytes"),
         "maxTotalBackups": 10,
         "maxTotalBackupGigabytes": 1000,
         "totalVolumesUsed": count,
@@ -110,21 +119,21 @@ fn absolute(cloud: &Cloud, project: &str) -> Value {
     })
 }
 
-fn quota_set(cloud: &Cloud, project: &str, usage: bool) -> Value {
-    let quotas = &cloud.config.quotas;
+/// The limits, each with what is used of it.
+fn usages(cloud: &Cloud, project: &str, limits: JsonMap) -> JsonMap {
     let (count, size) = used(cloud, project);
-    let entry = |limit: i64, used: i64| match usage {
-        true => json!({"limit": limit, "in_use": used, "reserved": 0, "allocated": 0}),
-        false => json!(limit),
+    let usage = |name: &str| match name {
+        "volumes" => count,
+        "gigabytes" => size,
+        "snapshots" => snapshots::count(cloud, project),
+        _ => 0,
     };
-    json!({
-        "id": project,
-        "volumes": entry(quotas.volumes, count),
-        "snapshots": entry(quotas.snapshots, snapshots::count(cloud, project)),
-        "gigabytes": entry(quotas.gigabytes, size),
-        "per_volume_gigabytes": entry(quotas.per_volume_gigabytes, 0),
-        "backups": entry(10, 0),
-        "backup_gigabytes": entry(1000, 0),
-        "groups": entry(10, 0),
-    })
+    let entry = |(name, limit): (String, Value)| match name.as_str() {
+        "id" => (name, limit),
+        _ => {
+            let in_use = usage(&name);
+            (name, json!({"limit": limit, "in_use": in_use, "reserved": 0, "allocated": 0}))
+        }
+    };
+    limits.into_iter().map(entry).collect()
 }

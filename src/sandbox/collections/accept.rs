@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::super::answer::Answer;
-use super::super::ask::Ask;
 use super::super::doc::{Doc, shown};
 use super::super::keystone::Scope;
 use super::super::neutron;
@@ -32,20 +31,11 @@ impl Collection {
         }
     }
 
-    /// The object of the body.
-    pub(super) fn given(&self, ask: &Ask) -> Result<JsonMap, Answer> {
-        match ask.object(|_, text| self.bad_request(text))?.remove(&self.wrap) {
-            Some(Value::Object(given)) => Ok(given),
-            _ => Err(self.bad_request(format!("Unable to find '{}' in request body", self.wrap))),
-        }
-    }
-
     /// A new object: what was given, checked, and the rest as it is unset.
     pub(super) fn new_row(&self, scope: &Scope, mut given: JsonMap) -> Result<JsonMap, Answer> {
+        self.rename(&mut given);
         let mut row = JsonMap::new();
-        if self.id == "id" {
-            row.set("id", "");
-        }
+        row.set(&self.id, "");
         if self.owner == Owner::Project {
             let project = neutron::project(scope, &given)?;
             given.remove("project_id");
@@ -68,12 +58,13 @@ impl Collection {
             };
             row.insert(name.clone(), value);
         }
-        self.nothing_is_left(&given)?;
+        self.take_rest(given, &mut row)?;
         Ok(row)
     }
 
     /// A change: what was given, checked.
     pub(super) fn change(&self, scope: &Scope, mut given: JsonMap) -> Result<JsonMap, Answer> {
+        self.rename(&mut given);
         let mut change = JsonMap::new();
         for (name, attribute) in &self.attributes {
             let Some(value) = given.remove(name) else { continue };
@@ -83,8 +74,16 @@ impl Collection {
             }
             change.insert(name.clone(), self.checked(scope, name, attribute, value)?);
         }
-        self.nothing_is_left(&given)?;
+        self.take_rest(given, &mut change)?;
         Ok(change)
+    }
+
+    fn rename(&self, given: &mut JsonMap) {
+        for (theirs, ours) in &self.renamed {
+            if let Some(value) = given.remove(theirs) {
+                given.insert(ours.clone(), value);
+            }
+        }
     }
 
     fn checked(
@@ -108,6 +107,11 @@ impl Collection {
             let reason = format!("'{}' is not in {}.", shown(&value), allowed.join(", "));
             return Err(invalid(reason));
         }
+        if let (Some([least, most]), Some(number)) = (self.ranges.get(name), value.as_i64())
+            && !(*least..=*most).contains(&number)
+        {
+            return Err(invalid(format!("'{number}' is not in range {least} to {most}.")));
+        }
         let is_unset = attribute.unset.as_ref() == Some(&value);
         if self.admin_sets.contains(name) && !scope.is_admin && !is_unset {
             return Err(self.forbidden("create"));
@@ -115,11 +119,22 @@ impl Collection {
         Ok(value)
     }
 
-    fn nothing_is_left(&self, given: &JsonMap) -> Result<(), Answer> {
-        if given.is_empty() {
-            return Ok(());
+    /// What no attribute takes goes where `rest` says, and is refused otherwise.
+    fn take_rest(&self, given: JsonMap, row: &mut JsonMap) -> Result<(), Answer> {
+        match self.rest.as_deref() {
+            _ if given.is_empty() => {}
+            Some(".") => row.extend(given),
+            Some(name) => {
+                let mut rest = row.object(name).cloned().unwrap_or_default();
+                rest.extend(given);
+                row.set(name, rest);
+            }
+            None => {
+                let names: Vec<&str> = given.keys().map(String::as_str).collect();
+                let text = format!("Unrecognized attribute(s) '{}'", names.join(", "));
+                return Err(self.bad_request(text));
+            }
         }
-        let names: Vec<&str> = given.keys().map(String::as_str).collect();
-        Err(self.bad_request(format!("Unrecognized attribute(s) '{}'", names.join(", "))))
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The format of `services/*.yaml`: a service and its collections.
+//! The format of a collection in `services/*.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -6,41 +6,16 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::answer::{self, Answer};
+use super::actions::Action;
+use super::service::Errors;
 use super::values::Shape;
-
-/// One file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Service {
-    /// Its type in the catalog; also the first part of its path.
-    #[serde(rename = "service")]
-    pub(super) kind: String,
-    /// Its name in the catalog.
-    pub(super) name: String,
-    pub(super) errors: Errors,
-    /// Aliases and names of Neutron's extensions that the collections come with.
-    #[serde(default)]
-    pub(super) extensions: BTreeMap<String, String>,
-    /// By the key around one object.
-    pub(super) collections: BTreeMap<String, Collection>,
-}
-
-/// Whose error bodies a service has.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Errors {
-    Neutron,
-    Octavia,
-    Keystone,
-    Nova,
-}
 
 /// A collection of objects that are kept as they are given.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Collection {
-    /// Its path within the service.
+    /// Its path within the service. `{pool}` stands for the id of an object of the collection
+    /// `pool`, which these are parts of: they go with it.
     pub(super) at: String,
     /// The key around a list; the one around an object with an s when left out.
     #[serde(default)]
@@ -48,9 +23,17 @@ pub(super) struct Collection {
     /// Begins the names of errors: `AddressScope` is not found, in use, …
     #[serde(default)]
     pub(super) class: String,
-    /// The attribute that is in the path of one object.
+    /// The attribute that is in the path of one object; the service makes it unless it is given.
     #[serde(default = "id")]
     pub(super) id: String,
+    #[serde(default)]
+    pub(super) ids: Ids,
+    /// Another attribute that finds one object.
+    #[serde(default)]
+    pub(super) also_by: Option<String>,
+    /// The name of its table, where it is not `SERVICE.COLLECTION`.
+    #[serde(default)]
+    pub(super) table: Option<String>,
     #[serde(default)]
     pub(super) owner: Owner,
     /// Only administrators create, change and delete.
@@ -62,37 +45,134 @@ pub(super) struct Collection {
     /// Objects have times, a revision and tags.
     #[serde(default)]
     pub(super) standard: bool,
+    #[serde(default)]
+    pub(super) body: Body,
+    #[serde(default)]
+    pub(super) update: Update,
+    #[serde(default)]
+    pub(super) create: Create,
+    /// One for each key (a project), whether or not it was ever set: unset values until then, and
+    /// again after a deletion.
+    #[serde(default)]
+    pub(super) lasting: bool,
+    /// One at most within its parent: the path of the list is its own, and it has no key around it.
+    #[serde(default)]
+    pub(super) single: bool,
+    /// Lists begin with what was made last.
+    #[serde(default)]
+    pub(super) newest_first: bool,
+    /// `AT/detail` is the list as well.
+    #[serde(default)]
+    pub(super) detail: bool,
+    #[serde(default)]
+    pub(super) statuses: Statuses,
     pub(super) attributes: IndexMap<String, Attribute>,
+    /// Where further fields go: a map among the attributes, or `.`, the object itself.
+    #[serde(default)]
+    pub(super) rest: Option<String>,
+    /// Other names that requests may use for attributes.
+    #[serde(default)]
+    pub(super) renamed: BTreeMap<String, String>,
     /// The only values of attributes.
     #[serde(default)]
     pub(super) values: BTreeMap<String, Vec<Value>>,
-    /// Attributes that name objects of other collections: those must be there, and stay meanwhile.
+    /// The least and the largest value of attributes.
+    #[serde(default)]
+    pub(super) ranges: BTreeMap<String, [i64; 2]>,
+    /// Attributes that are taken and never shown.
+    #[serde(default)]
+    pub(super) hidden: Vec<String>,
+    /// Fields that the service sets in a new object, and in a changed one: values in which
+    /// `{now}`, `{fresh}`, `{user}`, `{project}` and fields of the object are filled in.
+    #[serde(default)]
+    pub(super) made: IndexMap<String, Value>,
+    #[serde(default)]
+    pub(super) changed: IndexMap<String, Value>,
+    /// Fields that are only shown; the same, and `{base}` is the sandbox's address.
+    #[serde(default)]
+    pub(super) shown: IndexMap<String, Value>,
+    /// Fields that show objects of other collections.
+    #[serde(default)]
+    pub(super) shows: IndexMap<String, Shows>,
+    /// Fields that only administrators see.
+    #[serde(default)]
+    pub(super) admin_sees: Vec<String>,
+    /// Maps of which others than administrators see no more than these keys.
+    #[serde(default)]
+    pub(super) others_see: BTreeMap<String, Vec<String>>,
+    /// The fields that a creation answers with, if not all.
+    #[serde(default)]
+    pub(super) created: Vec<String>,
+    /// Query keys that are no filters.
+    #[serde(default)]
+    pub(super) no_filters: Vec<String>,
+    /// Attributes that name objects of other collections (`COLLECTION` of the same service or
+    /// `SERVICE.COLLECTION`): those must be there, and stay meanwhile.
     #[serde(default)]
     pub(super) refers: BTreeMap<String, String>,
     /// The same, but the object goes with the other one.
     #[serde(default)]
     pub(super) goes_with: BTreeMap<String, String>,
+    /// The same, but the attribute is null once the other one is gone.
+    #[serde(default)]
+    pub(super) forgets: BTreeMap<String, String>,
+    /// An attribute that names an object, and the attribute of that one which then names this.
+    #[serde(default)]
+    pub(super) sets: BTreeMap<String, String>,
     /// Fields of the collections in Rust that name an object and keep it: `port.qos_policy_id`.
     #[serde(default)]
     pub(super) kept_by: Vec<String>,
+    /// A list of the object's own that keeps it while it is not empty.
+    #[serde(default)]
+    pub(super) kept_while: Option<String>,
     /// Attributes that no two objects of an owner have alike.
     #[serde(default)]
     pub(super) unique: Vec<Vec<String>>,
     #[serde(default)]
     pub(super) states: Option<States>,
-    /// The service's words for what is not there and what is in use; `{id}` stands for the id.
+    /// Whose work this is: the other object is at work while this one changes, and nothing of it
+    /// can be changed meanwhile.
+    #[serde(default)]
+    pub(super) root: Option<Root>,
+    /// What is done to an object beside changing it, by name.
+    #[serde(default)]
+    pub(super) actions: BTreeMap<String, Action>,
+    /// Attributes that are maps with paths of their own: `/{id}/extra_specs/{key}`.
+    #[serde(default)]
+    pub(super) maps: Vec<String>,
+    /// What Rust does beside all this.
+    #[serde(default)]
+    pub(super) hook: Option<Hook>,
+    /// The service's words for what is not there, in use, alike and at work; `{id}` stands for the
+    /// id, and in `busy` for that of the root.
     #[serde(default)]
     pub(super) missing: Option<String>,
     #[serde(default)]
     pub(super) in_use: Option<String>,
+    #[serde(default)]
+    pub(super) alike: Option<String>,
+    #[serde(default)]
+    pub(super) busy: Option<String>,
 
     /// Where it is from; set when the file is read.
     #[serde(skip)]
     pub(super) service: String,
     #[serde(skip)]
     pub(super) wrap: String,
-    #[serde(skip, default = "neutron")]
+    #[serde(skip)]
     pub(super) errors: Errors,
+}
+
+/// What ids look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Ids {
+    #[default]
+    Uuid,
+    /// 32 digits.
+    Hex,
+    /// Counted from 1.
+    Number,
 }
 
 /// Who sees an object.
@@ -104,6 +184,59 @@ pub(super) enum Owner {
     Project,
     /// Everybody: it has no project.
     Nobody,
+}
+
+/// How an object is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Body {
+    /// Under its key.
+    #[default]
+    Wrapped,
+    /// By itself.
+    Bare,
+    /// By itself in requests, under its key in answers.
+    SentBare,
+    /// In requests as YAML text, whose top-level keys are names of objects; by itself in answers.
+    Yaml,
+}
+
+/// What changes an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Update {
+    #[default]
+    Put,
+    Patch,
+    /// A PATCH with a list of operations.
+    JsonPatch,
+    Never,
+}
+
+/// What makes an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Create {
+    #[default]
+    Post,
+    /// A PUT to the path that it will have.
+    Put,
+}
+
+/// What the answers' status codes are.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Statuses {
+    pub(super) create: u16,
+    pub(super) update: u16,
+    pub(super) delete: u16,
+    pub(super) in_use: u16,
+}
+
+impl Default for Statuses {
+    fn default() -> Self {
+        Self { create: 201, update: 200, delete: 204, in_use: 409 }
+    }
 }
 
 /// `[shape, who sets it, what it is unset]`; without the last it has to be given.
@@ -135,111 +268,103 @@ impl From<Written> for Attribute {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SetBy {
-    /// POST alone.
+    /// Creations alone.
     Post,
-    /// POST and PUT.
+    /// Creations and changes.
     Put,
     Nobody,
 }
 
-/// What an object is until its creation and its deletion are through.
+/// What an object is until what is done to it is through.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct States {
     pub(super) field: String,
     /// At first, and then.
     pub(super) made: [String; 2],
-    /// While it goes.
-    pub(super) dropped: String,
+    /// After a change, and then.
+    #[serde(default)]
+    pub(super) changed: Option<[String; 2]>,
+    /// While it goes; it is gone at once when left out.
+    #[serde(default)]
+    pub(super) dropped: Option<String>,
+}
+
+impl States {
+    /// Whether an object of this state is at work.
+    pub(super) fn is_busy(&self, state: &str) -> bool {
+        let changing = self.changed.as_ref().map(|changed| &changed[0]);
+        let busy = [Some(&self.made[0]), changing, self.dropped.as_ref()];
+        busy.into_iter().flatten().any(|busy| busy == state)
+    }
+}
+
+/// How the object that works is found.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Root {
+    /// Its collection; an object of that one is its own root.
+    pub(super) of: String,
+    /// Attributes that name it, or another object of its; the first that is set. Without any it
+    /// is the root of the parent.
+    #[serde(default)]
+    pub(super) by: Vec<String>,
+}
+
+/// Which objects a field shows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shows {
+    /// Their collections.
+    pub(super) of: Vec<String>,
+    /// Their attribute that names this one; their parent when left out.
+    #[serde(default)]
+    pub(super) by: Option<String>,
+    #[serde(default, rename = "as")]
+    pub(super) form: ShownAs,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ShownAs {
+    /// A list of maps with an id each.
+    #[default]
+    Refs,
+    /// A list of ids.
+    Ids,
+    /// The id of the first, or null.
+    One,
+    /// A list of what they are.
+    Whole,
+}
+
+/// What is done in Rust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Hook {
+    /// A port for the address of a load balancer.
+    Vip,
+    /// A key or a pair of keys that an order asks for.
+    Order,
 }
 
 fn id() -> String {
     "id".to_owned()
 }
 
-fn neutron() -> Errors {
-    Errors::Neutron
-}
-
-impl Service {
-    /// Reads a file; the error says what is wrong with it.
-    pub(super) fn read(text: &str) -> Result<Service, String> {
-        let mut service: Service = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
-        for (wrap, collection) in &mut service.collections {
-            collection.service.clone_from(&service.kind);
-            collection.wrap.clone_from(wrap);
-            collection.errors = service.errors;
-            if collection.list.is_empty() {
-                collection.list = format!("{wrap}s");
-            }
-            if collection.class.is_empty() {
-                collection.class = class(wrap);
-            }
-            let names = collection.values.keys().chain(collection.references().map(|it| it.0));
-            let names =
-                names.chain(collection.unique.iter().flatten()).chain(&collection.admin_sets);
-            for name in names {
-                if !collection.attributes.contains_key(name) {
-                    return Err(format!("{wrap} has no attribute {name}"));
-                }
-            }
-        }
-        Ok(service)
-    }
-}
-
 impl Collection {
     /// Attributes that name other objects, and the collections of those.
     pub(super) fn references(&self) -> impl Iterator<Item = (&String, &String)> {
-        self.refers.iter().chain(&self.goes_with)
+        self.refers.iter().chain(&self.goes_with).chain(&self.forgets)
     }
 
-    pub(super) fn fault(&self, status: u16, kind: &str, text: impl Into<String>) -> Answer {
-        let text: String = text.into();
-        match self.errors {
-            Errors::Neutron => answer::neutron(status, kind, text),
-            Errors::Octavia => answer::octavia(status, text),
-            Errors::Keystone => answer::keystone(status, text),
-            Errors::Nova => answer::nova(status, text),
-        }
+    /// The collection whose objects these are parts of.
+    pub(super) fn parent(&self) -> Option<&str> {
+        self.at.split('/').find_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    pub(super) fn not_found(&self, id: &str) -> Answer {
-        let text = match &self.missing {
-            Some(text) => text.replace("{id}", id),
-            None => format!("{} {id} could not be found.", self.class),
-        };
-        self.fault(404, &format!("{}NotFound", self.class), text)
+    /// `service.wrap`.
+    pub(super) fn full_name(&self) -> String {
+        format!("{}.{}", self.service, self.wrap)
     }
-
-    pub(super) fn stays(&self, id: &str) -> Answer {
-        let text = match &self.in_use {
-            Some(text) => text.replace("{id}", id),
-            None => format!("{} {id} is in use.", self.class),
-        };
-        self.fault(409, &format!("{}InUse", self.class), text)
-    }
-
-    pub(super) fn bad_request(&self, text: impl Into<String>) -> Answer {
-        self.fault(400, "HTTPBadRequest", text)
-    }
-
-    pub(super) fn forbidden(&self, verb: &str) -> Answer {
-        match self.errors {
-            Errors::Neutron => {
-                let text = format!("rule:{verb}_{} is disallowed by policy", self.wrap);
-                self.fault(403, "PolicyNotAuthorized", text)
-            }
-            _ => self.fault(403, "", "Policy does not allow this request to be performed."),
-        }
-    }
-}
-
-/// `port_pair` as part of an error's name: `PortPair`.
-pub(super) fn class(wrap: &str) -> String {
-    let capital = |part: &str| {
-        let mut letters = part.chars();
-        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
-    };
-    wrap.split('_').filter_map(capital).collect()
 }

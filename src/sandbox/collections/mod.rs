@@ -3,35 +3,57 @@
 //! Neutron's are served within its frame, any other service stands by itself.
 
 mod accept;
+mod actions;
+mod bodies;
 mod definition;
+mod fill;
+mod hooks;
+mod objects;
 mod references;
+mod service;
+mod states;
+mod texts;
 pub(super) mod values;
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use self::definition::{Collection, Service};
-use self::references::{is_unique, refer};
+use self::definition::{Body, Collection, Create, Update};
+use self::fill::filled;
+use self::service::{Microversions, Service};
 use super::answer::{Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
-use super::doc::Doc;
+use super::doc::shown;
 use super::keystone::{self, Scope};
-use super::later::{Later, Turn};
 use super::store::{Rows, Table};
-use super::{listing, neutron};
 use crate::model::JsonMap;
 
 pub(super) use self::references::{is_there, part, part_with};
+pub(super) use self::states::object_ends;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../services/", $name)))),*]
+    };
+}
 
 /// Those that every sandbox has.
-const FILES: [(&str, &str); 2] = [
-    ("services/load_balancer.yaml", include_str!("../services/load_balancer.yaml")),
-    ("services/network.yaml", include_str!("../services/network.yaml")),
+const FILES: [(&str, &str); 11] = files![
+    "load_balancer.yaml",
+    "network.yaml",
+    "volume.yaml",
+    "compute.yaml",
+    "identity.yaml",
+    "key_manager.yaml",
+    "dns.yaml",
+    "sharev2.yaml",
+    "container_infra.yaml",
+    "workflowv2.yaml",
+    "reservation.yaml",
 ];
 
 /// Longest page of a list.
@@ -47,7 +69,11 @@ pub(super) struct Collections {
 pub(super) struct Named {
     pub(super) kind: String,
     pub(super) name: String,
+    /// What follows the first part of its path in the catalog.
+    pub(super) root: String,
     pub(super) extensions: Vec<(String, String)>,
+    versions: Option<Value>,
+    microversions: Option<Microversions>,
 }
 
 struct Served {
@@ -74,14 +100,21 @@ impl Collections {
         all.coherent()
     }
 
+    #[cfg(test)]
+    fn of(text: &str) -> io::Result<Collections> {
+        let mut all = Collections { services: Vec::new(), served: Vec::new() };
+        all.add("test.yaml", text)?;
+        all.coherent()
+    }
+
     /// Refuses references to collections that there are not.
     fn coherent(self) -> io::Result<Self> {
         for served in &self.served {
             let Collection { service, wrap, .. } = &*served.collection;
             for (field, target) in served.collection.references() {
-                let in_rust = service == "network" && neutron::has_kind(target);
-                if !in_rust && self.named(service, target).is_none() {
-                    let text = format!("{service}: {wrap}: {field}: there is no {target}");
+                let (of, kind) = target.split_once('.').unwrap_or((service, target));
+                if !references::is_in_rust(target) && self.named(of, kind).is_none() {
+                    let text = format!("{service}: {wrap}: {field}: there is no {kind}");
                     return Err(io::Error::new(io::ErrorKind::InvalidData, text));
                 }
             }
@@ -98,11 +131,19 @@ impl Collections {
                 let text = format!("{file}: {}: there is a {wrap} already", service.kind);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, text));
             }
-            let rows = Table::new(format!("{}.{wrap}", service.kind));
+            let name = collection.table.clone();
+            let rows = Table::new(name.unwrap_or_else(|| format!("{}.{wrap}", service.kind)));
             self.served.push(Served { collection: Arc::new(collection), rows });
         }
         let extensions = service.extensions.into_iter().collect();
-        self.services.push(Named { kind: service.kind, name: service.name, extensions });
+        self.services.push(Named {
+            kind: service.kind,
+            name: service.name,
+            root: service.root,
+            extensions,
+            versions: service.versions,
+            microversions: service.microversions,
+        });
         Ok(())
     }
 
@@ -114,24 +155,36 @@ impl Collections {
         self.served.iter_mut().map(|served| &mut served.rows as &mut dyn Rows)
     }
 
-    /// The collection that a path leads to, and what follows it.
+    /// The collection that a path leads to, and what follows it. Of several it is the one with the
+    /// longest path of its own.
     fn at<'p>(&self, service: &str, path: &'p [&'p str]) -> Option<(Place, &'p [&'p str])> {
-        self.served.iter().enumerate().find_map(|(index, served)| {
+        let all = self.served.iter().enumerate();
+        let leads = all.filter_map(|(index, served)| {
             let collection = &served.collection;
-            let parts: Vec<&str> = collection.at.trim_matches('/').split('/').collect();
-            if collection.service != service || !path.starts_with(&parts) {
+            if collection.service != service {
                 return None;
             }
-            let found = Place { index, collection: Arc::clone(collection) };
-            Some((found, &path[parts.len()..]))
-        })
+            let parts: Vec<&str> = collection.at.trim_matches('/').split('/').collect();
+            let mut parent = None;
+            for (at, part) in parts.iter().enumerate() {
+                let given = path.get(at)?;
+                if part.starts_with('{') {
+                    parent = Some((*given).to_owned());
+                } else if part != given {
+                    return None;
+                }
+            }
+            let found = Place { index, collection: Arc::clone(collection), parent };
+            Some((parts.len(), (found, &path[parts.len()..])))
+        });
+        leads.max_by_key(|(length, _)| *length).map(|(_, found)| found)
     }
 
     fn named(&self, service: &str, wrap: &str) -> Option<Place> {
         self.served.iter().enumerate().find_map(|(index, served)| {
             let collection = &served.collection;
             let fits = collection.service == service && collection.wrap == wrap;
-            fits.then(|| Place { index, collection: Arc::clone(collection) })
+            fits.then(|| Place { index, collection: Arc::clone(collection), parent: None })
         })
     }
 
@@ -149,20 +202,40 @@ impl Collections {
 struct Place {
     index: usize,
     collection: Arc<Collection>,
+    /// The id of the object whose parts are meant.
+    parent: Option<String>,
+}
+
+/// The id of an object, as a key.
+fn name_of(collection: &Collection, row: &JsonMap) -> String {
+    row.get(&collection.id).map(shown).unwrap_or_default()
 }
 
 /// A service that has nothing but such collections; `None` if there is no service of this type.
 pub(super) fn service(cloud: &mut Cloud, ask: &Ask, kind: &str, path: &[&str]) -> Option<Reply> {
-    cloud.collections.services().find(|service| service.kind == kind)?;
-    if path.is_empty() {
+    let service = cloud.collections.services().find(|service| service.kind == kind)?;
+    if path.is_empty() || *path == [service.root.trim_matches('/')] {
         let versions = json!({"versions": [{"id": "v2.0", "status": "CURRENT", "links": []}]});
-        return Some(Ok(Answer::json(200, &versions)));
+        let versions = service.versions.as_ref().unwrap_or(&versions);
+        let base =
+            |place: &str| if place == "base" { ask.base.clone().into() } else { Value::Null };
+        return Some(Ok(Answer::json(200, &filled(versions, &base))));
     }
+    let microversions = service.microversions.clone();
+    let version = match microversions.as_ref().map(|all| all.chosen(ask)).transpose() {
+        Ok(version) => version,
+        Err(refusal) => return Some(Err(refusal)),
+    };
     let scope = match keystone::scope(cloud, ask) {
         Ok(scope) => scope,
         Err(refusal) => return Some(Err(refusal)),
     };
-    answer(cloud, ask, &scope, kind, path)
+    let reply = answer(cloud, ask, &scope, kind, path)?;
+    let mark = |answer: Answer| match (&microversions, &version) {
+        (Some(all), Some(version)) => answer.header(&all.header, version.as_str()),
+        _ => answer,
+    };
+    Some(reply.map(mark).map_err(mark))
 }
 
 /// What a collection of the service answers; `None` if the path leads to none.
@@ -174,216 +247,104 @@ pub(super) fn answer(
     path: &[&str],
 ) -> Option<Reply> {
     let (place, rest) = cloud.collections.at(service, path)?;
+    let place = &place;
+    let collection = &place.collection;
+    if let Err(refusal) = objects::parent_is_there(cloud, scope, place) {
+        return Some(Err(refusal));
+    }
+    if collection.single {
+        return objects::single(cloud, ask, scope, place, rest);
+    }
+    if collection.lasting {
+        return match rest {
+            [] => objects::lasting(cloud, ask, scope, place, ("", true)),
+            [key] => objects::lasting(cloud, ask, scope, place, (key, false)),
+            _ => None,
+        };
+    }
+    let is_new = |id: &str| !cloud.collections.rows(place).contains(id);
     Some(match (ask.method.as_str(), rest) {
-        ("GET", []) => list(cloud, ask, scope, &place),
-        ("POST", []) => create(cloud, ask, scope, &place),
-        ("GET", [id]) => show(cloud, ask, scope, &place, id),
-        ("PUT", [id]) => update(cloud, ask, scope, &place, id),
-        ("DELETE", [id]) => delete(cloud, ask, scope, &place, id),
-        (_, [id, "tags", rest @ ..]) if place.collection.standard => {
-            tags(cloud, ask, scope, &place, id, rest)
+        ("POST" | "PUT", []) if collection.body == Body::Yaml => {
+            texts::take(cloud, ask, scope, place)
+        }
+        ("GET", []) => objects::list(cloud, ask, scope, place),
+        ("GET", ["detail"]) if collection.detail => objects::list(cloud, ask, scope, place),
+        ("POST", []) if collection.create == Create::Post => {
+            objects::create(cloud, ask, scope, place, None)
+        }
+        ("GET", [id]) => objects::show(cloud, ask, scope, place, id),
+        ("PUT", [id]) if collection.create == Create::Put && is_new(id) => {
+            objects::create(cloud, ask, scope, place, Some(id))
+        }
+        ("PUT", [id]) if collection.update == Update::Put => {
+            objects::update(cloud, ask, scope, place, id)
+        }
+        ("PATCH", [id]) if matches!(collection.update, Update::Patch | Update::JsonPatch) => {
+            objects::update(cloud, ask, scope, place, id)
+        }
+        ("DELETE", [id]) => objects::delete(cloud, ask, scope, place, id),
+        (_, [id, "tags", rest @ ..]) if collection.standard => {
+            objects::tags(cloud, ask, scope, place, id, rest)
+        }
+        (_, [id, map, key @ ..]) if collection.maps.iter().any(|name| name == map) => {
+            actions::map(cloud, ask, scope, place, (id, map, key.first().copied()))
+        }
+        (_, [id, rest @ ..]) => {
+            return actions::answer(cloud, ask, scope, place, (id, rest));
         }
         _ => return None,
     })
 }
 
-fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place) -> Reply {
-    let collection = &place.collection;
-    let rows = cloud.collections.rows(place).values();
-    let rows = rows.filter(|row| collection.is_seen(scope, row));
-    let rows = rows.filter(|row| listing::fits(row, ask) && neutron::tags_fit(row, ask)).cloned();
-    listing::answer(rows.collect(), ask, &collection.list, PAGE_MAX)
-        .ok_or_else(|| collection.not_found(ask.query("marker").unwrap_or_default()))
+/// An object of a collection, for Rust that knows it: `service.wrap`.
+pub(super) fn row_where<'a>(
+    cloud: &'a Cloud,
+    (service, wrap): (&str, &str),
+    fits: impl Fn(&JsonMap) -> bool,
+) -> Option<&'a JsonMap> {
+    let place = cloud.collections.named(service, wrap)?;
+    cloud.collections.rows(&place).values().find(|row| fits(row))
 }
 
-fn show(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place, id: &str) -> Reply {
-    let mut row = find(cloud, scope, place, id)?.clone();
-    listing::only_fields(&mut row, ask);
-    Ok(Answer::json(200, &json!({&place.collection.wrap: row})))
-}
-
-fn create(cloud: &mut Cloud, ask: &Ask, scope: &Scope, place: &Place) -> Reply {
-    let collection = &place.collection;
-    let given = collection.given(ask)?;
-    collection.may_change(scope, None, "create")?;
-    let mut row = collection.new_row(scope, given)?;
-    if collection.id == "id" {
-        row.set("id", cloud.fresh_id());
-    }
-    if collection.standard {
-        row.set("created_at", ask.moment());
-        row.set("updated_at", ask.moment());
-        row.set("revision_number", 1);
-        row.set("tags", Vec::<Value>::new());
-    }
-    refer(cloud, scope, collection, &row)?;
-    is_unique(cloud, place, &row)?;
-    let id = row.text(&collection.id).to_owned();
-    if cloud.collections.rows(place).contains(&id) {
-        let text = format!("There is {} {id} already.", collection.wrap);
-        return Err(collection.fault(409, &format!("{}Exists", collection.class), text));
-    }
-    if let Some(states) = &collection.states {
-        let [first, then] = &states.made;
-        row.set(&states.field, first.as_str());
-        settle_later(cloud, ask.at, place, &id, Some(then));
-    }
-    cloud.collections.rows_mut(place).insert(&id, row.clone());
-    Ok(Answer::json(201, &json!({&collection.wrap: row})))
-}
-
-fn update(cloud: &mut Cloud, ask: &Ask, scope: &Scope, place: &Place, id: &str) -> Reply {
-    let collection = &place.collection;
-    let given = collection.given(ask)?;
-    let mut row = find(cloud, scope, place, id)?.clone();
-    collection.may_change(scope, Some(&row), "update")?;
-    let change = collection.change(scope, given)?;
-    refer(cloud, scope, collection, &change)?;
-    row.extend(change);
-    if collection.standard {
-        let revision = row.int("revision_number").unwrap_or_default();
-        row.set("revision_number", revision + 1);
-        row.set("updated_at", ask.moment());
-    }
-    is_unique(cloud, place, &row)?;
-    cloud.collections.rows_mut(place).insert(id, row.clone());
-    Ok(Answer::json(200, &json!({&collection.wrap: row})))
-}
-
-fn delete(cloud: &mut Cloud, ask: &Ask, scope: &Scope, place: &Place, id: &str) -> Reply {
-    let collection = &place.collection;
-    let row = find(cloud, scope, place, id)?.clone();
-    collection.may_change(scope, Some(&row), "delete")?;
-    for holder in &collection.kept_by {
-        if holder
-            .split_once('.')
-            .is_some_and(|(kind, field)| neutron::holds(cloud, kind, field, id))
-        {
-            return Err(collection.stays(id));
-        }
-    }
-    part(cloud, &collection.service, &collection.wrap, id).map_err(|()| collection.stays(id))?;
-    match &collection.states {
-        Some(states) => {
-            if let Some(row) = cloud.collections.rows_mut(place).edit(id) {
-                row.set(&states.field, states.dropped.as_str());
-            }
-            cloud.unplan(|turn| matches!(turn, Turn::Object { id: of, .. } if of == id));
-            settle_later(cloud, ask.at, place, id, None);
-        }
-        None => {
-            cloud.collections.rows_mut(place).remove(id);
-        }
-    }
-    Ok(Answer::empty(204))
-}
-
-fn tags(
-    cloud: &mut Cloud,
+/// The objects of a collection, as they are shown.
+pub(super) fn views(
+    cloud: &Cloud,
     ask: &Ask,
     scope: &Scope,
-    place: &Place,
-    id: &str,
-    path: &[&str],
-) -> Reply {
-    let row = find(cloud, scope, place, id)?;
-    if ask.method != "GET" {
-        place.collection.may_change(scope, Some(row), "update")?;
-    }
-    let mut tags = row.list("tags").to_vec();
-    let answer = neutron::change_tags(ask, &mut tags, path)?;
-    if ask.method != "GET"
-        && let Some(row) = cloud.collections.rows_mut(place).edit(id)
-    {
-        row.set("tags", tags);
-    }
-    Ok(answer)
+    (service, wrap): (&str, &str),
+) -> Vec<Value> {
+    let Some(place) = cloud.collections.named(service, wrap) else { return Vec::new() };
+    let rows = cloud.collections.rows(&place).values();
+    rows.map(|row| Value::Object(bodies::view(cloud, ask, scope, &place, row))).collect()
 }
 
-/// An object has come to the end of what it was doing.
-pub(super) fn object_ends(cloud: &mut Cloud, of: &str, id: &str, state: Option<&str>) {
-    let Some((service, wrap)) = of.split_once('.') else { return };
+/// Removes the objects with a value in a field.
+pub(super) fn drop_where(
+    cloud: &mut Cloud,
+    (service, wrap): (&str, &str),
+    field: &str,
+    value: &str,
+) {
     let Some(place) = cloud.collections.named(service, wrap) else { return };
     let rows = cloud.collections.rows_mut(&place);
-    match (state, &place.collection.states) {
-        (Some(state), Some(states)) => {
-            if let Some(row) = rows.edit(id) {
-                row.set(&states.field, state);
-            }
-        }
-        _ => {
-            rows.remove(id);
-        }
+    for id in rows.ids_where(|row| row.get(field).is_some_and(|found| found == value)) {
+        rows.remove(&id);
     }
 }
 
-fn settle_later(
-    cloud: &mut Cloud,
-    now: DateTime<Utc>,
-    place: &Place,
-    id: &str,
-    to: Option<&String>,
-) {
-    let collection = &place.collection;
-    let turn = Turn::Object {
-        of: format!("{}.{}", collection.service, collection.wrap),
-        id: id.to_owned(),
-        state: to.cloned(),
-    };
-    let at = now + cloud.config.latencies.object;
-    cloud.plan(Later { at, turn });
+/// Adds an object as it is.
+pub(super) fn plant(cloud: &mut Cloud, (service, wrap): (&str, &str), row: JsonMap) {
+    if let Some(place) = cloud.collections.named(service, wrap) {
+        let id = name_of(&place.collection, &row);
+        cloud.collections.rows_mut(&place).insert(&id, row);
+    }
 }
 
-fn find<'a>(
-    cloud: &'a Cloud,
-    scope: &Scope,
-    place: &Place,
-    id: &str,
-) -> Result<&'a JsonMap, Answer> {
-    let row = cloud.collections.rows(place).get(id);
-    row.filter(|row| place.collection.is_seen(scope, row))
-        .ok_or_else(|| place.collection.not_found(id))
+/// All that is set for a key of a lasting collection, as `service.wrap`.
+pub(super) fn standing(cloud: &Cloud, service: &str, wrap: &str, key: &str) -> JsonMap {
+    let place = cloud.collections.named(service, wrap);
+    place.map(|place| objects::standing(cloud, &place, key)).unwrap_or_default()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_of_a_directory_join_those_of_every_sandbox() {
-        let directory = tempfile::tempdir().unwrap();
-        let write = |target: &str| {
-            let text = format!(
-                "service: network\nname: neutron\nerrors: neutron\ncollections:\n  trunk:\n    at: /v2.0/trunks\n    attributes: {{ port_id: [id, post] }}\n    refers: {{ port_id: {target} }}\n"
-            );
-            std::fs::write(directory.path().join("trunk.yaml"), text).unwrap();
-        };
-        write("port");
-        let all = Collections::open(Some(directory.path())).unwrap();
-        let path = ["v2.0", "trunks", "some"];
-        let (place, rest) = all.at("network", &path).unwrap();
-        assert_eq!((place.collection.list.as_str(), rest), ("trunks", &["some"][..]));
-        assert!(all.at("network", &["v2.0"]).is_none());
-        write("pirt");
-        let error = Collections::open(Some(directory.path())).err().unwrap();
-        assert_eq!(error.to_string(), "network: trunk: port_id: there is no pirt");
-        write("port");
-        let again = directory.path().join("again.yaml");
-        std::fs::copy(directory.path().join("trunk.yaml"), again).unwrap();
-        let error = Collections::open(Some(directory.path())).err().unwrap();
-        assert!(error.to_string().ends_with("network: there is a trunk already"), "{error}");
-    }
-
-    #[test]
-    fn a_file_is_refused_with_a_reason() {
-        let refused = |collection: &str| {
-            let text =
-                format!("service: s\nname: n\nerrors: nova\ncollections: {{ a: {collection} }}");
-            Service::read(&text).unwrap_err()
-        };
-        let error = refused("{ at: /a, attributes: {}, refers: { b: c } }");
-        assert_eq!(error, "a has no attribute b");
-        assert!(refused("{ at: /a, atributes: {} }").contains("atributes"));
-        refused("{ at: /a, attributes: { name: [texts, put] } }");
-    }
-}
+mod tests;

@@ -7,10 +7,13 @@ use serde_json::Value;
 
 use super::super::answer::{self, Answer};
 use super::super::cloud::Cloud;
-use super::super::keystone::Scope;
+use super::super::keystone::{self, Scope};
 use super::super::neutron;
-use super::definition::{Collection, class};
-use super::{Place, find};
+use super::definition::Collection;
+use super::fill::ids;
+use super::objects::find;
+use super::service::class;
+use super::{Place, hooks, name_of};
 use crate::model::JsonMap;
 
 /// An object that others refer to goes: what goes with it goes too. An error if it must stay.
@@ -20,18 +23,32 @@ pub(in crate::sandbox) fn part(
     wrap: &str,
     id: &str,
 ) -> Result<(), ()> {
+    let name = format!("{service}.{wrap}");
     let count = cloud.collections.served.len();
     for index in 0..count {
         let collection = Arc::clone(&cloud.collections.served[index].collection);
-        if collection.service != service {
-            continue;
-        }
-        let place = Place { index, collection };
-        if !naming(cloud, &place, &place.collection.refers, wrap, id).is_empty() {
+        let is_part = collection.service == service && collection.parent() == Some(wrap);
+        let place = Place { index, collection, parent: None };
+        let fields = |fields: &BTreeMap<String, String>| -> Vec<String> {
+            let fields = fields.iter().filter(|(_, target)| **target == name);
+            fields.map(|(field, _)| field.clone()).collect()
+        };
+        if !naming(cloud, &place, &fields(&place.collection.refers), id).is_empty() {
             return Err(());
         }
-        for follower in naming(cloud, &place, &place.collection.goes_with, wrap, id) {
-            part(cloud, service, &place.collection.wrap, &follower)?;
+        let forgetful = fields(&place.collection.forgets);
+        for other in naming(cloud, &place, &forgetful, id) {
+            if let Some(row) = cloud.collections.rows_mut(&place).edit(&other) {
+                forgetful.iter().for_each(|field| {
+                    row.insert(field.clone(), Value::Null);
+                });
+            }
+        }
+        let mut with = fields(&place.collection.goes_with);
+        with.extend(is_part.then(|| "_parent".to_owned()));
+        for follower in naming(cloud, &place, &with, id) {
+            part(cloud, &place.collection.service, &place.collection.wrap, &follower)?;
+            hooks::dropped(cloud, &place, &follower);
             cloud.collections.rows_mut(&place).remove(&follower);
         }
     }
@@ -39,16 +56,11 @@ pub(in crate::sandbox) fn part(
 }
 
 /// The objects that name another one in one of the fields.
-fn naming(
-    cloud: &Cloud,
-    place: &Place,
-    fields: &BTreeMap<String, String>,
-    wrap: &str,
-    id: &str,
-) -> Vec<String> {
-    let mut fields: Vec<(&String, &String)> = fields.iter().collect();
-    fields.retain(|(_, target)| *target == wrap);
-    let names = |row: &JsonMap| fields.iter().any(|(field, _)| refers_to(row.get(*field), id));
+fn naming(cloud: &Cloud, place: &Place, fields: &[String], id: &str) -> Vec<String> {
+    if fields.is_empty() {
+        return Vec::new();
+    }
+    let names = |row: &JsonMap| fields.iter().any(|field| ids(row, field).contains(&id));
     cloud.collections.rows(place).ids_where(names)
 }
 
@@ -69,13 +81,9 @@ pub(super) fn refer(
     row: &JsonMap,
 ) -> Result<(), Answer> {
     for (field, target) in collection.references() {
-        let ids: Vec<&str> = match row.get(field) {
-            Some(Value::String(id)) => vec![id],
-            Some(Value::Array(ids)) => ids.iter().filter_map(Value::as_str).collect(),
-            _ => continue,
-        };
-        for id in ids {
-            is_there(cloud, scope, &collection.service, target, id)?;
+        let (service, wrap) = target.split_once('.').unwrap_or((&collection.service, target));
+        for id in ids(row, field) {
+            is_there(cloud, scope, service, wrap, id)?;
         }
     }
     Ok(())
@@ -89,16 +97,20 @@ pub(in crate::sandbox) fn is_there(
     wrap: &str,
     id: &str,
 ) -> Result<(), Answer> {
-    match cloud.collections.named(service, wrap) {
-        Some(place) => find(cloud, scope, &place, id).map(|_| ()),
-        None => neutron::refer(cloud, scope, wrap, id),
+    match (cloud.collections.named(service, wrap), service) {
+        // Beside what is kept there is what the sandbox itself comes with.
+        (_, "identity") if keystone::refer(cloud, wrap, id).is_ok() => Ok(()),
+        (Some(place), _) => find(cloud, scope, &place, id).map(|_| ()),
+        (None, "identity") => keystone::refer(cloud, wrap, id),
+        (None, _) => neutron::refer(cloud, scope, wrap, id),
     }
 }
 
-fn refers_to(value: Option<&Value>, id: &str) -> bool {
-    match value {
-        Some(Value::String(text)) => text == id,
-        Some(Value::Array(items)) => items.iter().any(|item| item == id),
+/// Whether Rust has objects of this name.
+pub(super) fn is_in_rust(target: &str) -> bool {
+    match target.split_once('.') {
+        Some(("network", kind)) => neutron::has_kind(kind),
+        Some(("identity", kind)) => keystone::has_kind(kind),
         _ => false,
     }
 }
@@ -106,19 +118,15 @@ fn refers_to(value: Option<&Value>, id: &str) -> bool {
 /// Refuses an object that another one is too much like.
 pub(super) fn is_unique(cloud: &Cloud, place: &Place, row: &JsonMap) -> Result<(), Answer> {
     let collection = &place.collection;
+    let alike = ["project_id", "_parent"];
     for fields in &collection.unique {
         let is_like = |other: &JsonMap| {
-            other.get(&collection.id) != row.get(&collection.id)
-                && other.get("project_id") == row.get("project_id")
+            name_of(collection, other) != name_of(collection, row)
+                && alike.iter().all(|field| other.get(*field) == row.get(*field))
                 && fields.iter().all(|field| other.get(field) == row.get(field))
         };
         if cloud.collections.rows(place).values().any(is_like) {
-            let text = format!(
-                "A {} with the same {} exists already.",
-                collection.wrap,
-                fields.join(", ")
-            );
-            return Err(collection.fault(409, &format!("{}Exists", collection.class), text));
+            return Err(collection.exists(&fields.join(", ")));
         }
     }
     Ok(())

@@ -1,14 +1,15 @@
-//! Reading users, projects, domains, roles, services, endpoints and regions; and making the
-//! users, projects and grants that a test of several tenants needs.
+//! The collections of identity: those in Rust, and those of `services/identity.yaml`, before which
+//! stand the services and endpoints that the sandbox itself has.
 
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
-use super::super::doc::{Doc, flag_text, shown};
-use super::{Domain, Grant, Project, Role, SYSTEM, Scope, User, catalog, forbidden, not_found};
-use crate::model::JsonMap;
+use super::super::collections;
+use super::super::doc::{flag_text, shown};
+use super::entries::{self, Entry};
+use super::{Domain, Project, Role, SYSTEM, Scope, User, catalog, forbidden, grants, not_found};
 
 /// Collections that only administrators list.
 const ADMINISTRATORS_LIST: [&str; 8] = [
@@ -28,19 +29,12 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             if !scope.is_admin && ADMINISTRATORS_LIST.contains(collection) {
                 return Err(forbidden(&format!("identity:list_{collection}")));
             }
-            let rows = rows(cloud, ask, scope, collection)
-                .ok_or_else(|| answer::keystone(404, "The resource could not be found."))?;
-            let rows: Vec<Value> = rows.into_iter().filter(|row| asked_for(row, ask)).collect();
-            let links = json!({
-                "self": format!("{}/v3/{collection}", ask.base), "next": null, "previous": null,
-            });
-            Ok(Answer::json(200, &json!({*collection: rows, "links": links})))
+            let rows = rows(cloud, ask, scope, collection).ok_or_else(nowhere)?;
+            Ok(list(ask, collection, rows))
         }
         ("GET", [collection, id]) => {
-            let row = rows(cloud, ask, scope, collection)
-                .ok_or_else(|| answer::keystone(404, "The resource could not be found."))?
-                .into_iter()
-                .find(|row| row.get("id").is_some_and(|found| found == id));
+            let rows = rows(cloud, ask, scope, collection).ok_or_else(nowhere)?;
+            let row = rows.into_iter().find(|row| row.get("id").is_some_and(|found| found == id));
             let singular = singular(collection);
             match row {
                 Some(row) => Ok(Answer::json(200, &json!({singular: row}))),
@@ -48,133 +42,145 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             }
         }
         ("GET", ["users", user, "projects"]) => {
-            let projects: Vec<Value> = cloud
-                .keystone
-                .projects
-                .values()
-                .filter(|project| !cloud.keystone.role_ids(user, &project.id).is_empty())
-                .map(|project| project_view(ask, project))
-                .collect();
-            Ok(Answer::json(200, &json!({"projects": projects, "links": {}})))
+            let keystone = &cloud.keystone;
+            let projects = keystone.projects.values();
+            let theirs = projects.filter(|it| !keystone.role_ids(user, &it.id).is_empty());
+            Ok(list(ask, "projects", theirs.map(|project| project.view(ask)).collect()))
+        }
+        ("GET", ["users", user, "groups"]) => {
+            let all = rows(cloud, ask, scope, "groups").unwrap_or_default();
+            let has = |group: &str| cloud.keystone.memberships.contains(&format!("{group} {user}"));
+            let theirs = all.into_iter().filter(|group| group["id"].as_str().is_some_and(has));
+            Ok(list(ask, "groups", theirs.collect()))
         }
         _ if !scope.is_admin => Err(forbidden(&action(ask, path))),
-        ("POST", ["projects"]) => create_project(cloud, ask),
-        ("POST", ["users"]) => create_user(cloud, ask),
-        ("PATCH", ["users", id]) => change_user(cloud, ask, id),
-        ("DELETE", ["projects", id]) => match cloud.keystone.projects.remove(id) {
-            Some(_) => {
-                drop_grants(cloud, |grant| grant.project_id == *id);
-                Ok(Answer::empty(204))
-            }
-            None => Err(not_found("project", id)),
-        },
-        ("DELETE", ["users", id]) => match cloud.keystone.users.remove(id) {
-            Some(_) => {
-                drop_grants(cloud, |grant| grant.user_id == *id);
-                Ok(Answer::empty(204))
-            }
-            None => Err(not_found("user", id)),
-        },
-        (
-            method @ ("PUT" | "DELETE"),
-            [kind @ ("projects" | "domains"), place, "users", user, "roles", role],
-        )
-        | (method @ ("PUT" | "DELETE"), [kind @ place @ "system", "users", user, "roles", role]) => {
-            let is_there = match *kind {
-                "projects" => cloud.keystone.projects.contains(place),
-                "domains" => cloud.keystone.domains.contains(place),
-                _ => true,
-            };
-            if !is_there {
-                return Err(not_found(singular(kind), place));
-            }
-            if !cloud.keystone.users.contains(user) {
-                return Err(not_found("user", user));
-            }
-            if !cloud.keystone.roles.contains(role) {
-                return Err(not_found("role", role));
-            }
-            let id = format!("{user} {place} {role}");
-            if method == "PUT" {
-                let grant = Grant {
-                    user_id: (*user).to_owned(),
-                    project_id: (*place).to_owned(),
-                    role_id: (*role).to_owned(),
-                };
-                cloud.keystone.grants.insert(&id, grant);
-            } else {
-                cloud.keystone.grants.remove(&id);
-            }
-            Ok(Answer::empty(204))
+        ("GET", ["groups", group, "users"]) => {
+            let users = cloud.keystone.users.values();
+            let has =
+                |user: &User| cloud.keystone.memberships.contains(&format!("{group} {}", user.id));
+            Ok(list(ask, "users", users.filter(|it| has(it)).map(|it| it.view(ask)).collect()))
         }
-        _ => Err(answer::keystone(404, "The resource could not be found.")),
+        ("POST", ["domains"]) => entries::create::<Domain>(cloud, ask),
+        ("POST", ["projects"]) => entries::create::<Project>(cloud, ask),
+        ("POST", ["users"]) => entries::create::<User>(cloud, ask),
+        ("POST", ["roles"]) => entries::create::<Role>(cloud, ask),
+        ("PATCH", ["domains", id]) => entries::change::<Domain>(cloud, ask, id),
+        ("PATCH", ["projects", id]) => entries::change::<Project>(cloud, ask, id),
+        ("PATCH", ["users", id]) => entries::change::<User>(cloud, ask, id),
+        ("PATCH", ["roles", id]) => entries::change::<Role>(cloud, ask, id),
+        ("DELETE", ["domains", id]) => drop_domain(cloud, id),
+        ("DELETE", ["projects", id]) => drop_entry::<Project>(cloud, id),
+        ("DELETE", ["users", id]) => drop_entry::<User>(cloud, id),
+        ("DELETE", ["roles", id]) => drop_entry::<Role>(cloud, id),
+        (_, ["groups", group, "users", user]) => grants::membership(cloud, ask, group, user),
+        (
+            _,
+            [
+                "projects" | "domains",
+                place,
+                actors @ ("users" | "groups"),
+                actor,
+                "roles",
+                role @ ..,
+            ],
+        )
+        | (_, [place @ "system", actors @ ("users" | "groups"), actor, "roles", role @ ..]) => {
+            grants::answer(cloud, ask, (place, actors, actor), role.first().copied())
+        }
+        ("DELETE", ["groups", id]) => {
+            let answer = described(cloud, ask, scope, path)?;
+            grants::forget(cloud, id);
+            Ok(answer)
+        }
+        _ => described(cloud, ask, scope, path),
     }
 }
 
-fn drop_grants(cloud: &mut Cloud, which: impl Fn(&Grant) -> bool) {
-    for id in cloud.keystone.grants.ids_where(which) {
-        cloud.keystone.grants.remove(&id);
+fn described(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str]) -> Reply {
+    collections::answer(cloud, ask, scope, "identity", path).unwrap_or_else(|| Err(nowhere()))
+}
+
+fn nowhere() -> Answer {
+    answer::keystone(404, "The resource could not be found.")
+}
+
+fn list(ask: &Ask, collection: &str, rows: Vec<Value>) -> Answer {
+    let rows: Vec<Value> = rows.into_iter().filter(|row| asked_for(row, ask)).collect();
+    let links = json!({
+        "self": format!("{}/v3/{}", ask.base, ask.path.join("/")), "next": null, "previous": null,
+    });
+    Answer::json(200, &json!({collection: rows, "links": links}))
+}
+
+fn drop_entry<T: Entry>(cloud: &mut Cloud, id: &str) -> Reply {
+    T::table(&mut cloud.keystone).remove(id).ok_or_else(|| not_found(T::SINGULAR, id))?;
+    grants::forget(cloud, id);
+    Ok(Answer::empty(204))
+}
+
+/// A domain goes with all that is in it.
+fn drop_domain(cloud: &mut Cloud, id: &str) -> Reply {
+    let domain = cloud.keystone.domains.get(id).ok_or_else(|| not_found("domain", id))?;
+    if domain.enabled {
+        let text = "Cannot delete a domain that is enabled, please disable it first.";
+        return Err(answer::keystone(403, text));
     }
+    for project in cloud.keystone.projects.ids_where(|project| project.domain_id == id) {
+        drop_entry::<Project>(cloud, &project)?;
+    }
+    for user in cloud.keystone.users.ids_where(|user| user.domain_id == id) {
+        drop_entry::<User>(cloud, &user)?;
+    }
+    collections::drop_where(cloud, ("identity", "group"), "domain_id", id);
+    drop_entry::<Domain>(cloud, id)
 }
 
 /// The rows of a collection that the caller may see; `None` when there is no such collection.
 fn rows(cloud: &Cloud, ask: &Ask, scope: &Scope, collection: &str) -> Option<Vec<Value>> {
     let keystone = &cloud.keystone;
-    let rows = match collection {
+    let mut rows = match collection {
         "users" => keystone
             .users
             .values()
             .filter(|user| scope.is_admin || user.id == scope.user_id)
-            .map(|user| user_view(ask, user))
+            .map(|user| user.view(ask))
             .collect(),
         "projects" => keystone
             .projects
             .values()
             .filter(|project| scope.sees(&project.id))
-            .map(|project| project_view(ask, project))
+            .map(|project| project.view(ask))
             .collect(),
-        "domains" => keystone.domains.values().map(|domain| domain_view(ask, domain)).collect(),
-        "roles" => keystone.roles.values().map(|role| role_view(ask, role)).collect(),
+        "domains" => keystone.domains.values().map(|domain| domain.view(ask)).collect(),
+        "roles" => keystone.roles.values().map(|role| role.view(ask)).collect(),
         "regions" => vec![json!({
             "id": cloud.config.region,
             "description": "",
             "parent_region_id": null,
-            "links": {"self": format!("{}/v3/regions/{}", ask.base, cloud.config.region)},
+            "links": entries::link(ask, "regions", &cloud.config.region),
         })],
-        "services" => catalog::services(cloud, &ask.base, "%(project_id)s")
-            .into_iter()
-            .map(|service| {
-                json!({
-                    "id": catalog::service_id(&service.kind),
-                    "type": service.kind,
-                    "name": service.name,
-                    "enabled": true,
-                    "links": {},
-                })
-            })
-            .collect(),
+        "services" => services(cloud, ask),
         "endpoints" => endpoints(cloud, ask),
-        "role_assignments" => keystone
-            .grants
-            .values()
-            .map(|grant| {
-                let place = grant.project_id.as_str();
-                let scope = match place {
-                    SYSTEM => json!({"system": {"all": true}}),
-                    id if keystone.domains.contains(id) => json!({"domain": {"id": id}}),
-                    id => json!({"project": {"id": id}}),
-                };
-                json!({
-                    "role": {"id": grant.role_id},
-                    "user": {"id": grant.user_id},
-                    "scope": scope,
-                })
-            })
-            .collect(),
+        "role_assignments" => grants::assignments(cloud),
         "groups" => Vec::new(),
         _ => return None,
     };
+    rows.extend(collections::views(cloud, ask, scope, ("identity", singular(collection))));
     Some(rows)
+}
+
+fn services(cloud: &Cloud, ask: &Ask) -> Vec<Value> {
+    let services = catalog::services(cloud, &ask.base, "%(project_id)s").into_iter();
+    let view = |service: catalog::Service| {
+        json!({
+            "id": catalog::service_id(&service.kind),
+            "type": service.kind,
+            "name": service.name,
+            "enabled": true,
+            "links": {},
+        })
+    };
+    services.map(view).collect()
 }
 
 fn endpoints(cloud: &Cloud, ask: &Ask) -> Vec<Value> {
@@ -197,87 +203,24 @@ fn endpoints(cloud: &Cloud, ask: &Ask) -> Vec<Value> {
     endpoints
 }
 
+/// Whether the sandbox itself has a service of this id.
+pub(super) fn has_service(cloud: &Cloud, id: &str) -> bool {
+    let services = catalog::services(cloud, "", "");
+    services.iter().any(|service| catalog::service_id(&service.kind) == id)
+}
+
 fn asked_for(row: &Value, ask: &Ask) -> bool {
-    let scoped = row.pointer("/scope/project/id").map(shown);
-    let user = row.pointer("/user/id").map(shown);
     ask.query.iter().all(|(key, asked)| match key.as_str() {
-        "scope.project.id" => scoped.as_ref() == Some(asked),
-        "user.id" => user.as_ref() == Some(asked),
+        "scope.project.id" | "scope.domain.id" | "user.id" | "group.id" | "role.id" => {
+            let pointer = format!("/{}", key.replace('.', "/"));
+            row.pointer(&pointer).map(shown).as_ref() == Some(asked)
+        }
         _ => match row.get(key) {
             Some(Value::Bool(value)) => flag_text(asked) == Some(*value),
             Some(value) => shown(value) == *asked,
             None => true,
         },
     })
-}
-
-fn create_project(cloud: &mut Cloud, ask: &Ask) -> Reply {
-    let given = ask.wrapped("project", answer::keystone)?;
-    let (name, domain_id) = (given.text("name"), domain_of(&given));
-    let is_same = |project: &Project| project.name == name && project.domain_id == domain_id;
-    if cloud.keystone.projects.values().any(is_same) {
-        return Err(conflict("project", name));
-    }
-    let project = Project {
-        id: cloud.fresh_hex(),
-        name: name.to_owned(),
-        domain_id,
-        description: given.text("description").to_owned(),
-        enabled: true,
-    };
-    cloud.keystone.projects.insert(&project.id, project.clone());
-    Ok(Answer::json(201, &json!({"project": project_view(ask, &project)})))
-}
-
-fn create_user(cloud: &mut Cloud, ask: &Ask) -> Reply {
-    let given = ask.wrapped("user", answer::keystone)?;
-    let (name, domain_id) = (given.text("name"), domain_of(&given));
-    let is_same = |user: &User| user.name == name && user.domain_id == domain_id;
-    if cloud.keystone.users.values().any(is_same) {
-        return Err(conflict("user", name));
-    }
-    let text = |key: &str| given.get(key).and_then(Value::as_str).map(str::to_owned);
-    let user = User {
-        id: cloud.fresh_hex(),
-        name: name.to_owned(),
-        domain_id,
-        password: given.text("password").to_owned(),
-        email: text("email"),
-        description: given.text("description").to_owned(),
-        default_project_id: text("default_project_id"),
-        enabled: true,
-    };
-    cloud.keystone.users.insert(&user.id, user.clone());
-    Ok(Answer::json(201, &json!({"user": user_view(ask, &user)})))
-}
-
-fn change_user(cloud: &mut Cloud, ask: &Ask, id: &str) -> Reply {
-    let given = ask.wrapped("user", answer::keystone)?;
-    let user = cloud.keystone.users.edit(id).ok_or_else(|| not_found("user", id))?;
-    if let Some(enabled) = given.get("enabled").and_then(Value::as_bool) {
-        user.enabled = enabled;
-    }
-    if let Some(password) = given.get("password").and_then(Value::as_str) {
-        password.clone_into(&mut user.password);
-    }
-    let user = user.clone();
-    Ok(Answer::json(200, &json!({"user": user_view(ask, &user)})))
-}
-
-fn domain_of(given: &JsonMap) -> String {
-    match given.text("domain_id") {
-        "" => "default".to_owned(),
-        id => id.to_owned(),
-    }
-}
-
-fn conflict(kind: &str, name: &str) -> Answer {
-    answer::keystone(
-        409,
-        format!(
-            "Conflict occurred attempting to store {kind} - Duplicate entry found with name {name}."
-        ),
-    )
 }
 
 fn action(ask: &Ask, path: &[&str]) -> String {
@@ -290,63 +233,9 @@ fn action(ask: &Ask, path: &[&str]) -> String {
     format!("identity:{verb}_{}", path.first().map(|name| singular(name)).unwrap_or_default())
 }
 
-fn singular(collection: &str) -> &str {
-    collection.strip_suffix('s').unwrap_or(collection)
-}
-
-fn link(ask: &Ask, collection: &str, id: &str) -> Value {
-    json!({"self": format!("{}/v3/{collection}/{id}", ask.base)})
-}
-
-fn user_view(ask: &Ask, user: &User) -> Value {
-    json!({
-        "id": user.id,
-        "name": user.name,
-        "domain_id": user.domain_id,
-        "email": user.email,
-        "description": user.description,
-        "default_project_id": user.default_project_id,
-        "enabled": user.enabled,
-        "password_expires_at": null,
-        "options": {},
-        "links": link(ask, "users", &user.id),
-    })
-}
-
-pub(super) fn project_view(ask: &Ask, project: &Project) -> Value {
-    json!({
-        "id": project.id,
-        "name": project.name,
-        "domain_id": project.domain_id,
-        "parent_id": project.domain_id,
-        "description": project.description,
-        "enabled": project.enabled,
-        "is_domain": false,
-        "tags": [],
-        "options": {},
-        "links": link(ask, "projects", &project.id),
-    })
-}
-
-pub(super) fn domain_view(ask: &Ask, domain: &Domain) -> Value {
-    json!({
-        "id": domain.id,
-        "name": domain.name,
-        "description": domain.description,
-        "enabled": true,
-        "tags": [],
-        "options": {},
-        "links": link(ask, "domains", &domain.id),
-    })
-}
-
-pub(super) fn role_view(ask: &Ask, role: &Role) -> Value {
-    json!({
-        "id": role.id,
-        "name": role.name,
-        "domain_id": null,
-        "description": null,
-        "options": {},
-        "links": link(ask, "roles", &role.id),
-    })
+pub(super) fn singular(collection: &str) -> &str {
+    match collection {
+        SYSTEM => SYSTEM,
+        _ => collection.strip_suffix('s').unwrap_or(collection),
+    }
 }

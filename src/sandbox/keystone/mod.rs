@@ -3,6 +3,8 @@
 mod app_credentials;
 mod catalog;
 mod directory;
+mod entries;
+mod grants;
 mod tokens;
 mod trusts;
 
@@ -13,6 +15,8 @@ use serde_json::json;
 use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
+use super::collections;
+use super::doc::Doc;
 use super::store::{Rows, Table};
 use crate::model::JsonMap;
 
@@ -28,6 +32,7 @@ pub(super) struct Keystone {
     pub(super) trusts: Table<Trust>,
     pub(super) tokens: Table<Token>,
     pub(super) app_credentials: Table<AppCredential>,
+    memberships: Table<Membership>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,6 +40,8 @@ pub(super) struct Domain {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) description: String,
+    #[serde(default = "yes")]
+    pub(super) enabled: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,6 +51,11 @@ pub(super) struct Project {
     pub(super) domain_id: String,
     pub(super) description: String,
     pub(super) enabled: bool,
+    /// `None` is its domain.
+    #[serde(default)]
+    pub(super) parent_id: Option<String>,
+    #[serde(default)]
+    pub(super) tags: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,17 +74,35 @@ pub(super) struct User {
 pub(super) struct Role {
     pub(super) id: String,
     pub(super) name: String,
+    #[serde(default)]
+    pub(super) domain_id: Option<String>,
+    #[serde(default)]
+    pub(super) description: Option<String>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What grants on the whole system are kept under.
 pub(super) const SYSTEM: &str = "system";
 
-/// A user's role on a project, on a domain by its id, or on the system.
+/// A user's or a group's role on a project, on a domain by its id, or on the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Grant {
+    /// Empty where it is a group's.
     pub(super) user_id: String,
+    #[serde(default)]
+    pub(super) group_id: Option<String>,
     pub(super) project_id: String,
     pub(super) role_id: String,
+}
+
+/// That a user is in a group.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Membership {
+    group_id: String,
+    user_id: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -159,6 +189,7 @@ impl Keystone {
             trusts: Table::new("trusts"),
             tokens: Table::new("tokens"),
             app_credentials: Table::new("application_credentials"),
+            memberships: Table::new("memberships"),
         }
     }
 
@@ -166,7 +197,7 @@ impl Keystone {
         self.users.len() == 0
     }
 
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 8] {
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 9] {
         [
             &mut self.domains,
             &mut self.projects,
@@ -176,17 +207,23 @@ impl Keystone {
             &mut self.trusts,
             &mut self.tokens,
             &mut self.app_credentials,
+            &mut self.memberships,
         ]
     }
 
-    /// The roles that a user has on a project.
+    /// The roles that a user has on a project, be it in a group.
     fn role_ids(&self, user_id: &str, project_id: &str) -> Vec<String> {
-        let held = self
-            .grants
-            .values()
-            .filter(|grant| grant.user_id == user_id && grant.project_id == project_id)
-            .map(|grant| grant.role_id.clone())
-            .collect();
+        let is_theirs = |grant: &Grant| match &grant.group_id {
+            Some(group) => self.memberships.contains(&format!("{group} {user_id}")),
+            None => grant.user_id == user_id,
+        };
+        let grants = self.grants.values().filter(|grant| grant.project_id == project_id);
+        let mut held: Vec<String> = Vec::new();
+        for grant in grants.filter(|grant| is_theirs(grant)) {
+            if !held.contains(&grant.role_id) {
+                held.push(grant.role_id.clone());
+            }
+        }
         self.with_implied(held)
     }
 
@@ -203,6 +240,29 @@ impl Keystone {
         }
         role_ids
     }
+}
+
+/// Whether there are objects of this name here.
+pub(super) fn has_kind(singular: &str) -> bool {
+    matches!(singular, "domain" | "project" | "user" | "role")
+}
+
+/// Refuses a reference to what is not there.
+pub(super) fn refer(cloud: &Cloud, singular: &str, id: &str) -> Result<(), Answer> {
+    let keystone = &cloud.keystone;
+    let is_there = match singular {
+        "domain" => keystone.domains.contains(id),
+        "project" => keystone.projects.contains(id),
+        "user" => keystone.users.contains(id),
+        "role" => keystone.roles.contains(id),
+        "region" => cloud.config.region == id,
+        "service" => directory::has_service(cloud, id),
+        "group" => {
+            collections::row_where(cloud, ("identity", "group"), |it| it.text("id") == id).is_some()
+        }
+        _ => false,
+    };
+    if is_there { Ok(()) } else { Err(not_found(singular, id)) }
 }
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {

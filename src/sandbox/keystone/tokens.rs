@@ -10,6 +10,7 @@ use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
+use super::entries::Entry;
 use super::{
     SYSTEM, Scope, Token, Trust, User, app_credentials, catalog, checked, forbidden, unauthorized,
 };
@@ -55,7 +56,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
                 .projects
                 .values()
                 .filter(|project| !cloud.keystone.role_ids(&scope.user_id, &project.id).is_empty())
-                .map(|project| super::directory::project_view(ask, project))
+                .map(|project| project.view(ask))
                 .collect();
             Ok(Answer::json(200, &json!({"projects": projects, "links": {}})))
         }
@@ -64,8 +65,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
             let keystone = &cloud.keystone;
             let own = keystone.domains.values();
             let own = own.filter(|it| !keystone.role_ids(&scope.user_id, &it.id).is_empty());
-            let own: Vec<Value> =
-                own.map(|domain| super::directory::domain_view(ask, domain)).collect();
+            let own: Vec<Value> = own.map(|domain| domain.view(ask)).collect();
             Ok(Answer::json(200, &json!({"domains": own, "links": {}})))
         }
         ("GET", ["system"]) => {

@@ -6,6 +6,7 @@ use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
+use super::entries::Entry;
 use super::{Scope, Trust, forbidden, not_found};
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str]) -> Reply {
@@ -109,7 +110,7 @@ fn roles(cloud: &Cloud, ask: &Ask, trust: &Trust) -> Vec<Value> {
         .role_ids
         .iter()
         .filter_map(|id| cloud.keystone.roles.get(id))
-        .map(|role| super::directory::role_view(ask, role))
+        .map(|role| role.view(ask))
         .collect()
 }
 

@@ -6,7 +6,7 @@ use super::super::answer::{self, Answer, Reply};
 use super::super::cloud::Cloud;
 
 /// Aliases and names.
-const EXTENSIONS: [(&str, &str); 28] = [
+const EXTENSIONS: [(&str, &str); 29] = [
     ("allowed-address-pairs", "Allowed Address Pairs"),
     ("availability_zone", "Availability Zone"),
     ("binding", "Port Binding"),
@@ -15,6 +15,7 @@ const EXTENSIONS: [(&str, &str); 28] = [
     ("external-net", "Neutron external network"),
     ("extra_dhcp_opt", "Neutron Extra DHCP options"),
     ("extraroute", "Neutron Extra Route"),
+    ("extraroute-atomic", "Atomically add/remove extra routes"),
     ("fip-port-details", "Floating IP Port Details Extension"),
     ("net-mtu", "Network MTU"),
     ("net-mtu-writable", "Network MTU (writable)"),

@@ -45,8 +45,6 @@ pub(super) struct Neutron {
     pub(super) floating_ips: Table<JsonMap>,
     pub(super) security_groups: Table<JsonMap>,
     pub(super) security_rules: Table<JsonMap>,
-    /// What an administrator has set, by project.
-    pub(super) quotas: Table<JsonMap>,
 }
 
 impl Neutron {
@@ -59,11 +57,10 @@ impl Neutron {
             floating_ips: Table::new("floatingips"),
             security_groups: Table::new("security_groups"),
             security_rules: Table::new("security_group_rules"),
-            quotas: Table::new("network_quotas"),
         }
     }
 
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 8] {
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 7] {
         [
             &mut self.networks,
             &mut self.subnets,
@@ -72,7 +69,6 @@ impl Neutron {
             &mut self.floating_ips,
             &mut self.security_groups,
             &mut self.security_rules,
-            &mut self.quotas,
         ]
     }
 
@@ -112,17 +108,18 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     // Every project has a default group from its first request on.
     security_groups::ensure_default(cloud, &scope.project_id, ask.at);
     let path: Vec<&str> = path.iter().map(|part| part.trim_end_matches(".json")).collect();
+    let whole: Vec<&str> = [&["v2.0"], path.as_slice()].concat();
+    let described = |cloud: &mut Cloud| {
+        collections::answer(cloud, ask, &scope, "network", &whole).unwrap_or_else(|| Err(nowhere()))
+    };
     match (ask.method.as_str(), path.as_slice()) {
         ("GET", ["extensions"]) => Ok(extensions::list(cloud)),
         ("GET", ["extensions", alias]) => extensions::show(cloud, alias),
         ("GET", ["availability_zones"]) => Ok(extensions::zones()),
-        (_, ["quotas", rest @ ..]) => quotas::answer(cloud, ask, &scope, rest),
+        ("GET", ["quotas", project, "details"]) => quotas::details(cloud, &scope, project),
+        ("GET", ["quotas", project, "default"]) => quotas::defaults(cloud, &scope, project),
         (method, [collection, rest @ ..]) => {
-            let Some(kind) = Kind::of(collection) else {
-                let whole: Vec<&str> = [&["v2.0"], path.as_slice()].concat();
-                return collections::answer(cloud, ask, &scope, "network", &whole)
-                    .unwrap_or_else(|| Err(nowhere()));
-            };
+            let Some(kind) = Kind::of(collection) else { return described(cloud) };
             match (method, rest) {
                 ("GET", []) => list(cloud, ask, &scope, kind),
                 ("POST", []) => create(cloud, ask, &scope, kind),
@@ -140,8 +137,14 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
                 ("PUT", [id, "remove_router_interface"]) if kind == Kind::Router => {
                     routers::remove_interface(cloud, ask, &scope, id)
                 }
+                ("PUT", [id, change @ ("add_extraroutes" | "remove_extraroutes")])
+                    if kind == Kind::Router =>
+                {
+                    let is_more = *change == "add_extraroutes";
+                    routers::extra_routes(cloud, ask, &scope, id, is_more)
+                }
                 (_, [id, "tags", rest @ ..]) => tags::answer(cloud, ask, &scope, kind, id, rest),
-                _ => Err(nowhere()),
+                _ => described(cloud),
             }
         }
         _ => Err(nowhere()),

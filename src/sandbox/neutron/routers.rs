@@ -154,6 +154,37 @@ pub(super) fn add_interface(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: &st
 }
 
 /// An existing port becomes the interface.
+/// Routes come to a router's, or are taken from them: `add_extraroutes`, `remove_extraroutes`.
+pub(super) fn extra_routes(
+    cloud: &mut Cloud,
+    ask: &Ask,
+    scope: &Scope,
+    id: &str,
+    is_more: bool,
+) -> Reply {
+    let router = find(cloud, scope, Kind::Router, id)?.clone();
+    owned(scope, &router, "update_router")?;
+    let given =
+        ask.wrapped("router", |code, text| answer::neutron(code, "HTTPBadRequest", text))?;
+    let mut routes = router.list("routes").to_vec();
+    let is_same = |a: &Value, b: &Value| {
+        ["destination", "nexthop"].iter().all(|key| a.get(*key) == b.get(*key))
+    };
+    for route in given.list("routes") {
+        routes.retain(|known| !is_same(known, route));
+        if is_more {
+            routes.push(route.clone());
+        }
+    }
+    let mut view = router;
+    view.set("routes", routes.clone());
+    if let Some(row) = cloud.neutron.routers.edit(id) {
+        row.set("routes", routes);
+        row.set("updated_at", ask.moment());
+    }
+    Ok(Answer::json(200, &json!({"router": view})))
+}
+
 fn take_port(cloud: &mut Cloud, scope: &Scope, id: &str, port: &str) -> Result<JsonMap, Answer> {
     let row = find(cloud, scope, Kind::Port, port)?.clone();
     if !row.text("device_id").is_empty() {

@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
+use super::super::collections;
+use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::flavors::Flavor;
 use super::{nowhere, policy};
+use crate::model::JsonMap;
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str]) -> Reply {
     match (ask.method.as_str(), path) {
@@ -18,11 +21,10 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
         ("GET", ["os-quota-sets", project, ..]) if !scope.sees(project) => {
             Err(policy("os-quota-sets:show"))
         }
-        ("GET", ["os-quota-sets", project]) => {
-            Ok(Answer::json(200, &json!({"quota_set": quota_set(cloud, project)})))
-        }
         ("GET", ["os-quota-sets", project, "defaults"]) => {
-            Ok(Answer::json(200, &json!({"quota_set": quota_set(cloud, project)})))
+            let mut defaults = limits(cloud, "");
+            defaults.set("id", *project);
+            Ok(Answer::json(200, &json!({"quota_set": defaults})))
         }
         ("GET", ["os-quota-sets", project, "detail"]) => {
             Ok(Answer::json(200, &json!({"quota_set": detail(cloud, project)})))
@@ -59,9 +61,14 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str])
             });
             Ok(Answer::json(200, &json!({"services": [service]})))
         }
-        ("GET", ["os-aggregates"]) => Ok(Answer::json(200, &json!({"aggregates": []}))),
-        _ => Err(nowhere()),
+        rest => collections::answer(cloud, ask, scope, "compute", rest.1)
+            .unwrap_or_else(|| Err(nowhere())),
     }
+}
+
+/// How much a project may have.
+fn limits(cloud: &Cloud, project: &str) -> JsonMap {
+    collections::standing(cloud, "compute", "quota_set", project)
 }
 
 /// What a project uses.
@@ -85,12 +92,13 @@ fn used(cloud: &Cloud, project: &str) -> Used {
 /// Refuses a server that would be too many, or too big.
 pub(super) fn allow_server(cloud: &Cloud, scope: &Scope, flavor: &Flavor) -> Result<(), Answer> {
     let used = used(cloud, &scope.project_id);
-    let quotas = &cloud.config.quotas;
-    for (name, asked, used, limit) in [
-        ("instances", 1, used.instances, quotas.instances),
-        ("cores", flavor.vcpus, used.cores, quotas.cores),
-        ("ram", flavor.ram, used.ram, quotas.ram_mib),
+    let limits = limits(cloud, &scope.project_id);
+    for (name, asked, used) in [
+        ("instances", 1, used.instances),
+        ("cores", flavor.vcpus, used.cores),
+        ("ram", flavor.ram, used.ram),
     ] {
+        let limit = limits.int(name).unwrap_or(-1);
         if limit >= 0 && used + asked > limit {
             return Err(answer::nova(
                 403,
@@ -124,16 +132,17 @@ fn under(held: usize, limit: i64, text: &str) -> Result<(), Answer> {
 
 fn absolute(cloud: &Cloud, project: &str) -> Value {
     let used = used(cloud, project);
-    let quotas = &cloud.config.quotas;
+    let limits = limits(cloud, project);
+    let limit = |name: &str| limits.int(name);
     json!({
-        "maxTotalInstances": quotas.instances,
-        "maxTotalCores": quotas.cores,
-        "maxTotalRAMSize": quotas.ram_mib,
-        "maxTotalKeypairs": quotas.key_pairs,
-        "maxServerMeta": quotas.metadata_items,
-        "maxImageMeta": quotas.metadata_items,
-        "maxServerGroups": quotas.server_groups,
-        "maxServerGroupMembers": quotas.server_group_members,
+        "maxTotalInstances": limit("instances"),
+        "maxTotalCores": limit("cores"),
+        "maxTotalRAMSize": limit("ram"),
+        "maxTotalKeypairs": limit("key_pairs"),
+        "maxServerMeta": limit("metadata_items"),
+        "maxImageMeta": limit("metadata_items"),
+        "maxServerGroups": limit("server_groups"),
+        "maxServerGroupMembers": limit("server_group_members"),
         "maxSecurityGroups": -1,
         "maxSecurityGroupRules": -1,
         "maxTotalFloatingIps": -1,
@@ -153,35 +162,17 @@ fn absolute(cloud: &Cloud, project: &str) -> Value {
     })
 }
 
-fn quota_set(cloud: &Cloud, project: &str) -> Value {
-    let quotas = &cloud.config.quotas;
-    json!({
-        "id": project,
-        "instances": quotas.instances,
-        "cores": quotas.cores,
-        "ram": quotas.ram_mib,
-        "key_pairs": quotas.key_pairs,
-        "metadata_items": quotas.metadata_items,
-        "server_groups": quotas.server_groups,
-        "server_group_members": quotas.server_group_members,
-        "injected_files": 5,
-        "injected_file_content_bytes": 10240,
-        "injected_file_path_bytes": 255,
-    })
-}
-
-fn detail(cloud: &Cloud, project: &str) -> Value {
+fn detail(cloud: &Cloud, project: &str) -> JsonMap {
     let used = used(cloud, project);
-    let quotas = &cloud.config.quotas;
-    let entry = |limit: i64, used: i64| json!({"limit": limit, "in_use": used, "reserved": 0});
-    json!({
-        "id": project,
-        "instances": entry(quotas.instances, used.instances),
-        "cores": entry(quotas.cores, used.cores),
-        "ram": entry(quotas.ram_mib, used.ram),
-        "key_pairs": entry(quotas.key_pairs, 0),
-        "metadata_items": entry(quotas.metadata_items, 0),
-        "server_groups": entry(quotas.server_groups, 0),
-        "server_group_members": entry(quotas.server_group_members, 0),
-    })
+    let entry = |(name, limit): (String, Value)| {
+        let in_use = match name.as_str() {
+            "id" => return (name, limit),
+            "instances" => used.instances,
+            "cores" => used.cores,
+            "ram" => used.ram,
+            _ => 0,
+        };
+        (name, json!({"limit": limit, "in_use": in_use, "reserved": 0}))
+    };
+    limits(cloud, project).into_iter().map(entry).collect()
 }

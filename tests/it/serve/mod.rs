@@ -1,5 +1,6 @@
 //! `hearth serve` as a process: what it makes, what it refuses to start with, what it hears.
 
+mod calls;
 mod files;
 mod operator;
 mod options;

@@ -324,7 +324,7 @@ impl World {
             _ => JsonMap::new(),
         };
         let epoch = nest.call.epoch;
-        let answered = Answered { epoch, result, attributes };
+        let answered = Answered { epoch, result, kept: None, attributes };
         self.come_back(resource, ResourceCommand::Answered(Box::new(answered)));
     }
 

@@ -161,7 +161,7 @@ impl World {
                 if fate == Fate::Lost && self.chance.one_in(2) {
                     self.let_call_come_late(call, outside.asked);
                 }
-                let answered = Answered { epoch, result, attributes };
+                let answered = Answered { epoch, result, kept: None, attributes };
                 let answered = ResourceCommand::Answered(Box::new(answered));
                 return self.come_back(resource, answered);
             }

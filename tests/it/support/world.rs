@@ -74,9 +74,18 @@ impl Ground {
         Ground::with_clock(config, Arc::new(SystemClock)).await
     }
 
+    /// Of another user than `demo`.
+    pub(crate) async fn of_user(user: &str) -> Ground {
+        Ground::with_user(SandboxConfig::instant(), Arc::new(SystemClock), user).await
+    }
+
     pub(crate) async fn with_clock(config: SandboxConfig, clock: Arc<dyn Clock>) -> Ground {
+        Ground::with_user(config, clock, "demo").await
+    }
+
+    async fn with_user(config: SandboxConfig, clock: Arc<dyn Clock>, user: &str) -> Ground {
         let sandbox = Sandbox::start_with_clock(config, clock).unwrap();
-        let requester = log_in(&sandbox.auth_url, "demo").await;
+        let requester = log_in(&sandbox.auth_url, user).await;
         sandbox.forget_requests();
         let master = MasterKey::fresh(&SystemClock).into();
         let (log, clock) = (Arc::new(MemoryLog::new()), Arc::new(SystemClock));

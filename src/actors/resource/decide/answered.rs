@@ -10,9 +10,9 @@ use crate::actors::resource::command::{Answered, ResourceEffect};
 use crate::actors::resource::state::{Call, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::clock::Moment;
-use crate::events::resource::{CallAnswered, CallRetried, ReplacementRequired, Step};
+use crate::events::resource::{AnswersKept, CallAnswered, CallRetried, ReplacementRequired, Step};
 use crate::model::sizes::REASON;
-use crate::model::taint::{taint, taint_repeated};
+use crate::model::taint::{mask_repeated, taint, taint_repeated};
 use crate::model::{Action, JsonMap, Status};
 use crate::resource_types::{Beat, DriverError, Learned, stack_user};
 
@@ -29,7 +29,7 @@ const POLL_PAUSE_MAX: Duration = Duration::from_secs(2);
 impl Resource {
     pub(in crate::actors::resource) fn answered(
         &mut self,
-        answered: Answered,
+        mut answered: Answered,
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Decision<Self> {
@@ -37,6 +37,22 @@ impl Resource {
             return Decision::nothing();
         }
         self.working.changing = false;
+        let kept = answered.kept.take().map(|kept| self.taint_kept(kept));
+        let mut decision = self.came_to(answered, moment, knowledge);
+        // What is not on record decides nothing.
+        if let Some(kept) = kept.filter(|_| !decision.events.is_empty()) {
+            decision.events.insert(0, kept.into());
+        }
+        decision
+    }
+
+    /// What the outcome of a beat leads to.
+    fn came_to(
+        &mut self,
+        answered: Answered,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
         if let Some(reason) = self.working.cancel.take() {
             return self.cancelled(answered.result, reason, knowledge);
         }
@@ -172,6 +188,16 @@ impl Resource {
         learned
     }
 
+    /// Answers as they are kept: a cloud does not say what in them is a secret.
+    fn taint_kept(&self, mut kept: AnswersKept) -> AnswersKept {
+        let secrets = self.secrets(&self.working_definition().unwrap_or_default());
+        for kept in &mut kept.answers {
+            kept.ask = mask_repeated(&kept.ask, &secrets);
+            kept.answer = kept.answer.take().map(taint);
+        }
+        kept
+    }
+
     /// A driver's next step, with the secrets marked that it remembers.
     fn taint_step(&self, mut next: Step) -> Step {
         let definition = self.working_definition().unwrap_or_default();
@@ -220,7 +246,8 @@ mod tests {
     }
 
     fn answer(story: Story, result: Result<Beat, DriverError>) -> Story {
-        let answered = Answered { epoch: story.beat(), result, attributes: JsonMap::new() };
+        let answered =
+            Answered { epoch: story.beat(), result, kept: None, attributes: JsonMap::new() };
         story.when(ResourceCommand::Answered(Box::new(answered)))
     }
 
@@ -354,6 +381,7 @@ mod tests {
         let answered = Answered {
             epoch: 0,
             result: Ok(Beat::Wait { after: None }),
+            kept: None,
             attributes: JsonMap::new(),
         };
         let story = story.when(ResourceCommand::Answered(Box::new(answered)));

@@ -229,6 +229,7 @@ mod tests {
         let done = crate::actors::resource::Answered {
             epoch,
             result: Ok(crate::resource_types::Beat::Done { learned: Default::default() }),
+            kept: None,
             attributes: JsonMap::new(),
         };
         let story = story.when(ResourceCommand::Answered(Box::new(done)));

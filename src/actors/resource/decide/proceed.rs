@@ -153,7 +153,11 @@ impl Resource {
         retained || (empty && !open)
     }
 
-    pub(super) fn work(&self, definition: &Definition, knowledge: &Knowledge) -> Work {
+    pub(in crate::actors::resource) fn work(
+        &self,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Work {
         match self.action {
             Action::Delete => Work::Delete,
             Action::Update => {

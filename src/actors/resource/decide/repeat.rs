@@ -112,7 +112,8 @@ mod tests {
     use crate::resource_types::{Beat, Learned};
 
     fn answer(story: Story, result: Result<Beat, DriverError>) -> Story {
-        let answered = Answered { epoch: story.beat(), result, attributes: JsonMap::new() };
+        let answered =
+            Answered { epoch: story.beat(), result, kept: None, attributes: JsonMap::new() };
         story.when(ResourceCommand::Answered(Box::new(answered)))
     }
 

@@ -1,18 +1,27 @@
 //! `hearth replay`: folds the log alone, up to a position or a moment, and prints how a stack
 //! stood then. The fold is the machines' own, so what it shows is what they decided on.
 
+mod calls;
+
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use serde_json::{Value, json};
 
 use super::columns::{table, wrapped};
-use super::data::DataArguments;
+use super::data::Files;
+use super::data::{FileArguments, with_causes};
 use super::live;
+use super::node::registry;
 use super::stack_log::StackLog;
-use crate::actors::resource::Resource;
+use crate::actors::resource::{Knowledge, Resource};
 use crate::actors::shell::Aggregate;
 use crate::actors::stack::Stack;
+use crate::clock::SystemClock;
+use crate::config::Settings;
+use crate::events::log::{EventLog, SqliteLog};
+use crate::events::master_key::KeyRing;
 use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
 use crate::events::{Event, Position, RecordedEvent, StackEvent};
@@ -29,8 +38,15 @@ pub(super) struct Arguments {
     /// Print JSON, with properties and attributes; secrets masked
     #[arg(long)]
     json: bool,
+    /// Show this resource alone
+    #[arg(long, value_name = "NAME")]
+    resource: Option<String>,
+    /// Show what the resource's type asked of the cloud and was answered, and run its program again
+    /// by these answers; secrets masked
+    #[arg(long, requires = "resource")]
+    calls: bool,
     #[command(flatten)]
-    data: DataArguments,
+    files: FileArguments,
 }
 
 /// Where the fold ends.
@@ -55,12 +71,50 @@ pub(super) async fn run(arguments: Arguments) -> ExitCode {
 }
 
 async fn printed(arguments: &Arguments) -> Result<String, String> {
-    let log = arguments.data.open_log()?;
-    let stack = StackLog::read(&log, &arguments.stack).await?;
-    let replayed = Replayed::of(&stack, arguments.until)?;
+    let files = arguments.files.files()?;
+    let log = SqliteLog::open_read_only(&files.data.log()).map_err(|error| with_causes(&error))?;
+    let log: Arc<dyn EventLog> = Arc::new(log);
+    let stack = StackLog::read(log.as_ref(), &arguments.stack).await?;
+    if let (Some(resource), true) = (&arguments.resource, arguments.calls) {
+        return calls_of(arguments, &stack, resource, log, &files);
+    }
+    let mut replayed = Replayed::of(&stack, arguments.until)?;
+    if let Some(name) = &arguments.resource {
+        replayed.resources.retain(|(resource, _)| resource.name.as_str() == name);
+        if replayed.resources.is_empty() {
+            return Err(format!("the stack had no resource {name}"));
+        }
+    }
     Ok(match arguments.json {
         true => format!("{:#}", replayed.as_json()),
         false => replayed.as_text(live::columns()),
+    })
+}
+
+/// The calls of a resource; what is sealed is opened by the keys beside the log.
+fn calls_of(
+    arguments: &Arguments,
+    stack: &StackLog,
+    resource: &str,
+    log: Arc<dyn EventLog>,
+    files: &Files,
+) -> Result<String, String> {
+    let settings = Settings::load(&arguments.files.flags(), std::env::vars());
+    let settings = settings.map_err(|error| with_causes(&error))?;
+    let knowledge = Knowledge {
+        registry: Arc::new(registry(&settings).map_err(|error| with_causes(&error))?),
+        action_retry_limit: settings.limits.action_retries,
+        lost_call_rest: settings.limits.lost_call_rest,
+        observe_on_update: settings.limits.observe_on_update,
+    };
+    let ring = KeyRing::load(&files.master_key).map_err(|error| with_causes(&error))?;
+    let vault = ring.map(|ring| Arc::new(Vault::new(log, ring, Arc::new(SystemClock))));
+    let until = arguments.until;
+    let takes = |event: &RecordedEvent| until.is_none_or(|until| until.takes(event));
+    let beats = calls::replayed(stack, resource, takes, vault, &knowledge)?;
+    Ok(match arguments.json {
+        true => format!("{:#}", Value::Array(beats)),
+        false => calls::as_text(&beats).trim_end().to_owned(),
     })
 }
 

@@ -1,0 +1,274 @@
+//! Answers as the log keeps them, so that a type's program can be run again by what it was told.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::asks::{Answer, Ask, SoftwareAnswer};
+use crate::events::resource::KeptAnswer;
+use crate::model::{Refusal, Secret};
+use crate::openstack::{CloudError, Request, Response, answered};
+
+/// The most that is kept of one answer, in bytes of JSON.
+const ANSWER_MAX: usize = 64 * 1024;
+/// The most answers that are kept of one beat.
+const ANSWERS_MAX: usize = 64;
+/// Headers that say nothing of the object.
+const LEFT_OUT: [&str; 8] = [
+    "connection",
+    "content-length",
+    "content-type",
+    "date",
+    "keep-alive",
+    "server",
+    "set-cookie",
+    "vary",
+];
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kept {
+    Response(KeptResponse),
+    Responses(Vec<Result<KeptResponse, CloudError>>),
+    Object(Value),
+    Text(String),
+    Microversion(Option<String>),
+    Reached(bool),
+    Software(Result<SoftwareAnswer, Refusal>),
+    Id(Uuid),
+    Done,
+    Error(CloudError),
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptResponse {
+    status: u16,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    headers: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "KeptBody::is_empty")]
+    body: KeptBody,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptBody {
+    #[default]
+    Empty,
+    Json(Value),
+    Text(String),
+}
+
+/// What of a beat's asks goes into the log.
+pub(super) fn kept<'a>(
+    asked: impl Iterator<Item = (&'a Ask, &'a Result<Answer, CloudError>)>,
+) -> Vec<KeptAnswer> {
+    asked
+        .take(ANSWERS_MAX)
+        .map(|(ask, answer)| KeptAnswer { ask: ask.to_string(), answer: written(answer) })
+        .collect()
+}
+
+/// The answer that was kept to an ask; `None` where it was not.
+pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, CloudError>> {
+    let Some(answer) = &kept.answer else {
+        // No token is ever kept, and nothing that a program decides hangs on its text.
+        let is_token = matches!(ask, Ask::UserToken { .. });
+        return is_token.then(|| Ok(Answer::Token(Secret::new(String::new()))));
+    };
+    let kept: Kept = serde_json::from_value(answer.clone()).ok()?;
+    Some(Ok(match (kept, ask) {
+        (Kept::Error(error), _) => return Some(Err(error)),
+        (
+            Kept::Response(response),
+            Ask::Call(request) | Ask::CallThere(request) | Ask::CallInDomain(request),
+        ) => Answer::Response(response.read(request)?),
+        (Kept::Responses(responses), Ask::Calls(requests)) => {
+            let pairs = responses.into_iter().zip(requests);
+            let read = pairs.map(|(response, request)| match response {
+                Ok(response) => response.read(request).map(Ok),
+                Err(error) => Some(Err(error)),
+            });
+            Answer::Responses(read.collect::<Option<_>>()?)
+        }
+        (Kept::Object(object), Ask::Poll { .. }) => Answer::Object(object),
+        (Kept::Text(text), Ask::Endpoint(_) | Ask::Project | Ask::DomainId) => Answer::Text(text),
+        (Kept::Microversion(version), Ask::Microversion { .. }) => {
+            Answer::Microversion(version.map(|text| text.parse()).transpose().ok()?)
+        }
+        (Kept::Reached(is_elsewhere), Ask::Reach { .. }) => Answer::Reached(is_elsewhere),
+        (Kept::Software(answer), Ask::Software { .. }) => Answer::Software(answer),
+        (Kept::Id(id), Ask::FreshId) => Answer::Id(id),
+        (Kept::Done, Ask::Pause(_)) => Answer::Done,
+        _ => return None,
+    }))
+}
+
+fn written(answer: &Result<Answer, CloudError>) -> Option<Value> {
+    let kept = match answer {
+        Err(error) => Kept::Error(error.clone()),
+        Ok(answer) => match answer {
+            Answer::Response(response) => Kept::Response(KeptResponse::of(response)?),
+            Answer::Responses(responses) => {
+                let kept = responses.iter().map(|response| match response {
+                    Ok(response) => KeptResponse::of(response).map(Ok),
+                    Err(error) => Some(Err(error.clone())),
+                });
+                Kept::Responses(kept.collect::<Option<_>>()?)
+            }
+            Answer::Object(object) => Kept::Object(object.clone()),
+            Answer::Text(text) => Kept::Text(text.clone()),
+            Answer::Token(_) => return None,
+            Answer::Microversion(version) => {
+                Kept::Microversion(version.map(|version| version.to_string()))
+            }
+            Answer::Reached(is_elsewhere) => Kept::Reached(*is_elsewhere),
+            Answer::Software(answer) => Kept::Software(answer.clone()),
+            Answer::Id(id) => Kept::Id(*id),
+            Answer::Done => Kept::Done,
+        },
+    };
+    let value = serde_json::to_value(kept).ok()?;
+    (value.to_string().len() <= ANSWER_MAX).then_some(value)
+}
+
+impl KeptResponse {
+    /// `None` where the body is neither JSON nor text.
+    fn of(response: &Response) -> Option<Self> {
+        let headers = response.headers().filter(|(name, _)| !LEFT_OUT.contains(name));
+        let bytes = response.bytes();
+        let body = match bytes.is_empty() {
+            true => KeptBody::Empty,
+            false => match serde_json::from_slice(bytes) {
+                Ok(value) => KeptBody::Json(value),
+                Err(_) => KeptBody::Text(std::str::from_utf8(bytes).ok()?.to_owned()),
+            },
+        };
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Some(Self { status: response.status, headers: headers.collect(), body })
+    }
+
+    fn read(self, request: &Request) -> Option<Response> {
+        let headers: Vec<(String, String)> = self.headers.into_iter().collect();
+        let bytes = match self.body {
+            KeptBody::Empty => Bytes::new(),
+            KeptBody::Json(value) => value.to_string().into(),
+            KeptBody::Text(text) => text.into(),
+        };
+        answered(request, &request.path, self.status, &headers, bytes).ok()
+    }
+}
+
+impl KeptBody {
+    fn is_empty(&self) -> bool {
+        matches!(self, KeptBody::Empty)
+    }
+}
+
+/// An ask in one line, without bodies.
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ask::Call(request) => call(f, request),
+            Ask::Calls(requests) => {
+                for (index, request) in requests.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str(", ")?;
+                    }
+                    call(f, request)?;
+                }
+                Ok(())
+            }
+            Ask::CallThere(request) => {
+                f.write_str("elsewhere ")?;
+                call(f, request)
+            }
+            Ask::CallInDomain(request) => {
+                f.write_str("as the domain's administrator ")?;
+                call(f, request)
+            }
+            Ask::Poll { collection, id } => {
+                write!(f, "poll {}:{}/{id}", collection.service, collection.items)
+            }
+            Ask::Endpoint(service) => write!(f, "endpoint {service}"),
+            Ask::Project => f.write_str("project"),
+            Ask::Microversion { service, .. } => write!(f, "microversion {service}"),
+            Ask::Reach { to, service } => write!(f, "reach {service} at {to:?}"),
+            Ask::DomainId => f.write_str("domain of stacks' users"),
+            Ask::UserToken { id, .. } => write!(f, "token of {id}"),
+            Ask::Software { ask, .. } => f.write_str(ask.name()),
+            Ask::FreshId => f.write_str("fresh id"),
+            Ask::Pause(time) => write!(f, "pause {time:?}"),
+        }
+    }
+}
+
+fn call(f: &mut fmt::Formatter<'_>, request: &Request) -> fmt::Result {
+    write!(f, "{} {}:{}", request.method.as_str(), request.service, request.path)?;
+    let mut separator = '?';
+    for (name, value) in &request.query {
+        write!(f, "{separator}{name}={value}")?;
+        separator = '&';
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::openstack::Service;
+
+    fn there_and_back(ask: &Ask, given: Result<Answer, CloudError>) -> Result<Answer, CloudError> {
+        let kept = kept([(ask, &given)].into_iter());
+        answer(ask, &kept[0]).unwrap()
+    }
+
+    #[test]
+    fn a_response_is_read_as_it_came() {
+        let request = Request::post(Service::Image, "/v2/images").query("a", "b");
+        let headers = [
+            ("location".to_owned(), "/v2/images/1".to_owned()),
+            ("date".to_owned(), "today".to_owned()),
+        ];
+        let body = Bytes::from(json!({ "id": "1" }).to_string());
+        let given = answered(&request, "/", 201, &headers, body).map(Answer::Response);
+        let ask = Ask::Call(request);
+        assert_eq!(ask.to_string(), "POST image:/v2/images?a=b");
+        let Ok(Answer::Response(read)) = there_and_back(&ask, given) else { panic!() };
+        assert_eq!((read.status, read.json().unwrap()), (201, json!({ "id": "1" })));
+        let headers: Vec<_> = read.headers().collect();
+        assert_eq!(headers, [("location", "/v2/images/1")]);
+    }
+
+    #[test]
+    fn an_error_stays_the_error_it_was() {
+        let request = Request::get(Service::Network, "/v2.0/networks/1");
+        let headers = [];
+        let body = Bytes::from(json!({ "NeutronError": { "message": "gone" } }).to_string());
+        let error = answered(&request, "/", 404, &headers, body).unwrap_err();
+        let read = there_and_back(&Ask::Call(request), Err(error.clone())).unwrap_err();
+        assert_eq!(read, error);
+        assert!(read.is_not_found());
+    }
+
+    #[test]
+    fn tokens_and_what_is_too_large_are_not_kept() {
+        let ask = Ask::UserToken {
+            id: "7".to_owned(),
+            password: Secret::new("hidden".to_owned()),
+            project_id: "p".to_owned(),
+        };
+        let token = Ok(Answer::Token(Secret::new("hidden".to_owned())));
+        let of_token = kept([(&ask, &token)].into_iter());
+        assert!(!format!("{of_token:?}").contains("hidden"));
+        assert!(matches!(answer(&ask, &of_token[0]), Some(Ok(Answer::Token(_)))));
+        let large = Ok(Answer::Text("x".repeat(ANSWER_MAX)));
+        let of_large = kept([(&Ask::Project, &large)].into_iter());
+        assert!(of_large[0].answer.is_none() && answer(&Ask::Project, &of_large[0]).is_none());
+    }
+}

@@ -1,0 +1,238 @@
+//! The format of `services/*.yaml`: a service, and how it words what it refuses.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::answer::{self, Answer};
+use super::super::ask::Ask;
+use super::super::barbican;
+use super::definition::Collection;
+
+/// One file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Service {
+    /// Its type in the catalog; also the first part of its path.
+    #[serde(rename = "service")]
+    pub(super) kind: String,
+    /// Its name in the catalog.
+    pub(super) name: String,
+    pub(super) errors: Errors,
+    /// What follows the first part of the path in the catalog: a version.
+    #[serde(default)]
+    pub(super) root: String,
+    /// What the service answers when asked for its versions.
+    #[serde(default)]
+    pub(super) versions: Option<Value>,
+    #[serde(default)]
+    pub(super) microversions: Option<Microversions>,
+    /// Aliases and names of Neutron's extensions that the collections come with.
+    #[serde(default)]
+    pub(super) extensions: BTreeMap<String, String>,
+    /// By the key around one object.
+    pub(super) collections: BTreeMap<String, Collection>,
+}
+
+/// Which versions of bodies a service has, and the header that asks for one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Microversions {
+    pub(super) header: String,
+    pub(super) oldest: String,
+    pub(super) newest: String,
+}
+
+/// Whose error bodies a service has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Errors {
+    #[default]
+    Neutron,
+    /// Mistral's too.
+    Octavia,
+    Keystone,
+    /// Cinder's and Manila's too.
+    Nova,
+    Barbican,
+    Designate,
+    Magnum,
+    Blazar,
+}
+
+impl Service {
+    /// Reads a file; the error says what is wrong with it.
+    pub(super) fn read(text: &str) -> Result<Service, String> {
+        let mut service: Service = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+        for (wrap, collection) in &mut service.collections {
+            collection.service.clone_from(&service.kind);
+            collection.wrap.clone_from(wrap);
+            collection.errors = service.errors;
+            if collection.list.is_empty() {
+                collection.list = format!("{wrap}s");
+            }
+            if collection.class.is_empty() {
+                collection.class = class(wrap);
+            }
+            let kind = &service.kind;
+            let maps = [&mut collection.refers, &mut collection.goes_with, &mut collection.forgets];
+            for target in maps.into_iter().flat_map(BTreeMap::values_mut) {
+                if !target.contains('.') {
+                    *target = format!("{kind}.{target}");
+                }
+            }
+            knows_its_names(collection)?;
+        }
+        Ok(service)
+    }
+}
+
+/// Refuses keys that name attributes which there are not.
+fn knows_its_names(collection: &Collection) -> Result<(), String> {
+    let names = collection.values.keys().chain(collection.references().map(|it| it.0));
+    let names = names.chain(collection.ranges.keys()).chain(collection.sets.keys());
+    let names = names.chain(collection.unique.iter().flatten()).chain(&collection.admin_sets);
+    let names = names.chain(collection.root.iter().flat_map(|root| &root.by));
+    for name in names.chain(&collection.hidden).chain(&collection.maps) {
+        let first = name.split('.').next().unwrap_or_default();
+        let is_known = first == collection.id || collection.attributes.contains_key(first);
+        if !first.starts_with('_') && !is_known {
+            return Err(format!("{} has no attribute {name}", collection.wrap));
+        }
+    }
+    Ok(())
+}
+
+impl Microversions {
+    /// The version that a request gets, or a refusal of one that there is not.
+    pub(super) fn chosen(&self, ask: &Ask) -> Result<String, Answer> {
+        let parts = |text: &str| -> Option<(u32, u32)> {
+            let (major, minor) = text.trim().split_once('.')?;
+            Some((major.parse().ok()?, minor.parse().ok()?))
+        };
+        let asked = ask.header(&self.header).map(|it| it.rsplit(' ').next().unwrap_or(it));
+        let asked = match asked {
+            None => return Ok(self.oldest.clone()),
+            Some("latest") => return Ok(self.newest.clone()),
+            Some(asked) => asked,
+        };
+        match parts(asked) {
+            Some(version)
+                if parts(&self.oldest) <= Some(version) && Some(version) <= parts(&self.newest) =>
+            {
+                Ok(asked.to_owned())
+            }
+            _ => {
+                let text = format!(
+                    "Version {asked} is not supported by the API. Minimum is {} and maximum is {}.",
+                    self.oldest, self.newest
+                );
+                Err(answer::nova(406, text))
+            }
+        }
+    }
+}
+
+impl Collection {
+    pub(super) fn fault(&self, status: u16, kind: &str, text: impl Into<String>) -> Answer {
+        let text: String = text.into();
+        match self.errors {
+            Errors::Neutron => answer::neutron(status, kind, text),
+            Errors::Octavia => answer::octavia(status, text),
+            Errors::Keystone => answer::keystone(status, text),
+            Errors::Nova => answer::nova(status, text),
+            Errors::Barbican => barbican::fault(status, text),
+            Errors::Designate => {
+                Answer::json(status, &json!({"code": status, "type": snake(kind), "message": text}))
+            }
+            Errors::Magnum => {
+                let error = json!({
+                    "status": status, "code": "client", "title": text, "detail": text, "links": [],
+                    "request_id": "",
+                });
+                Answer::json(status, &json!({"errors": [error]}))
+            }
+            Errors::Blazar => {
+                let error = json!({
+                    "error_code": status, "error_name": status, "error_message": text,
+                });
+                Answer::json(status, &error)
+            }
+        }
+    }
+
+    pub(super) fn not_found(&self, id: &str) -> Answer {
+        let text = match &self.missing {
+            Some(text) => text.replace("{id}", id),
+            None => format!("{} {id} could not be found.", self.class),
+        };
+        self.fault(404, &format!("{}NotFound", self.class), text)
+    }
+
+    pub(super) fn stays(&self, id: &str) -> Answer {
+        let text = match &self.in_use {
+            Some(text) => text.replace("{id}", id),
+            None => format!("{} {id} is in use.", self.class),
+        };
+        self.fault(self.statuses.in_use, &format!("{}InUse", self.class), text)
+    }
+
+    pub(super) fn exists(&self, what: &str) -> Answer {
+        let text = match &self.alike {
+            Some(text) => text.clone(),
+            None => format!("A {} with the same {what} exists already.", self.wrap),
+        };
+        self.fault(409, &format!("{}Exists", self.class), text)
+    }
+
+    pub(super) fn is_busy(&self, root: &str) -> Answer {
+        let text = match &self.busy {
+            Some(text) => text.replace("{id}", root),
+            None => format!("{root} is immutable and cannot be updated."),
+        };
+        self.fault(409, "Immutable", text)
+    }
+
+    pub(super) fn bad_request(&self, text: impl Into<String>) -> Answer {
+        self.fault(400, "HTTPBadRequest", text)
+    }
+
+    pub(super) fn forbidden(&self, verb: &str) -> Answer {
+        match self.errors {
+            Errors::Neutron => {
+                let text = format!("rule:{verb}_{} is disallowed by policy", self.wrap);
+                self.fault(403, "PolicyNotAuthorized", text)
+            }
+            Errors::Keystone => {
+                let wrap = &self.wrap;
+                let text = format!(
+                    "You are not authorized to perform the requested action: identity:{verb}_{wrap}."
+                );
+                self.fault(403, "Forbidden", text)
+            }
+            _ => self.fault(403, "", "Policy does not allow this request to be performed."),
+        }
+    }
+}
+
+/// `port_pair` as part of an error's name: `PortPair`.
+pub(super) fn class(wrap: &str) -> String {
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
+    };
+    wrap.split('_').filter_map(capital).collect()
+}
+
+/// `ZoneNotFound` as Designate writes it: `zone_not_found`.
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}

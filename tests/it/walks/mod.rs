@@ -1,0 +1,65 @@
+//! Every walk of `tests/data/walks/` on the sandbox: straight through, with each answer lost, with
+//! each call lost before it arrives, and across kills. `WALK=octavia_pool cargo test walks` plays
+//! those of such a name.
+
+mod kills;
+mod page;
+#[path = "../../live/walk.rs"]
+mod walk;
+
+use std::time::Instant;
+
+use futures::StreamExt;
+use tokio::task::LocalSet;
+
+use crate::drivers::{Ground, Replies, runner};
+use walk::{Walk, play};
+
+/// How many walks are played at once.
+const AT_ONCE: usize = 4;
+
+/// Plays every walk, and says which fail.
+async fn each<F: Future<Output = ()> + 'static>(how: impl Fn(Walk) -> F) {
+    let began = Instant::now();
+    let walks = walk::all(&std::env::var("WALK").unwrap_or_default());
+    let count = walks.len();
+    let local = LocalSet::new();
+    let played = futures::stream::iter(walks).map(|walk| {
+        let name = walk.type_name.clone();
+        let task = local.spawn_local(how(walk));
+        async move {
+            let began = Instant::now();
+            let end = task.await;
+            println!("{name} {:?}", began.elapsed());
+            (name, end)
+        }
+    });
+    let ends: Vec<_> = local.run_until(played.buffer_unordered(AT_ONCE).collect()).await;
+    let failed: Vec<String> =
+        ends.into_iter().filter(|(_, end)| end.is_err()).map(|(name, _)| name).collect();
+    println!("{count} walks in {:?}", began.elapsed());
+    assert!(failed.is_empty(), "{} of {count} walks fail: {}", failed.len(), failed.join(", "));
+}
+
+async fn on_sandbox(walk: Walk, replies: Replies) {
+    let ground = Ground::of(&walk.by).await;
+    let before = ground.counts();
+    play(&walk, ground.runner(replies), ground.runner(Replies::Arrive)).await;
+    assert_eq!(ground.counts(), before, "{} leaves something", walk.type_name);
+    ground.stop().await;
+}
+
+#[tokio::test]
+async fn straight_through() {
+    each(|walk| on_sandbox(walk, Replies::Arrive)).await;
+}
+
+#[tokio::test]
+async fn though_each_answer_is_lost() {
+    each(|walk| on_sandbox(walk, Replies::AreLost)).await;
+}
+
+#[tokio::test]
+async fn though_each_call_is_lost_before_it_arrives() {
+    each(|walk| on_sandbox(walk, Replies::NeverLeft)).await;
+}

@@ -1,0 +1,237 @@
+//! Walks: what each resource type is put through, as data (`tests/data/walks/`), on any cloud.
+//!
+//! Beside each walk stands a bystander: an object of somebody else's that is equal in all that a
+//! user can give, made before. At the end it is as it was, and nothing else is left.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::runner::{Made, Runner};
+
+/// Fields that change though nobody changes the object.
+const PASSING: [&str; 5] =
+    ["updated_at", "revision_number", "date", "x-trans-id", "x-openstack-request-id"];
+
+/// One type's walk.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Walk {
+    #[serde(rename = "type")]
+    pub(crate) type_name: String,
+    /// Whose project it is in: `demo`, or `admin`.
+    #[serde(default = "demo")]
+    pub(crate) by: String,
+    /// What has to be there beside what `create` refers to.
+    #[serde(default)]
+    needs: Vec<String>,
+    /// Properties.
+    #[serde(default)]
+    create: Map<String, Value>,
+    /// Attributes afterwards, by dotted path.
+    #[serde(default)]
+    shows: Map<String, Value>,
+    /// Changes in place, and attributes after each.
+    #[serde(default)]
+    pub(crate) updates: Vec<Change>,
+    /// A change that makes the object anew.
+    #[serde(default)]
+    replaces: Map<String, Value>,
+    /// Properties by which the bystander differs, or why there is none.
+    #[serde(default)]
+    bystander: Bystander,
+    /// Whether the real cloud of `tests/live` has the type's service.
+    #[serde(default)]
+    pub(crate) real: bool,
+}
+
+/// Properties and attributes.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Change(
+    pub(crate) Map<String, Value>,
+    #[serde(default)] pub(crate) Map<String, Value>,
+);
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Bystander {
+    Differs(Map<String, Value>),
+    None(#[expect(dead_code, reason = "for the reader of the walk")] String),
+}
+
+impl Default for Bystander {
+    fn default() -> Self {
+        Bystander::Differs(Map::new())
+    }
+}
+
+/// Something that walks stand on.
+#[derive(Clone, Debug, Deserialize)]
+struct Need {
+    #[serde(rename = "type")]
+    type_name: String,
+    #[serde(default)]
+    properties: Map<String, Value>,
+}
+
+fn demo() -> String {
+    "demo".to_owned()
+}
+
+fn directory() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/walks")
+}
+
+fn read<T: serde::de::DeserializeOwned>(name: &str) -> T {
+    let text = std::fs::read_to_string(directory().join(name)).unwrap();
+    serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("walks/{name}: {error}"))
+}
+
+/// The walks whose file's name has a text in it.
+pub(crate) fn all(only: &str) -> Vec<Walk> {
+    let files = std::fs::read_dir(directory()).unwrap();
+    let mut names: Vec<String> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name != "needs.yaml" && name.contains(only));
+    names.sort();
+    names.iter().map(|name| read(name)).collect()
+}
+
+/// What a walk stands on and beside.
+pub(crate) struct Stage {
+    /// Makes all that is not the walk's own.
+    other: Runner,
+    needs: BTreeMap<String, Need>,
+    made: Vec<(String, Made)>,
+    bystander: Option<(Made, Map<String, Value>)>,
+    /// The properties of the walk's object.
+    pub(crate) properties: Value,
+}
+
+impl Stage {
+    /// Makes what the walk needs, and the bystander.
+    pub(crate) async fn set(walk: &Walk, other: Runner) -> Stage {
+        let (needs, made) = (read("needs.yaml"), Vec::new());
+        let properties = Value::Null;
+        let mut stage = Stage { other, needs, made, bystander: None, properties };
+        for name in &walk.needs {
+            Box::pin(stage.need(name)).await;
+        }
+        stage.properties = stage.filled(walk.create.clone().into()).await;
+        if let Bystander::Differs(differs) = &walk.bystander {
+            let mut properties = stage.properties.clone();
+            let differs = stage.filled(differs.clone().into()).await;
+            for (name, value) in differs.as_object().unwrap() {
+                properties[name] = value.clone();
+            }
+            properties.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+            let made = stage.other.create(&walk.type_name, "bystander", properties).await;
+            let seen = stage.seen(&made).await;
+            stage.bystander = Some((made, seen));
+        }
+        stage
+    }
+
+    /// The value with references to what there is; what it names is made first.
+    pub(crate) async fn filled(&mut self, value: Value) -> Value {
+        match value {
+            Value::Array(items) => {
+                let mut filled = Vec::new();
+                for item in items {
+                    filled.push(Box::pin(self.filled(item)).await);
+                }
+                Value::Array(filled)
+            }
+            Value::Object(map) => match (map.get("get_resource"), map.get("get_attr")) {
+                (Some(Value::String(name)), _) => self.need(name).await.reference(),
+                (_, Some(Value::Array(path))) => {
+                    let made = self.need(path[0].as_str().unwrap()).await;
+                    self.other.attributes(&made).await[path[1].as_str().unwrap()].clone()
+                }
+                _ => {
+                    let mut filled = Map::new();
+                    for (key, value) in map {
+                        filled.insert(key, Box::pin(self.filled(value)).await);
+                    }
+                    Value::Object(filled)
+                }
+            },
+            other => other,
+        }
+    }
+
+    async fn need(&mut self, name: &str) -> Made {
+        if let Some((_, made)) = self.made.iter().find(|(known, _)| known == name) {
+            return made.clone();
+        }
+        let need = self.needs.get(name).unwrap_or_else(|| panic!("needs.yaml has no {name}"));
+        let Need { type_name, properties } = need.clone();
+        let properties = Box::pin(self.filled(properties.into())).await;
+        let made = self.other.create(&type_name, name, properties).await;
+        self.made.push((name.to_owned(), made.clone()));
+        made
+    }
+
+    /// What is seen of an object, but for what time changes and each answer has of its own.
+    async fn seen(&self, made: &Made) -> Map<String, Value> {
+        let mut seen = self.other.attributes(made).await;
+        match seen.remove("show") {
+            Some(Value::Object(mut shown)) => {
+                shown.retain(|key, _| !PASSING.contains(&key.as_str()));
+                shown
+            }
+            _ => seen,
+        }
+    }
+
+    /// The bystander is as it was; then all goes.
+    pub(crate) async fn clear(mut self) {
+        if let Some((made, before)) = self.bystander.take() {
+            assert_eq!(self.seen(&made).await, before, "the bystander of {}", made.type_name);
+            self.other.delete(made).await;
+        }
+        while let Some((_, made)) = self.made.pop() {
+            self.other.delete(made).await;
+        }
+    }
+}
+
+/// Plays a walk; `other` makes what is not its own.
+pub(crate) async fn play(walk: &Walk, mut run: Runner, other: Runner) {
+    let mut stage = Stage::set(walk, other).await;
+    let mut made = run.create(&walk.type_name, "own", stage.properties.clone()).await;
+    if let Some((bystander, _)) = &stage.bystander {
+        assert_ne!(made.id(), bystander.id(), "{} took what is another's", walk.type_name);
+    }
+    let shows = stage.filled(walk.shows.clone().into()).await;
+    look(&run, &made, &shows).await;
+    run.check(&mut made).await;
+    for Change(properties, shows) in &walk.updates {
+        let properties = stage.filled(properties.clone().into()).await;
+        run.update(&mut made, properties).await;
+        let shows = stage.filled(shows.clone().into()).await;
+        look(&run, &made, &shows).await;
+    }
+    if !walk.replaces.is_empty() {
+        let properties = stage.filled(walk.replaces.clone().into()).await;
+        assert!(run.replaces(&made, properties), "{} changes in place", walk.type_name);
+    }
+    run.delete(made).await;
+    stage.clear().await;
+}
+
+/// Holds attributes to what is expected of them.
+async fn look(run: &Runner, made: &Made, expected: &Value) {
+    let expected = expected.as_object().unwrap();
+    if expected.is_empty() {
+        return;
+    }
+    let seen = Value::Object(run.attributes(made).await.into_iter().collect());
+    for (path, expected) in expected {
+        let pointer = format!("/{}", path.replace('.', "/"));
+        let found = seen.pointer(&pointer).cloned().unwrap_or_default();
+        assert_eq!(&found, expected, "{} of {}: {seen:#}", path, made.type_name);
+    }
+}
