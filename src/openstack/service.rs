@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use serde::Deserialize;
-use tracing::error;
-
 use serde::{Deserialize, Serialize};
+use tracing::error;
 
 use super::microversion::Microversion;
 
