@@ -5,6 +5,7 @@
 pub(crate) mod runner;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hearth::clock::SystemClock;
 use hearth::model::Secret;
@@ -54,7 +55,9 @@ impl Ground {
     }
 
     pub(crate) fn runner(&self, replies: Replies) -> Runner {
-        Runner::new(self.session.clone(), replies)
+        let mut runner = Runner::new(self.session.clone(), replies);
+        runner.pace = Duration::from_millis(5);
+        runner
     }
 
     /// How many objects of each kind there are.

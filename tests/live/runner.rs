@@ -16,7 +16,8 @@ use serde_json::Value;
 
 /// How long an action may take.
 const ACTION_TIME_MAX: Duration = Duration::from_secs(120);
-const POLL_PAUSE: Duration = Duration::from_millis(200);
+/// How long is waited between two looks.
+const PACE: Duration = Duration::from_millis(200);
 
 /// Whether answers to calls that change the cloud arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,8 @@ pub(crate) struct Runner {
     pub(crate) session: Session,
     pub(crate) registry: Arc<Registry>,
     replies: Replies,
+    /// How long is waited between two looks at most.
+    pub(crate) pace: Duration,
     suffix: String,
     pub(crate) taken: BTreeSet<String>,
 }
@@ -63,7 +66,7 @@ impl Runner {
         let registry = Arc::clone(&BUILT_IN);
         // A physical name finds a lost call again, so no two runs may share one.
         let suffix = SystemClock.fresh_id().simple().to_string()[..12].to_owned();
-        Self { session, registry, replies, suffix, taken: BTreeSet::new() }
+        Self { session, registry, replies, pace: PACE, suffix, taken: BTreeSet::new() }
     }
 
     /// Creates a resource.
@@ -165,7 +168,7 @@ impl Runner {
                     (step, attempt) = (next, Attempt::First);
                 }
                 Ok(Beat::Wait { after }) => {
-                    tokio::time::sleep(after.unwrap_or(POLL_PAUSE)).await;
+                    tokio::time::sleep(after.unwrap_or(self.pace).min(self.pace)).await;
                 }
                 Ok(Beat::Done { learned }) => {
                     absorb(&mut made.subject, learned);
@@ -177,7 +180,7 @@ impl Runner {
                     if error.unanswered {
                         attempt = Attempt::Unanswered;
                     }
-                    let pause = error.retry_after.unwrap_or(Duration::from_millis(300));
+                    let pause = error.retry_after.unwrap_or(self.pace);
                     tokio::time::sleep(pause).await;
                 }
                 Err(error) => return Err(error),

@@ -69,3 +69,42 @@ async fn a_stack_of_plain_types_is_made_changed_and_deleted() {
     assert_eq!(end, "DELETE_COMPLETE", "{}", world.reason(web.stack).await);
     assert_eq!(ground.counts(), before);
 }
+
+#[actix::test]
+async fn what_is_made_at_once_under_one_load_balancer_waits_for_its_turn() {
+    let latencies = Latencies { object: Duration::from_millis(20), ..Latencies::none() };
+    let ground = Ground::with(SandboxConfig { latencies, ..SandboxConfig::instant() }).await;
+    let before = ground.counts();
+    let world = ground.start().await;
+    let of =
+        |type_name: &str, properties: Value| json!({ "type": type_name, "properties": properties });
+    let id = |name: &str| json!({ "get_resource": name });
+    let mut resources = json!({
+        "net": { "type": "OS::Neutron::Net" },
+        "subnet": of("OS::Neutron::Subnet", json!({ "network": id("net"), "cidr": "10.9.0.0/24" })),
+        "lb": of("OS::Octavia::LoadBalancer", json!({ "vip_subnet": id("subnet") })),
+        "pool": of("OS::Octavia::Pool", json!({
+            "loadbalancer": id("lb"), "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN",
+        })),
+    });
+    for number in 0..6 {
+        resources[format!("member{number}")] = of(
+            "OS::Octavia::PoolMember",
+            json!({
+                "pool": id("pool"), "address": format!("10.9.0.{}", 10 + number), "protocol_port": 80,
+            }),
+        );
+    }
+    let web = world.create("web", hot(resources)).await.unwrap();
+    let end = world.settled(&web).await;
+    assert_eq!(end, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let members = ground.sandbox.state()["load-balancer.member"]["count"].clone();
+    assert_eq!(members, 6);
+    let seen = ground.sandbox.requests();
+    let refused = seen.iter().filter(|it| it.status == 409 && it.path.ends_with("/members"));
+    assert!(refused.count() > 0, "the lock is never met");
+    let deleted = world.delete(web.stack).await.unwrap();
+    let end = world.settled(&deleted).await;
+    assert_eq!(end, "DELETE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(ground.counts(), before);
+}

@@ -8,9 +8,8 @@ use hearth::model::{Refusal, StackId};
 use serde_json::{Value, json};
 
 use super::each;
-use super::runner::Runner;
+use super::runner::{Replies, Runner};
 use super::walk::{Change, Stage, Walk};
-use crate::drivers::Replies;
 use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World, hot};
 

@@ -7,9 +7,10 @@ mod page;
 #[path = "../../live/walk.rs"]
 mod walk;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
+use hearth::sandbox::{Latencies, SandboxConfig};
 use tokio::task::LocalSet;
 
 use crate::drivers::{Ground, Replies, runner};
@@ -42,7 +43,10 @@ async fn each<F: Future<Output = ()> + 'static>(how: impl Fn(Walk) -> F) {
 }
 
 async fn on_sandbox(walk: Walk, replies: Replies) {
-    let ground = Ground::of(&walk.by).await;
+    // Objects come to their states by and by.
+    let latencies = Latencies { object: Duration::from_millis(3), ..Latencies::none() };
+    let config = SandboxConfig { latencies, ..SandboxConfig::instant() };
+    let ground = Ground::with(config, &walk.by).await;
     let before = ground.counts();
     play(&walk, ground.runner(replies), ground.runner(Replies::Arrive)).await;
     assert_eq!(ground.counts(), before, "{} leaves something", walk.type_name);
