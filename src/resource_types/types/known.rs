@@ -55,7 +55,6 @@ pub(super) const KNOWN: &[BuiltIn] = known![
     "manila/share_network.yaml",
     "mistral/external_resource.yaml",
     "mistral/workflow.yaml",
-    "neutron/network_gateway.yaml",
     "nova/floating_ip.yaml",
     "nova/floating_ip_association.yaml",
     "trove/cluster.yaml",
