@@ -19,14 +19,6 @@ macro_rules! known {
 
 /// Every type that is known and cannot be made.
 pub(super) const KNOWN: &[BuiltIn] = known![
-    "aodh/alarm.yaml",
-    "aodh/composite_alarm.yaml",
-    "aodh/event_alarm.yaml",
-    "aodh/gnocchi_aggregation_by_metrics_alarm.yaml",
-    "aodh/gnocchi_aggregation_by_resources_alarm.yaml",
-    "aodh/gnocchi_resources_alarm.yaml",
-    "aodh/lb_member_health_alarm.yaml",
-    "aodh/prometheus_alarm.yaml",
     "aws/ec2_eip.yaml",
     "aws/ec2_eip_association.yaml",
     "aws/ec2_instance.yaml",

@@ -1,6 +1,7 @@
 //! The types that come with Hearth: one YAML file each, and a driver of its own where a type does
 //! something that no call describes.
 
+mod aodh;
 mod aws;
 mod cinder;
 mod designate;
@@ -62,6 +63,14 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static BuiltIn> {
 
 /// Those that can be made.
 const MADE: &[BuiltIn] = built_in![
+    "aodh/alarm.yaml" + aodh::alarm::THRESHOLD,
+    "aodh/composite_alarm.yaml" + aodh::alarm::COMPOSITE,
+    "aodh/event_alarm.yaml" + aodh::alarm::EVENT,
+    "aodh/gnocchi_aggregation_by_metrics_alarm.yaml" + aodh::alarm::METRICS,
+    "aodh/gnocchi_aggregation_by_resources_alarm.yaml" + aodh::alarm::RESOURCES,
+    "aodh/gnocchi_resources_alarm.yaml" + aodh::alarm::RESOURCE,
+    "aodh/lb_member_health_alarm.yaml" + aodh::alarm::MEMBERS,
+    "aodh/prometheus_alarm.yaml" + aodh::alarm::PROMETHEUS,
     "aws/auto_scaling_auto_scaling_group.yaml" > ScalingGroup(Scaling::Aws),
     "aws/auto_scaling_launch_configuration.yaml"
         => aws::launch_configuration::LaunchConfiguration,
