@@ -4,6 +4,7 @@
 mod aodh;
 mod aws;
 mod cinder;
+mod designate;
 mod glance;
 pub(super) mod heat;
 mod keystone;
@@ -106,11 +107,19 @@ const MADE: &[BuiltIn] = built_in![
     "aws/cloud_formation_wait_condition.yaml" => heat::wait_condition::WaitCondition,
     "aws/cloud_formation_wait_condition_handle.yaml" => heat::wait_handle::aws,
     "heat/value.yaml" => heat::value::StoredValue,
+    "barbican/certificate_container.yaml",
+    "barbican/generic_container.yaml",
+    "barbican/rsa_container.yaml",
     "blazar/host.yaml",
     "cinder/encrypted_volume_type.yaml",
+    "cinder/qos_association.yaml",
+    "cinder/qos_specs.yaml",
     "cinder/volume.yaml" + cinder::volume::Volume,
+    "cinder/volume_type.yaml",
     "cinder/volume_attachment.yaml" + cinder::volume_attachment::VolumeAttachment,
+    "designate/record_set.yaml" + designate::record_set::RecordSet,
     "designate/zone.yaml",
+    "manila/security_service.yaml",
     "glance/web_image.yaml" + glance::web_image::WebImage,
     "keystone/domain.yaml",
     "keystone/endpoint.yaml",
@@ -125,6 +134,7 @@ const MADE: &[BuiltIn] = built_in![
     "magnum/bay_model.yaml",
     "magnum/cluster.yaml",
     "magnum/cluster_template.yaml",
+    "manila/share_type.yaml",
     "mistral/cron_trigger.yaml" + mistral::cron_trigger::CronTrigger,
     "neutron/address_scope.yaml",
     "neutron/extra_route.yaml",
@@ -171,10 +181,11 @@ const MADE: &[BuiltIn] = built_in![
     "neutron/trunk.yaml",
     "neutron/vpn_service.yaml",
     "nova/flavor.yaml",
+    "nova/host_aggregate.yaml",
     "nova/key_pair.yaml" + nova::key_pair::KeyPair,
     "nova/quota.yaml",
     "nova/server.yaml" + nova::server::Server,
-    "nova/server_group.yaml" + nova::server_group::ServerGroup,
+    "nova/server_group.yaml",
     "octavia/availability_zone.yaml",
     "octavia/availability_zone_profile.yaml",
     "octavia/flavor.yaml",
