@@ -1,35 +1,244 @@
-//! What several properties must or must not be together.
+//! What several properties, or the keys of each entry of a list, must or must not be together.
 
-use super::declared::Rule;
-use crate::model::{JsonMap, Refusal};
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::python;
+use crate::model::{IndexMap, JsonMap, Refusal};
+use crate::template::constraints::{self, Constraint, ValueType};
+
+/// A rule of a type's file. Null and the empty text count as unset.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "WrittenRule")]
+pub struct Rule {
+    /// The list whose entries are held to it; else the properties are.
+    pub(super) each: Option<String>,
+    /// It holds only where these have one of the values, null being unset.
+    pub(super) when: IndexMap<String, Vec<Value>>,
+    /// It does not hold where one of these has one of the values.
+    pub(super) unless: IndexMap<String, Vec<Value>>,
+    pub(super) kind: Kind,
+    /// The text of the refusal, with `{property}` in it, where it is not one that Heat has for all.
+    pub(super) says: Option<String>,
+}
+
+/// What is asked. All names are dotted paths.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    AtMostOne(Vec<String>),
+    AtLeastOne(Vec<String>),
+    ExactlyOne(Vec<String>),
+    /// All of them are set; without `when`, if the first is.
+    Needs(Vec<String>),
+    /// None of them is set.
+    Refuses(Vec<String>),
+    /// No two values along the path are the same.
+    Differ(String),
+    /// Numbers that do not fall, as far as they are set.
+    Ascending(Vec<String>),
+    /// A value, if set, is matched as a whole.
+    Matches(IndexMap<String, String>),
+}
+
+/// A rule as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRule {
+    at_most_one: Option<Vec<String>>,
+    at_least_one: Option<Vec<String>>,
+    exactly_one: Option<Vec<String>>,
+    needs: Option<Vec<String>>,
+    refuses: Option<Vec<String>>,
+    differ: Option<String>,
+    ascending: Option<Vec<String>>,
+    matches: Option<IndexMap<String, String>>,
+    each: Option<String>,
+    #[serde(default)]
+    when: IndexMap<String, Vec<Value>>,
+    #[serde(default)]
+    unless: IndexMap<String, Vec<Value>>,
+    says: Option<String>,
+}
+
+impl TryFrom<WrittenRule> for Rule {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenRule) -> Result<Self, Self::Error> {
+        let kinds = [
+            written.at_most_one.map(Kind::AtMostOne),
+            written.at_least_one.map(Kind::AtLeastOne),
+            written.exactly_one.map(Kind::ExactlyOne),
+            written.needs.map(Kind::Needs),
+            written.refuses.map(Kind::Refuses),
+            written.differ.map(Kind::Differ),
+            written.ascending.map(Kind::Ascending),
+            written.matches.map(Kind::Matches),
+        ];
+        let mut kinds = kinds.into_iter().flatten();
+        let (Some(kind), None) = (kinds.next(), kinds.next()) else {
+            return Err("a rule is one of `at_most_one`, `at_least_one`, `exactly_one`, `needs`, \
+                        `refuses`, `differ`, `ascending` and `matches`");
+        };
+        let WrittenRule { each, when, unless, says, .. } = written;
+        match &kind {
+            Kind::Needs(names) if when.is_empty() && names.len() < 2 => {
+                return Err("`needs` without `when` is what its first property needs: the others");
+            }
+            Kind::Refuses(_) if when.is_empty() => return Err("`refuses` goes with `when`"),
+            _ => {}
+        }
+        Ok(Self { each, when, unless, kind, says })
+    }
+}
 
 /// Refuses properties that break a rule, in Heat's words.
 pub(super) fn check(rules: &[Rule], properties: &JsonMap) -> Result<(), Refusal> {
-    rules.iter().try_for_each(|rule| keep(rule, properties))
+    rules.iter().try_for_each(|rule| match &rule.each {
+        None => rule.keep(properties),
+        Some(list) => {
+            let entries = properties.get(list).and_then(Value::as_array);
+            let mut maps = entries.into_iter().flatten().filter_map(Value::as_object);
+            maps.try_for_each(|entry| rule.keep(entry))
+        }
+    })
 }
 
-fn keep(rule: &Rule, properties: &JsonMap) -> Result<(), Refusal> {
-    let is_set =
-        |name: &String| properties.get(name).is_some_and(|value| !value.is_null() && value != "");
-    match rule {
-        Rule::AtMostOne { at_most_one: names }
-            if names.iter().filter(|name| is_set(name)).count() > 1 =>
-        {
-            Err(conflict(names))
+impl Rule {
+    fn keep(&self, values: &JsonMap) -> Result<(), Refusal> {
+        let is_one_of = |(path, wanted): (&String, &Vec<Value>)| {
+            let value = one(values, path);
+            wanted.iter().any(|wanted| match value {
+                Some(value) => python::equal(value, wanted),
+                None => wanted.is_null(),
+            })
+        };
+        if !self.when.iter().all(is_one_of) || self.unless.iter().any(is_one_of) {
+            return Ok(());
         }
-        Rule::AtLeastOne { at_least_one: names } if !names.iter().any(is_set) => Err(Refusal::new(
-            "PropertyUnspecifiedError",
-            format!(
-                "At least one of the following properties must be specified: {}.",
-                names.join(", ")
-            ),
-        )),
-        Rule::Needs { needs: (one, other) } if is_set(one) && !is_set(other) => Err(Refusal::new(
-            "ResourcePropertyDependency",
-            format!("{one} cannot be specified without {other}."),
-        )),
-        Rule::AtMostOne { .. } | Rule::AtLeastOne { .. } | Rule::Needs { .. } => Ok(()),
+        match (self.broken(values), &self.says) {
+            (None, _) => Ok(()),
+            (Some(refusal), None) => Err(refusal),
+            // The words are for what is missing.
+            (Some(refusal), Some(_)) if self.has_too_many(values) => Err(refusal),
+            (Some(_), Some(says)) => Err(Refusal::validation(said(says, values))),
+        }
     }
+
+    fn has_too_many(&self, values: &JsonMap) -> bool {
+        matches!(&self.kind, Kind::ExactlyOne(names) if set(values, names).count() > 1)
+    }
+
+    /// What breaks it, in the words that Heat has for all such rules.
+    fn broken(&self, values: &JsonMap) -> Option<Refusal> {
+        match &self.kind {
+            Kind::AtMostOne(names) => (set(values, names).count() > 1).then(|| conflict(names)),
+            Kind::AtLeastOne(names) => set(values, names).next().is_none().then(|| unset(names)),
+            Kind::ExactlyOne(names) => match set(values, names).count() {
+                0 => Some(unset(names)),
+                1 => None,
+                _ => Some(conflict(names)),
+            },
+            Kind::Needs(names) => {
+                let (first, needed) = match (self.when.keys().next(), names.split_first()) {
+                    (Some(condition), _) => (condition, names.as_slice()),
+                    (None, Some((first, rest))) if one(values, first).is_some() => (first, rest),
+                    (None, _) => return None,
+                };
+                let missing = needed.iter().find(|name| one(values, name).is_none())?;
+                Some(Refusal::new(
+                    "ResourcePropertyDependency",
+                    format!("{first} cannot be specified without {missing}."),
+                ))
+            }
+            Kind::Refuses(names) => {
+                let found = set(values, names).next()?;
+                let condition = self.when.keys().next().map(String::as_str);
+                Some(conflict(&[condition.unwrap_or_default(), found.as_str()]))
+            }
+            Kind::Differ(path) => {
+                let mut seen: Vec<&Value> = Vec::new();
+                let all = along(values, path);
+                let twice = all.into_iter().find(|value| {
+                    let is_seen = seen.iter().any(|other| python::equal(value, other));
+                    seen.push(*value);
+                    is_seen
+                })?;
+                let text = format!("Duplicate {path}: {}.", python::text(twice));
+                Some(Refusal::validation(text))
+            }
+            Kind::Ascending(names) => {
+                let numbered =
+                    names.iter().filter_map(|name| Some((name, one(values, name)?.as_f64()?)));
+                let numbers: Vec<(&String, f64)> = numbered.collect();
+                let ((low, _), (high, _)) = numbers
+                    .iter()
+                    .zip(numbers.iter().skip(1))
+                    .find(|((_, low), (_, high))| low > high)?;
+                Some(Refusal::validation(format!("{low} cannot be greater than {high}.")))
+            }
+            Kind::Matches(patterns) => patterns.iter().find_map(|(path, pattern)| {
+                let rule = constraints::Rule::AllowedPattern(pattern.clone());
+                let pattern = Constraint { rule, description: None };
+                let text = python::text(one(values, path)?).into();
+                pattern.check(&text, ValueType::String).err().map(Refusal::validation)
+            }),
+        }
+    }
+}
+
+/// The values that a dotted path reaches, through lists as well, without those that are unset.
+fn along<'a>(values: &'a JsonMap, path: &str) -> Vec<&'a Value> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+    let Some(value) = values.get(first) else { return Vec::new() };
+    let items = match value {
+        Value::Array(items) => items.iter().collect(),
+        value => vec![value],
+    };
+    let is_set = |value: &&Value| !value.is_null() && *value != "";
+    match rest {
+        None => items.into_iter().filter(is_set).collect(),
+        Some(rest) => {
+            let maps = items.into_iter().filter_map(Value::as_object);
+            maps.flat_map(|map| along(map, rest)).collect()
+        }
+    }
+}
+
+/// The value at a dotted path, if it is set.
+fn one<'a>(values: &'a JsonMap, path: &str) -> Option<&'a Value> {
+    let mut steps = path.split('.');
+    let mut value = values.get(steps.next()?)?;
+    for step in steps {
+        value = value.get(step)?;
+    }
+    Some(value).filter(|value| !value.is_null() && *value != "")
+}
+
+fn set<'a>(values: &JsonMap, names: &'a [String]) -> impl Iterator<Item = &'a String> {
+    names.iter().filter(|name| one(values, name).is_some())
+}
+
+fn said(says: &str, values: &JsonMap) -> String {
+    let mut parts = says.split('{');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (word, rest) = part.split_once('}').unwrap_or(("", part));
+        text.push_str(
+            &one(values, word).map_or(Cow::Borrowed("None"), |it| python::text(it).into()),
+        );
+        text.push_str(rest);
+    }
+    text
+}
+
+fn unset(names: &[String]) -> Refusal {
+    let names = names.join(", ");
+    Refusal::new(
+        "PropertyUnspecifiedError",
+        format!("At least one of the following properties must be specified: {names}."),
+    )
 }
 
 /// Heat's refusal of properties that exclude one another.
@@ -39,4 +248,66 @@ pub(super) fn conflict(names: &[impl AsRef<str>]) -> Refusal {
         "ResourcePropertyConflict",
         format!("Cannot define the following properties at the same time: {}.", names.join(", ")),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a rule says of values; nothing where they keep it.
+    fn check(rule: &str, values: Value) -> String {
+        let rule: Rule = serde_yaml::from_str(rule).unwrap();
+        let Value::Object(values) = values else { unreachable!() };
+        super::check(&[rule], &values).err().map(|refusal| refusal.message).unwrap_or_default()
+    }
+
+    #[test]
+    fn of_properties_some_are_set_together_and_some_are_not() {
+        let conflict = "Cannot define the following properties at the same time: a, b.";
+        let unset = "At least one of the following properties must be specified: a, b.";
+        assert_eq!(check("exactly_one: [a, b]", json!({ "a": 1, "b": null })), "");
+        assert_eq!(check("exactly_one: [a, b]", json!({ "a": 1, "b": 2 })), conflict);
+        assert_eq!(check("exactly_one: [a, b]", json!({ "a": "" })), unset);
+        assert_eq!(check("at_most_one: [a, b]", json!({})), "");
+        assert_eq!(check("at_least_one: [a, b]", json!({})), unset);
+        let needs = "a cannot be specified without c.";
+        assert_eq!(check("needs: [a, b, c]", json!({ "a": 1, "b": 2 })), needs);
+        assert_eq!(check("needs: [a, b, c]", json!({ "b": 2 })), "");
+    }
+
+    #[test]
+    fn a_rule_may_hold_for_some_values_alone() {
+        let vlan = "{ when: { type: [vlan, null] }, needs: [id], says: 'id is for {type}' }";
+        assert_eq!(check(vlan, json!({ "type": "vlan" })), "id is for vlan");
+        assert_eq!(check(vlan, json!({})), "id is for None");
+        assert_eq!(check(vlan, json!({ "type": "flat" })), "");
+        let flat = "{ when: { type: [flat] }, refuses: [id] }";
+        let conflict = "Cannot define the following properties at the same time: type, id.";
+        assert_eq!(check(flat, json!({ "type": "flat", "id": 3 })), conflict);
+        let ports = "{ unless: { protocol: [icmp] }, ascending: [min, max] }";
+        assert_eq!(check(ports, json!({ "protocol": "icmp", "min": 8, "max": 0 })), "");
+        let falls = "min cannot be greater than max.";
+        assert_eq!(check(ports, json!({ "min": 8, "max": 0 })), falls);
+    }
+
+    #[test]
+    fn entries_of_lists_are_held_to_rules_and_differ() {
+        let each = "{ each: roles, exactly_one: [a, b], says: 'one for {role}' }";
+        let conflict = "Cannot define the following properties at the same time: a, b.";
+        assert_eq!(check(each, json!({ "roles": [{ "a": 1 }, { "role": "x" }] })), "one for x");
+        assert_eq!(check(each, json!({ "roles": [{ "a": 1, "b": 2 }] })), conflict);
+        let twice = json!({ "refs": [{ "ref": "x" }, { "ref": "y" }, { "ref": "x" }] });
+        assert_eq!(check("differ: refs.ref", twice), "Duplicate refs.ref: x.");
+        assert_eq!(check("differ: refs.ref", json!({ "refs": [{}, {}] })), "");
+    }
+
+    #[test]
+    fn a_value_is_matched_as_a_whole() {
+        let rule = "{ matches: { id: '[1-9][0-9]?' }, says: 'up to 99' }";
+        assert_eq!(check(rule, json!({ "id": 99 })), "");
+        assert_eq!(check(rule, json!({ "id": 100 })), "up to 99");
+        assert_eq!(check(rule, json!({})), "");
+    }
 }

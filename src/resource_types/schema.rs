@@ -121,9 +121,26 @@ pub struct AttributeSchema {
     pub description: Option<String>,
     #[serde(default)]
     pub support: Support,
-    /// Where the value lies in the shown object, when not under the attribute's own name.
+    /// Where the value lies in the shown object, by a dotted path, when not under the attribute's
+    /// own name.
     #[serde(default)]
     pub field: Option<String>,
+    /// The value as text.
+    #[serde(default)]
+    pub text: bool,
+    /// The path that shows it, where it is no part of the shown object.
+    #[serde(default)]
+    pub get: Option<String>,
+    #[serde(default)]
+    pub query: IndexMap<String, String>,
+    /// The dotted path of a list in that answer.
+    #[serde(default)]
+    pub list: Option<String>,
+    /// A list's items become a map: the key of one that is its name, and the key of its value.
+    #[serde(default)]
+    pub by: Option<String>,
+    #[serde(default)]
+    pub value: Option<String>,
     /// The property that it repeats, so that it is known before the resource is made.
     #[serde(default)]
     pub repeats: Option<String>,

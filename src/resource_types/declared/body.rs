@@ -9,7 +9,7 @@ use super::shape;
 use super::special::Purpose;
 use super::translation::rename;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service};
+use crate::openstack::{Request, Service};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Subject};
 use crate::resource_types::python;
@@ -80,6 +80,15 @@ impl Declared {
         fields
     }
 
+    /// The properties that are not left out of every body: names in others need no look-up.
+    pub(super) fn carried_by_bodies(&self, mut properties: JsonMap) -> JsonMap {
+        let rules = &self.declaration().body;
+        properties.retain(|name, _| {
+            rules.shape.is_some() || rules.merge.contains(name) || !rules.omit.contains(name)
+        });
+        properties
+    }
+
     /// Properties under the names and in the places that bodies have for them.
     fn fields(&self, purpose: Purpose, mut properties: JsonMap, beside: &mut JsonMap) -> JsonMap {
         let rules = &self.declaration().body;
@@ -145,16 +154,14 @@ impl Declared {
         subject: &Subject,
         value: Option<&Value>,
     ) -> Result<Request, DriverError> {
-        let (method, path) = match (&call.post, &call.put) {
-            (Some(path), _) => (Method::Post, path),
-            (None, Some(path)) => (Method::Put, path),
-            (None, None) => return Err(self.incomplete("a call has no method")),
+        let Some((method, path)) = call.parts() else {
+            return Err(self.incomplete("a call has no method"));
         };
+        let request = self.request(cloud, method, path, subject, call.microversion.as_deref())?;
+        let Some(body) = &call.body else { return Ok(request) };
         let value = value.filter(|value| !value.is_null()).unwrap_or(&call.unset);
-        let placeholder = format!("{{{}}}", call.for_property);
-        let body = substituted(&call.body, &placeholder, value);
-        let microversion = call.microversion.as_deref();
-        Ok(self.request(cloud, method, path, subject, microversion)?.json(body))
+        let placeholder = format!("{{{}}}", call.for_property.as_deref().unwrap_or_default());
+        Ok(request.json(substituted(body, &placeholder, value)))
     }
 
     pub(super) fn incomplete(&self, what: &str) -> DriverError {

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::Declared;
-use super::calls::{Awaited, Form, Gone, Unset, Update};
+use super::calls::{Form, Gone, Unset, Update};
 use super::paths::unless_missing;
-use super::progress::{Progress, done, next};
+use super::progress::{done, next};
+use super::sequence::Stage;
 use super::shape;
 use super::special::Purpose;
 use super::steps::{Beating, in_error};
@@ -27,10 +28,12 @@ impl Declared {
             None => changed.contains(name) || update.always.contains(name),
         };
         let mut properties = JsonMap::new();
-        for name in self.declaration().properties.keys().filter(|name| is_sent(name)) {
+        let names = self.declaration().properties.keys();
+        for name in names.filter(|name| is_sent(name) && !self.is_member(name)) {
             let value = all.get(name).cloned().unwrap_or_else(|| self.unset(name, subject));
             properties.insert(name.clone(), self.only_news(name, value, &before));
         }
+        let properties = self.carried_by_bodies(properties);
         let mut properties = self.looked_up(cloud, subject, properties)?;
         if update.nulls == Unset::Dropped {
             properties.retain(|_, value| !value.is_null());
@@ -41,10 +44,7 @@ impl Declared {
         };
         let request = self.request(cloud, method, path, subject, None)?.json(body);
         match cloud.send(request) {
-            Ok(_) if !matches!(update.ready, Awaited::No) => {
-                Ok(next(Learned::default(), Progress::default().look("ready")))
-            }
-            Ok(_) => Ok(done()),
+            Ok(_) => Ok(self.after(beating, Stage::Update)),
             Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
             Err(error) => Err(error.into()),
         }

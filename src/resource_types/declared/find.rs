@@ -154,9 +154,9 @@ impl Declared {
     pub(super) fn list_path(&self) -> Option<&str> {
         let declaration = self.declaration();
         match (&declaration.find, &declaration.create) {
-            (Some(find), _) => find.parts().map(|(_, path)| path),
-            (None, Some(create)) => create.post.as_deref(),
-            (None, None) => None,
+            (Some(find), _) if find.parts().is_some() => find.parts().map(|(_, path)| path),
+            (_, Some(create)) => create.post.as_deref(),
+            (_, None) => None,
         }
     }
 
@@ -206,8 +206,12 @@ impl Declared {
             Marks::Own(field, token) => Ok(Marks::Own(field, token)),
             Marks::Alike(_) => {
                 let properties = self.properties(&subject.properties);
+                let properties = self.carried_by_bodies(properties);
                 let properties = self.looked_up(cloud, subject, properties)?;
-                Ok(Marks::Alike(self.scalars(subject, properties)))
+                let mut fields = self.scalars(subject, properties);
+                let by = self.declaration().find.as_ref().map_or(&[][..], |find| &find.by);
+                fields.retain(|field, _| by.is_empty() || by.contains(field));
+                Ok(Marks::Alike(fields))
             }
         }
     }

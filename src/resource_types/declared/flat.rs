@@ -4,7 +4,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value};
 
-use super::{Rule, Translation};
+use super::Translation;
 use crate::template::constraints::{self, Constraint};
 
 /// A translation, by the keys that it has.
@@ -36,29 +36,6 @@ impl TryFrom<WrittenTranslation> for Translation {
             }
             _ => Err("a translation is `replace` and `with`, `add` and `from`, `delete`, or \
                       `resolve` and `finder`"),
-        }
-    }
-}
-
-/// A rule, by its one key.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct WrittenRule {
-    at_most_one: Option<Vec<String>>,
-    at_least_one: Option<Vec<String>>,
-    needs: Option<(String, String)>,
-}
-
-impl TryFrom<WrittenRule> for Rule {
-    type Error = &'static str;
-
-    fn try_from(written: WrittenRule) -> Result<Self, Self::Error> {
-        let WrittenRule { at_most_one, at_least_one, needs } = written;
-        match (at_most_one, at_least_one, needs) {
-            (Some(at_most_one), None, None) => Ok(Self::AtMostOne { at_most_one }),
-            (None, Some(at_least_one), None) => Ok(Self::AtLeastOne { at_least_one }),
-            (None, None, Some(needs)) => Ok(Self::Needs { needs }),
-            _ => Err("a rule is one of `at_most_one`, `at_least_one` and `needs`"),
         }
     }
 }

@@ -6,12 +6,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::calls::{Busy, Call, Create, Delete, PropertyCall, Update};
-use super::flat::WrittenRule;
 use super::id::Id;
+use super::members::Members;
 use super::ready::Ready;
 use super::translation::Translation;
 use crate::model::Action;
 use crate::resource_types::finders::Finders;
+use crate::resource_types::rules::Rule;
 use crate::resource_types::schema::{AttributeSchema, Properties, Support};
 
 /// A resource type as its file declares it.
@@ -114,6 +115,9 @@ pub struct Declaration {
     /// Further calls, each for one property, after the creation and before the update.
     #[serde(default)]
     pub calls: Vec<PropertyCall>,
+    /// Lists and maps whose entries are calls of their own.
+    #[serde(default)]
+    pub members: Vec<Members>,
     /// What the type does something of its own for, of SUSPEND, RESUME, CHECK and SNAPSHOT.
     #[serde(default)]
     pub acts: Vec<Action>,
@@ -179,18 +183,6 @@ pub struct Failed {
     pub field: Option<String>,
     #[serde(default)]
     pub replaced_when: Vec<String>,
-}
-
-/// What several properties are together; the words are Heat's.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "WrittenRule")]
-pub enum Rule {
-    /// Not two of them.
-    AtMostOne { at_most_one: Vec<String> },
-    /// Not none of them.
-    AtLeastOne { at_least_one: Vec<String> },
-    /// The first needs the second.
-    Needs { needs: (String, String) },
 }
 
 /// Resources of a type whose property has the same value come first.

@@ -1,5 +1,6 @@
 //! Declared types: the format of a type's YAML file and the one interpreter that runs them all.
 
+mod attributes;
 mod body;
 mod calls;
 mod changes;
@@ -9,12 +10,14 @@ mod find;
 pub(super) mod flat;
 mod format;
 mod id;
+mod members;
 mod paths;
 mod progress;
 pub(super) mod reader;
 mod ready;
 mod reality;
 mod same;
+mod sequence;
 mod shape;
 mod special;
 mod steps;
@@ -27,7 +30,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use format::{After, Declaration, Rule};
+pub use format::{After, Declaration};
 pub(crate) use progress::{Progress, done, next};
 pub(crate) use special::{Plain, Purpose, Special};
 pub(crate) use steps::{Beating, in_error, unknown_status};
@@ -190,7 +193,14 @@ impl Driver for Declared {
     }
 
     fn acts(&self, action: Action) -> bool {
+        let moment = match action {
+            Action::Suspend => Some(calls::Moment::Suspend),
+            Action::Resume => Some(calls::Moment::Resume),
+            _ => None,
+        };
+        let mut calls = self.declaration.calls.iter();
         self.declaration.acts.contains(&action)
+            || moment.is_some_and(|moment| calls.any(|call| call.when.contains(&moment)))
     }
 
     fn exists(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<bool, DriverError> {
@@ -251,11 +261,7 @@ impl Driver for Declared {
             let value = match self.special.attribute(self, cloud, subject, &object, name)? {
                 Some(value) => value,
                 None if name == "show" => object.clone(),
-                None => {
-                    let schema = self.declaration.attributes.get(name);
-                    let field = schema.and_then(|schema| schema.field.as_ref()).unwrap_or(name);
-                    object.get(field).cloned().unwrap_or_default()
-                }
+                None => self.attribute(cloud, subject, &object, name)?,
             };
             attributes.insert(name.clone(), value);
         }

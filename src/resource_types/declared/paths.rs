@@ -162,13 +162,34 @@ impl Declared {
         if words.is_empty() || subject.data.contains_key(AT) {
             return Ok(Cow::Borrowed(subject));
         }
-        let mut at = JsonMap::new();
+        self.placed_at(cloud, Cow::Borrowed(subject), words.into_iter())
+    }
+
+    /// The same of these words.
+    pub(super) fn placed_at<'s, 'w>(
+        &self,
+        cloud: &Asks<'_>,
+        subject: Cow<'s, Subject>,
+        words: impl Iterator<Item = &'w str>,
+    ) -> Result<Cow<'s, Subject>, DriverError> {
+        let known = subject.data.get(AT).and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut at = known.clone();
         for word in words {
-            at.insert(word.to_owned(), self.word(cloud, subject, word)?.into());
+            if !at.contains_key(word) {
+                at.insert(word.to_owned(), self.word(cloud, &subject, word)?.into());
+            }
         }
-        let mut subject = subject.clone();
+        if at == known {
+            return Ok(subject);
+        }
+        let mut subject = subject.into_owned();
         subject.data.insert(AT.to_owned(), at.into());
         Ok(Cow::Owned(subject))
+    }
+
+    /// Forgets what names in its paths stand for.
+    pub(super) fn displaced(subject: &mut Subject) {
+        subject.data.remove(AT);
     }
 
     /// Properties with names looked up, but for those that are known.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::calls::Awaited;
 use super::dotted;
-use super::progress::done;
+use super::sequence::Stage;
 use super::steps::{Beating, in_error, unknown_status};
 use super::{Declaration, Declared};
 use crate::openstack::{CloudError, Collection, Service};
@@ -145,7 +145,7 @@ impl Declared {
             _ => self.show(cloud, subject)?,
         };
         match wanted.map_or(Ok(true), |ready| ready.is_met(&object))? {
-            true => Ok(done()),
+            true => Ok(self.after(beating, Stage::Ready)),
             false => Ok(Beat::Wait { after: None }),
         }
     }

@@ -28,7 +28,10 @@ impl Declared {
             let is_observed = special.observes(subject, name, schema.update_allowed);
             let wanted = wanted.get(name).filter(|wanted| !wanted.is_null());
             let Some(wanted) = wanted.filter(|_| is_observed) else { continue };
-            let live = special.live(self, cloud, &object, name, wanted)?;
+            let live = match self.live_members(cloud, subject, name, wanted)? {
+                Some(live) => Some(live),
+                None => special.live(self, cloud, &object, name, wanted)?,
+            };
             if let Some(live) = live.filter(|live| !agrees(wanted, live)) {
                 differs.insert(name.clone(), live);
             }

@@ -33,7 +33,7 @@ pub(super) fn body(shape: &Value, values: &Value) -> JsonMap {
 }
 
 /// The template with values in it; `None` where it stands for values and none of them is set.
-fn filled(shape: &Value, values: &Value) -> Option<Value> {
+pub(super) fn filled(shape: &Value, values: &Value) -> Option<Value> {
     match shape {
         Value::String(text) => match placeholder(text) {
             Some(path) => dotted::one(values, path).filter(|value| !value.is_null()).cloned(),

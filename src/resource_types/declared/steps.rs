@@ -1,8 +1,7 @@
 //! The beats of a declared type.
 //!
 //! ```text
-//! create ─▶ call* ─▶ ready ─▶ done
-//! call* ─▶ update ─▶ ready ─▶ done
+//! create ─▶ … ─▶ done                       what comes between stands in `sequence`
 //! delete ─▶ gone ─▶ done                    still there or in use: pause ─▶ delete
 //! find ─▶ delete                            where the answer to the creation was lost
 //! ```
@@ -12,12 +11,14 @@ use serde_json::Value;
 use super::Declared;
 use super::paths::unless_missing;
 use super::progress::{Progress, done, next};
+use super::sequence::Stage;
 use super::special::Purpose;
 use crate::events::resource::Step;
+use crate::model::Action;
 use crate::model::JsonMap;
 use crate::openstack::{CloudError, Method, Request};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{Attempt, Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::driver::{Attempt, Beat, DriverError, Subject, Work};
 
 /// All that a beat is about.
 #[derive(Clone, Copy)]
@@ -70,7 +71,7 @@ pub(crate) fn unknown_status(result: &str, status: &str) -> DriverError {
 }
 
 /// A following step that remembers what the one before did.
-fn carried(progress: &Progress, following: Step) -> Step {
+pub(super) fn carried(progress: &Progress, following: Step) -> Step {
     let progress = progress.at(Progress::of(&following).index);
     if following.mutates {
         progress.change(&following.name)
@@ -85,10 +86,10 @@ impl Declared {
         let progress = Progress::default();
         match work {
             Work::Create => self.creation(subject),
-            Work::Update { .. } => self.after_call(work, subject, 0),
             // The creation may have been carried out though its answer never came.
             Work::Delete if subject.physical_id.is_none() => progress.look("find"),
-            Work::Delete => progress.change("delete"),
+            Work::Update { .. } | Work::Delete => self.following(work, subject, None),
+            Work::Act(Action::Suspend | Action::Resume) => self.following(work, subject, None),
             Work::Act(_) => progress.look("check"),
         }
     }
@@ -99,6 +100,11 @@ impl Declared {
             "note_others" => self.note_others(beating.cloud, beating.subject),
             "create" => self.create(beating),
             "call" => self.call(beating),
+            // The other names stand in older logs.
+            "members" | "agents" | "agent" | "extra_specs" => {
+                self.members(beating, beating.progress().index)
+            }
+            "tenants" => self.members(beating, 1),
             "ready" => self.ready(beating),
             "update" => self.update(beating),
             "find" => self.find_to_delete(beating),
@@ -118,6 +124,10 @@ impl Declared {
             && let Some(object) = self.find(cloud, subject)?
         {
             return self.created(beating, &object);
+        }
+        // What is nothing but members has no object of its own to make.
+        if self.declaration().create.is_none() && !self.declaration().members.is_empty() {
+            return self.created(beating, &Value::Null);
         }
         let request = self.create_request(cloud, subject)?;
         match cloud.send(request) {
@@ -146,6 +156,7 @@ impl Declared {
             None => return Err(self.incomplete("it says nothing of create")),
         };
         let properties = self.properties(&subject.properties);
+        let properties = self.carried_by_bodies(properties);
         let mut properties = self.looked_up(cloud, subject, properties)?;
         properties.retain(|_, value| !value.is_null());
         for name in nulls {
@@ -167,59 +178,15 @@ impl Declared {
             return Err(self.incomplete("the answer to create has no id"));
         }
         let learned = Self::made(beating.subject, physical_id);
-        let following = self.after_call(beating.work, beating.subject, 0);
+        let mut following = self.following(beating.work, beating.subject, None);
         // The answer often says already that there is nothing to wait for.
-        let is_ready =
-            following.name == "done" || (following.name == "ready" && self.says_ready(object));
-        if is_ready {
+        if following.name == "ready" && self.says_ready(object) {
+            following = self.following(beating.work, beating.subject, Some(Stage::Ready));
+        }
+        if following.name == "done" {
             return Ok(Beat::Done { learned });
         }
         Ok(next(learned, carried(&beating.progress(), following)))
-    }
-
-    /// What follows a creation: its calls, the wait until the object is ready, or nothing.
-    pub(crate) fn after_creation(&self, subject: &Subject) -> Step {
-        self.after_call(&Work::Create, subject, 0)
-    }
-
-    /// The step after the calls before `index` are made.
-    fn after_call(&self, work: &Work, subject: &Subject, index: u32) -> Step {
-        let declaration = self.declaration();
-        let properties = self.properties(&subject.properties);
-        let applies = |name: &String| match work {
-            Work::Update { changed, .. } => changed.contains(name),
-            Work::Create | Work::Delete | Work::Act(_) => match properties.get(name) {
-                None | Some(Value::Null) => false,
-                Some(Value::Array(list)) => !list.is_empty(),
-                Some(Value::Object(map)) => !map.is_empty(),
-                Some(_) => true,
-            },
-        };
-        let calls = declaration.calls.iter().zip(0..).skip(index as usize);
-        for (call, index) in calls {
-            if applies(&call.for_property) {
-                return Progress { index, ..Progress::default() }.change("call");
-            }
-        }
-        match work {
-            Work::Update { changed, .. } if self.sends_update(changed) => {
-                Progress::default().change("update")
-            }
-            Work::Create if declaration.ready.is_some() => Progress::default().look("ready"),
-            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => {
-                Progress::default().look("done")
-            }
-        }
-    }
-
-    /// Whether an update of these properties has a body.
-    fn sends_update(&self, changed: &std::collections::BTreeSet<String>) -> bool {
-        let declaration = self.declaration();
-        let has_call = declaration.update.as_ref().is_some_and(|update| update.parts().is_some());
-        has_call
-            && changed.iter().any(|name| {
-                !declaration.body.omit.contains(name) || declaration.body.merge.contains(name)
-            })
     }
 
     fn call(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
@@ -228,21 +195,19 @@ impl Declared {
             return Err(self.incomplete("there is no such call"));
         };
         let mut properties = self.properties(&beating.subject.properties);
-        properties.retain(|name, _| *name == call.for_property);
+        properties.retain(|name, _| Some(name) == call.for_property.as_ref());
         let properties = self.looked_up(beating.cloud, beating.subject, properties)?;
-        let value = properties.get(&call.for_property);
+        let value = call.for_property.as_ref().and_then(|name| properties.get(name));
         let request = self.property_call(beating.cloud, call, beating.subject, value)?;
         match beating.cloud.send(request) {
             Err(error) if self.declaration().is_busy(&error) => {
                 return Ok(Beat::Wait { after: None });
             }
-            answer => answer?,
-        };
-        let following = self.after_call(beating.work, beating.subject, progress.index + 1);
-        Ok(match following.name.as_str() {
-            "done" => done(),
-            _ => next(Learned::default(), carried(&progress, following)),
-        })
+            // Before a deletion, what is gone needs nothing.
+            Err(error) if *beating.work == Work::Delete && error.is_not_found() => {}
+            answer => drop(answer?),
+        }
+        Ok(self.after(beating, Stage::Call(progress.index)))
     }
 
     fn find_to_delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
@@ -254,20 +219,27 @@ impl Declared {
         };
         if self.stands_by_itself() {
             let physical_id = self.physical_id(beating.cloud, &subject, &Value::Null)?;
-            let learned = Self::made(&subject, physical_id);
-            return Ok(next(learned, Progress::default().change("delete")));
+            return Ok(self.found_to_delete(beating, &subject, physical_id));
         }
         match self.find(beating.cloud, &subject) {
             Ok(Some(object)) => {
                 let physical_id = self.physical_id(beating.cloud, &subject, &object)?;
-                let learned = Self::made(&subject, physical_id);
-                Ok(next(learned, Progress::default().change("delete")))
+                Ok(self.found_to_delete(beating, &subject, physical_id))
             }
             Ok(None) => Ok(done()),
             // A service that refuses to list has not made anything for us either.
             Err(error) if !error.transient => Ok(done()),
             Err(error) => Err(error),
         }
+    }
+
+    fn found_to_delete(
+        &self,
+        beating: &Beating<'_>,
+        subject: &Subject,
+        physical_id: Option<String>,
+    ) -> Beat {
+        next(Self::made(subject, physical_id), self.following(beating.work, subject, None))
     }
 
     /// The object as the cloud shows it.

@@ -9,6 +9,7 @@ use super::flat::WrittenTranslation;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::DriverError;
+use crate::resource_types::python;
 
 /// One rule. Paths are dotted and pass through lists: `fixed_ips.subnet`.
 #[derive(Clone, Debug, Deserialize)]
@@ -54,6 +55,14 @@ impl Declaration {
         let mut properties = self.translated(properties);
         for rule in &self.translation {
             let Translation::Resolve { resolve, finder } = rule else { continue };
+            // A finder may go by what another property says.
+            let finder = match finder
+                .split_once('{')
+                .and_then(|(start, rest)| Some((start, properties.get(rest.strip_suffix('}')?)?)))
+            {
+                Some((start, value)) => &format!("{start}{}", python::text(value)),
+                None => finder,
+            };
             let path: Vec<&str> = resolve.split('.').collect();
             let mut places = Vec::new();
             if let [name, rest @ ..] = path.as_slice()

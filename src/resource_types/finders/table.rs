@@ -41,6 +41,9 @@ pub(crate) struct Finder {
     /// `NAME{DOMAIN}` is a name in a domain of Keystone's.
     #[serde(default)]
     pub(super) domains: bool,
+    /// Whether a custom constraint of its name looks it up.
+    #[serde(default = "yes")]
+    pub(super) constraint: bool,
     /// The word for it in Heat's messages.
     pub(super) entity: String,
 }
@@ -89,10 +92,9 @@ impl Finders {
         self.get(name).is_some()
     }
 
-    /// Whether a custom constraint of this name looks something up: Heat has none for what is the
-    /// project's own.
+    /// Whether a custom constraint of this name looks something up.
     pub(crate) fn constrains(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|finder| finder.by != By::Own)
+        self.get(name).is_some_and(|finder| finder.constraint)
     }
 
     /// The names of all finders.
@@ -109,6 +111,10 @@ fn built_in() -> &'static Rows {
             Rows::default()
         })
     })
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn id() -> String {

@@ -102,7 +102,7 @@ impl Made {
         match asked.method.as_str() {
             "GET" if self.shown.contains_key(&asked.path) => found(self.shown[&asked.path].clone()),
             "GET" if self.put.contains_key(&asked.path) => found(self.put[&asked.path].clone()),
-            "GET" if is_collection(&asked.path) || !asked.query.is_empty() => {
+            "GET" if self.has_collection(&asked.path) || !asked.query.is_empty() => {
                 found(self.collection(asked))
             }
             "GET" | "HEAD" => none(404),
@@ -116,6 +116,11 @@ impl Made {
             }
             _ => none(204),
         }
+    }
+
+    fn has_collection(&self, path: &str) -> bool {
+        let holds = |one: &String| one.rsplit_once('/').is_some_and(|(parent, _)| parent == path);
+        is_collection(path) || self.to_be_made.iter().any(holds)
     }
 
     /// What was made in a collection, where it is what the query asks for.

@@ -41,18 +41,28 @@ impl Check<'_> {
         for (index, call) in declaration.calls.iter().enumerate() {
             let index = index.to_string();
             let at = ["calls", index.as_str()];
-            self.property(&[at[0], at[1], "for_property"], &call.for_property);
+            let name = call.for_property.as_deref().unwrap_or_default();
+            if call.for_property.is_some() {
+                self.property(&[at[0], at[1], "for_property"], name);
+            }
             self.version(&[at[0], at[1], "microversion"], call.microversion.as_deref());
-            self.body(&[at[0], at[1], "body"], &call.body, &call.for_property);
-            calls.push((
-                at.map(str::to_owned).to_vec(),
-                vec![("post", &call.post), ("put", &call.put)],
-            ));
+            if let Some(body) = &call.body {
+                self.body(&[at[0], at[1], "body"], body, name);
+            }
+            let others = [("put", &call.put), ("patch", &call.patch), ("delete", &call.delete)];
+            let methods = [("get", &call.get), ("post", &call.post)].into_iter().chain(others);
+            calls.push((at.map(str::to_owned).to_vec(), methods.collect()));
         }
         for (at, methods) in calls {
             let at: Vec<&str> = at.iter().map(String::as_str).collect();
             let given = methods.iter().filter(|(_, path)| path.is_some()).count();
-            if given != 1 {
+            // An update may be nothing but members, and a search differ in its fields alone.
+            let may_lack = match at.as_slice() {
+                ["update"] => !declaration.members.is_empty() || !declaration.calls.is_empty(),
+                ["find"] => declaration.find.as_ref().is_some_and(|find| !find.by.is_empty()),
+                _ => false,
+            };
+            if given != 1 && !(given == 0 && may_lack) {
                 let names: Vec<&str> = methods.iter().map(|(name, _)| *name).collect();
                 let message = format!("one of `{}` is wanted here", names.join("`, `"));
                 self.wrong_key(&at, message, None);
@@ -75,7 +85,7 @@ impl Check<'_> {
     }
 
     /// The words of a path.
-    fn path(&mut self, at: &[&str], path: &str) {
+    pub(super) fn path(&mut self, at: &[&str], path: &str) {
         for word in paths::words(path).filter(|word| !WORDS.contains(word)) {
             if let Some((_, meant)) = self.unknown(word) {
                 let message =

@@ -3,10 +3,12 @@
 
 mod bodies;
 mod calls;
+mod members;
+mod rules;
 
 use super::calls::Awaited;
 use super::reader::{Looked, Notes};
-use super::{Declaration, Rule, Translation};
+use super::{Declaration, Translation};
 use crate::resource_types::constraints::custom;
 use crate::resource_types::convert;
 use crate::resource_types::finders::Finders;
@@ -22,6 +24,7 @@ pub(crate) fn check(looked: &mut Looked, finders: &Finders) {
     check.translation();
     check.rules();
     check.calls();
+    check.members();
     check.bodies();
     check.looks();
     check.schema(&["properties"], &declaration.properties);
@@ -164,26 +167,10 @@ impl Check<'_> {
                 Translation::Delete { delete } => self.property(&at("delete"), delete),
                 Translation::Resolve { resolve, finder } => {
                     self.property(&at("resolve"), resolve);
-                    if !self.finders.has(finder) {
+                    if !finder.contains('{') && !self.finders.has(finder) {
                         let meant = nearest(finder, self.finders.names().cloned());
                         self.wrong(&at("finder"), format!("there is no finder `{finder}`"), meant);
                     }
-                }
-            }
-        }
-    }
-
-    fn rules(&mut self) {
-        for (index, rule) in self.declaration.rules.iter().enumerate() {
-            let index = index.to_string();
-            let at = |key| ["rules", index.as_str(), key];
-            match rule {
-                Rule::AtMostOne { at_most_one } => self.properties(&at("at_most_one"), at_most_one),
-                Rule::AtLeastOne { at_least_one } => {
-                    self.properties(&at("at_least_one"), at_least_one);
-                }
-                Rule::Needs { needs: (one, other) } => {
-                    self.properties(&at("needs"), &[one.clone(), other.clone()]);
                 }
             }
         }

@@ -27,6 +27,9 @@ properties:
 rules:
   - at_most_one: [titel, size]
   - needs: [size]
+  - { when: { titel: [a] }, refuses: [size] }
+  - { each: size, differ: x, matches: {} }
+  - { refuses: [size] }
 translation:
   - { replace: title, wth: size }
   - { resolve: size, finder: neutron.netwrk }
@@ -36,6 +39,8 @@ show: { get: \"/x/{di}\" }
 delete: { delete: \"/x/{id}\", gone: agin }
 ready: { field: status }
 secrets: [word]
+members:
+  - { of: titel, add: { pst: /x }, drop: { delete: \"/x/{itm}\" } }
 ";
     let expected = "\
 1:1: `class` is missing
@@ -51,16 +56,24 @@ secrets: [word]
 `custom_constraint`
 7:3: `title` is in line 5 already
 9:19: there is no property `titel`, did you mean `title`?
-10:12: 2 entries are wanted here, not 1
-12:23: unknown key `wth`, did you mean `with`?
-13:30: there is no finder `neutron.netwrk`, did you mean `neutron.network`?
-15:11: `policys` is hardly the key of a list, by which a creation is found again whose answer was \
+10:5: `needs` without `when` is what its first property needs: the others
+11:15: there is no property `titel`, did you mean `title`?
+12:5: a rule is one of `at_most_one`, `at_least_one`, `exactly_one`, `needs`, `refuses`, `differ`, \
+`ascending` and `matches`
+13:5: `refuses` goes with `when`
+15:23: unknown key `wth`, did you mean `with`?
+16:30: there is no finder `neutron.netwrk`, did you mean `neutron.network`?
+18:11: `policys` is hardly the key of a list, by which a creation is found again whose answer was \
 lost: say `list`
-15:28: a list is wanted here, not `text`
-16:14: `{di}` is neither `{id}` nor `{name}` nor a property
-17:36: one of `assumed`, `again`, `polled` is wanted here, not `agin`, did you mean `again`?
-18:8: `ok` or `exists` has to say what is waited for
-19:11: there is no property `word`";
+18:28: a list is wanted here, not `text`
+19:14: `{di}` is neither `{id}` nor `{name}` nor a property
+20:36: one of `assumed`, `again`, `polled` is wanted here, not `agin`, did you mean `again`?
+21:8: `ok` or `exists` has to say what is waited for
+22:11: there is no property `word`
+24:11: there is no property `titel`, did you mean `title`?
+24:23: unknown field `pst`, expected one of `if`, `post`, `put`, `patch`, `delete`, `get`, `query`, \
+`body`, `microversion`
+24:42: `{itm}` is neither `{id}` nor `{name}` nor a property";
     assert_eq!(mistakes(text), expected);
 }
 

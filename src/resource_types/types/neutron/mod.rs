@@ -1,11 +1,12 @@
 //! OS::Neutron::*: what these types do otherwise than their files say.
 
-pub(super) mod agents;
+pub(super) mod firewall_rule;
 pub(super) mod floating_ip_association;
+pub(super) mod net;
 pub(super) mod port;
+pub(super) mod router;
 pub(super) mod router_interface;
 pub(super) mod security_group;
-pub(super) mod security_group_rule;
 pub(super) mod subnet;
 
 use serde_json::{Value, json};

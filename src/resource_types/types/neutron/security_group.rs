@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::text;
 use crate::events::resource::Step;
-use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
@@ -64,15 +62,6 @@ impl Special for SecurityGroup {
             }
             _ => declared.plain_beat(beating),
         }
-    }
-
-    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
-        if text(properties, "name") == Some("default") {
-            return Err(Refusal::validation(
-                "Security groups cannot be assigned the name \"default\".",
-            ));
-        }
-        Ok(())
     }
 }
 

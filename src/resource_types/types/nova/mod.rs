@@ -1,6 +1,5 @@
 //! OS::Nova::*: what these types do otherwise than their files say.
 
-pub(super) mod flavor;
 pub(super) mod key_pair;
 pub(super) mod server;
 pub(super) mod server_group;
