@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Declared;
-use super::calls::PropertyCall;
+use super::besides::PropertyCall;
 use super::format::{Declaration, Nulls};
 use super::shape;
 use super::special::Purpose;

@@ -5,7 +5,8 @@ use crate::model::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::calls::{Busy, Call, Create, Delete, PropertyCall, Update};
+use super::besides::PropertyCall;
+use super::calls::{Busy, Call, Create, Delete, Update};
 use super::id::Id;
 use super::members::Members;
 use super::ready::Ready;

@@ -1,6 +1,7 @@
 //! Declared types: the format of a type's YAML file and the one interpreter that runs them all.
 
 mod attributes;
+mod besides;
 mod body;
 mod calls;
 mod changes;
@@ -194,8 +195,8 @@ impl Driver for Declared {
 
     fn acts(&self, action: Action) -> bool {
         let moment = match action {
-            Action::Suspend => Some(calls::Moment::Suspend),
-            Action::Resume => Some(calls::Moment::Resume),
+            Action::Suspend => Some(besides::Moment::Suspend),
+            Action::Resume => Some(besides::Moment::Resume),
             _ => None,
         };
         let mut calls = self.declaration.calls.iter();

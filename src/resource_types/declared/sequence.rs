@@ -9,7 +9,8 @@
 use serde_json::Value;
 
 use super::Declared;
-use super::calls::{Awaited, Moment, PropertyCall};
+use super::besides::{Moment, PropertyCall};
+use super::calls::Awaited;
 use super::members::Members;
 use super::progress::{Progress, done, next};
 use super::steps::{Beating, carried};

@@ -1,6 +1,8 @@
 //! What the keys of a file come to: made-up types, played to a service that is a list of calls and
 //! answers.
 
+mod members;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};

@@ -64,7 +64,6 @@ pub(super) const KNOWN: &[BuiltIn] = known![
     "manila/share_type.yaml",
     "mistral/external_resource.yaml",
     "mistral/workflow.yaml",
-    "neutron/network_gateway.yaml",
     "nova/floating_ip.yaml",
     "nova/floating_ip_association.yaml",
     "nova/host_aggregate.yaml",

@@ -136,6 +136,7 @@ const MADE: &[BuiltIn] = built_in![
     "neutron/metering_label.yaml",
     "neutron/metering_rule.yaml",
     "neutron/net.yaml" + neutron::net::Net,
+    "neutron/network_gateway.yaml" + neutron::network_gateway::NetworkGateway,
     "neutron/port.yaml" + neutron::port::Port,
     "neutron/port_chain.yaml",
     "neutron/port_pair.yaml",

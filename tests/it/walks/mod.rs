@@ -22,7 +22,7 @@ const AT_ONCE: usize = 4;
 /// Plays every walk, and says which fail.
 async fn each<F: Future<Output = ()> + 'static>(how: impl Fn(Walk) -> F) {
     let began = Instant::now();
-    let walks = walk::all(&std::env::var("WALK").unwrap_or_default());
+    let walks = walk::all(&std::env::var_os("WALK").unwrap_or_default().to_string_lossy());
     let count = walks.len();
     let local = LocalSet::new();
     let played = futures::stream::iter(walks).map(|walk| {

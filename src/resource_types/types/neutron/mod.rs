@@ -3,6 +3,7 @@
 pub(super) mod firewall_rule;
 pub(super) mod floating_ip_association;
 pub(super) mod net;
+pub(super) mod network_gateway;
 pub(super) mod port;
 pub(super) mod router;
 pub(super) mod router_interface;
