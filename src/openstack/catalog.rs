@@ -41,11 +41,7 @@ impl Catalog {
     /// Where the service is.
     pub(super) fn endpoint(&self, service: &Service) -> Option<&str> {
         let of = |kind: &str| self.endpoints.iter().find(|(known, _)| &**known == kind);
-        let found = match service.catalog_types() {
-            [] => of(service.as_str()),
-            kinds => kinds.iter().find_map(|kind| of(kind)),
-        };
-        found.map(|(_, url)| &**url)
+        service.catalog_types().find_map(of).map(|(_, url)| &**url)
     }
 }
 
@@ -56,7 +52,7 @@ pub(super) fn join(endpoint: &str, service: &Service, path: &str, project: &str)
     let endpoint = endpoint.trim_end_matches('/');
     let path = path.strip_prefix('/').unwrap_or(path);
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
-    if *service == Service::ObjectStore {
+    if service.has_plain_paths() {
         // The first segment is a container, and `v2` a fine name for one.
         return format!("{endpoint}/{path}");
     }

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::error::CloudError;
 use super::request::Method;
-use super::service::Service;
+use super::service::{Faults, Service};
 
 /// How much of a text that is not JSON goes into an error.
 const PLAIN_TEXT_CHARS_MAX: usize = 500;
@@ -56,15 +56,15 @@ pub(super) struct Fault<'a> {
 impl Fault<'_> {
     /// The error that it stands for.
     pub(super) fn read(&self) -> CloudError {
-        let (class, message) = match self.service {
-            Service::Compute => self.compute(),
-            Service::Volume => self.volume(),
-            Service::Network => self.network(),
-            Service::Image => self.image(),
-            Service::ObjectStore => ("ClientException", self.object_store()),
-            Service::Other(name) if **name == *"orchestration" => self.orchestration(),
-            Service::Other(name) if **name == *"key-manager" => self.key_manager(),
-            Service::Identity | Service::Other(_) => self.plain(),
+        let (class, message) = match self.service.faults() {
+            Faults::Compute => self.compute(),
+            Faults::Volume => self.volume(),
+            Faults::Network => self.network(),
+            Faults::Image => self.image(),
+            Faults::ObjectStore => ("ClientException", self.object_store()),
+            Faults::Orchestration => self.orchestration(),
+            Faults::KeyManager => self.key_manager(),
+            Faults::Plain => self.plain(),
         };
         CloudError::Answered {
             status: self.status,

@@ -157,15 +157,17 @@ impl Session {
         call.query = request.query;
         call.time_limit = request.time_limit;
         call.header("x-auth-token", token.text.reveal())?;
-        // Asked for JSON, Glance words its errors in a form that its own client cannot read.
-        let accept = if call.service == Service::Image { "*/*" } else { "application/json" };
-        call.header("accept", accept)?;
+        call.header("accept", "application/json")?;
+        for (name, value) in request.service.headers() {
+            call.header(name, value)?;
+        }
         if let Some(id) = &self.request_id {
             call.header("x-openstack-request-id", id.as_str())?;
         }
         if let Some(version) = microversion {
-            let name = request.service.microversion_name();
-            call.header("openstack-api-version", &format!("{name} {version}"))?;
+            for (name, value) in request.service.version_headers(version) {
+                call.header(&name, &value)?;
+            }
         }
         for (name, value) in &request.headers {
             call.header(name, value)?;

@@ -69,8 +69,10 @@ impl Declared {
         {
             properties.insert(name.clone(), subject.physical_name.as_str().into());
         }
+        let rules = &self.declaration().body;
+        properties.retain(|name, value| !(is_empty(value) && rules.omit_empty.contains(name)));
         let mut merged = JsonMap::new();
-        for name in &self.declaration().body.merge {
+        for name in &rules.merge {
             if let Some(Value::Object(map)) = properties.shift_remove(name) {
                 merged.extend(map);
             }

@@ -1,4 +1,4 @@
-//! Places within a value: `a.b`, and `a[].b` for each entry of a list.
+//! Places within a value: `a.b`, `a.0` for the first of a list, `a[].b` for each entry of one.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(super) fn all<'a>(value: &'a Value, path: &str) -> Vec<&'a Value> {
         };
         let inner = found.into_iter().filter_map(|value| match key {
             "" => Some(value),
-            key => value.get(key),
+            key => value.get(key).or_else(|| value.get(key.parse::<usize>().ok()?)),
         });
         found = match is_each {
             true => inner.filter_map(Value::as_array).flatten().collect(),
@@ -39,5 +39,6 @@ mod tests {
         assert_eq!(one(&value, "a.b"), Some(&json!(1)));
         assert_eq!(one(&value, "a.x.y"), None);
         assert_eq!(all(&value, "c[].d"), [&json!(2), &json!(4)]);
+        assert_eq!(one(&value, "c.1.e"), Some(&json!(3)));
     }
 }

@@ -187,10 +187,9 @@ impl Declared {
             request = request.query(name.clone(), value.clone());
         }
         let mut body = cloud.send(request)?.json()?;
-        let Some(list) = self.list_name() else { return Ok(Vec::new()) };
-        let Some(Value::Array(objects)) = body.get_mut(&list).map(Value::take) else {
-            return Ok(Vec::new());
-        };
+        let list = self.list_name().and_then(|list| body.get_mut(&list).map(Value::take));
+        // Some services answer with nothing around a list.
+        let Value::Array(objects) = list.unwrap_or(body) else { return Ok(Vec::new()) };
         // Some services wrap each object of a list once more.
         let unwrapped = objects.into_iter().map(|object| {
             match declaration.wrap.as_deref().and_then(|wrap| object.get(wrap)) {

@@ -27,7 +27,7 @@ pub enum Id {
 pub enum Known {
     /// The physical name.
     Name,
-    /// The name in the template.
+    /// The resource's own.
     Resource,
     /// There is none.
     None,
@@ -104,7 +104,7 @@ impl Declared {
             Id::Field(_) => Ok(self.declaration().id_of(object)),
             Id::MadeOf(parts) => self.filled(cloud, subject, parts, str::to_owned).map(Some),
             Id::Is(Known::Name) => Ok(Some(subject.physical_name.clone())),
-            Id::Is(Known::Resource) => Ok(subject.name.as_ref().map(ToString::to_string)),
+            Id::Is(Known::Resource) => Ok(subject.resource_id.map(|id| id.to_string())),
             Id::Is(Known::None) => Ok(None),
         }
     }

@@ -124,14 +124,20 @@ impl Declared {
             rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
         {
             filled.push_str(before);
-            filled.push_str(&write(&self.word(cloud, subject, word)?));
+            filled.push_str(&write(&self.path_word(cloud, subject, word)?));
             rest = after;
         }
         filled.push_str(rest);
         Ok(filled)
     }
 
-    fn word(&self, cloud: &Asks<'_>, subject: &Subject, word: &str) -> Result<String, DriverError> {
+    /// What a word of a path stands for.
+    pub(crate) fn path_word(
+        &self,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+        word: &str,
+    ) -> Result<String, DriverError> {
         let id = || subject.physical_id.clone().unwrap_or_default();
         match word {
             "id" => return Ok(id()),
@@ -153,7 +159,7 @@ impl Declared {
     }
 
     /// The subject with what names in its paths stand for, looked up once.
-    pub(super) fn placed<'s>(
+    pub(crate) fn placed<'s>(
         &self,
         cloud: &Asks<'_>,
         subject: &'s Subject,
@@ -176,7 +182,7 @@ impl Declared {
         let mut at = known.clone();
         for word in words {
             if !at.contains_key(word) {
-                at.insert(word.to_owned(), self.word(cloud, &subject, word)?.into());
+                at.insert(word.to_owned(), self.path_word(cloud, &subject, word)?.into());
             }
         }
         if at == known {

@@ -75,6 +75,7 @@ impl Finder {
                 }
             }
             By::Own if is_uuid(wanted) => Ok(wanted.to_owned()),
+            By::Own if !self.query.is_empty() => self.search(cloud, self.searched(wanted), wanted),
             By::Own => {
                 let project = cloud.project_id()?;
                 let request = self.get(&self.at).query("project_id", project.as_str());

@@ -40,7 +40,7 @@ impl Made {
         let creations = recorded.requests.values().flatten().filter(|one| one.method == "POST");
         let to_be_made = creations.filter_map(|one| {
             let (id, _) = object(recorded.answers.get(one.answer?)?)?;
-            Some(format!("{}/{id}", one.path))
+            Some(format!("{}/{id}", one.path.trim_end_matches('/')))
         });
         Self { to_be_made: to_be_made.collect(), ..Self::default() }
     }
@@ -75,7 +75,8 @@ impl Made {
             && let Some((id, object)) = object(answer)
         {
             self.gone.remove(&id);
-            self.shown.insert(format!("{}/{id}", asked.path), answer.body.clone());
+            self.shown
+                .insert(format!("{}/{id}", asked.path.trim_end_matches('/')), answer.body.clone());
             self.objects.entry(asked.path.clone()).or_default().push(object.clone());
         }
         let lists = answer.body.as_object_mut().into_iter().flat_map(JsonMap::values_mut);

@@ -56,12 +56,12 @@ pub(super) fn shown(request: &Request, project: &str) -> RecordedRequest {
 
 /// The path below the catalog's address of the service.
 fn path_of(request: &Request, project: &str) -> String {
-    let path = request.path.trim_end_matches('/');
-    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let path = request.path.split_once('?').map_or(&*request.path, |(path, _)| path);
     let of_project = |version: &str| format!("/{version}/{}{path}", project);
     let is_versioned = path
         .strip_prefix("/v")
         .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+    let path = if is_versioned { path } else { path.trim_end_matches('/') };
     match &request.service {
         Service::Compute if !is_versioned => format!("/v2.1{path}"),
         Service::Volume if !is_versioned => of_project("v3"),

@@ -1,8 +1,10 @@
 //! The types that come with Hearth: one YAML file each, and a driver of its own where a type does
 //! something that no call describes.
 
+mod aodh;
 mod aws;
 mod cinder;
+mod designate;
 mod glance;
 pub(super) mod heat;
 mod keystone;
@@ -61,6 +63,14 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static BuiltIn> {
 
 /// Those that can be made.
 const MADE: &[BuiltIn] = built_in![
+    "aodh/alarm.yaml" + aodh::alarm::THRESHOLD,
+    "aodh/composite_alarm.yaml" + aodh::alarm::COMPOSITE,
+    "aodh/event_alarm.yaml" + aodh::alarm::EVENT,
+    "aodh/gnocchi_aggregation_by_metrics_alarm.yaml" + aodh::alarm::METRICS,
+    "aodh/gnocchi_aggregation_by_resources_alarm.yaml" + aodh::alarm::RESOURCES,
+    "aodh/gnocchi_resources_alarm.yaml" + aodh::alarm::RESOURCE,
+    "aodh/lb_member_health_alarm.yaml" + aodh::alarm::MEMBERS,
+    "aodh/prometheus_alarm.yaml" + aodh::alarm::PROMETHEUS,
     "aws/auto_scaling_auto_scaling_group.yaml" > ScalingGroup(Scaling::Aws),
     "aws/auto_scaling_launch_configuration.yaml"
         => aws::launch_configuration::LaunchConfiguration,
@@ -97,11 +107,19 @@ const MADE: &[BuiltIn] = built_in![
     "aws/cloud_formation_wait_condition.yaml" => heat::wait_condition::WaitCondition,
     "aws/cloud_formation_wait_condition_handle.yaml" => heat::wait_handle::aws,
     "heat/value.yaml" => heat::value::StoredValue,
+    "barbican/certificate_container.yaml",
+    "barbican/generic_container.yaml",
+    "barbican/rsa_container.yaml",
     "blazar/host.yaml",
     "cinder/encrypted_volume_type.yaml",
+    "cinder/qos_association.yaml",
+    "cinder/qos_specs.yaml",
     "cinder/volume.yaml" + cinder::volume::Volume,
+    "cinder/volume_type.yaml",
     "cinder/volume_attachment.yaml" + cinder::volume_attachment::VolumeAttachment,
+    "designate/record_set.yaml" + designate::record_set::RecordSet,
     "designate/zone.yaml",
+    "manila/security_service.yaml",
     "glance/web_image.yaml" + glance::web_image::WebImage,
     "keystone/domain.yaml",
     "keystone/endpoint.yaml",
@@ -116,6 +134,7 @@ const MADE: &[BuiltIn] = built_in![
     "magnum/bay_model.yaml",
     "magnum/cluster.yaml",
     "magnum/cluster_template.yaml",
+    "manila/share_type.yaml",
     "mistral/cron_trigger.yaml" + mistral::cron_trigger::CronTrigger,
     "neutron/address_scope.yaml",
     "neutron/extra_route.yaml",
@@ -162,10 +181,11 @@ const MADE: &[BuiltIn] = built_in![
     "neutron/trunk.yaml",
     "neutron/vpn_service.yaml",
     "nova/flavor.yaml",
+    "nova/host_aggregate.yaml",
     "nova/key_pair.yaml" + nova::key_pair::KeyPair,
     "nova/quota.yaml",
     "nova/server.yaml" + nova::server::Server,
-    "nova/server_group.yaml" + nova::server_group::ServerGroup,
+    "nova/server_group.yaml",
     "octavia/availability_zone.yaml",
     "octavia/availability_zone_profile.yaml",
     "octavia/flavor.yaml",

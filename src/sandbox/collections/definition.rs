@@ -61,6 +61,9 @@ pub(super) struct Collection {
     /// Lists begin with what was made last.
     #[serde(default)]
     pub(super) newest_first: bool,
+    /// A list has nothing around it.
+    #[serde(default)]
+    pub(super) bare_list: bool,
     /// `AT/detail` is the list as well.
     #[serde(default)]
     pub(super) detail: bool,

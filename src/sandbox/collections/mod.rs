@@ -42,7 +42,7 @@ macro_rules! files {
 }
 
 /// Those that every sandbox has.
-const FILES: [(&str, &str); 11] = files![
+const FILES: [(&str, &str); 12] = files![
     "load_balancer.yaml",
     "network.yaml",
     "volume.yaml",
@@ -54,6 +54,7 @@ const FILES: [(&str, &str); 11] = files![
     "container_infra.yaml",
     "workflowv2.yaml",
     "reservation.yaml",
+    "alarming.yaml",
 ];
 
 /// Longest page of a list.

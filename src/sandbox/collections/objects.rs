@@ -28,6 +28,10 @@ pub(super) fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, place: &Place) -> Re
     }
     let views = rows.into_iter().map(|row| view(cloud, ask, scope, place, row));
     let views = views.filter(|view| listing::fits(view, &asked));
+    if collection.bare_list {
+        let views = views.map(Value::Object).collect();
+        return Ok(Answer::json(200, &Value::Array(views)));
+    }
     listing::answer(views.collect(), &asked, &collection.list, PAGE_MAX)
         .ok_or_else(|| collection.not_found(ask.query("marker").unwrap_or_default()))
 }

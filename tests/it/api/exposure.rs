@@ -24,7 +24,7 @@ async fn types_are_listed_that_the_caller_may_use_and_the_cloud_has_a_service_fo
     for name in ["OS::Nova::Server", "OS::Heat::Value", "OS::Cinder::Volume"] {
         assert!(names.contains(&name), "{name}");
     }
-    for name in ["OS::Nova::Flavor", "OS::Keystone::User", "OS::Manila::Share"] {
+    for name in ["OS::Nova::Flavor", "OS::Keystone::User", "OS::Zun::Container"] {
         assert!(!names.contains(&name), "{name}");
     }
     let forbidden = "You are not authorized to use OS::Keystone::User.";
@@ -32,8 +32,8 @@ async fn types_are_listed_that_the_caller_may_use_and_the_cloud_has_a_service_fo
     is_fault(&shown, 403, "Forbidden", forbidden);
     let template = app.get("/resource_types/OS::Keystone::User/template").await;
     is_fault(&template, 403, "Forbidden", forbidden);
-    let unavailable = app.get("/resource_types/OS::Manila::Share").await;
-    let text = "HEAT-E99001 Service manila is not available for resource type OS::Manila::Share, \
+    let unavailable = app.get("/resource_types/OS::Zun::Container").await;
+    let text = "HEAT-E99001 Service zun is not available for resource type OS::Zun::Container, \
                 reason: Service endpoint not in service catalog.";
     is_fault(&unavailable, 400, "ResourceTypeUnavailable", text);
     app.stop().await;
@@ -55,11 +55,11 @@ async fn types_that_are_not_the_callers_or_the_clouds_are_not_made() {
     let update = json!({ "template": flavor });
     let answered = app.ask("PUT", &format!("/stacks/web/{id}"), Some(update)).await;
     is_fault(&answered, 403, "Forbidden", text);
-    let share = one("OS::Manila::Share", json!({ "share_protocol": "NFS", "size": 1 }));
+    let share = one("OS::Zun::Container", json!({ "image": "a" }));
     let body = json!({ "stack_name": "other", "template": share });
     let answered = app.ask("POST", "/stacks", Some(body)).await;
-    let text = "HEAT-E99001 Service manila is not available for resource type OS::Manila::Share, \
-                reason: manila sharev2 endpoint is not in service catalog.";
+    let text = "HEAT-E99001 Service zun is not available for resource type OS::Zun::Container, \
+                reason: zun container endpoint is not in service catalog.";
     is_fault(&answered, 400, "ResourceTypeUnavailable", text);
     assert_eq!(app.log.durable_position(), before);
     app.stop().await;

@@ -2,7 +2,6 @@
 
 pub(super) mod key_pair;
 pub(super) mod server;
-pub(super) mod server_group;
 
 use serde_json::Value;
 

@@ -1,0 +1,3 @@
+//! The alarms of Aodh.
+
+pub(super) mod alarm;

@@ -1,0 +1,3 @@
+//! Types of the DNS service.
+
+pub(super) mod record_set;

@@ -1,0 +1,27 @@
+//! OS::Designate::RecordSet: a name without a final dot stands in the zone.
+
+use crate::openstack::{Request, Service, path_segment};
+use crate::resource_types::declared::{Beating, Declared, Special};
+use crate::resource_types::driver::{Beat, DriverError};
+use crate::resource_types::python;
+
+pub(in crate::resource_types::types) struct RecordSet;
+
+impl Special for RecordSet {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, subject, step, .. } = *beating;
+        let given = subject.properties.get("name").filter(|name| !name.is_null());
+        let name = given.map_or_else(|| subject.physical_name.clone(), python::text);
+        if !matches!(step.name.as_str(), "note_others" | "create") || name.ends_with('.') {
+            return declared.plain_beat(beating);
+        }
+        let mut subject = declared.placed(cloud, subject)?.into_owned();
+        let zone = declared.path_word(cloud, &subject, "zone")?;
+        let request =
+            Request::get(Service::of_type("dns"), format!("/v2/zones/{}", path_segment(&zone)));
+        let zone = cloud.send(request)?.json()?;
+        let name = format!("{name}.{}", zone["name"].as_str().unwrap_or_default());
+        subject.properties.insert("name".to_owned(), name.into());
+        declared.plain_beat(&Beating { subject: &subject, ..*beating })
+    }
+}
