@@ -179,10 +179,13 @@ impl Rule {
                 Some(Refusal::validation(format!("{low} cannot be greater than {high}.")))
             }
             Kind::Matches(patterns) => patterns.iter().find_map(|(path, pattern)| {
-                let rule = constraints::Rule::AllowedPattern(pattern.clone());
-                let pattern = Constraint { rule, description: None };
-                let text = python::text(one(values, path)?).into();
-                pattern.check(&text, ValueType::String).err().map(Refusal::validation)
+                // Heat's patterns stop at the first alternative that fits.
+                let rule = constraints::Rule::AllowedPattern(format!("(?:{pattern})$"));
+                let whole = Constraint { rule, description: None };
+                let text = python::text(one(values, path)?);
+                let words = format!("\"{text}\" does not match pattern \"{pattern}\"");
+                let checked = whole.check(&text.into(), ValueType::String);
+                checked.err().map(|_| Refusal::validation(words))
             }),
         }
     }

@@ -52,6 +52,66 @@ fn properties_are_refused_in_heats_words() {
 }
 
 #[test]
+fn rules_of_types_are_refused_in_heats_words() {
+    let of = |type_name: &str, properties: &str, expected: &str| {
+        check(&format!("  r: {{type: {type_name}, properties: {{{properties}}}}}"), expected);
+    };
+    let segment = |properties: &str, expected: &str| {
+        of("OS::Neutron::Segment", &format!("network: n, {properties}"), expected);
+    };
+    segment("network_type: flat", "physical_network is required for flat provider network.");
+    segment(
+        "network_type: vlan, physical_network: p",
+        "segmentation_id is required for vlan provider network.",
+    );
+    segment(
+        "network_type: vlan, physical_network: p, segmentation_id: 5000",
+        "Up to 4094 VLAN network segments can exist on each physical_network.",
+    );
+    segment("network_type: vlan, physical_network: p, segmentation_id: 4094", "accepted");
+    segment(
+        "network_type: vxlan, physical_network: p",
+        "physical_network is prohibited for vxlan provider network.",
+    );
+    of(
+        "OS::Neutron::SubnetPool",
+        "prefixes: [10.0.0.0/8], min_prefixlen: 28, max_prefixlen: 24",
+        "Illegal prefix bounds: max_prefixlen=24, min_prefixlen=28.",
+    );
+    of(
+        "OS::Neutron::NetworkGateway",
+        "devices: [{id: a, interface_name: b}], connections: [{network: n, segmentation_id: 3}]",
+        "segmentation_id cannot be specified except 0 for using flat",
+    );
+    of(
+        "OS::Keystone::User",
+        "roles: [{role: r}]",
+        "Either project or domain must be specified for role r",
+    );
+    of(
+        "OS::Keystone::GroupRoleAssignment",
+        "group: g, roles: [{role: r, project: p, domain: d}]",
+        "Cannot define the following properties at the same time: project, domain.",
+    );
+    let subnet = |properties: &str, expected: &str| {
+        of("OS::Neutron::Subnet", &format!("network: n, {properties}"), expected);
+    };
+    subnet(
+        "cidr: 10.0.0.0/24, prefixlen: 24",
+        "Cannot define the following properties at the same time: prefixlen, cidr.",
+    );
+    subnet("cidr: 10.0.0.0/24, prefixlen: 0", "accepted");
+    subnet(
+        "cidr: 10.0.0.0/24, ipv6_address_mode: slaac",
+        "ipv6_ra_mode and ipv6_address_mode are not supported for ipv4.",
+    );
+    subnet(
+        "cidr: 'fd00::/64', ip_version: 6, ipv6_ra_mode: slaac, ipv6_address_mode: dhcpv6-stateful",
+        "When both ipv6_ra_mode and ipv6_address_mode are set, they must be equal.",
+    );
+}
+
+#[test]
 fn a_value_that_depends_on_a_resource_is_not_held_to_constraints() {
     check(
         "  a: {type: OS::Heat::TestResource}\n  b: {type: OS::Neutron::Port, properties: {network: \

@@ -55,4 +55,8 @@ fn a_value_is_matched_as_a_whole() {
     assert_eq!(check(rule, json!({ "id": 99 })), "");
     assert_eq!(check(rule, json!({ "id": 100 })), "up to 99");
     assert_eq!(check(rule, json!({})), "");
+    let either = "matches: { id: 'a|ab' }";
+    assert_eq!(check(either, json!({ "id": "ab" })), "");
+    let words = "\"abc\" does not match pattern \"a|ab\"";
+    assert_eq!(check(either, json!({ "id": "abc" })), words);
 }
