@@ -30,8 +30,9 @@ async fn each(replies: Replies) {
     }
     let _alone = alone().await;
     let mut failed = Vec::new();
-    for walk in
-        walk::all(&std::env::var("WALK").unwrap_or_default()).into_iter().filter(|walk| walk.real)
+    for walk in walk::all(&std::env::var_os("WALK").unwrap_or_default().to_string_lossy())
+        .into_iter()
+        .filter(|walk| walk.real)
     {
         let name = walk.type_name.clone();
         let local = LocalSet::new();
