@@ -301,6 +301,11 @@ pub trait Driver: Send + Sync + 'static {
         None
     }
 
+    /// Whether what is made has no id, and is known by the properties alone.
+    fn has_no_id(&self) -> bool {
+        false
+    }
+
     /// Whether each update of the stack makes the resource anew, without a word.
     fn is_renewed(&self) -> bool {
         false

@@ -23,7 +23,6 @@ async fn though_each_call_is_lost_before_it_arrives() {
     each(Replies::NeverLeft).await;
 }
 
-#[expect(clippy::disallowed_methods, reason = "what is played is said on the command line")]
 async fn each(replies: Replies) {
     if RealCloud::find().is_none() {
         return;

@@ -86,6 +86,11 @@ impl Declaration {
         }
     }
 
+    /// Whether there is no id at all.
+    pub(super) fn has_no_id(&self) -> bool {
+        matches!(self.id, Id::Is(Known::None))
+    }
+
     /// Whether the id is known before the object is made.
     pub(super) fn knows_id(&self) -> bool {
         !matches!(self.id, Id::Field(_))

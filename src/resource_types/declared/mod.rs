@@ -193,6 +193,10 @@ impl Driver for Declared {
         self.special.warning(before, after)
     }
 
+    fn has_no_id(&self) -> bool {
+        self.declaration.has_no_id()
+    }
+
     fn acts(&self, action: Action) -> bool {
         let moment = match action {
             Action::Suspend => Some(besides::Moment::Suspend),

@@ -20,7 +20,6 @@ use walk::{Walk, play};
 const AT_ONCE: usize = 4;
 
 /// Plays every walk, and says which fail.
-#[expect(clippy::disallowed_methods, reason = "what is played is said on the command line")]
 async fn each<F: Future<Output = ()> + 'static>(how: impl Fn(Walk) -> F) {
     let began = Instant::now();
     let walks = walk::all(&std::env::var_os("WALK").unwrap_or_default().to_string_lossy());

@@ -35,7 +35,8 @@ impl Resource {
         let driver = Self::driver(knowledge, &definition);
         // A child stack may be there before its id is learned.
         let nests = driver.as_ref().is_ok_and(|driver| driver.nests().is_some());
-        if self.action == Action::Delete && self.nothing_to_delete(&definition, nests) {
+        let has_no_id = driver.as_ref().is_ok_and(|driver| driver.has_no_id());
+        if self.action == Action::Delete && self.nothing_to_delete(&definition, nests, has_no_id) {
             return self.settle(Status::Complete, "state changed".to_owned(), Learned::default());
         }
         let driver = match driver {
@@ -142,13 +143,14 @@ impl Resource {
         known.cloned()
     }
 
-    fn nothing_to_delete(&self, definition: &Definition, nests: bool) -> bool {
+    fn nothing_to_delete(&self, definition: &Definition, nests: bool, has_no_id: bool) -> bool {
         // What a create that is repeated has made is of no use to anybody.
         let by_policy =
             definition.deletion_policy.eq_ignore_ascii_case("Retain") && !self.repeating;
         // A child stack is abandoned in its turn.
         let retained = if self.retains { !nests } else { by_policy };
-        let empty = self.physical_id.is_none() && self.data.is_empty() && !nests;
+        let is_begun = has_no_id && self.deleted_from.0 != Action::Init;
+        let empty = self.physical_id.is_none() && self.data.is_empty() && !nests && !is_begun;
         let open = self.is_open || matches!(self.call, Call::Intended(_));
         retained || (empty && !open)
     }
