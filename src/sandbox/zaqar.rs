@@ -1,4 +1,5 @@
-//! Messaging v2, as far as events need it: queues that come with their first message, and messages.
+//! Messaging v2, as far as events and queues need it: queues that come with their first message,
+//! their metadata, messages, subscriptions that nobody is told of, and signed addresses.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use super::cloud::Cloud;
 use super::doc::Doc;
 use super::keystone;
 use super::store::{Rows, Table};
+use crate::model::JsonMap;
 
 /// How many messages one request posts or lists at most.
 const PAGE_MAX: usize = 20;
@@ -24,6 +26,18 @@ const QUEUE_NAME_MAX: usize = 64;
 pub(super) struct Zaqar {
     /// By moment and number, which is their order.
     messages: Table<Message>,
+    /// By `PROJECT/QUEUE`.
+    metadata: Table<JsonMap>,
+    subscriptions: Table<Subscription>,
+}
+
+/// Who is to get the messages of a queue.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Subscription {
+    project_id: String,
+    queue: String,
+    /// `subscriber`, `ttl` and `options`.
+    fields: JsonMap,
 }
 
 /// A message in a queue.
@@ -40,11 +54,15 @@ struct Message {
 
 impl Zaqar {
     pub(super) fn new() -> Self {
-        Self { messages: Table::new("messages") }
+        Self {
+            messages: Table::new("messages"),
+            metadata: Table::new("queues"),
+            subscriptions: Table::new("subscriptions"),
+        }
     }
 
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 1] {
-        [&mut self.messages]
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 3] {
+        [&mut self.messages, &mut self.metadata, &mut self.subscriptions]
     }
 }
 
@@ -59,13 +77,24 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     };
     match (ask.method.as_str(), path) {
         ("PUT", []) => Ok(Answer::empty(201)),
-        ("GET", []) => Ok(Answer::json(200, &json!({"_max_messages_post_size": 262_144}))),
+        ("GET", []) => {
+            let mut metadata = json!({"_max_messages_post_size": 262_144});
+            let own = cloud.zaqar.metadata.get(&key(&scope.project_id, queue));
+            own.into_iter().flatten().for_each(|(name, value)| metadata[name] = value.clone());
+            Ok(Answer::json(200, &metadata))
+        }
+        ("PATCH", []) => patch(cloud, ask, &key(&scope.project_id, queue)),
+        ("POST", ["share"]) => share(ask, &scope.project_id, queue),
+        (_, ["subscriptions", id @ ..]) => {
+            subscriptions(cloud, ask, &scope.project_id, queue, id.first().copied())
+        }
         ("DELETE", []) => {
             let project = &scope.project_id;
             let of_queue = |it: &Message| it.project_id == *project && it.queue == *queue;
             for id in cloud.zaqar.messages.ids_where(of_queue) {
                 cloud.zaqar.messages.remove(&id);
             }
+            cloud.zaqar.metadata.remove(&key(project, queue));
             Ok(Answer::empty(204))
         }
         ("POST", ["messages"]) => post(cloud, ask, &scope.project_id, queue, &client),
@@ -78,6 +107,109 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
             Ok(Answer::empty(204))
         }
         _ => Err(fault(404, "Not found")),
+    }
+}
+
+fn key(project: &str, queue: &str) -> String {
+    format!("{project}/{queue}")
+}
+
+/// A JSON patch of the metadata.
+fn patch(cloud: &mut Cloud, ask: &Ask, key: &str) -> Reply {
+    let malformed = || fault(400, "The request body is no list of operations");
+    let operations: Vec<Value> = serde_json::from_slice(&ask.body).map_err(|_| malformed())?;
+    let mut metadata = cloud.zaqar.metadata.get(key).cloned().unwrap_or_default();
+    for operation in operations {
+        let path = operation["path"].as_str().and_then(|path| path.strip_prefix("/metadata/"));
+        let name = path.ok_or_else(malformed)?;
+        match operation["op"].as_str() {
+            Some("add" | "replace") => metadata.set(name, operation["value"].clone()),
+            Some("remove") => drop(metadata.shift_remove(name)),
+            _ => return Err(malformed()),
+        }
+    }
+    cloud.zaqar.metadata.insert(key, metadata.clone());
+    Ok(Answer::json(200, &Value::Object(metadata)))
+}
+
+/// An address that needs no token; nothing is kept of it.
+fn share(ask: &Ask, project: &str, queue: &str) -> Reply {
+    let body = ask.object(fault)?;
+    let list = |name: &str, otherwise: &str| match body.get(name).and_then(Value::as_array) {
+        Some(items) => items.clone(),
+        None => vec![otherwise.into()],
+    };
+    let paths = list("paths", "messages");
+    let paths = paths.iter().filter_map(Value::as_str);
+    let paths: Vec<String> = paths.map(|path| format!("/v2/queues/{queue}/{path}")).collect();
+    let expires = body.get("expires").cloned();
+    Ok(Answer::json(
+        200,
+        &json!({
+            "signature": "0123456789abcdef",
+            "expires": expires.unwrap_or_else(|| ask.moment().into()),
+            "paths": paths,
+            "methods": list("methods", "GET"),
+            "project": project,
+        }),
+    ))
+}
+
+fn subscriptions(
+    cloud: &mut Cloud,
+    ask: &Ask,
+    project: &str,
+    queue: &str,
+    id: Option<&str>,
+) -> Reply {
+    let is_of_queue = |it: &Subscription| it.project_id == project && it.queue == queue;
+    let shown = |id: &str, it: &Subscription| {
+        let mut shown = it.fields.clone();
+        shown.set("id", id);
+        shown.set("source", queue);
+        shown.set("age", 0);
+        Value::Object(shown)
+    };
+    let missing = || fault(404, "Subscription could not be found.");
+    match (ask.method.as_str(), id) {
+        ("GET", None) => {
+            let all = cloud.zaqar.subscriptions.iter().filter(|(_, it)| is_of_queue(it));
+            let all: Vec<Value> = all.map(|(id, it)| shown(id, it)).collect();
+            Ok(Answer::json(200, &json!({ "subscriptions": all, "links": [] })))
+        }
+        ("POST", None) => {
+            let fields = ask.object(fault)?;
+            let subscriber = fields.get("subscriber").cloned();
+            let is_known =
+                cloud.zaqar.subscriptions.values().any(|it| {
+                    is_of_queue(it) && it.fields.get("subscriber") == subscriber.as_ref()
+                });
+            if is_known {
+                return Err(fault(409, "Such subscription already exists."));
+            }
+            let (project_id, queue) = (project.to_owned(), queue.to_owned());
+            let id = cloud.fresh_id();
+            let subscription = Subscription { project_id, queue, fields };
+            cloud.zaqar.subscriptions.insert(&id, subscription);
+            Ok(Answer::json(201, &json!({ "subscription_id": id })))
+        }
+        (method, Some(id)) => {
+            let known = cloud.zaqar.subscriptions.get(id).filter(|it| is_of_queue(it)).cloned();
+            match (method, known) {
+                ("DELETE", known) => {
+                    known.map(|_| cloud.zaqar.subscriptions.remove(id));
+                    Ok(Answer::empty(204))
+                }
+                ("GET", Some(known)) => Ok(Answer::json(200, &shown(id, &known))),
+                ("PATCH", Some(mut known)) => {
+                    known.fields.extend(ask.object(fault)?);
+                    cloud.zaqar.subscriptions.insert(id, known);
+                    Ok(Answer::empty(204))
+                }
+                _ => Err(missing()),
+            }
+        }
+        _ => Err(missing()),
     }
 }
 

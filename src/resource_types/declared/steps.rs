@@ -14,7 +14,6 @@ use super::progress::{Progress, done, next};
 use super::sequence::Stage;
 use super::special::Purpose;
 use crate::events::resource::Step;
-use crate::model::Action;
 use crate::model::JsonMap;
 use crate::openstack::{CloudError, Method, Request};
 use crate::resource_types::asks::Asks;
@@ -89,8 +88,8 @@ impl Declared {
             // The creation may have been carried out though its answer never came.
             Work::Delete if subject.physical_id.is_none() => progress.look("find"),
             Work::Update { .. } | Work::Delete => self.following(work, subject, None),
-            Work::Act(Action::Suspend | Action::Resume) => self.following(work, subject, None),
-            Work::Act(_) => progress.look("check"),
+            Work::Act(action) if self.declaration().acts.contains(action) => progress.look("check"),
+            Work::Act(_) => self.following(work, subject, None),
         }
     }
 

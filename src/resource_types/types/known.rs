@@ -51,9 +51,5 @@ pub(super) const KNOWN: &[BuiltIn] = known![
     "nova/floating_ip_association.yaml",
     "trove/cluster.yaml",
     "trove/instance.yaml",
-    "zaqar/mistral_trigger.yaml",
-    "zaqar/queue.yaml",
-    "zaqar/signed_queue_url.yaml",
-    "zaqar/subscription.yaml",
     "zun/container.yaml",
 ];

@@ -13,6 +13,7 @@ mod mistral;
 mod neutron;
 mod nova;
 mod swift;
+mod zaqar;
 
 use std::sync::Arc;
 
@@ -199,6 +200,10 @@ const MADE: &[BuiltIn] = built_in![
     "octavia/pool_member.yaml",
     "octavia/quota.yaml",
     "swift/container.yaml" + swift::container::Container,
+    "zaqar/mistral_trigger.yaml" + zaqar::subscription::Subscription::Workflow,
+    "zaqar/queue.yaml" + zaqar::queue::Queue,
+    "zaqar/signed_queue_url.yaml" + zaqar::signed_url::SignedUrl,
+    "zaqar/subscription.yaml" + zaqar::subscription::Subscription::Own,
     // Placeholders of types that were retired.
     "aodh/combination_alarm.yaml" => heat::none::driver,
     "designate/domain.yaml" => heat::none::driver,

@@ -105,7 +105,7 @@ async fn a_plan_compares_what_is_written_and_not_what_it_comes_to() {
     };
     assert_eq!(names("unchanged"), ["a", "same"]);
     assert_eq!(names("updated"), ["by_value", "group", "noted"]);
-    assert_eq!(names("replaced"), ["unhealthy", "typed"]);
+    assert_eq!(names("replaced"), ["typed", "unhealthy"]);
     let replaced = plan["resource_changes"]["replaced"].as_array().unwrap();
     let typed = replaced.iter().find(|row| row["resource_name"] == "typed").unwrap();
     assert_eq!(typed["resource_type"], "OS::Heat::RandomString");
