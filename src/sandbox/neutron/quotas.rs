@@ -42,6 +42,7 @@ pub(super) fn defaults(cloud: &Cloud, scope: &Scope, project: &str) -> Reply {
     }
     let mut limits = limits(cloud, "");
     limits.remove("project_id");
+    limits.remove("check_limit");
     Ok(Answer::json(200, &json!({"quota": Value::Object(limits)})))
 }
 
