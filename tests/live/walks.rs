@@ -18,10 +18,14 @@ async fn though_each_answer_is_lost() {
     each(Replies::AreLost).await;
 }
 
+/// A call that never left is only made again: a few types show it.
 #[tokio::test]
 async fn though_each_call_is_lost_before_it_arrives() {
     each(Replies::NeverLeft).await;
 }
+
+/// How many walks are played where any would do.
+const FEW: usize = 3;
 
 async fn each(replies: Replies) {
     if RealCloud::find().is_none() {
@@ -32,6 +36,7 @@ async fn each(replies: Replies) {
     for walk in walk::all(&std::env::var_os("WALK").unwrap_or_default().to_string_lossy())
         .into_iter()
         .filter(|walk| walk.real)
+        .take(if matches!(replies, Replies::NeverLeft) { FEW } else { usize::MAX })
     {
         let name = walk.type_name.clone();
         let local = LocalSet::new();
