@@ -1,13 +1,19 @@
 //! Puts the commit that is built into the version, where it is known: from git, or from
 //! `HEARTH_COMMIT` where the sources were packed without it. The same commit gives the same version
-//! whenever and wherever it is built.
+//! whenever and wherever it is built. Lists the files of resource types.
 
-use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs, io};
 
-fn main() {
+/// Where the files of resource types are, in a directory for each service.
+const TYPES: &str = "src/resource_types/types";
+
+fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={TYPES}");
+    let list = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("types.rs");
+    fs::write(list, type_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(TYPES))?)?;
     println!("cargo::rerun-if-env-changed=HEARTH_COMMIT");
     let package = env!("CARGO_PKG_VERSION");
     let version = match given().or_else(from_git) {
@@ -16,6 +22,26 @@ fn main() {
     };
     // Not HEARTH_…: `cargo run` gives it to the program, which would take it for a setting.
     println!("cargo::rustc-env=BUILD_VERSION={version}");
+    Ok(())
+}
+
+/// `&[BuiltIn { file: "neutron/net.yaml", yaml: include_str!("/…/neutron/net.yaml") }, …]`
+fn type_files(root: &Path) -> io::Result<String> {
+    let mut paths = Vec::new();
+    for directory in fs::read_dir(root)? {
+        let directory = directory?.path();
+        if directory.is_dir() {
+            let files = fs::read_dir(directory)?;
+            paths.extend(files.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()?);
+        }
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    paths.sort();
+    let entry = |path: &PathBuf| {
+        let file = path.strip_prefix(root).unwrap_or(path);
+        format!("BuiltIn {{ file: {file:?}, yaml: include_str!({path:?}) }},\n")
+    };
+    Ok(format!("&[{}]", paths.iter().map(entry).collect::<String>()))
 }
 
 fn given() -> Option<String> {

@@ -153,7 +153,7 @@ impl Registry {
         properties: &JsonMap,
     ) -> Outcome<()> {
         let type_name = &declaration.type_name;
-        heat::check(type_name, looked)?;
+        heat::check(declaration, looked)?;
         if !type_name.starts_with("OS::Heat::") && self.plugin_checks == PluginChecks::Heat {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use crate::model::IndexMap;
 
 use super::declared::reader;
 use super::finders::{Finders, Rows};
-use super::registry::{Read, Registry, RegistryError, parse};
+use super::registry::{Read, Registry, RegistryError};
 
 /// The types of one reading, and the readings after it.
 #[derive(Default)]
@@ -140,9 +140,11 @@ impl Plugins {
         if let Some(same) = self.types.values().find(is_same).filter(|_| is_same_table) {
             return Ok(same.clone());
         }
-        let mut declaration = parse(&file.display().to_string(), &text)?;
+        let malformed =
+            |mistakes| RegistryError::Malformed { file: file.display().to_string(), mistakes };
+        let mut declaration = reader::look_at_plugin(&text).whole().map_err(malformed)?;
         declaration.finders = finders.clone();
-        let read = Read::plugin(declaration);
+        let read = Read::of(declaration);
         Ok(Plugin { file: file.into(), text, read })
     }
 }

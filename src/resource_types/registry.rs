@@ -22,7 +22,7 @@ use super::python;
 use super::reading::{Strictness, read};
 use super::schema::{Properties, PropertySchema, filled};
 use super::types::heat::{TEMPLATE_RESOURCE, TemplateResource};
-use super::types::{self, BuiltIn, Runs};
+use super::types::{self, BUILT_IN, BuiltIn};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{Advice, AllGiven, Given, Mappings, Member, StackDefinition, TypeLookup};
 
@@ -89,7 +89,7 @@ impl Registry {
     /// The types that come with Hearth.
     pub fn built_in() -> Result<Self, RegistryError> {
         let mut types = IndexMap::default();
-        for built_in in types::built_in() {
+        for built_in in BUILT_IN {
             let name = built_in.yaml.lines().next().and_then(|line| line.strip_prefix("type: "));
             let nameless = || RegistryError::Nameless { file: built_in.file };
             let entry = Entry { built_in, read: OnceLock::new() };
@@ -151,8 +151,8 @@ impl Registry {
 
     /// Whether resources of the type can be made, and not only looked over.
     pub fn is_made(&self, type_name: &str) -> bool {
-        let built_in = self.built_in.get(type_name);
-        self.plugins.get(type_name).is_some() || built_in.is_some_and(|it| it.built_in.is_made)
+        self.plugins.get(type_name).is_some()
+            || self.schema(type_name).is_some_and(Declaration::is_made)
     }
 
     /// Refuses a definition with types that Hearth knows and cannot make yet.
@@ -388,23 +388,12 @@ impl Read {
                 return None;
             }
         };
-        let (declared, driver) = match &built_in.runs {
-            Runs::Declared(special) => {
-                let declared = Arc::new(Declared::with(declaration, special()));
-                (Arc::clone(&declared), declared as Arc<dyn Driver>)
-            }
-            Runs::Own(driver) => {
-                let declared = Arc::new(Declared::new(declaration));
-                (Arc::clone(&declared), driver(declared))
-            }
-        };
-        Some(Self { declared, driver })
+        Some(Self::of(declaration))
     }
 
-    /// A type that does what its file says and nothing else.
-    pub(super) fn plugin(declaration: Declaration) -> Self {
-        let declared = Arc::new(Declared::new(declaration));
-        Self { driver: Arc::clone(&declared) as Arc<dyn Driver>, declared }
+    pub(super) fn of(declaration: Declaration) -> Self {
+        let (declared, driver) = types::run(declaration);
+        Self { declared, driver }
     }
 
     pub(super) fn type_name(&self) -> &String {
@@ -412,7 +401,7 @@ impl Read {
     }
 }
 
-pub(super) fn parse(file: &str, yaml: &str) -> Result<Declaration, RegistryError> {
+fn parse(file: &str, yaml: &str) -> Result<Declaration, RegistryError> {
     reader::read(yaml)
         .map_err(|mistakes| RegistryError::Malformed { file: file.to_owned(), mistakes })
 }

@@ -13,9 +13,6 @@ use crate::openstack::{CloudError, Elsewhere, Request, Service};
 use crate::resource_types::asks::Asks;
 use crate::template::{ChildPlace, Facade, Reading, StackDefinition, Values};
 
-/// The type of such resources.
-pub(super) const BESIDE: &str = "OS::Heat::Stack";
-
 impl Registry {
     /// Refuses what cannot be made, in Heat's words.
     pub(super) fn check_beside(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::declared::coherence;
-use super::declared::reader::{Looked, Mistake, look, read_finders};
+use super::declared::reader::{Looked, Mistake, look_at_plugin, read_finders};
 use super::finders::{Finders, Rows};
 use super::plugins::{is_table, text_of, yaml_files};
 use super::registry::{Registry, RegistryError};
@@ -39,7 +39,7 @@ pub fn check(paths: &[PathBuf], registry: &Registry) -> Result<Vec<FileChecked>,
     let finders = Finders::with(rows);
     let mut all = Vec::new();
     for path in files {
-        let mut looked = look(&text_of(&path)?);
+        let mut looked = look_at_plugin(&text_of(&path)?);
         coherence::check(&mut looked, &finders);
         all.push((path, looked));
     }

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::asks::Asks;
+use super::child::Nested;
 use super::constraints::custom::{self, CustomError};
 use super::driver::Subject;
 use super::nested::{Budget, TreeBounds};
 use super::reading::Problem;
 use super::registry::Registry;
-use super::remote::BESIDE;
 use crate::graph::steps::{Declared, RejectCycles};
 use crate::graph::{Dependencies, build};
 use crate::model::{JsonMap, Refusal, ResourceName};
@@ -208,13 +208,11 @@ impl Registry {
             }
             CloudCheck::Properties { resource, properties } => {
                 let Some(declared) = definition.resources().get(resource) else { return Ok(()) };
-                if declared.type_name == BESIDE {
+                let Some(driver) = self.driver(&declared.type_name) else { return Ok(()) };
+                if driver.nests().is_some_and(Nested::stands_beside) {
                     self.check_beside(definition, resource, properties, cloud)?;
                 }
-                match self.driver(&declared.type_name) {
-                    Some(driver) => driver.validate_in_cloud(cloud, properties),
-                    None => Ok(()),
-                }
+                driver.validate_in_cloud(cloud, properties)
             }
         }
     }

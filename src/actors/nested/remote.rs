@@ -33,9 +33,6 @@ pub(super) async fn elsewhere(
     }
 }
 
-/// The type of such resources.
-const REMOTE: &str = "OS::Heat::Stack";
-
 fn heat() -> Service {
     Service::of_type("orchestration")
 }
@@ -242,7 +239,7 @@ async fn previewed(
     entry: &PreviewedResource,
     far: FarAsk,
 ) -> Result<Option<PreviewWithin>, CloudError> {
-    let driver = services.registry.driver(REMOTE);
+    let driver = services.registry.driver(&far.type_name);
     let Some(nested) = driver.as_ref().and_then(|driver| driver.nests()) else { return Ok(None) };
     let subject = Subject {
         properties: entry.properties.clone(),

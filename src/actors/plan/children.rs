@@ -127,7 +127,11 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             chance: &|bytes| clock.fill(bytes),
         };
         let body = question(nested, &ask).ok().filter(|_| wanted.is_sure());
-        let far = body.map(|body| FarAsk { stack_name: subject.physical_name.clone(), body });
+        let far = body.map(|body| FarAsk {
+            type_name: wanted.definition.driver_type.clone(),
+            stack_name: subject.physical_name.clone(),
+            body,
+        });
         Child { most: Change::Updated, within: Vec::new(), why, far }
     }
 

@@ -82,6 +82,7 @@ pub struct PreviewedResource {
 /// The question to another Heat what an update of a stack there would do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FarAsk {
+    pub type_name: String,
     pub stack_name: String,
     /// The body of its preview.
     pub body: Value,

@@ -15,6 +15,7 @@ use crate::model::Action;
 use crate::resource_types::finders::Finders;
 use crate::resource_types::rules::Rule;
 use crate::resource_types::schema::{AttributeSchema, Properties, Support};
+use crate::resource_types::types::Program;
 
 /// A resource type as its file declares it.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,6 +36,9 @@ pub struct Declaration {
     /// The service of the catalog that is called.
     #[serde(default)]
     pub service: Option<String>,
+    /// What runs the type beside or in the place of the calls below.
+    #[serde(default)]
+    pub(crate) program: Option<Program>,
     /// The longest physical name.
     #[serde(default = "physical_name_limit")]
     pub physical_name_limit: usize,
@@ -129,6 +133,13 @@ pub struct Declaration {
     /// The finders that the file may name.
     #[serde(skip)]
     pub(crate) finders: Finders,
+}
+
+impl Declaration {
+    /// Whether resources of the type can be made, and not only looked over.
+    pub(in crate::resource_types) fn is_made(&self) -> bool {
+        self.program.is_some() || self.create.is_some() || !self.members.is_empty()
+    }
 }
 
 /// How properties become the fields of a body.

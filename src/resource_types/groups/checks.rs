@@ -3,39 +3,39 @@
 use serde_json::Value;
 
 use super::pace::duration;
+use super::scaling_group::Scaling;
 use super::validate::is_amazons;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::PluginChecks;
+use crate::resource_types::declared::Declaration;
 use crate::resource_types::early::Looked;
+use crate::resource_types::types::{PolicyNames, Program};
 use crate::template::{Outcome, TemplateError};
 
 /// The longest pause between batches.
 const PAUSE_MAX_SECS: u64 = 3600;
 
 /// Checks the resource by the rules of its type.
-pub(in crate::resource_types) fn check(type_name: &str, looked: &Looked<'_>) -> Outcome<()> {
-    if is_amazons(type_name) && looked.registry.plugin_checks == PluginChecks::Heat {
+pub(in crate::resource_types) fn check(
+    declaration: &Declaration,
+    looked: &Looked<'_>,
+) -> Outcome<()> {
+    if is_amazons(declaration) && looked.registry.plugin_checks == PluginChecks::Heat {
         return Ok(());
     }
-    match type_name {
-        "OS::Heat::AutoScalingGroup" => {
-            sizes(looked.properties, ["min_size", "max_size", "desired_capacity"])
+    let properties = looked.properties;
+    match &declaration.program {
+        Some(Program::ScalingGroup(Scaling::Heat)) => {
+            sizes(properties, ["min_size", "max_size", "desired_capacity"])
         }
-        "AWS::AutoScaling::AutoScalingGroup" => {
-            sizes(looked.properties, ["MinSize", "MaxSize", "DesiredCapacity"])?;
-            source_of_members(looked.properties)?;
+        Some(Program::ScalingGroup(Scaling::Aws)) => {
+            sizes(properties, ["MinSize", "MaxSize", "DesiredCapacity"])?;
+            source_of_members(properties)?;
             instances(looked, "AutoScalingRollingUpdate")
         }
-        "OS::Heat::InstanceGroup" => instances(looked, "RollingUpdate"),
-        "AWS::AutoScaling::LaunchConfiguration" => launch_configuration(looked.properties),
-        "OS::Heat::ScalingPolicy" => {
-            let names = ["min_adjustment_step", "adjustment_type", "percent_change_in_capacity"];
-            step_min(looked.properties, names)
-        }
-        "AWS::AutoScaling::ScalingPolicy" => {
-            let names = ["MinAdjustmentStep", "AdjustmentType", "PercentChangeInCapacity"];
-            step_min(looked.properties, names)
-        }
+        Some(Program::ScalingGroup(Scaling::Instances)) => instances(looked, "RollingUpdate"),
+        Some(Program::LaunchConfiguration) => launch_configuration(properties),
+        Some(Program::ScalingPolicy(names)) => step_min(properties, names),
         _ => Ok(()),
     }
 }
@@ -134,11 +134,13 @@ fn is_text(properties: &JsonMap, name: &str) -> bool {
 }
 
 /// A smallest step is for percentages alone.
-fn step_min(properties: &JsonMap, [step, kind, percent]: [&str; 3]) -> Outcome<()> {
+fn step_min(properties: &JsonMap, names: &PolicyNames) -> Outcome<()> {
+    let PolicyNames { min_step, kind, percent, .. } = names;
     let is_percentage = properties.get(kind).is_some_and(|kind| kind == percent);
-    if !is_percentage && properties.contains_key(step) {
-        let message =
-            format!("{step} property should only be specified for {kind} with value {percent}.");
+    if !is_percentage && properties.contains_key(min_step) {
+        let message = format!(
+            "{min_step} property should only be specified for {kind} with value {percent}."
+        );
         return Err(TemplateError::new("ResourcePropertyValueDependency", message));
     }
     Ok(())

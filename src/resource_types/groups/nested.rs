@@ -29,7 +29,7 @@ pub(crate) struct ResourceGroup;
 pub(crate) struct ResourceChain;
 
 /// A group of deployments, and the type of its members.
-pub(crate) struct DeploymentGroup(pub(crate) &'static str);
+pub(crate) struct DeploymentGroup(pub(crate) String);
 
 /// One of the groups that grow and shrink.
 pub(crate) struct ScalingGroup(pub(crate) Scaling);
@@ -299,9 +299,9 @@ impl DeploymentGroup {
 
     fn template(&self, group: &Group<'_>, stage: Stage) -> Value {
         match stage {
-            Stage::Empty => deployments::whole(group, self.0, &[]),
-            Stage::Whole => deployments::whole(group, self.0, &deployments::names(group)),
-            Stage::Batch(batch) => deployments::batch(group, self.0, batch),
+            Stage::Empty => deployments::whole(group, &self.0, &[]),
+            Stage::Whole => deployments::whole(group, &self.0, &deployments::names(group)),
+            Stage::Batch(batch) => deployments::batch(group, &self.0, batch),
         }
     }
 }
@@ -322,7 +322,7 @@ impl Nested for DeploymentGroup {
         Ok(with_group(ask.subject, ask.child, |group| {
             let mut names = deployments::names(group);
             names.truncate(1);
-            made(deployments::whole(group, self.0, &names))
+            made(deployments::whole(group, &self.0, &names))
         }))
     }
 

@@ -1,6 +1,7 @@
 //! Groups that grow and shrink: OS::Heat::AutoScalingGroup, and those of CloudFormation, whose
 //! members are instances of a launch configuration. The oldest members go first.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::batches::{Batch, Pace, of_scaling};
@@ -15,7 +16,8 @@ use crate::model::JsonMap;
 const NAME_CHARS: usize = 12;
 
 /// Which of the types a group is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Scaling {
     /// OS::Heat::AutoScalingGroup.
     Heat,

@@ -5,13 +5,16 @@ use serde_json::Value;
 
 use super::chain;
 use super::member_stack::count;
+use super::scaling_group::Scaling;
 use crate::clock::{Clock, SystemClock};
 use crate::model::ResourceName;
 use crate::resource_types::child::{ChildAsk, ChildWanted, Nested, ResourceUsed};
+use crate::resource_types::declared::Declaration;
 use crate::resource_types::driver::{Subject, Work};
 use crate::resource_types::early::Looked;
 use crate::resource_types::nested::Budget;
 use crate::resource_types::registry::{PluginChecks, Registry};
+use crate::resource_types::types::Program;
 use crate::template::{NestedTemplate, Outcome, StackDefinition, TemplateError};
 
 impl Registry {
@@ -22,12 +25,13 @@ impl Registry {
         budget: &mut Budget,
     ) -> Outcome<()> {
         let Looked { definition, name, properties, .. } = *looked;
-        let type_name = definition.resources()[name].type_name.as_str();
-        if is_amazons(type_name) && self.plugin_checks == PluginChecks::Heat {
+        let type_name = &definition.resources()[name].type_name;
+        let Some(declaration) = self.schema(type_name) else { return Ok(()) };
+        if is_amazons(declaration) && self.plugin_checks == PluginChecks::Heat {
             return Ok(());
         }
-        match type_name {
-            "OS::Heat::ResourceGroup" => {
+        match &declaration.program {
+            Some(Program::ResourceGroup) => {
                 if count(properties, "count") == 0 {
                     return Ok(());
                 }
@@ -39,7 +43,7 @@ impl Registry {
                 };
                 self.check_member_type(definition, member.get("type"))?;
             }
-            "OS::Heat::ResourceChain" => {
+            Some(Program::ResourceChain) => {
                 let mut types = chain::types(properties).iter();
                 types.try_for_each(|it| self.check_member_type(definition, Some(it)))?;
             }
@@ -120,6 +124,7 @@ impl Registry {
 }
 
 /// Whether a type is a plugin of Amazon's, or made of theirs as Heat's group of any members is.
-pub(super) fn is_amazons(type_name: &str) -> bool {
-    type_name.starts_with("AWS::") || type_name == "OS::Heat::AutoScalingGroup"
+pub(super) fn is_amazons(declaration: &Declaration) -> bool {
+    declaration.type_name.starts_with("AWS::")
+        || matches!(declaration.program, Some(Program::ScalingGroup(Scaling::Heat)))
 }

@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::Deserializer;
 use serde::de::value::StrDeserializer;
-use serde::de::{self, DeserializeSeed, Expected, IntoDeserializer, MapAccess, SeqAccess};
-use serde::de::{Unexpected, Visitor};
+use serde::de::{self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess};
+use serde::de::{SeqAccess, Unexpected, VariantAccess, Visitor};
 
 pub(super) use super::Notes;
 use super::scalars;
@@ -236,7 +236,7 @@ impl<'de> Deserializer<'de> for Input<'_> {
         self.map(visitor, Some(known))
     }
 
-    /// A word of several.
+    /// A word of several, or a map of the word and its setting.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -245,13 +245,19 @@ impl<'de> Deserializer<'de> for Input<'_> {
     ) -> Result<V::Value, Failure> {
         #[cfg(test)]
         self.notes.borrow_mut().words.extend(known);
-        let word = match self.node.map(Written::text) {
-            None => known.first().copied().unwrap_or_default(),
-            Some(word) => word.unwrap_or_default(),
+        let (word, setting) = match self.shape() {
+            None => (known.first().copied(), None),
+            Some(Shape::Text { text, .. }) => (Some(text.as_str()), None),
+            Some(Shape::Map(entries)) => match entries.as_slice() {
+                [(word, setting)] => (word.text(), Some(setting)),
+                _ => (None, None),
+            },
+            Some(Shape::List(_)) => (None, None),
         };
+        let word = word.unwrap_or_default();
         if known.contains(&word) {
-            let word: StrDeserializer<'_, Failure> = word.into_deserializer();
-            return visitor.visit_enum(word);
+            let setting = setting.map(|node| Input { node: Some(node), ..self });
+            return visitor.visit_enum(Choice { word, setting });
         }
         let mut failure = self.unlike(&format!("one of `{}`", known.join("`, `")).as_str());
         if let What::Wrong { meant, .. } = &mut failure.what {
@@ -295,6 +301,52 @@ impl<'de> Deserializer<'de> for Input<'_> {
         visitor: V,
     ) -> Result<V::Value, Failure> {
         self.list(visitor, Some(count))
+    }
+}
+
+/// A word of several, and its setting where one is given.
+struct Choice<'a> {
+    word: &'a str,
+    setting: Option<Input<'a>>,
+}
+
+impl<'de> EnumAccess<'de> for Choice<'_> {
+    type Error = Failure;
+    type Variant = Self;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), Failure> {
+        let word: StrDeserializer<'_, Failure> = self.word.into_deserializer();
+        Ok((seed.deserialize(word)?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Choice<'_> {
+    type Error = Failure;
+
+    fn unit_variant(self) -> Result<(), Failure> {
+        match self.setting {
+            None => Ok(()),
+            Some(_) => Err(Failure::wrong(format!("`{}` has no setting", self.word))),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Failure> {
+        let missing = || Failure::wrong(format!("`{}` has to have a setting", self.word));
+        let setting = self.setting.ok_or_else(missing)?;
+        seed.deserialize(setting).map_err(|failure| failure.at(setting.node))
+    }
+
+    // Nothing of the format has several settings without names, or named ones but by a type.
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Failure> {
+        self.unit_variant().and_then(|()| Err(Failure::wrong("one setting is wanted here")))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.tuple_variant(0, visitor)
     }
 }
 

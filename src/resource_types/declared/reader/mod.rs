@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::Declaration;
 use crate::resource_types::finders::Rows;
+use crate::resource_types::types::Program;
 use crate::template::{Place, Written, written};
 use input::{Input, What};
 
@@ -34,6 +35,16 @@ pub(crate) struct Looked {
     pub(crate) notes: Notes,
 }
 
+impl Looked {
+    /// What the file says; the error is all that is wrong.
+    pub(crate) fn whole(self) -> Result<Declaration, Vec<Mistake>> {
+        match self.declaration {
+            Some(declaration) if self.notes.mistakes.is_empty() => Ok(declaration),
+            _ => Err(self.notes.mistakes),
+        }
+    }
+}
+
 /// What is learned of a document while it is read.
 #[derive(Default)]
 pub(crate) struct Notes {
@@ -52,11 +63,21 @@ pub(crate) struct Notes {
 
 /// Reads a file; the error is all that is wrong.
 pub(crate) fn read(text: &str) -> Result<Declaration, Vec<Mistake>> {
-    let looked = look(text);
-    match looked.declaration {
-        Some(declaration) if looked.notes.mistakes.is_empty() => Ok(declaration),
-        _ => Err(looked.notes.mistakes),
+    look(text).whole()
+}
+
+/// Reads what can be read of an operator's own file. Programs are for Hearth's: they know the
+/// properties of the types that they are for.
+pub(crate) fn look_at_plugin(text: &str) -> Looked {
+    let mut looked = look(text);
+    let program = looked.declaration.as_ref().and_then(|declaration| declaration.program.as_ref());
+    if !matches!(program, None | Some(Program::Nothing))
+        && let Some((_, value)) = looked.root.as_ref().and_then(|root| root.entry("program"))
+    {
+        let message = "`nothing` is the one program that is not of Hearth's own types";
+        looked.notes.add(value.place, message, None);
     }
+    looked
 }
 
 /// Reads a file of finders; the error is all that is wrong.

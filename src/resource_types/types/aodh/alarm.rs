@@ -12,18 +12,7 @@ use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
 use crate::resource_types::python;
 
 /// A kind of alarm, by Aodh's name for it.
-pub(in crate::resource_types::types) struct Alarm(&'static str);
-
-pub(in crate::resource_types::types) const COMPOSITE: Alarm = Alarm("composite");
-pub(in crate::resource_types::types) const EVENT: Alarm = Alarm("event");
-pub(in crate::resource_types::types) const METRICS: Alarm =
-    Alarm("gnocchi_aggregation_by_metrics_threshold");
-pub(in crate::resource_types::types) const RESOURCE: Alarm = Alarm("gnocchi_resources_threshold");
-pub(in crate::resource_types::types) const RESOURCES: Alarm =
-    Alarm("gnocchi_aggregation_by_resources_threshold");
-pub(in crate::resource_types::types) const MEMBERS: Alarm = Alarm("loadbalancer_member_health");
-pub(in crate::resource_types::types) const PROMETHEUS: Alarm = Alarm("prometheus");
-pub(in crate::resource_types::types) const THRESHOLD: Alarm = Alarm("threshold");
+pub(in crate::resource_types::types) struct Alarm(pub(crate) String);
 
 /// What all kinds have on top.
 const COMMON: [&str; 8] = [
@@ -106,7 +95,7 @@ impl Special for Alarm {
     fn body(&self, _purpose: Purpose, _subject: &Subject, body: &mut JsonMap) {
         let name = body.shift_remove("name");
         let mut alarm = self.fields(std::mem::take(body));
-        alarm.insert("type".to_owned(), self.0.into());
+        alarm.insert("type".to_owned(), self.0.as_str().into());
         alarm.extend(name.map(|name| ("name".to_owned(), name)));
         *body = alarm;
     }
@@ -155,7 +144,7 @@ impl Alarm {
         for (name, value) in news {
             match (alarm.get_mut(&name), value) {
                 (Some(Value::Object(was)), Value::Object(now))
-                    if name == rule && self.0 != COMPOSITE.0 =>
+                    if name == rule && self.0 != "composite" =>
                 {
                     was.extend(now);
                 }
@@ -184,7 +173,7 @@ impl Alarm {
                 time.retain(|_, value| !value.is_null());
             }
         }
-        let rule = match self.0 {
+        let rule = match self.0.as_str() {
             "composite" => composite(&properties),
             "threshold" => threshold(properties),
             "event" => without_empty(properties),

@@ -6,12 +6,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::software_config::ConfigKind;
 use super::value;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::declared::Declaration;
 use crate::resource_types::early::Looked;
 use crate::resource_types::groups;
 use crate::resource_types::schema::{Properties, PropertySchema};
+use crate::resource_types::types::Program;
 use crate::template::{AllGiven, Given, Outcome, TemplateError};
 
 /// Heat's `stack_action_timeout`.
@@ -23,7 +25,7 @@ pub(in crate::resource_types) fn schema<'a>(
     given: &AllGiven,
 ) -> Cow<'a, Properties> {
     let mut schema = Cow::Borrowed(&declaration.properties);
-    if declaration.type_name == "OS::Heat::Value"
+    if matches!(declaration.program, Some(Program::Value))
         && let Some(Given::Value { value: Value::String(name), .. }) = given.get("type")
         && let Some(kind) = value::kind(name)
     {
@@ -34,15 +36,18 @@ pub(in crate::resource_types) fn schema<'a>(
 }
 
 /// Checks the resource by the rules of its type.
-pub(in crate::resource_types) fn check(type_name: &str, looked: &Looked<'_>) -> Outcome<()> {
-    match type_name {
-        "OS::Heat::AccessPolicy" => access_policy(looked),
-        "OS::Heat::Delay" => delay(looked),
-        "OS::Heat::SoftwareComponent" => software_component(looked),
-        "OS::Heat::SoftwareDeployment" | "OS::Heat::StructuredDeployment" => {
-            software_deployment(looked)
-        }
-        _ => groups::check(type_name, looked),
+pub(in crate::resource_types) fn check(
+    declaration: &Declaration,
+    looked: &Looked<'_>,
+) -> Outcome<()> {
+    if declaration.type_name == "OS::Heat::AccessPolicy" {
+        return access_policy(looked);
+    }
+    match &declaration.program {
+        Some(Program::Delay) => delay(looked),
+        Some(Program::SoftwareConfig(ConfigKind::Component)) => software_component(looked),
+        Some(Program::SoftwareDeployment(_)) => software_deployment(looked),
+        _ => groups::check(declaration, looked),
     }
 }
 

@@ -1,24 +1,18 @@
-//! OS::Heat::None: stands in for any type, takes anything and does nothing.
+//! Types that stand in for others and do nothing: OS::Heat::None, what has been retired.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::clock::Moment;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::Declared;
 use crate::resource_types::driver::{
     Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
 };
 
-struct Nothing;
-
 /// The driver: the schema says nothing that it needs.
-pub(crate) fn driver(_: Arc<Declared>) -> impl Driver {
-    Nothing
-}
+pub(crate) struct Nothing;
 
 impl Driver for Nothing {
     fn local(

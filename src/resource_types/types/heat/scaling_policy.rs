@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::named;
@@ -22,29 +23,19 @@ use crate::template::ALL_ATTRIBUTES;
 /// The attribute that says where the policy is signaled with a token.
 const SIGNAL_URL: &str = "signal_url";
 
-pub(crate) struct ScalingPolicy(pub(crate) Arc<Declared>);
-
-impl ScalingPolicy {
-    /// The names of the properties: group, adjustment, type, smallest step, cooldown.
-    fn names(&self) -> [&'static str; 5] {
-        match self.0.declaration().type_name.as_str() {
-            "OS::Heat::ScalingPolicy" => [
-                "auto_scaling_group_id",
-                "scaling_adjustment",
-                "adjustment_type",
-                "min_adjustment_step",
-                "cooldown",
-            ],
-            _ => [
-                "AutoScalingGroupName",
-                "ScalingAdjustment",
-                "AdjustmentType",
-                "MinAdjustmentStep",
-                "Cooldown",
-            ],
-        }
-    }
+/// The names of a policy's properties and of one value.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct PolicyNames {
+    group: String,
+    adjustment: String,
+    pub(crate) kind: String,
+    /// The kind whose adjustments are percentages.
+    pub(crate) percent: String,
+    pub(crate) min_step: String,
+    cooldown: String,
 }
+
+pub(crate) struct ScalingPolicy(pub(crate) Arc<Declared>, pub(crate) PolicyNames);
 
 impl Driver for ScalingPolicy {
     fn local(
@@ -96,15 +87,15 @@ impl Driver for ScalingPolicy {
 
     fn adjustment(&self, subject: &Subject) -> Option<Adjustment> {
         let properties = self.0.properties(&subject.properties);
-        let [group, by, kind, step_min, cooldown] = self.names();
-        let text = |name| properties.get(name).and_then(Value::as_str).unwrap_or_default();
-        let number = |name| properties.get(name).and_then(Value::as_f64);
+        let PolicyNames { group, adjustment, kind, min_step, cooldown, .. } = &self.1;
+        let text = |name: &String| properties.get(name).and_then(Value::as_str).unwrap_or_default();
+        let number = |name: &String| properties.get(name).and_then(Value::as_f64);
         Some(Adjustment {
             group: text(group).to_owned(),
-            by: number(by).unwrap_or(0.0),
+            by: number(adjustment).unwrap_or(0.0),
             kind: CapacityKind::named(text(kind)),
             kind_name: text(kind).to_owned(),
-            step_min: number(step_min).map(|step| step as i64),
+            step_min: number(min_step).map(|step| step as i64),
             cooldown_secs: number(cooldown).map(|seconds| seconds as i64),
         })
     }

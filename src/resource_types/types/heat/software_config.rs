@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::multipart::{Part, message, parts_of};
@@ -23,40 +24,22 @@ pub(super) const UNGROUPED: &str = "Heat::Ungrouped";
 
 /// A type whose resources are configurations.
 pub(crate) struct Kept {
-    declared: Arc<Declared>,
-    kind: Kind,
+    pub(crate) declared: Arc<Declared>,
+    pub(crate) kind: ConfigKind,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// OS::Heat::SoftwareConfig and OS::Heat::StructuredConfig: as their properties say.
+/// What is made of the properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ConfigKind {
+    /// What they say.
     Plain,
-    /// OS::Heat::CloudConfig: a map that becomes a text for cloud-init.
+    /// A text for cloud-init, of a map.
     Cloud,
-    /// OS::Heat::SoftwareComponent: several configurations in one.
+    /// Several configurations in one.
     Component,
-    /// OS::Heat::MultipartMime: several texts in one message.
+    /// One message, of several texts.
     Multipart,
-}
-
-/// OS::Heat::SoftwareConfig, OS::Heat::StructuredConfig.
-pub(crate) fn plain(declared: Arc<Declared>) -> Kept {
-    Kept { declared, kind: Kind::Plain }
-}
-
-/// OS::Heat::CloudConfig.
-pub(crate) fn cloud(declared: Arc<Declared>) -> Kept {
-    Kept { declared, kind: Kind::Cloud }
-}
-
-/// OS::Heat::SoftwareComponent.
-pub(crate) fn component(declared: Arc<Declared>) -> Kept {
-    Kept { declared, kind: Kind::Component }
-}
-
-/// OS::Heat::MultipartMime.
-pub(crate) fn multipart(declared: Arc<Declared>) -> Kept {
-    Kept { declared, kind: Kind::Multipart }
 }
 
 /// The message of a list of parts. The id of a configuration stands for its text.
@@ -93,15 +76,17 @@ impl Kept {
         let given = self.declared.properties(&subject.properties);
         let property = |name: &str| given.get(name).cloned().unwrap_or_default();
         let (group, config) = match self.kind {
-            Kind::Plain => (property("group"), property("config")),
-            Kind::Cloud => {
+            ConfigKind::Plain => (property("group"), property("config")),
+            ConfigKind::Cloud => {
                 let text = yaml_text(&property("cloud_config"));
                 (UNGROUPED.into(), format!("#cloud-config\n{text}").into())
             }
-            Kind::Multipart => {
+            ConfigKind::Multipart => {
                 (property("group"), joined(cloud, subject, &property("parts"))?.into())
             }
-            Kind::Component => ("component".into(), json!({ "configs": property("configs") })),
+            ConfigKind::Component => {
+                ("component".into(), json!({ "configs": property("configs") }))
+            }
         };
         let options = property("options");
         Ok(SoftwareConfig {
@@ -178,8 +163,8 @@ impl Driver for Kept {
             Err(refusal) => return Err(refusal.into()),
         };
         let config = match self.kind {
-            Kind::Component => config.get("configs").cloned().unwrap_or_default(),
-            Kind::Plain | Kind::Cloud | Kind::Multipart => config,
+            ConfigKind::Component => config.get("configs").cloned().unwrap_or_default(),
+            ConfigKind::Plain | ConfigKind::Cloud | ConfigKind::Multipart => config,
         };
         Ok(JsonMap::from_iter([("config".to_owned(), config)]))
     }

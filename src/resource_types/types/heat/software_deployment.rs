@@ -31,14 +31,14 @@ pub(crate) struct Deployed {
     secrets: Vec<String>,
 }
 
-/// OS::Heat::SoftwareDeployment.
-pub(crate) fn plain(declared: Arc<Declared>) -> Deployed {
-    Deployed::new(declared, false)
-}
-
-/// OS::Heat::StructuredDeployment.
-pub(crate) fn structured(declared: Arc<Declared>) -> Deployed {
-    Deployed::new(declared, true)
+/// What a deployment makes of its configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DeploymentKind {
+    /// A text beside which inputs stand.
+    Plain,
+    /// A map that inputs are filled into.
+    Structured,
 }
 
 /// What a step must remember: the configuration that is derived, and the one that it follows.
@@ -70,7 +70,8 @@ fn lists(actions: Option<&Value>, action: &str) -> bool {
 }
 
 impl Deployed {
-    fn new(declared: Arc<Declared>, structured: bool) -> Self {
+    pub(crate) fn new(declared: Arc<Declared>, kind: DeploymentKind) -> Self {
+        let structured = kind == DeploymentKind::Structured;
         Self { declared, structured, secrets: vec![ANY.to_owned()] }
     }
 

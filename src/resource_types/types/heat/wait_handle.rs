@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::clock::Moment;
@@ -28,37 +29,24 @@ const WITHOUT_CATALOG: &str = "http://localhost:8000/v1";
 const TOKEN: &str = "token";
 const ENDPOINT: &str = "endpoint";
 
-/// A handle of one of the three types.
+/// A handle, whichever its type.
 pub(crate) struct WaitHandle {
     declared: Arc<Declared>,
-    kind: Kind,
+    kind: HandleKind,
     /// The data and attributes by which anybody may signal.
     secrets: Vec<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// OS::Heat::WaitConditionHandle.
+/// How a handle is signaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HandleKind {
+    /// By a user of its own, in Heat's words.
     Own,
-    /// AWS::CloudFormation::WaitConditionHandle: its reference is an address.
+    /// In CloudFormation's words, at an address that is its reference.
     Aws,
-    /// OS::Heat::UpdateWaitConditionHandle: the same, and each update wants new signals.
+    /// The same, and each update wants new signals.
     Renewed,
-}
-
-/// OS::Heat::WaitConditionHandle.
-pub(crate) fn own(declared: Arc<Declared>) -> WaitHandle {
-    WaitHandle::new(declared, Kind::Own)
-}
-
-/// AWS::CloudFormation::WaitConditionHandle.
-pub(crate) fn aws(declared: Arc<Declared>) -> WaitHandle {
-    WaitHandle::new(declared, Kind::Aws)
-}
-
-/// OS::Heat::UpdateWaitConditionHandle.
-pub(crate) fn renewed(declared: Arc<Declared>) -> WaitHandle {
-    WaitHandle::new(declared, Kind::Renewed)
 }
 
 /// The names of a signal's parts: data, reason, status, id.
@@ -74,13 +62,13 @@ pub(super) fn part<'a>(entry: &'a Value, name: &str) -> &'a Value {
 }
 
 impl WaitHandle {
-    fn new(declared: Arc<Declared>, kind: Kind) -> Self {
+    pub(crate) fn new(declared: Arc<Declared>, kind: HandleKind) -> Self {
         let secrets = [PASSWORD, TOKEN, ADDRESS, "curl_cli", "signal"].map(str::to_owned).to_vec();
         Self { declared, kind, secrets }
     }
 
     fn parts(&self) -> Parts {
-        if self.kind == Kind::Own { OWN_PARTS } else { AWS_PARTS }
+        if self.kind == HandleKind::Own { OWN_PARTS } else { AWS_PARTS }
     }
 
     fn transport<'a>(&self, properties: &'a JsonMap) -> &'a str {
@@ -90,7 +78,7 @@ impl WaitHandle {
     /// A signal with what its sender may leave out.
     fn normalized(&self, subject: &Subject, details: &Value) -> JsonMap {
         let mut signal = details.as_object().cloned().unwrap_or_default();
-        if self.kind == Kind::Own {
+        if self.kind == HandleKind::Own {
             let number = subject.signals.len() + 1;
             let defaults = [
                 ("reason", Value::from(format!("Signal {number} received"))),
@@ -115,9 +103,11 @@ impl Driver for WaitHandle {
     ) -> Option<Result<LocalOutcome, DriverError>> {
         let has_beats = match (self.kind, work) {
             (_, Work::Create) => true,
-            (Kind::Own, Work::Delete) => true,
-            (Kind::Own, Work::Act(action)) => self.acts(*action) && has_user(subject),
-            (Kind::Own, Work::Update { .. }) | (Kind::Aws | Kind::Renewed, _) => false,
+            (HandleKind::Own, Work::Delete) => true,
+            (HandleKind::Own, Work::Act(action)) => self.acts(*action) && has_user(subject),
+            (HandleKind::Own, Work::Update { .. }) | (HandleKind::Aws | HandleKind::Renewed, _) => {
+                false
+            }
         };
         (!has_beats).then(|| Ok(LocalOutcome::default()))
     }
@@ -125,9 +115,9 @@ impl Driver for WaitHandle {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         let change = |name: &str| Step { name: name.into(), mutates: true, ..Step::default() };
         match (self.kind, work) {
-            (Kind::Own, Work::Create) => stack_user::first(Value::Null),
-            (Kind::Own, Work::Delete) => change("remove"),
-            (Kind::Own, Work::Act(_)) => change("enable"),
+            (HandleKind::Own, Work::Create) => stack_user::first(Value::Null),
+            (HandleKind::Own, Work::Delete) => change("remove"),
+            (HandleKind::Own, Work::Act(_)) => change("enable"),
             (_, _) => Step { name: "address".into(), ..Step::default() },
         }
     }
@@ -175,7 +165,7 @@ impl Driver for WaitHandle {
 
     fn acts(&self, action: Action) -> bool {
         let of_user = matches!(action, Action::Suspend | Action::Resume);
-        self.kind == Kind::Own && of_user || self.declared.acts(action)
+        self.kind == HandleKind::Own && of_user || self.declared.acts(action)
     }
 
     fn secret_names(&self) -> &[String] {
@@ -192,7 +182,7 @@ impl Driver for WaitHandle {
     }
 
     fn signal(&self, subject: &Subject, details: &Value, _moment: &Moment<'_>) -> Signaled {
-        if self.kind != Kind::Own && details.is_null() {
+        if self.kind != HandleKind::Own && details.is_null() {
             return Signaled::Handled(SignalOutcome {
                 said: Said::Details,
                 ..SignalOutcome::default()
@@ -219,7 +209,7 @@ impl Driver for WaitHandle {
     }
 
     fn is_renewed(&self) -> bool {
-        self.kind == Kind::Renewed
+        self.kind == HandleKind::Renewed
     }
 
     fn attributes(

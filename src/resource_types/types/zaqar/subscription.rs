@@ -1,6 +1,7 @@
 //! Subscriptions: Zaqar names a new one by another field than one that is shown, and an update
 //! sends the whole of it. A trigger is one whose subscriber is the workflow service.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::model::{JsonMap, Refusal};
@@ -11,7 +12,9 @@ use crate::resource_types::driver::{Beat, DriverError, Subject};
 use crate::resource_types::python;
 
 /// What gets the messages of a queue.
-pub(in crate::resource_types::types) enum Subscription {
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Subscription {
     /// Whoever the properties say.
     Own,
     /// A workflow, for each message.
