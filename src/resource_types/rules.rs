@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::early::ask_custom;
+use super::finders::Finders;
 use super::python;
 use crate::model::{IndexMap, JsonMap, Refusal};
 use crate::template::constraints::{self, Constraint, ValueType};
@@ -22,6 +24,8 @@ pub struct Rule {
     pub(super) kind: Kind,
     /// The text of the refusal, with `{property}` in it, where it is not one that Heat has for all.
     pub(super) says: Option<String>,
+    /// The class of a refusal with such a text.
+    error: Option<String>,
 }
 
 /// What is asked. All names are dotted paths.
@@ -40,6 +44,8 @@ pub(super) enum Kind {
     Ascending(Vec<String>),
     /// A value, if set, is matched as a whole.
     Matches(IndexMap<String, String>),
+    /// A value, if set, satisfies a custom constraint that needs nothing else.
+    Satisfies(IndexMap<String, String>),
 }
 
 /// A rule as it is written.
@@ -54,12 +60,14 @@ struct WrittenRule {
     differ: Option<String>,
     ascending: Option<Vec<String>>,
     matches: Option<IndexMap<String, String>>,
+    satisfies: Option<IndexMap<String, String>>,
     each: Option<String>,
     #[serde(default)]
     when: IndexMap<String, Vec<Value>>,
     #[serde(default)]
     unless: IndexMap<String, Vec<Value>>,
     says: Option<String>,
+    error: Option<String>,
 }
 
 impl TryFrom<WrittenRule> for Rule {
@@ -75,13 +83,14 @@ impl TryFrom<WrittenRule> for Rule {
             written.differ.map(Kind::Differ),
             written.ascending.map(Kind::Ascending),
             written.matches.map(Kind::Matches),
+            written.satisfies.map(Kind::Satisfies),
         ];
         let mut kinds = kinds.into_iter().flatten();
         let (Some(kind), None) = (kinds.next(), kinds.next()) else {
             return Err("a rule is one of `at_most_one`, `at_least_one`, `exactly_one`, `needs`, \
-                        `refuses`, `differ`, `ascending` and `matches`");
+                        `refuses`, `differ`, `ascending`, `matches` and `satisfies`");
         };
-        let WrittenRule { each, when, unless, says, .. } = written;
+        let WrittenRule { each, when, unless, says, error, .. } = written;
         match &kind {
             Kind::Needs(names) if when.is_empty() && names.len() < 2 => {
                 return Err("`needs` without `when` is what its first property needs: the others");
@@ -89,7 +98,7 @@ impl TryFrom<WrittenRule> for Rule {
             Kind::Refuses(_) if when.is_empty() => return Err("`refuses` goes with `when`"),
             _ => {}
         }
-        Ok(Self { each, when, unless, kind, says })
+        Ok(Self { each, when, unless, kind, says, error })
     }
 }
 
@@ -122,7 +131,11 @@ impl Rule {
             (Some(refusal), None) => Err(refusal),
             // The words are for what is missing.
             (Some(refusal), Some(_)) if self.has_too_many(values) => Err(refusal),
-            (Some(_), Some(says)) => Err(Refusal::validation(said(says, values))),
+            (Some(_), Some(says)) => {
+                let refusal = Refusal::validation(said(says, values));
+                let class = self.error.clone().map_or(refusal.class, Cow::Owned);
+                Err(Refusal { class, ..refusal })
+            }
         }
     }
 
@@ -187,6 +200,10 @@ impl Rule {
                 let checked = whole.check(&text.into(), ValueType::String);
                 checked.err().map(|_| Refusal::validation(words))
             }),
+            Kind::Satisfies(constraints) => constraints.iter().find_map(|(path, name)| {
+                let checked = ask_custom(&Finders::default(), name, one(values, path)?);
+                checked.err().map(Refusal::validation)
+            }),
         }
     }
 }
@@ -209,12 +226,12 @@ fn along<'a>(values: &'a JsonMap, path: &str) -> Vec<&'a Value> {
     }
 }
 
-/// The value at a dotted path, if it is set.
+/// The value at a dotted path, if it is set; `list.0` is the first of a list.
 fn one<'a>(values: &'a JsonMap, path: &str) -> Option<&'a Value> {
     let mut steps = path.split('.');
     let mut value = values.get(steps.next()?)?;
     for step in steps {
-        value = value.get(step)?;
+        value = value.get(step).or_else(|| value.get(step.parse::<usize>().ok()?))?;
     }
     Some(value).filter(|value| !value.is_null() && *value != "")
 }

@@ -8,7 +8,7 @@ use super::format::{Declaration, Nulls};
 use super::shape;
 use super::special::Purpose;
 use super::translation::rename;
-use crate::model::JsonMap;
+use crate::model::{IndexMap, JsonMap};
 use crate::openstack::{Request, Service};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Subject};
@@ -34,6 +34,7 @@ impl Declared {
     pub(crate) fn body(&self, purpose: Purpose, subject: &Subject, properties: JsonMap) -> Value {
         let declaration = self.declaration();
         let mut beside = JsonMap::new();
+        let properties = self.with_meant_values(properties);
         let mut fields = match &declaration.body.shape {
             Some(shape) => self.shaped(shape, purpose, subject, properties),
             None => self.fields(purpose, properties, &mut beside),
@@ -53,6 +54,21 @@ impl Declared {
             }
             None => Value::Object(fields),
         }
+    }
+
+    /// Properties with what stands for nothing, or for no word on it, as such.
+    fn with_meant_values(&self, mut properties: JsonMap) -> JsonMap {
+        let rules = &self.declaration().body;
+        let is_one_of = |words: &IndexMap<String, Vec<Value>>, name: &str, value: &Value| {
+            words.get(name).is_some_and(|words| words.contains(value))
+        };
+        properties.retain(|name, value| !is_one_of(&rules.omit_when, name, value));
+        for (name, value) in properties.iter_mut() {
+            if is_one_of(&rules.null_when, name, value) {
+                *value = Value::Null;
+            }
+        }
+        properties
     }
 
     /// The fields as the file's template has them.

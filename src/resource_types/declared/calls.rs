@@ -89,6 +89,9 @@ pub struct Update {
     /// These are sent besides.
     #[serde(default)]
     pub always: Vec<String>,
+    /// Where one of these has changed the object is made anew all the same.
+    #[serde(default)]
+    pub replaces: Vec<String>,
     /// What becomes of properties that are no longer set.
     #[serde(default)]
     pub nulls: Unset,

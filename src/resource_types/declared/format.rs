@@ -126,6 +126,9 @@ pub struct Declaration {
     /// What the type does something of its own for, of SUSPEND, RESUME, CHECK and SNAPSHOT.
     #[serde(default)]
     pub acts: Vec<Action>,
+    /// Properties that are not compared with the object: others may see to them too.
+    #[serde(default)]
+    pub unobserved: Vec<String>,
     /// When a failed resource keeps its object instead of being replaced.
     #[serde(default)]
     pub failed: Option<Failed>,
@@ -161,6 +164,12 @@ pub struct BodyRules {
     /// Properties that are sent as text though they are numbers.
     #[serde(default)]
     pub as_text: Vec<String>,
+    /// Properties that are null for these values.
+    #[serde(default)]
+    pub null_when: IndexMap<String, Vec<Value>>,
+    /// Properties that are left out for these values.
+    #[serde(default)]
+    pub omit_when: IndexMap<String, Vec<Value>>,
     /// Properties that go beside the object, under these keys.
     #[serde(default)]
     pub beside: IndexMap<String, String>,

@@ -109,7 +109,10 @@ impl Declared {
             Id::Field(_) => Ok(self.declaration().id_of(object)),
             Id::MadeOf(parts) => self.filled(cloud, subject, parts, str::to_owned).map(Some),
             Id::Is(Known::Name) => Ok(Some(subject.physical_name.clone())),
-            Id::Is(Known::Resource) => Ok(subject.resource_id.map(|id| id.to_string())),
+            Id::Is(Known::Resource) => {
+                let id = subject.resource_id.map(|id| id.to_string());
+                Ok(Some(id.unwrap_or_else(|| subject.physical_name.clone())))
+            }
             Id::Is(Known::None) => Ok(None),
         }
     }

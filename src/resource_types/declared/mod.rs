@@ -101,7 +101,11 @@ impl Declared {
         changed: &BTreeSet<String>,
     ) -> UpdateKind {
         // A type without any way to update replaces, whatever its schema allows.
-        self.change_by_schema(subject, changed, self.declaration.update.is_some())
+        let update = self.declaration.update.as_ref();
+        if update.is_some_and(|update| update.replaces.iter().any(|name| changed.contains(name))) {
+            return self.replaced(subject);
+        }
+        self.change_by_schema(subject, changed, update.is_some())
     }
 
     /// What the schema allows of a change, for a type that has a way to update or has none.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Declared;
 use super::shape;
+use super::translation::rename;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Reality, Subject};
@@ -25,7 +26,8 @@ impl Declared {
         let wanted = self.looked_up(cloud, subject, given)?;
         let mut differs = JsonMap::new();
         for (name, schema) in &self.declaration().properties {
-            let is_observed = special.observes(subject, name, schema.update_allowed);
+            let is_observed = special.observes(subject, name, schema.update_allowed)
+                && !self.declaration().unobserved.contains(name);
             let wanted = wanted.get(name).filter(|wanted| !wanted.is_null());
             let Some(wanted) = wanted.filter(|_| is_observed) else { continue };
             let live = match self.live_members(cloud, subject, name, wanted)? {
@@ -51,7 +53,25 @@ impl Declared {
             return shape::read(shape, object, name).filter(|live| !live.is_null());
         }
         let field = rules.fields.get(name).map_or(name, String::as_str);
-        object.get(field).cloned()
+        Some(self.in_own_words(name, object.get(field)?.clone(), wanted))
+    }
+
+    /// A field under the names that the property has within; of a map, what is said of it.
+    fn in_own_words(&self, name: &str, live: Value, wanted: &Value) -> Value {
+        let mut map = JsonMap::from_iter([(name.to_owned(), live)]);
+        let mut has_other_names = false;
+        for (path, field) in &self.declaration().body.fields {
+            let path: Vec<&str> = path.split('.').collect();
+            if path.len() > 1 && path.first() == Some(&name) {
+                has_other_names = true;
+                rename(&mut map, &path, field);
+            }
+        }
+        let mut live = map.shift_remove(name).unwrap_or_default();
+        if let (true, Value::Object(live)) = (has_other_names, &mut live) {
+            live.retain(|key, _| wanted.get(key).is_some_and(|value| !value.is_null()));
+        }
+        live
     }
 }
 

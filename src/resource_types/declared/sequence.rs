@@ -12,6 +12,7 @@ use super::Declared;
 use super::besides::{Moment, PropertyCall};
 use super::calls::Awaited;
 use super::members::Members;
+use super::paths::words;
 use super::progress::{Progress, done, next};
 use super::steps::{Beating, carried};
 use crate::events::resource::Step;
@@ -123,7 +124,9 @@ impl Declared {
         let is_meant = members.is_meant(&Value::Object(properties));
         match work {
             // What the body of the creation carries needs no calls.
-            Work::Create => is_set && is_meant && !self.creates_with(members.property()),
+            Work::Create => {
+                is_set && is_meant && members.adds() && !self.creates_with(members.property())
+            }
             Work::Update { changed, .. } => {
                 let mut names = members.owners().chain([members.property()]);
                 is_meant && names.any(|name| changed.contains(name))
@@ -167,7 +170,10 @@ impl Declared {
         let is_sent = |name: &String| {
             (!body.omit.contains(name) || body.merge.contains(name)) && !self.is_member(name)
         };
-        has_call && changed.iter().any(is_sent)
+        // What has moved is sent to where it is now.
+        let path = declaration.update.as_ref().and_then(|update| Some(update.parts()?.1));
+        let mut place = path.into_iter().flat_map(words);
+        has_call && (changed.iter().any(is_sent) || place.any(|word| changed.contains(word)))
     }
 
     /// Whether a property is no part of an update, but calls of its own.

@@ -100,7 +100,7 @@ impl Declared {
             "create" => self.create(beating),
             "call" => self.call(beating),
             // The other names stand in older logs.
-            "members" | "agents" | "agent" | "extra_specs" => {
+            "members" | "agents" | "agent" | "extra_specs" | "release" => {
                 self.members(beating, beating.progress().index)
             }
             "tenants" => self.members(beating, 1),

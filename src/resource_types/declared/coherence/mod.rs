@@ -127,6 +127,9 @@ impl Check<'_> {
         self.keys(&["body", "fields"], body.fields.keys());
         self.keys(&["body", "beside"], body.beside.keys());
         self.keys(&["body", "unset"], body.unset.keys());
+        self.keys(&["body", "null_when"], body.null_when.keys());
+        self.keys(&["body", "omit_when"], body.omit_when.keys());
+        self.properties(&["unobserved"], &declaration.unobserved);
         self.properties(&["rules_read"], &declaration.rules_read);
         if let Some(name) = &declaration.name {
             self.property(&["name"], name);
@@ -137,6 +140,7 @@ impl Check<'_> {
         if let Some(update) = &declaration.update {
             self.properties(&["update", "send"], update.send.as_deref().unwrap_or_default());
             self.properties(&["update", "always"], &update.always);
+            self.properties(&["update", "replaces"], &update.replaces);
             self.keys(&["update", "fields"], update.fields.keys());
         }
         for (index, name) in declaration.secrets.iter().enumerate() {
@@ -225,6 +229,13 @@ impl Check<'_> {
         }
     }
 
+    fn constraint(&mut self, at: &[&str], name: &str) {
+        if !custom::exists(self.finders, name) {
+            let meant = nearest(name, self.finders.names().cloned());
+            self.wrong(at, format!("there is no constraint `{name}`"), meant);
+        }
+    }
+
     fn schema(&mut self, at: &[&str], schema: &Properties) {
         for (name, property) in schema {
             self.one(&[at, &[name.as_str()]].concat(), property);
@@ -238,13 +249,10 @@ impl Check<'_> {
             self.wrong(&[at, &["default"]].concat(), message, None);
         }
         for (index, constraint) in property.constraints.iter().enumerate() {
-            if let words::Rule::CustomConstraint(name) = &constraint.rule
-                && !custom::exists(self.finders, name)
-            {
+            if let words::Rule::CustomConstraint(name) = &constraint.rule {
                 let index = index.to_string();
                 let at = [at, &["constraints", index.as_str(), "custom_constraint"]].concat();
-                let meant = nearest(name, self.finders.names().cloned());
-                self.wrong(&at, format!("there is no constraint `{name}`"), meant);
+                self.constraint(&at, name);
             }
         }
         if let Some(items) = &property.items {

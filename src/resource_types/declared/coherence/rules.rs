@@ -38,6 +38,14 @@ impl Check<'_> {
                     }
                     continue;
                 }
+                Kind::Satisfies(constraints) => {
+                    for (path, name) in constraints {
+                        let at = [at[0], at[1], "satisfies", path];
+                        self.key_of(&at, &within(path));
+                        self.constraint(&at, name);
+                    }
+                    continue;
+                }
             };
             for (number, name) in names.iter().enumerate() {
                 self.property(&[at[0], at[1], key, &number.to_string()], &within(name));

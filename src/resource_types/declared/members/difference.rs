@@ -40,14 +40,15 @@ pub(super) fn difference(
     Difference { surplus, missing: without(wanted, there) }
 }
 
-/// The entries of a property, each once: the items of a list, or the pairs of a map.
+/// The entries of a property, each once: the items of a list, the pairs of a map, or a text.
 pub(super) fn entries(value: Value) -> Vec<Value> {
     let all: Vec<Value> = match value {
         Value::Array(items) => items,
         Value::Object(map) => {
             map.into_iter().map(|(key, value)| json!({ "key": key, "value": value })).collect()
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+        text @ Value::String(_) => vec![text],
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     };
     let mut once: Vec<Value> = Vec::new();
     for mut one in all {

@@ -17,7 +17,7 @@ use crate::resource_types::python;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Members {
-    /// The property that is a list.
+    /// The property that is a list, or one entry.
     #[serde(default)]
     pub(in crate::resource_types::declared) of: Option<String>,
     /// The property that is a map: each entry has `key` and `value`.
@@ -140,6 +140,11 @@ impl Members {
 
     pub(in crate::resource_types::declared) fn is_dropped(&self) -> bool {
         self.at_delete == AtDelete::Drop
+    }
+
+    /// Whether there are calls that add some.
+    pub(in crate::resource_types::declared) fn adds(&self) -> bool {
+        !self.add.is_empty()
     }
 
     /// Whether there are entries without the property.

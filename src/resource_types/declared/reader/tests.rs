@@ -59,7 +59,7 @@ members:
 10:5: `needs` without `when` is what its first property needs: the others
 11:15: there is no property `titel`, did you mean `title`?
 12:5: a rule is one of `at_most_one`, `at_least_one`, `exactly_one`, `needs`, `refuses`, `differ`, \
-`ascending` and `matches`
+`ascending`, `matches` and `satisfies`
 13:5: `refuses` goes with `when`
 15:23: unknown key `wth`, did you mean `with`?
 16:30: there is no finder `neutron.netwrk`, did you mean `neutron.network`?

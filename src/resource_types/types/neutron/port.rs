@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{fixed_ips, text};
+use super::text;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service, path_segment};
@@ -120,20 +120,6 @@ impl Special for Port {
         let by_default =
             matches!(name, "device_id" | "device_owner") && !subject.properties.contains_key(name);
         update_allowed && !by_default
-    }
-
-    fn live(
-        &self,
-        declared: &Declared,
-        _cloud: &Asks<'_>,
-        object: &Value,
-        name: &str,
-        wanted: &Value,
-    ) -> Result<Option<Value>, DriverError> {
-        if name != "fixed_ips" {
-            return Ok(declared.plain_live(object, name, wanted));
-        }
-        Ok(Some(fixed_ips(&object["fixed_ips"])))
     }
 
     fn attribute(
