@@ -6,45 +6,14 @@ use super::schema::{Properties, PropertySchema, Support};
 use crate::template::constraints::Rule;
 use crate::template::{Advice, Member};
 
-/// Types that others have taken the place of.
-const SUCCESSORS: &[(&str, &str)] = &[
-    ("OS::Aodh::Alarm", "OS::Aodh::GnocchiAggregationByResourcesAlarm"),
-    ("OS::Aodh::CombinationAlarm", "OS::Aodh::CompositeAlarm"),
-    ("OS::Designate::Domain", "OS::Designate::Zone"),
-    ("OS::Designate::Record", "OS::Designate::RecordSet"),
-    ("OS::Glance::Image", "OS::Glance::WebImage"),
-    ("OS::Heat::SoftwareDeployments", "OS::Heat::SoftwareDeploymentGroup"),
-    ("OS::Heat::StructuredDeployments", "OS::Heat::StructuredDeploymentGroup"),
-    ("OS::Magnum::Bay", "OS::Magnum::Cluster"),
-    ("OS::Magnum::BayModel", "OS::Magnum::ClusterTemplate"),
-    ("OS::Neutron::HealthMonitor", "OS::Octavia::HealthMonitor"),
-    ("OS::Neutron::LBaaS::HealthMonitor", "OS::Octavia::HealthMonitor"),
-    ("OS::Neutron::LBaaS::L7Policy", "OS::Octavia::L7Policy"),
-    ("OS::Neutron::LBaaS::L7Rule", "OS::Octavia::L7Rule"),
-    ("OS::Neutron::LBaaS::Listener", "OS::Octavia::Listener"),
-    ("OS::Neutron::LBaaS::LoadBalancer", "OS::Octavia::LoadBalancer"),
-    ("OS::Neutron::LBaaS::Pool", "OS::Octavia::Pool"),
-    ("OS::Neutron::LBaaS::PoolMember", "OS::Octavia::PoolMember"),
-    ("OS::Neutron::LoadBalancer", "OS::Octavia::LoadBalancer"),
-    ("OS::Neutron::Pool", "OS::Octavia::Pool"),
-    ("OS::Neutron::PoolMember", "OS::Octavia::PoolMember"),
-    ("OS::Neutron::RouterGateway", "OS::Neutron::Router"),
-    ("OS::Nova::FloatingIP", "OS::Neutron::FloatingIP"),
-    ("OS::Nova::FloatingIPAssociation", "OS::Neutron::FloatingIPAssociation"),
-];
-
 /// What a type says of a member; nothing where it has no such member.
 pub(super) fn of(declaration: &Declaration, member: Member<'_>) -> Advice {
     match member {
-        Member::Type => {
-            let name = declaration.type_name.as_str();
-            let successor = SUCCESSORS.iter().find(|(old, _)| *old == name);
-            Advice {
-                deprecated_since: deprecated_since(&declaration.support),
-                successor: successor.map(|(_, new)| (*new).to_owned()),
-                constraint: None,
-            }
-        }
+        Member::Type => Advice {
+            deprecated_since: deprecated_since(&declaration.support),
+            successor: declaration.successor.clone(),
+            constraint: None,
+        },
         Member::Attribute(name) => Advice {
             deprecated_since: declaration
                 .attributes

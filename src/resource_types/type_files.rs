@@ -89,7 +89,9 @@ fn check_others(all: &mut [(PathBuf, Looked)], registry: &Registry) {
     for (_, looked) in all {
         let Some(declaration) = &looked.declaration else { continue };
         let after = declaration.after.iter().map(|after| ("after", &after.type_name));
-        let others = after.chain(declaration.substitute.iter().map(|name| ("substitute", name)));
+        let substitute = declaration.substitute.iter().map(|name| ("substitute", name));
+        let successor = declaration.successor.iter().map(|name| ("successor", name));
+        let others = after.chain(substitute).chain(successor);
         let unknown: Vec<(&str, String)> = others
             .filter(|(_, name)| !name.is_empty() && !names.contains(name))
             .map(|(key, name)| (key, name.clone()))

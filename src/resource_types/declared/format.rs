@@ -30,6 +30,9 @@ pub struct Declaration {
     pub description: String,
     #[serde(default)]
     pub support: Support,
+    /// The type that is to be used instead of this one.
+    #[serde(default)]
+    pub successor: Option<String>,
     /// The type that takes the place of this one without anything made anew.
     #[serde(default)]
     pub substitute: Option<String>,
