@@ -7,8 +7,9 @@ use super::text;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service, path_segment};
-use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
+use crate::resource_types::declared::{Beating, Declared, Special, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct FloatingIpAssociation;
 
@@ -29,49 +30,59 @@ fn associate(properties: &JsonMap, nulls: bool) -> Request {
     put(text(properties, "floatingip_id").unwrap_or_default(), fields.into())
 }
 
+stages! {
+    /// What an association goes through.
+    enum Stage {
+        Create = "create" Changes,
+        Release = "release" Changes,
+        Update = "update" Changes,
+        Delete = "delete" Changes,
+        Check = "check" Looks,
+    }
+}
+
 impl Special for FloatingIpAssociation {
     fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
-        let progress = Progress::default();
         match work {
-            Work::Create => progress.change("create"),
+            Work::Create => Stage::Create.step(),
             Work::Update { changed, .. } if changed.contains("floatingip_id") => {
-                progress.change("release")
+                Stage::Release.step()
             }
-            Work::Update { .. } => progress.change("update"),
-            Work::Delete => progress.change("delete"),
-            Work::Act(_) => progress.look("check"),
+            Work::Update { .. } => Stage::Update.step(),
+            Work::Delete => Stage::Delete.step(),
+            Work::Act(_) => Stage::Check.step(),
         }
     }
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
-        match step.name.as_str() {
-            "create" => {
+        match Stage::of(step) {
+            Some(Stage::Create) => {
                 cloud.send(associate(&subject.properties, false))?;
                 let id = subject.resource_id.map(|id| id.to_string());
                 let physical_id = Some(id.unwrap_or_else(|| subject.physical_name.clone()));
                 Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
             }
-            "release" => {
+            Some(Stage::Release) => {
                 if let Work::Update { before, .. } = work
                     && let Some(former) = text(before, "floatingip_id")
                 {
                     release(beating, former)?;
                 }
-                Ok(next(Learned::default(), Progress::default().change("update")))
+                Ok(next(Learned::default(), Stage::Update.step()))
             }
-            "update" => {
+            Some(Stage::Update) => {
                 cloud.send(associate(&subject.properties, true))?;
                 Ok(done())
             }
-            "delete" => {
+            Some(Stage::Delete) => {
                 // Without a physical id the association may have been made and its answer lost.
                 if let Some(id) = text(&subject.properties, "floatingip_id") {
                     release(beating, id)?;
                 }
                 Ok(done())
             }
-            "check" => Ok(done()),
+            Some(Stage::Check) => Ok(done()),
             _ => declared.plain_beat(beating),
         }
     }
