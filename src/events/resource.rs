@@ -18,9 +18,9 @@ events! {
     #[expect(clippy::large_enum_variant, reason = "few at a time; boxes would show in every match")]
     ResourceEvent {
         ActionStarted = 1,
-        CallIntended = 1,
+        CallIntended = 2,
         AnswersKept = 1,
-        CallAnswered = 1,
+        CallAnswered = 2,
         CallRetried = 1,
         CreateRepeated = 1,
         ReplacementRequired = 1,

@@ -16,6 +16,7 @@ use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, ResourceName, Status};
 use crate::openstack::Elsewhere;
 use crate::resource_types::asks::Asks;
+use crate::resource_types::stage::{Stages, stages};
 use crate::template::{NestedTemplate, StackDefinition};
 
 /// What a type says of its child stack. Pure: the same question has the same answer, and nothing
@@ -233,14 +234,24 @@ impl<N> Nesting<N> {
     }
 }
 
+stages! {
+    /// What a resource with a child stack goes through.
+    pub(crate) enum ChildStage {
+        Define = "define" Commands,
+        Delete = "delete" Commands,
+        Act = "act" Commands,
+        Settle = "settle" Looks,
+        Pause = "pause" Looks,
+    }
+}
+
 impl<N: Nested> Driver for Nesting<N> {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
-        let name = match work {
-            Work::Create | Work::Update { .. } => "define",
-            Work::Delete => "delete",
-            Work::Act(_) => "act",
-        };
-        Step { name: name.to_owned(), commands: true, ..Step::default() }
+        match work {
+            Work::Create | Work::Update { .. } => ChildStage::Define.step(),
+            Work::Delete => ChildStage::Delete.step(),
+            Work::Act(_) => ChildStage::Act.step(),
+        }
     }
 
     fn beat(

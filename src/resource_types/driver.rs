@@ -13,6 +13,8 @@ use crate::model::{
     Action, JsonMap, ProjectId, Refusal, ResourceId, ResourceName, StackId, StackName, TraversalId,
 };
 use crate::resource_types::asks::Asks;
+use crate::resource_types::declared::PlainStage;
+use crate::resource_types::stage::Stages;
 
 /// What a driver is told of the resource it works on. Nothing in it is sealed.
 #[derive(Clone, Debug, Default)]
@@ -255,7 +257,7 @@ pub trait Driver: Send + Sync + 'static {
 
     /// The step that an action begins with, where it needs one.
     fn first(&self, _work: &Work, _subject: &Subject) -> Step {
-        Step { name: "done".to_owned(), ..Step::default() }
+        PlainStage::Done.step()
     }
 
     /// Makes one beat.

@@ -26,6 +26,7 @@ pub mod schema;
 mod show;
 pub mod software;
 pub mod stack_user;
+pub(crate) mod stage;
 pub mod type_files;
 mod types;
 pub mod user_domain;

@@ -12,6 +12,7 @@ use super::user_domain::UserDomain;
 use crate::events::resource::Step;
 use crate::model::{ProjectId, Secret, StackId};
 use crate::openstack::Service;
+use crate::resource_types::stage::{Stages, stages};
 
 /// Resource data: the stack's project in the users' domain, the user in it, his password.
 pub const PROJECT: &str = "stack_user_project_id";
@@ -26,9 +27,17 @@ const PROJECT_NAME_MAX: usize = 64;
 /// The longest name of a user.
 const USER_NAME_MAX: usize = 255;
 
+stages! {
+    /// How a resource's user is made.
+    enum Stage {
+        Project = "user_project" Changes,
+        User = "user" Changes,
+    }
+}
+
 /// The step that making a user begins with. Its state is whatever its type needs afterwards.
 pub(crate) fn first(state: Value) -> Step {
-    Step { name: "user_project".into(), mutates: true, state, ..Step::default() }
+    Stage::Project.with(state)
 }
 
 /// Makes the beats that make a user; `then` follows. `None`: the step is no such beat.
@@ -38,17 +47,15 @@ pub(crate) fn make(
     step: &Step,
     then: impl FnOnce() -> Step,
 ) -> Option<Result<Beat, DriverError>> {
-    let next = |name: &str| Step { name: name.into(), ..first(step.state.clone()) };
-    match (step.name.as_str(), cloud.user_domain()) {
-        ("user_project" | "user", None) => {
-            Some(Ok(Beat::Next { learned: Learned::default(), next: then() }))
+    let stage = Stage::of(step)?;
+    Some(match (stage, cloud.user_domain()) {
+        (_, None) => Ok(Beat::Next { learned: Learned::default(), next: then() }),
+        (Stage::Project, Some(domain)) => {
+            let next = Stage::User.with(step.state.clone());
+            project(cloud, &domain, subject).map(|data| learned(data, next))
         }
-        ("user_project", Some(domain)) => {
-            Some(project(cloud, &domain, subject).map(|data| learned(data, next("user"))))
-        }
-        ("user", Some(domain)) => Some(user(&domain, subject).map(|data| learned(data, then()))),
-        _ => None,
-    }
+        (Stage::User, Some(domain)) => user(&domain, subject).map(|data| learned(data, then())),
+    })
 }
 
 fn learned<const N: usize>(data: [(&str, Value); N], next: Step) -> Beat {

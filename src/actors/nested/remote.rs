@@ -16,8 +16,10 @@ use crate::events::resource::Step;
 use crate::model::Action;
 use crate::model::taint;
 use crate::openstack::{CloudError, Request, Service, Session, path_segment};
+use crate::resource_types::child::ChildStage;
 use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
 use crate::resource_types::declared::{in_error, unknown_status};
+use crate::resource_types::stage::{Stages, stages};
 use crate::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
 
 /// The session there, where a resource's stack is to stand somewhere else than here.
@@ -37,8 +39,18 @@ fn heat() -> Service {
     Service::of_type("orchestration")
 }
 
-fn next(name: &str, mutates: bool, state: Value) -> Beat {
-    let next = Step { name: name.to_owned(), mutates, state, ..Step::default() };
+stages! {
+    /// What a stack elsewhere goes through.
+    enum Stage {
+        Create = "remote_create" Changes,
+        Update = "remote_update" Changes,
+        Act = "remote_act" Changes,
+        Delete = "remote_delete" Changes,
+        Wait = "remote_wait" Looks,
+    }
+}
+
+fn next(next: Step) -> Beat {
     Beat::Next { learned: Learned::default(), next }
 }
 
@@ -49,28 +61,36 @@ fn done() -> Beat {
 /// Makes one beat there.
 pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
     let subject = beating.beat.subject;
-    match beating.beat.step.name.as_str() {
-        "define" if subject.physical_id.is_none() => Ok(next("remote_create", true, Value::Null)),
-        "define" => Ok(next("remote_update", true, Value::Null)),
-        // What is abandoned stays.
-        "delete" if subject.abandons => Ok(done()),
-        "delete" => Ok(next("remote_delete", true, Value::Null)),
-        "act" => Ok(next("remote_act", true, Value::Null)),
-        "remote_create" => create(beating, there).await,
-        "remote_update" => {
+    let step = beating.beat.step;
+    let Some(stage) = Stage::of(step) else {
+        return match ChildStage::of(step) {
+            Some(ChildStage::Define) if subject.physical_id.is_none() => {
+                Ok(next(Stage::Create.step()))
+            }
+            Some(ChildStage::Define) => Ok(next(Stage::Update.step())),
+            // What is abandoned stays.
+            Some(ChildStage::Delete) if subject.abandons => Ok(done()),
+            Some(ChildStage::Delete) => Ok(next(Stage::Delete.step())),
+            Some(ChildStage::Act) => Ok(next(Stage::Act.step())),
+            Some(ChildStage::Settle | ChildStage::Pause) | None => settle(beating, there).await,
+        };
+    };
+    match stage {
+        Stage::Create => create(beating, there).await,
+        Stage::Update => {
             let mut body = definition(beating).await?;
             body["disable_rollback"] = true.into();
             there.send(request(Request::put, subject, "").json(body)).await?;
-            Ok(next("remote_wait", false, "UPDATE".into()))
+            Ok(next(Stage::Wait.with("UPDATE".into())))
         }
-        "remote_act" => {
+        Stage::Act => {
             let Work::Act(action) = *beating.beat.work else { return Ok(done()) };
             let word = action.as_str().to_lowercase();
             let body = json!({ word: null });
             there.send(request(Request::post, subject, "/actions").json(body)).await?;
-            Ok(next("remote_wait", false, action.as_str().into()))
+            Ok(next(Stage::Wait.with(action.as_str().into())))
         }
-        "remote_delete" => {
+        Stage::Delete => {
             let Some(id) = found(there, subject).await? else { return Ok(done()) };
             let known = Subject { physical_id: Some(id.clone()), ..subject.clone() };
             match there.send(request(Request::delete, &known, "")).await {
@@ -79,11 +99,9 @@ pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat,
                 Err(error) => return Err(error.into()),
             }
             let learned = Learned { physical_id: Some(id), ..Learned::default() };
-            let state = "DELETE".into();
-            let next = Step { name: "remote_wait".to_owned(), state, ..Step::default() };
-            Ok(Beat::Next { learned, next })
+            Ok(Beat::Next { learned, next: Stage::Wait.with("DELETE".into()) })
         }
-        _ => settle(beating, there).await,
+        Stage::Wait => settle(beating, there).await,
     }
 }
 
@@ -116,9 +134,7 @@ async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverEr
         }
     };
     let learned = Learned { physical_id: Some(id), ..Learned::default() };
-    let state = "CREATE".into();
-    let next = Step { name: "remote_wait".to_owned(), state, ..Step::default() };
-    Ok(Beat::Next { learned, next })
+    Ok(Beat::Next { learned, next: Stage::Wait.with("CREATE".into()) })
 }
 
 /// What the stack there is made of.

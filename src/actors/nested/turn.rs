@@ -15,10 +15,12 @@ use crate::events::resource::Step;
 use crate::events::stack::Owner;
 use crate::model::taint;
 use crate::model::{Action, CommandId, JsonMap, Refusal, StackId, Status};
+use crate::resource_types::child::ChildStage;
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildStep, ChildWanted, Nested, REFERENCE,
 };
 use crate::resource_types::declared::in_error;
+use crate::resource_types::stage::Stages;
 use crate::resource_types::{Beat, Driver, DriverError, Learned, Subject, Work, cooldown};
 use crate::template::StackDefinition;
 
@@ -91,23 +93,25 @@ impl<'a> ChildBeat<'a> {
 
     pub fn turn(&self) -> Turn {
         let trustor = Some(self.nesting.trustor.clone());
-        match (self.step.name.as_str(), self.work) {
-            ("define", _) => Turn::Define,
-            ("delete", _) if self.subject.abandons => self.tells("delete", StackCommand::Abandon),
-            ("delete", _) => self.tells("delete", StackCommand::Delete { trustor }),
-            ("act", Work::Act(action)) if self.subject.physical_id.is_none() => {
+        match (ChildStage::of(self.step), self.work) {
+            (Some(ChildStage::Define), _) => Turn::Define,
+            (Some(ChildStage::Delete), _) if self.subject.abandons => {
+                self.tells("delete", StackCommand::Abandon)
+            }
+            (Some(ChildStage::Delete), _) => self.tells("delete", StackCommand::Delete { trustor }),
+            (Some(ChildStage::Act), Work::Act(action)) if self.subject.physical_id.is_none() => {
                 Turn::Answer(Err(not_created(*action, self.subject)))
             }
-            ("act", Work::Act(action)) => {
+            (Some(ChildStage::Act), Work::Act(action)) => {
                 self.tells("act", StackCommand::Act { action: *action, trustor })
             }
-            ("pause", _) => Turn::Answer(Ok(self.pause())),
-            _ => Turn::Await,
+            (Some(ChildStage::Pause), _) => Turn::Answer(Ok(self.pause())),
+            (Some(ChildStage::Act | ChildStage::Settle) | None, _) => Turn::Await,
         }
     }
 
     fn tells(&self, step: &str, command: StackCommand) -> Turn {
-        let next = Step { name: "settle".to_owned(), ..Step::default() };
+        let next = ChildStage::Settle.step();
         let then = Beat::Next { learned: Learned::default(), next };
         Turn::Tell(Telling { id: self.command_id(step), command, then })
     }
@@ -140,7 +144,7 @@ impl<'a> ChildBeat<'a> {
         let physical_id = Some(self.child().to_string());
         let then = Beat::Next {
             learned: Learned { physical_id, ..Learned::default() },
-            next: Step { name: "settle".to_owned(), state, ..Step::default() },
+            next: ChildStage::Settle.with(state),
         };
         let definition = self.define(&wanted, around).map_err(refused)?;
         Ok(Defined::Child(Box::new(ChildDefined {
@@ -342,13 +346,13 @@ impl<'a> ChildBeat<'a> {
     fn next_round(&self) -> Beat {
         let pause = self.step.state["pause_secs"].as_f64().unwrap_or(0.0);
         let mut state = self.step.state.clone();
-        let mut next = Step { name: "define".into(), commands: true, ..Step::default() };
+        let mut stage = ChildStage::Define;
         if pause > 0.0 {
             let pause = TimeDelta::milliseconds((pause * 1000.0) as i64);
             state["until"] = json!(self.clock.now() + pause);
-            next = Step { name: "pause".into(), ..Step::default() };
+            stage = ChildStage::Pause;
         }
-        Beat::Next { learned: Learned::default(), next: Step { state, ..next } }
+        Beat::Next { learned: Learned::default(), next: stage.with(state) }
     }
 
     /// The rest between two definitions, by the clock: a restart does not prolong it.

@@ -6,9 +6,10 @@ use super::Declared;
 use super::calls::{Form, Gone, Unset, Update};
 use super::paths::unless_missing;
 use super::progress::{done, next};
-use super::sequence::Stage;
+use super::sequence::Turn;
 use super::shape;
 use super::special::Purpose;
+use super::steps::PlainStage;
 use super::steps::{Beating, in_error};
 use crate::model::JsonMap;
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
@@ -44,7 +45,7 @@ impl Declared {
         };
         let request = self.request(cloud, method, path, subject, None)?.json(body);
         match cloud.send(request) {
-            Ok(_) => Ok(self.after(beating, Stage::Update)),
+            Ok(_) => Ok(self.after(beating, Turn::Update)),
             Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
             Err(error) => Err(error.into()),
         }
@@ -111,11 +112,11 @@ impl Declared {
         }
         match cloud.send(request) {
             Ok(_) if delete.gone == Gone::Assumed => Ok(done()),
-            Ok(_) => Ok(next(Learned::default(), progress.look("gone"))),
+            Ok(_) => Ok(next(Learned::default(), progress.to(PlainStage::Gone))),
             Err(error) if error.is_not_found() => Ok(done()),
             Err(error) if self.declaration().is_busy(&error) => Ok(Beat::Wait { after: None }),
             Err(error) if error.is_conflict() => {
-                progress.again(cloud.now(), error.into(), |p| p.change("delete"))
+                progress.again(cloud.now(), error.into(), |p| p.to(PlainStage::Delete))
             }
             Err(error) => Err(error.into()),
         }
@@ -147,7 +148,7 @@ impl Declared {
                     "PhysicalResourceExists",
                     format!("The physical resource for ({name}) exists."),
                 );
-                progress.again(cloud.now(), error, |p| p.change("delete"))
+                progress.again(cloud.now(), error, |p| p.to(PlainStage::Delete))
             }
         }
     }

@@ -5,14 +5,16 @@
 use serde_json::Value;
 
 use super::Declared;
-use super::progress::{Progress, next};
+use super::progress::next;
 use super::special::Purpose;
+use super::steps::PlainStage;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
 use crate::resource_types::python;
+use crate::resource_types::stage::Stages;
 
 /// The resource data that has the ids of others' objects which look like the one to be made.
 const OTHERS: &str = "others";
@@ -51,8 +53,8 @@ impl Declared {
             false => !is_own && self.list_path().is_some(),
         };
         match !is_seen {
-            true => Progress::default().change("create"),
-            false => Progress::default().look("note_others"),
+            true => PlainStage::Create.step(),
+            false => PlainStage::NoteOthers.step(),
         }
     }
 
@@ -78,7 +80,7 @@ impl Declared {
         let others = (OTHERS.to_owned(), ids.into());
         let data = [others].into_iter().chain(Self::kept_places(subject)).collect();
         let learned = Learned { data, ..Learned::default() };
-        Ok(next(learned, Progress::default().change("create")))
+        Ok(next(learned, PlainStage::Create.step()))
     }
 
     /// Whether an object was there before ours was made.

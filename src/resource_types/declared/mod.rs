@@ -34,7 +34,7 @@ use serde_json::Value;
 pub use format::{After, Declaration};
 pub(crate) use progress::{Progress, done, next};
 pub(crate) use special::{Plain, Purpose, Special};
-pub(crate) use steps::{Beating, in_error, unknown_status};
+pub(crate) use steps::{Beating, PlainStage, in_error, unknown_status};
 pub use translation::Translation;
 
 use super::driver::{Attempt, Beat, Driver, DriverError, Reality, Subject, UpdateKind, Work};
@@ -43,6 +43,7 @@ use super::schema::{PropertySchema, filled};
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::resource_types::asks::Asks;
+use crate::resource_types::stage::Stages;
 
 /// The driver of a type that its file describes, and what the type does otherwise.
 pub struct Declared {
@@ -155,7 +156,7 @@ impl Driver for Declared {
         if let Work::Update { before, changed } = work
             && self.may_be_same(subject, before, changed)
         {
-            return Progress::default().look(same::COMPARE);
+            return PlainStage::Compare.step();
         }
         self.special.first(self, work, subject)
     }
@@ -168,15 +169,13 @@ impl Driver for Declared {
         step: &Step,
         attempt: Attempt,
     ) -> Result<Beat, DriverError> {
-        if step.name == "done" {
-            return Ok(done());
-        }
         let reduced = same::reduced(work, step);
         let work = reduced.as_ref().unwrap_or(work);
         let beating = Beating { cloud, work, subject, step, attempt };
-        match step.name == same::COMPARE {
-            true => self.compare(&beating),
-            false => Ok(same::carried_on(self.special.beat(self, &beating)?, step)),
+        match PlainStage::of(step) {
+            // No type's own.
+            Some(PlainStage::Compare | PlainStage::Done) => self.plain_beat(&beating),
+            _ => Ok(same::carried_on(self.special.beat(self, &beating)?, step)),
         }
     }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::steps::PlainStage;
 use crate::events::resource::Step;
 use crate::resource_types::driver::{Beat, DriverError, Learned};
+use crate::resource_types::stage::Stages;
 
 /// How often a deletion or a call that met a conflict is made again. A create that fails is made
 /// again as a whole, where all can see it: by the resource's machine.
@@ -62,7 +64,7 @@ impl From<Failure> for DriverError {
 
 impl Pause {
     fn step(self) -> Step {
-        Progress { pause: Some(Box::new(self)), ..Progress::default() }.look("pause")
+        Progress { pause: Some(Box::new(self)), ..Progress::default() }.to(PlainStage::Pause)
     }
 }
 
@@ -82,17 +84,13 @@ impl Progress {
         serde_json::from_value(step.state.clone()).unwrap_or_default()
     }
 
-    /// The same memory in another step that looks.
-    pub(crate) fn look(self, name: &str) -> Step {
-        Step { name: name.into(), state: self.state(), ..Step::default() }
+    /// The same memory in another stage.
+    pub(crate) fn to(self, stage: impl Stages) -> Step {
+        stage.with(self.state())
     }
 
-    /// The same memory in another step that changes the cloud.
-    pub(crate) fn change(self, name: &str) -> Step {
-        Step { name: name.into(), mutates: true, state: self.state(), ..Step::default() }
-    }
-
-    fn state(self) -> serde_json::Value {
+    /// The memory as a step has it.
+    pub(super) fn state(self) -> serde_json::Value {
         if self == Self::default() {
             return serde_json::Value::Null;
         }

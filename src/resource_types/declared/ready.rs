@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::calls::Awaited;
 use super::dotted;
-use super::sequence::Stage;
+use super::sequence::Turn;
 use super::steps::{Beating, in_error, unknown_status};
 use super::{Declaration, Declared};
 use crate::openstack::{CloudError, Collection, Service};
@@ -145,7 +145,7 @@ impl Declared {
             _ => self.show(cloud, subject)?,
         };
         match wanted.map_or(Ok(true), |ready| ready.is_met(&object))? {
-            true => Ok(self.after(beating, Stage::Ready)),
+            true => Ok(self.after(beating, Turn::Ready)),
             false => Ok(Beat::Wait { after: None }),
         }
     }

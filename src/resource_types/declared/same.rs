@@ -12,8 +12,6 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::resource_types::driver::{Beat, DriverError, Learned, UpdateKind, Work};
 
-/// The step that looks.
-pub(super) const COMPARE: &str = "compare";
 /// The properties that come to the same, in the state of each step behind it.
 const SAME: &str = "same";
 

@@ -14,14 +14,14 @@ use super::calls::Awaited;
 use super::members::Members;
 use super::paths::words;
 use super::progress::{Progress, done, next};
-use super::steps::{Beating, carried};
+use super::steps::{Beating, PlainStage};
 use crate::events::resource::Step;
 use crate::model::Action;
 use crate::resource_types::driver::{Beat, Learned, Subject, Work};
 
 /// A beat that stands in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum Turn {
     Members(u32),
     Call(u32),
     Update,
@@ -29,81 +29,85 @@ pub(super) enum Stage {
     Delete,
 }
 
-impl Stage {
-    fn step(self) -> Step {
-        let at = |index| Progress { index, ..Progress::default() };
-        match self {
-            Stage::Members(index) => at(index).change("members"),
-            Stage::Call(index) => at(index).change("call"),
-            Stage::Update => at(0).change("update"),
-            Stage::Ready => at(0).look("ready"),
-            Stage::Delete => at(0).change("delete"),
-        }
+impl Turn {
+    /// Its step, which remembers what the one before did.
+    pub(super) fn step(self, progress: &Progress) -> Step {
+        let (stage, index) = match self {
+            Turn::Members(index) => (PlainStage::Members, index),
+            Turn::Call(index) => (PlainStage::Call, index),
+            Turn::Update => (PlainStage::Update, 0),
+            Turn::Ready => (PlainStage::Ready, 0),
+            Turn::Delete => (PlainStage::Delete, 0),
+        };
+        progress.at(index).to(stage)
     }
 }
 
 impl Declared {
-    /// The step behind a stage, or the first of all.
-    pub(super) fn following(&self, work: &Work, subject: &Subject, behind: Option<Stage>) -> Step {
-        let stages = self.stages(work);
-        let from = behind.and_then(|stage| stages.iter().position(|other| *other == stage));
-        let rest = stages.iter().skip(from.map_or(0, |index| index + 1));
-        let mut due = rest.filter(|stage| self.is_due(**stage, work, subject));
-        due.next().map_or_else(|| Progress::default().look("done"), |stage| stage.step())
+    /// What follows a turn, or comes first of all; `None`: nothing is left to be done.
+    pub(super) fn following(
+        &self,
+        work: &Work,
+        subject: &Subject,
+        behind: Option<Turn>,
+    ) -> Option<Turn> {
+        let turns = self.turns(work);
+        let from = behind.and_then(|turn| turns.iter().position(|other| *other == turn));
+        let mut rest = turns.into_iter().skip(from.map_or(0, |index| index + 1));
+        rest.find(|turn| self.is_due(*turn, work, subject))
     }
 
-    /// The beat that ends a stage.
-    pub(super) fn after(&self, beating: &Beating<'_>, stage: Stage) -> Beat {
-        let following = self.following(beating.work, beating.subject, Some(stage));
-        match following.name.as_str() {
-            "done" => done(),
-            _ => next(Learned::default(), carried(&beating.progress(), following)),
+    /// The beat that ends a turn.
+    pub(super) fn after(&self, beating: &Beating<'_>, turn: Turn) -> Beat {
+        match self.following(beating.work, beating.subject, Some(turn)) {
+            None => done(),
+            Some(turn) => next(Learned::default(), turn.step(&beating.progress())),
         }
     }
 
     /// All that an action may do, in its order.
-    fn stages(&self, work: &Work) -> Vec<Stage> {
+    fn turns(&self, work: &Work) -> Vec<Turn> {
         let declaration = self.declaration();
-        let members = |is_meant: &dyn Fn(&Members) -> bool| -> Vec<Stage> {
+        let members = |is_meant: &dyn Fn(&Members) -> bool| -> Vec<Turn> {
             let all = declaration.members.iter().zip(0..);
-            all.filter(|(members, _)| is_meant(members)).map(|(_, at)| Stage::Members(at)).collect()
+            all.filter(|(members, _)| is_meant(members)).map(|(_, at)| Turn::Members(at)).collect()
         };
-        let calls = |is_after: bool| -> Vec<Stage> {
+        let calls = |is_after: bool| -> Vec<Turn> {
             let all = declaration.calls.iter().zip(0..);
             let meant = all.filter(|(call, _)| call.after.is_some() == is_after);
-            meant.map(|(_, at)| Stage::Call(at)).collect()
+            meant.map(|(_, at)| Turn::Call(at)).collect()
         };
         match work {
             Work::Create | Work::Update { .. } => [
                 members(&Members::is_before_update),
                 calls(false),
-                vec![Stage::Update],
+                vec![Turn::Update],
                 members(&|members| !members.is_before_update()),
-                vec![Stage::Ready],
+                vec![Turn::Ready],
                 calls(true),
             ]
             .concat(),
             Work::Delete => {
-                [calls(false), calls(true), members(&Members::is_dropped), vec![Stage::Delete]]
+                [calls(false), calls(true), members(&Members::is_dropped), vec![Turn::Delete]]
                     .concat()
             }
             Work::Act(_) => [calls(false), calls(true)].concat(),
         }
     }
 
-    fn is_due(&self, stage: Stage, work: &Work, subject: &Subject) -> bool {
+    fn is_due(&self, turn: Turn, work: &Work, subject: &Subject) -> bool {
         let declaration = self.declaration();
-        match (stage, work) {
-            (Stage::Members(index), _) => declaration
+        match (turn, work) {
+            (Turn::Members(index), _) => declaration
                 .members
                 .get(index as usize)
                 .is_some_and(|members| self.has_members(members, work, subject)),
-            (Stage::Call(index), _) => declaration
+            (Turn::Call(index), _) => declaration
                 .calls
                 .get(index as usize)
                 .is_some_and(|call| self.is_called(call, work, subject)),
-            (Stage::Update, Work::Update { changed, .. }) => self.sends_update(changed),
-            (Stage::Ready, Work::Update { changed, .. }) => {
+            (Turn::Update, Work::Update { changed, .. }) => self.sends_update(changed),
+            (Turn::Ready, Work::Update { changed, .. }) => {
                 let awaits = declaration.update.as_ref().map(|update| &update.ready);
                 let is_changed = |members: &Members| {
                     !members.is_before_update() && self.has_members(members, work, subject)
@@ -111,9 +115,9 @@ impl Declared {
                 matches!(awaits, Some(Awaited::AsCreated | Awaited::With(_)))
                     && (self.sends_update(changed) || declaration.members.iter().any(is_changed))
             }
-            (Stage::Ready, Work::Create) => declaration.ready.is_some(),
-            (Stage::Delete, Work::Delete) => true,
-            (Stage::Update | Stage::Ready | Stage::Delete, _) => false,
+            (Turn::Ready, Work::Create) => declaration.ready.is_some(),
+            (Turn::Delete, Work::Delete) => true,
+            (Turn::Update | Turn::Ready | Turn::Delete, _) => false,
         }
     }
 

@@ -11,13 +11,14 @@ use serde_json::Value;
 use super::Declared;
 use super::paths::unless_missing;
 use super::progress::{Progress, done, next};
-use super::sequence::Stage;
+use super::sequence::Turn;
 use super::special::Purpose;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{CloudError, Method, Request};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{Attempt, Beat, DriverError, Subject, Work};
+use crate::resource_types::stage::{Stages, stages};
 
 /// All that a beat is about.
 #[derive(Clone, Copy)]
@@ -69,49 +70,67 @@ pub(crate) fn unknown_status(result: &str, status: &str) -> DriverError {
     )
 }
 
-/// A following step that remembers what the one before did.
-pub(super) fn carried(progress: &Progress, following: Step) -> Step {
-    let progress = progress.at(Progress::of(&following).index);
-    if following.mutates {
-        progress.change(&following.name)
-    } else {
-        progress.look(&following.name)
+stages! {
+    /// What declared types go through.
+    pub(crate) enum PlainStage {
+        Compare = "compare" Looks,
+        NoteOthers = "note_others" Looks,
+        Create = "create" Changes,
+        Members = "members" Changes,
+        /// Members of associations of floating IPs in older logs.
+        Release = "release" Changes,
+        Call = "call" Changes,
+        Update = "update" Changes,
+        Ready = "ready" Looks,
+        Find = "find" Looks,
+        Delete = "delete" Changes,
+        Gone = "gone" Looks,
+        Pause = "pause" Looks,
+        Check = "check" Looks,
+        Done = "done" Looks,
     }
 }
 
 impl Declared {
     /// The step that an action begins with.
     pub(crate) fn first_step(&self, work: &Work, subject: &Subject) -> Step {
-        let progress = Progress::default();
         match work {
             Work::Create => self.creation(subject),
             // The creation may have been carried out though its answer never came.
-            Work::Delete if subject.physical_id.is_none() => progress.look("find"),
-            Work::Update { .. } | Work::Delete => self.following(work, subject, None),
-            Work::Act(action) if self.declaration().acts.contains(action) => progress.look("check"),
-            Work::Act(_) => self.following(work, subject, None),
+            Work::Delete if subject.physical_id.is_none() => PlainStage::Find.step(),
+            Work::Act(action) if self.declaration().acts.contains(action) => {
+                PlainStage::Check.step()
+            }
+            Work::Update { .. } | Work::Delete | Work::Act(_) => self.first_turn(work, subject),
         }
+    }
+
+    fn first_turn(&self, work: &Work, subject: &Subject) -> Step {
+        let first = self.following(work, subject, None);
+        first.map_or_else(|| PlainStage::Done.step(), |turn| turn.step(&Progress::default()))
     }
 
     /// One beat as the file says.
     pub(crate) fn plain_beat(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        match beating.step.name.as_str() {
-            "note_others" => self.note_others(beating.cloud, beating.subject),
-            "create" => self.create(beating),
-            "call" => self.call(beating),
-            // The other names stand in older logs.
-            "members" | "agents" | "agent" | "extra_specs" | "release" => {
+        let Some(stage) = PlainStage::of(beating.step) else {
+            return Err(self.incomplete(&format!("there is no step {:?}", beating.step.name)));
+        };
+        match stage {
+            PlainStage::Compare => self.compare(beating),
+            PlainStage::NoteOthers => self.note_others(beating.cloud, beating.subject),
+            PlainStage::Create => self.create(beating),
+            PlainStage::Members | PlainStage::Release => {
                 self.members(beating, beating.progress().index)
             }
-            "tenants" => self.members(beating, 1),
-            "ready" => self.ready(beating),
-            "update" => self.update(beating),
-            "find" => self.find_to_delete(beating),
-            "delete" => self.delete(beating),
-            "gone" => self.gone(beating),
-            "pause" => Ok(beating.progress().paused(beating.cloud.now())),
-            "check" => self.show(beating.cloud, beating.subject).map(|_| done()),
-            other => Err(self.incomplete(&format!("there is no step {other:?}"))),
+            PlainStage::Call => self.call(beating),
+            PlainStage::Update => self.update(beating),
+            PlainStage::Ready => self.ready(beating),
+            PlainStage::Find => self.find_to_delete(beating),
+            PlainStage::Delete => self.delete(beating),
+            PlainStage::Gone => self.gone(beating),
+            PlainStage::Pause => Ok(beating.progress().paused(beating.cloud.now())),
+            PlainStage::Check => self.show(beating.cloud, beating.subject).map(|_| done()),
+            PlainStage::Done => Ok(done()),
         }
     }
 
@@ -179,13 +198,13 @@ impl Declared {
         let learned = Self::made(beating.subject, physical_id);
         let mut following = self.following(beating.work, beating.subject, None);
         // The answer often says already that there is nothing to wait for.
-        if following.name == "ready" && self.says_ready(object) {
-            following = self.following(beating.work, beating.subject, Some(Stage::Ready));
+        if following == Some(Turn::Ready) && self.says_ready(object) {
+            following = self.following(beating.work, beating.subject, Some(Turn::Ready));
         }
-        if following.name == "done" {
-            return Ok(Beat::Done { learned });
-        }
-        Ok(next(learned, carried(&beating.progress(), following)))
+        Ok(match following {
+            None => Beat::Done { learned },
+            Some(turn) => next(learned, turn.step(&beating.progress())),
+        })
     }
 
     fn call(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
@@ -206,7 +225,7 @@ impl Declared {
             Err(error) if *beating.work == Work::Delete && error.is_not_found() => {}
             answer => drop(answer?),
         }
-        Ok(self.after(beating, Stage::Call(progress.index)))
+        Ok(self.after(beating, Turn::Call(progress.index)))
     }
 
     fn find_to_delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
@@ -238,7 +257,7 @@ impl Declared {
         subject: &Subject,
         physical_id: Option<String>,
     ) -> Beat {
-        next(Self::made(subject, physical_id), self.following(beating.work, subject, None))
+        next(Self::made(subject, physical_id), self.first_turn(beating.work, subject))
     }
 
     /// The object as the cloud shows it.

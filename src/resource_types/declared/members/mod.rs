@@ -14,7 +14,7 @@ use self::calls::Side;
 use self::difference::{Difference, difference, entry, holds};
 use self::format::{First, Takes};
 use super::paths::unless_missing;
-use super::sequence::Stage;
+use super::sequence::Turn;
 use super::steps::Beating;
 use super::{Declared, dotted};
 use crate::model::JsonMap;
@@ -37,7 +37,7 @@ impl Declared {
             Work::Delete => unless_missing(placed)?,
             Work::Create | Work::Update { .. } | Work::Act(_) => Some(placed?),
         };
-        let Some(subject) = subject else { return Ok(self.after(beating, Stage::Members(index))) };
+        let Some(subject) = subject else { return Ok(self.after(beating, Turn::Members(index))) };
         let (difference, former) = self.due(beating, members, &subject)?;
         let drops = (Side::Drop, &difference.surplus, &former);
         let adds = (Side::Add, &difference.missing, &*subject);
@@ -50,7 +50,7 @@ impl Declared {
                 return Ok(wait);
             }
         }
-        Ok(self.after(beating, Stage::Members(index)))
+        Ok(self.after(beating, Turn::Members(index)))
     }
 
     /// What is to be done, and the subject that surplus entries belong to.

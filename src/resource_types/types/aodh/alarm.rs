@@ -7,9 +7,10 @@ use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
 use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, Purpose, Special, done};
+use crate::resource_types::declared::{Beating, Declared, Purpose, Special, done};
 use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
 use crate::resource_types::python;
+use crate::resource_types::stage::{Stages, stages};
 
 /// A kind of alarm, by Aodh's name for it.
 pub(in crate::resource_types::types) struct Alarm(pub(crate) String);
@@ -61,18 +62,23 @@ const TRAFFIC: [&str; 12] = [
     "network.outgoing.packets",
 ];
 
+stages! {
+    /// What an alarm does otherwise.
+    enum Stage {
+        Put = "put" Changes,
+    }
+}
+
 impl Special for Alarm {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
-            Work::Update { .. } | Work::Act(Action::Suspend | Action::Resume) => {
-                Progress::default().change("put")
-            }
+            Work::Update { .. } | Work::Act(Action::Suspend | Action::Resume) => Stage::Put.step(),
             Work::Create | Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
     }
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        if beating.step.name != "put" {
+        if Stage::of(beating.step).is_none() {
             return declared.plain_beat(beating);
         }
         let Beating { cloud, work, subject, .. } = *beating;

@@ -16,8 +16,16 @@ use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
 };
 use crate::resource_types::groups::FROM_INSTANCE;
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct LaunchConfiguration(pub(crate) Arc<Declared>);
+
+stages! {
+    /// An instance is looked at.
+    enum Stage {
+        Look = "look" Looks,
+    }
+}
 
 impl Driver for LaunchConfiguration {
     fn local(
@@ -31,7 +39,7 @@ impl Driver for LaunchConfiguration {
     }
 
     fn first(&self, _work: &Work, _subject: &Subject) -> Step {
-        Step { name: "look".to_owned(), ..Step::default() }
+        Stage::Look.step()
     }
 
     fn beat(

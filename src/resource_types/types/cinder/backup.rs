@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::volume::Stage;
 use crate::events::resource::Step;
 use crate::openstack::{CloudError, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Progress, done, next, unknown_status};
+use crate::resource_types::declared::{Beating, done, next, unknown_status};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::Stages;
 
 /// Where the id of a snapshot's backup is kept.
 pub(super) const SNAPSHOT: &str = "backup_id";
@@ -23,15 +25,15 @@ const DELETION: &str = "deletion_backup_id";
 /// The first step towards the backup.
 pub(super) fn first(work: &Work, subject: &Subject) -> Step {
     match work == &Work::Delete && subject.data.contains_key(DELETION) {
-        true => Progress::default().look("backed_up"),
-        false => Progress::default().change("backup"),
+        true => Stage::BackedUp.step(),
+        false => Stage::Backup.step(),
     }
 }
 
 /// One beat.
 pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
-    match beating.step.name.as_str() {
-        "backup" => make(beating),
+    match Stage::of(beating.step) {
+        Some(Stage::Backup) => make(beating),
         _ => await_backup(beating),
     }
 }
@@ -60,7 +62,7 @@ fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     };
     let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
     let data = BTreeMap::from([(key.to_owned(), Value::String(backup))]);
-    Ok(next(Learned { data, ..Learned::default() }, Progress::default().look("backed_up")))
+    Ok(next(Learned { data, ..Learned::default() }, Stage::BackedUp.step()))
 }
 
 /// The backup that a lost call has made.
@@ -91,7 +93,7 @@ fn await_backup(beating: &Beating<'_>) -> Result<Beat, DriverError> {
 
 fn after(work: &Work) -> Beat {
     match work {
-        Work::Delete => next(Learned::default(), Progress::default().change("delete")),
+        Work::Delete => next(Learned::default(), Stage::Delete.step()),
         Work::Create | Work::Update { .. } | Work::Act(_) => done(),
     }
 }

@@ -16,9 +16,11 @@ use serde_json::Value;
 
 use super::VOLUMES;
 use super::pair::{Hold, Pair};
+use super::volume::Stage;
 use crate::events::resource::Step;
 use crate::resource_types::declared::{Beating, Progress, done, next, unknown_status};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::stage::Stages;
 
 /// The resource data that names them: a list of [`Holder`].
 const HELD_BY: &str = "held_by";
@@ -43,7 +45,7 @@ pub(super) fn is_awaited(subject: &Subject) -> bool {
 
 /// The first step that gives the volume back.
 pub(super) fn first_back() -> Step {
-    Progress::default().change("give_back")
+    Stage::GiveBack.step()
 }
 
 /// Takes the volume from its servers, where it has some.
@@ -58,7 +60,7 @@ pub(super) fn take(subject: &Subject, volume: &Value) -> Option<Beat> {
         }
     }
     let held_by = serde_json::to_value(holders).unwrap_or_default();
-    Some(next(learned(held_by), Progress::default().change("let_go")))
+    Some(next(learned(held_by), Stage::LetGo.step()))
 }
 
 fn learned(held_by: Value) -> Learned {
@@ -66,21 +68,19 @@ fn learned(held_by: Value) -> Learned {
 }
 
 /// One beat that lets go or gives back; `stage` wants the volume free.
-pub(super) fn beat(beating: &Beating<'_>, stage: &str) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>, stage: Stage) -> Result<Beat, DriverError> {
     let Beating { subject, step, .. } = *beating;
     let progress = beating.progress();
     let holders = holders(subject);
     let holder = usize::try_from(progress.index).ok().and_then(|index| holders.get(index));
-    match (step.name.as_str(), holder) {
-        ("let_go", Some(holder)) => let_go(beating, holder),
-        ("going", Some(holder)) => going(beating, holder),
-        ("let_go" | "going", None) => {
-            Ok(next(Learned::default(), Progress::default().change(stage)))
-        }
-        ("give_back", Some(holder)) => give_back(beating, holder),
-        ("coming", Some(holder)) => coming(beating, holder),
-        ("give_back" | "coming", None) => {
-            Ok(next(learned(Value::Null), progress.look("given_back")))
+    match (Stage::of(step), holder) {
+        (Some(Stage::LetGo), Some(holder)) => let_go(beating, holder),
+        (Some(Stage::Going), Some(holder)) => going(beating, holder),
+        (Some(Stage::LetGo | Stage::Going), None) => Ok(next(Learned::default(), stage.step())),
+        (Some(Stage::GiveBack), Some(holder)) => give_back(beating, holder),
+        (Some(Stage::Coming), Some(holder)) => coming(beating, holder),
+        (Some(Stage::GiveBack | Stage::Coming), None) => {
+            Ok(next(learned(Value::Null), progress.to(Stage::GivenBack)))
         }
         _ => match progress.ends {
             Some(failure) => Err(failure.into()),
@@ -95,7 +95,7 @@ pub(super) fn failed(subject: &Subject, error: DriverError) -> Result<Beat, Driv
         return Err(error);
     }
     let progress = Progress { ends: Some((&error).into()), ..Progress::default() };
-    Ok(next(Learned::default(), progress.change("give_back")))
+    Ok(next(Learned::default(), progress.to(Stage::GiveBack)))
 }
 
 fn pair<'a>(subject: &'a Subject, holder: &'a Holder) -> Pair<'a> {
@@ -110,11 +110,11 @@ fn at(progress: &Progress, index: u32) -> Progress {
 fn let_go(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let (pair, progress) = (pair(subject, holder), beating.progress());
-    let going = at(&progress, progress.index).look("going");
+    let going = at(&progress, progress.index).to(Stage::Going);
     match cloud.send(pair.detach()) {
         Ok(_) => Ok(next(Learned::default(), going)),
         Err(error) if error.is_conflict() => {
-            progress.again(cloud.now(), error.into(), |progress| progress.change("let_go"))
+            progress.again(cloud.now(), error.into(), |progress| progress.to(Stage::LetGo))
         }
         Err(error) if error.is_not_found() => Ok(next(Learned::default(), going)),
         // Nova refuses what is on its way already, and what it never lets go of.
@@ -132,13 +132,13 @@ fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     match pair.hold(cloud)? {
         Hold::Firm => {
             let error = unknown_status("Volume detachment failed", "in-use");
-            progress.again(cloud.now(), error, |progress| progress.change("let_go"))
+            progress.again(cloud.now(), error, |progress| progress.to(Stage::LetGo))
         }
         Hold::Loosening => Ok(Beat::Wait { after: None }),
         Hold::None if pair.is_attached(cloud)? => Ok(Beat::Wait { after: None }),
         Hold::None => {
             let index = progress.index + 1;
-            Ok(next(Learned::default(), at(&progress, index).change("let_go")))
+            Ok(next(Learned::default(), at(&progress, index).to(Stage::LetGo)))
         }
     }
 }
@@ -146,19 +146,19 @@ fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
 fn give_back(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let (pair, progress) = (pair(subject, holder), beating.progress());
-    let coming = at(&progress, progress.index).look("coming");
+    let coming = at(&progress, progress.index).to(Stage::Coming);
     if pair.is_attached(cloud)? {
         return Ok(next(Learned::default(), coming));
     }
     match cloud.send(pair.attach(holder.device.as_deref())) {
         Ok(_) => Ok(next(Learned::default(), coming)),
         Err(error) if error.is_conflict() => {
-            progress.again(cloud.now(), error.into(), |progress| progress.change("give_back"))
+            progress.again(cloud.now(), error.into(), |progress| progress.to(Stage::GiveBack))
         }
         // A server that is gone waits for nothing.
         Err(error) if error.is_not_found() => {
             let index = progress.index + 1;
-            Ok(next(Learned::default(), at(&progress, index).change("give_back")))
+            Ok(next(Learned::default(), at(&progress, index).to(Stage::GiveBack)))
         }
         Err(error) if error.is_transient() || error.is_unanswered() => Err(error.into()),
         Err(error) => Err(progress.ends.map_or_else(|| error.into(), DriverError::from)),
@@ -174,7 +174,7 @@ fn coming(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     match volume["status"].as_str().unwrap_or_default() {
         "in-use" if has_it => {
             let index = progress.index + 1;
-            Ok(next(Learned::default(), at(&progress, index).change("give_back")))
+            Ok(next(Learned::default(), at(&progress, index).to(Stage::GiveBack)))
         }
         "available" | "attaching" | "reserved" | "in-use" => Ok(Beat::Wait { after: None }),
         other => Err(unknown_status("Volume attachment failed", other)),

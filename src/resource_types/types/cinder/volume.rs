@@ -11,40 +11,68 @@ use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{
-    Beating, Declared, Progress, Purpose, Special, done, in_error, next, unknown_status,
+    Beating, Declared, PlainStage, Purpose, Special, done, in_error, next, unknown_status,
 };
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 use crate::resource_types::python;
 use crate::resource_types::rules::conflict;
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct Volume;
 
+stages! {
+    /// What a volume goes through.
+    pub(super) enum Stage {
+        Restore = "restore" Changes,
+        Describe = "describe" Changes,
+        Metadata = "metadata" Changes,
+        Retype = "retype" Changes,
+        Refill = "refill" Changes,
+        Refilled = "refilled" Looks,
+        Extend = "extend" Changes,
+        Extended = "extended" Looks,
+        ReadOnly = "read_only" Changes,
+        LetGo = "let_go" Changes,
+        Going = "going" Looks,
+        GiveBack = "give_back" Changes,
+        Coming = "coming" Looks,
+        GivenBack = "given_back" Looks,
+        Ready = "ready" Looks,
+        Check = "check" Looks,
+        Delete = "delete" Changes,
+        Gone = "gone" Looks,
+        Backup = "backup" Changes,
+        BackedUp = "backed_up" Looks,
+    }
+}
+
 /// The stages of an update in their order, and the properties that ask for them.
-const STAGES: [(&str, &[&str]); 6] = [
-    ("describe", &["name", "description"]),
-    ("metadata", &["metadata"]),
-    ("retype", &["volume_type"]),
-    ("refill", &["backup_id"]),
-    ("extend", &["size"]),
-    ("read_only", &["read_only"]),
+const STAGES: [(Stage, &[&str]); 6] = [
+    (Stage::Describe, &["name", "description"]),
+    (Stage::Metadata, &["metadata"]),
+    (Stage::Retype, &["volume_type"]),
+    (Stage::Refill, &["backup_id"]),
+    (Stage::Extend, &["size"]),
+    (Stage::ReadOnly, &["read_only"]),
 ];
 
 /// What follows a stage of an update.
-fn after(stage: &str, changed: &BTreeSet<String>, subject: &Subject) -> Step {
-    let passed = STAGES.iter().position(|(name, _)| *name == stage).map_or(0, |index| index + 1);
+fn after(stage: Option<Stage>, changed: &BTreeSet<String>, subject: &Subject) -> Step {
+    let passed = STAGES.iter().position(|(passed, _)| Some(*passed) == stage);
+    let passed = passed.map_or(0, |index| index + 1);
     let mut left = STAGES.iter().skip(passed);
     match left.find(|(_, asks)| asks.iter().any(|name| changed.contains(*name))) {
-        Some((name, _)) => Progress::default().change(name),
+        Some((stage, _)) => stage.step(),
         None if holders::is_awaited(subject) => holders::first_back(),
-        None => Progress::default().look("done"),
+        None => PlainStage::Done.step(),
     }
 }
 
 /// The stage of an update that wants the volume free of servers.
-fn freeing(work: &Work) -> &'static str {
+fn freeing(work: &Work) -> Stage {
     match work {
-        Work::Update { changed, .. } if changed.contains("backup_id") => "refill",
-        Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => "read_only",
+        Work::Update { changed, .. } if changed.contains("backup_id") => Stage::Refill,
+        Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => Stage::ReadOnly,
     }
 }
 
@@ -61,9 +89,9 @@ fn poll(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
 impl Special for Volume {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
-            Work::Update { changed, .. } => after("", changed, subject),
+            Work::Update { changed, .. } => after(None, changed, subject),
             Work::Create if text(&subject.properties, "backup_id").is_some() => {
-                Progress::default().change("restore")
+                Stage::Restore.step()
             }
             Work::Act(Action::Snapshot) => backup::first(work, subject),
             Work::Delete if subject.kept_first && subject.physical_id.is_some() => {
@@ -98,12 +126,14 @@ impl Special for Volume {
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { work, subject, step, .. } = *beating;
-        match step.name.as_str() {
-            "let_go" | "going" => match holders::beat(beating, freeing(work)) {
+        match Stage::of(step) {
+            Some(Stage::LetGo | Stage::Going) => match holders::beat(beating, freeing(work)) {
                 Err(error) => holders::failed(subject, error),
                 beat => beat,
             },
-            "give_back" | "coming" | "given_back" => holders::beat(beating, freeing(work)),
+            Some(Stage::GiveBack | Stage::Coming | Stage::GivenBack) => {
+                holders::beat(beating, freeing(work))
+            }
             _ => match stage_beat(declared, beating) {
                 Err(error) if matches!(work, Work::Update { .. }) => {
                     holders::failed(subject, error)
@@ -188,17 +218,19 @@ impl Special for Volume {
 fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, work, subject, step, .. } = *beating;
     let given = declared.properties(&subject.properties);
-    let following = |stage: &str| match work {
-        Work::Update { changed, .. } => next(Learned::default(), after(stage, changed, subject)),
+    let following = |stage: Stage| match work {
+        Work::Update { changed, .. } => {
+            next(Learned::default(), after(Some(stage), changed, subject))
+        }
         Work::Create | Work::Delete | Work::Act(_) => done(),
     };
-    match step.name.as_str() {
-        "restore" => restore(declared, beating),
-        "ready" => {
+    match Stage::of(step) {
+        Some(Stage::Restore) => restore(declared, beating),
+        Some(Stage::Ready) => {
             let volume = poll(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
                 "available" if wants_read_only(&given) && *work == Work::Create => {
-                    Ok(next(Learned::default(), Progress::default().change("read_only")))
+                    Ok(next(Learned::default(), Stage::ReadOnly.step()))
                 }
                 "available" => Ok(done()),
                 "creating" | "restoring-backup" | "downloading" => Ok(Beat::Wait { after: None }),
@@ -206,50 +238,51 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
                 other => Err(unknown_status("Volume create failed", other)),
             }
         }
-        "describe" => {
+        Some(Stage::Describe) => {
             let name = text(&given, "name").unwrap_or(&subject.physical_name);
             let description = text(&given, "description").unwrap_or(&subject.physical_name);
             let body = json!({ "volume": { "name": name, "description": description } });
             cloud.send(request(Method::Put, subject, "").json(body))?;
             Ok(match work {
-                Work::Create => next(Learned::default(), Progress::default().look("ready")),
-                Work::Update { .. } | Work::Delete | Work::Act(_) => following("describe"),
+                Work::Create => next(Learned::default(), Stage::Ready.step()),
+                Work::Update { .. } | Work::Delete | Work::Act(_) => following(Stage::Describe),
             })
         }
-        "metadata" => {
+        Some(Stage::Metadata) => {
             let metadata = given.get("metadata").cloned().unwrap_or_else(|| json!({}));
             let body = json!({ "metadata": metadata });
             cloud.send(request(Method::Put, subject, "/metadata").json(body))?;
-            Ok(following("metadata"))
+            Ok(following(Stage::Metadata))
         }
-        "retype" => {
+        Some(Stage::Retype) => {
             let new_type = given.get("volume_type").cloned().unwrap_or_default();
             if !(beating.is_unanswered() && poll(cloud, subject)?["volume_type"] == new_type) {
                 let body =
                     json!({ "os-retype": { "new_type": new_type, "migration_policy": "never" } });
                 cloud.send(request(Method::Post, subject, "/action").json(body))?;
             }
-            Ok(following("retype"))
+            Ok(following(Stage::Retype))
         }
-        "refill" => refill(beating, &given),
-        "refilled" => match poll(cloud, subject)?["status"].as_str().unwrap_or_default() {
+        Some(Stage::Refill) => refill(beating, &given),
+        Some(Stage::Refilled) => match poll(cloud, subject)?["status"].as_str().unwrap_or_default()
+        {
             "restoring-backup" => Ok(Beat::Wait { after: None }),
-            "available" | "in-use" => Ok(following("refill")),
+            "available" | "in-use" => Ok(following(Stage::Refill)),
             other => Err(unknown_status("Volume restore failed", other)),
         },
-        "extend" => extend(beating, &given),
-        "extended" => {
+        Some(Stage::Extend) => extend(beating, &given),
+        Some(Stage::Extended) => {
             let volume = poll(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
                 "extending" => Ok(Beat::Wait { after: None }),
                 "available" | "in-use" if volume["size"] != given["size"] => {
                     Ok(Beat::Wait { after: None })
                 }
-                "available" | "in-use" => Ok(following("extend")),
+                "available" | "in-use" => Ok(following(Stage::Extend)),
                 other => Err(unknown_status("Volume resize failed", other)),
             }
         }
-        "read_only" => {
+        Some(Stage::ReadOnly) => {
             if let Work::Update { .. } = work {
                 let volume = poll(cloud, subject)?;
                 if let Some(beat) = in_the_way(subject, &volume) {
@@ -259,21 +292,21 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
             let body =
                 json!({ "os-update_readonly_flag": { "readonly": wants_read_only(&given) } });
             cloud.send(request(Method::Post, subject, "/action").json(body))?;
-            Ok(following("read_only"))
+            Ok(following(Stage::ReadOnly))
         }
-        "delete" => match declared.look(cloud, subject)? {
+        Some(Stage::Delete) => match declared.look(cloud, subject)? {
             Some(volume) if volume["status"] == "in-use" => {
                 Err(DriverError::fatal("Error", "Volume in use"))
             }
             Some(volume) if volume["status"] == "deleting" => {
-                Ok(next(Learned::default(), beating.progress().look("gone")))
+                Ok(next(Learned::default(), beating.progress().to(Stage::Gone)))
             }
             // A delete that overtakes the create: Cinder refuses it until the volume is whole.
             Some(volume) if is_transient(&volume["status"]) => Ok(Beat::Wait { after: None }),
             _ => declared.plain_beat(beating),
         },
-        "backup" | "backed_up" => backup::beat(beating),
-        "check" => {
+        Some(Stage::Backup | Stage::BackedUp) => backup::beat(beating),
+        Some(Stage::Check) => {
             let volume = declared.show(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
                 "available" | "in-use" => Ok(done()),
@@ -329,14 +362,14 @@ fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverErr
         }
     };
     let learned = Learned { physical_id: id, ..Learned::default() };
-    Ok(next(learned, Progress::default().change("describe")))
+    Ok(next(learned, Stage::Describe.step()))
 }
 
 /// Fills the volume from a backup; one that the template no longer names is left as it is.
 fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, .. } = *beating;
     let Some(backup) = text(given, "backup_id") else {
-        return Ok(next(Learned::default(), Progress::default().look("refilled")));
+        return Ok(next(Learned::default(), Stage::Refilled.step()));
     };
     let volume = poll(cloud, subject)?;
     if !(beating.is_unanswered() && volume["status"] == "restoring-backup") {
@@ -347,7 +380,7 @@ fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
         let path = format!("/backups/{}/restore", path_segment(backup));
         cloud.send(Request::post(Service::Volume, path).json(body))?;
     }
-    Ok(next(Learned::default(), Progress::default().look("refilled")))
+    Ok(next(Learned::default(), Stage::Refilled.step()))
 }
 
 /// What comes before a call that Cinder takes of a free volume alone.
@@ -370,5 +403,5 @@ fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
         let body = json!({ "os-extend": { "new_size": wanted } });
         cloud.send(request(Method::Post, subject, "/action").json(body))?;
     }
-    Ok(next(Learned::default(), Progress::default().look("extended")))
+    Ok(next(Learned::default(), Stage::Extended.step()))
 }

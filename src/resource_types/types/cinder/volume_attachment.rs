@@ -12,8 +12,21 @@ use crate::resource_types::declared::{
     Beating, Declared, Progress, Special, done, next, unknown_status,
 };
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct VolumeAttachment;
+
+stages! {
+    /// What an attachment goes through.
+    enum Stage {
+        Attach = "attach" Changes,
+        Attached = "attached" Looks,
+        Find = "find" Looks,
+        Detach = "detach" Changes,
+        Detached = "detached" Looks,
+        Check = "check" Looks,
+    }
+}
 
 /// The pair that the properties name.
 fn pair(properties: &JsonMap) -> Pair<'_> {
@@ -27,11 +40,11 @@ impl Special for VolumeAttachment {
     fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let progress = Progress::default();
         match work {
-            Work::Create => progress.change("attach"),
-            Work::Update { .. } => progress.change("detach"),
-            Work::Delete if subject.physical_id.is_none() => progress.look("find"),
-            Work::Delete => progress.change("detach"),
-            Work::Act(_) => progress.look("check"),
+            Work::Create => progress.to(Stage::Attach),
+            Work::Update { .. } => progress.to(Stage::Detach),
+            Work::Delete if subject.physical_id.is_none() => progress.to(Stage::Find),
+            Work::Delete => progress.to(Stage::Detach),
+            Work::Act(_) => progress.to(Stage::Check),
         }
     }
 
@@ -43,11 +56,11 @@ impl Special for VolumeAttachment {
             Work::Create | Work::Delete | Work::Act(_) => pair(&subject.properties),
         };
         let joined = pair(&subject.properties);
-        match step.name.as_str() {
-            "attach" => {
+        match Stage::of(step) {
+            Some(Stage::Attach) => {
                 let learned =
                     Learned { physical_id: Some(joined.volume.to_owned()), ..Learned::default() };
-                let attached = next(learned, Progress::default().look("attached"));
+                let attached = next(learned, Stage::Attached.step());
                 if beating.is_unanswered() && joined.is_attached(cloud)? {
                     return Ok(attached);
                 }
@@ -55,7 +68,7 @@ impl Special for VolumeAttachment {
                 match cloud.send(request) {
                     Ok(_) => Ok(attached),
                     Err(error) if error.is_conflict() => {
-                        beating.progress().again(cloud.now(), error.into(), |p| p.change("attach"))
+                        beating.progress().again(cloud.now(), error.into(), |p| p.to(Stage::Attach))
                     }
                     Err(error) if error.is_transient() || error.is_unanswered() => {
                         Err(error.into())
@@ -69,7 +82,7 @@ impl Special for VolumeAttachment {
                     )),
                 }
             }
-            "attached" => {
+            Some(Stage::Attached) => {
                 let volume = cloud.poll_one(&VOLUMES, joined.volume)?;
                 match volume["status"].as_str().unwrap_or_default() {
                     "available" | "attaching" | "reserved" => Ok(Beat::Wait { after: None }),
@@ -77,33 +90,33 @@ impl Special for VolumeAttachment {
                     other => Err(unknown_status("Volume attachment failed", other)),
                 }
             }
-            "find" => match joined.is_attached(cloud) {
+            Some(Stage::Find) => match joined.is_attached(cloud) {
                 Ok(true) => {
                     let physical_id = Some(joined.volume.to_owned());
                     let learned = Learned { physical_id, ..Learned::default() };
-                    Ok(next(learned, Progress::default().change("detach")))
+                    Ok(next(learned, Stage::Detach.step()))
                 }
                 Err(error) if error.transient => Err(error),
                 Ok(false) | Err(_) => Ok(done()),
             },
-            "detach" => match cloud.send(leaving.detach()) {
-                Ok(_) => Ok(next(Learned::default(), Progress::default().look("detached"))),
+            Some(Stage::Detach) => match cloud.send(leaving.detach()) {
+                Ok(_) => Ok(next(Learned::default(), Stage::Detached.step())),
                 Err(error) if error.is_conflict() => {
-                    beating.progress().again(cloud.now(), error.into(), |p| p.change("detach"))
+                    beating.progress().again(cloud.now(), error.into(), |p| p.to(Stage::Detach))
                 }
                 Err(error) if error.is_not_found() || error.status() == Some(400) => {
-                    Ok(next(Learned::default(), Progress::default().look("detached")))
+                    Ok(next(Learned::default(), Stage::Detached.step()))
                 }
                 Err(error) => Err(error.into()),
             },
-            "detached" => {
+            Some(Stage::Detached) => {
                 match leaving.hold(cloud)? {
                     // Nova refused to detach what was still being attached, and now it is.
                     Hold::Firm => {
                         let error = unknown_status("Volume detachment failed", "in-use");
                         return beating
                             .progress()
-                            .again(cloud.now(), error, |p| p.change("detach"));
+                            .again(cloud.now(), error, |p| p.to(Stage::Detach));
                     }
                     Hold::Loosening => return Ok(Beat::Wait { after: None }),
                     Hold::None if leaving.is_attached(cloud)? => {
@@ -112,13 +125,11 @@ impl Special for VolumeAttachment {
                     Hold::None => {}
                 }
                 Ok(match work {
-                    Work::Update { .. } => {
-                        next(Learned::default(), Progress::default().change("attach"))
-                    }
+                    Work::Update { .. } => next(Learned::default(), Stage::Attach.step()),
                     Work::Create | Work::Delete | Work::Act(_) => done(),
                 })
             }
-            "check" => match joined.is_attached(cloud)? {
+            Some(Stage::Check) => match joined.is_attached(cloud)? {
                 true => Ok(done()),
                 false => Err(DriverError::fatal("NotFound", "The volume is not attached.")),
             },

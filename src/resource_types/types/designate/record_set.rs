@@ -1,9 +1,10 @@
 //! OS::Designate::RecordSet: a name without a final dot stands in the zone.
 
 use crate::openstack::{Request, Service, path_segment};
-use crate::resource_types::declared::{Beating, Declared, Special};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Special};
 use crate::resource_types::driver::{Beat, DriverError};
 use crate::resource_types::python;
+use crate::resource_types::stage::Stages;
 
 pub(in crate::resource_types::types) struct RecordSet;
 
@@ -12,7 +13,9 @@ impl Special for RecordSet {
         let Beating { cloud, subject, step, .. } = *beating;
         let given = subject.properties.get("name").filter(|name| !name.is_null());
         let name = given.map_or_else(|| subject.physical_name.clone(), python::text);
-        if !matches!(step.name.as_str(), "note_others" | "create") || name.ends_with('.') {
+        let stage = PlainStage::of(step);
+        let makes = matches!(stage, Some(PlainStage::NoteOthers | PlainStage::Create));
+        if !makes || name.ends_with('.') {
             return declared.plain_beat(beating);
         }
         let mut subject = declared.placed(cloud, subject)?.into_owned();

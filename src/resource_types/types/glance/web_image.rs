@@ -8,13 +8,29 @@ use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, in_error, next};
+use crate::resource_types::declared::{Beating, Declared, Special, done, in_error, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct WebImage;
 
 /// The media type in which Glance takes changes.
 const PATCH: &str = "application/openstack-images-v2.1-json-patch";
+
+stages! {
+    /// What an image goes through besides its creation and deletion.
+    enum Stage {
+        Create = "create" Changes,
+        Import = "import" Changes,
+        Members = "members" Changes,
+        Describe = "describe" Changes,
+        Ready = "ready" Looks,
+        Deactivate = "deactivate" Changes,
+        Tags = "tags" Changes,
+        Patch = "patch" Changes,
+        Reactivate = "reactivate" Changes,
+    }
+}
 
 impl Special for WebImage {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
@@ -22,9 +38,9 @@ impl Special for WebImage {
             Work::Update { changed, .. }
                 if changed.contains("active") && !is_active(declared, subject) =>
             {
-                Progress::default().change("deactivate")
+                Stage::Deactivate.step()
             }
-            Work::Update { .. } => Progress::default().change("tags"),
+            Work::Update { .. } => Stage::Tags.step(),
             Work::Create | Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
     }
@@ -63,17 +79,17 @@ impl Special for WebImage {
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         let given = declared.properties(&subject.properties);
-        let change = |name: &str| Ok(next(Learned::default(), Progress::default().change(name)));
-        match step.name.as_str() {
-            "create" => match declared.plain_beat(beating)? {
+        let change = |stage: Stage| Ok(next(Learned::default(), stage.step()));
+        match Stage::of(step) {
+            Some(Stage::Create) => match declared.plain_beat(beating)? {
                 Beat::Next { learned, .. } | Beat::Done { learned }
                     if learned.physical_id.is_some() =>
                 {
-                    Ok(next(learned, Progress::default().change("import")))
+                    Ok(next(learned, Stage::Import.step()))
                 }
                 other => Ok(other),
             },
-            "import" => {
+            Some(Stage::Import) => {
                 let is_begun =
                     beating.is_unanswered() && declared.show(cloud, subject)?["status"] != "queued";
                 if !is_begun {
@@ -81,28 +97,28 @@ impl Special for WebImage {
                     let body = json!({ "method": method });
                     cloud.send(request(Method::Post, subject, "/import").json(body))?;
                 }
-                change("members")
+                change(Stage::Members)
             }
-            "members" => {
+            Some(Stage::Members) => {
                 members(beating, &given)?;
                 match work {
-                    Work::Create => change("describe"),
+                    Work::Create => change(Stage::Describe),
                     Work::Update { .. } | Work::Delete | Work::Act(_) => {
                         after_update(declared, beating)
                     }
                 }
             }
-            "describe" => {
+            Some(Stage::Describe) => {
                 let names = BTreeSet::from(["extra_properties".to_owned()]);
                 patch(declared, beating, &given, &JsonMap::new(), &names)?;
-                Ok(next(Learned::default(), Progress::default().look("ready")))
+                Ok(next(Learned::default(), Stage::Ready.step()))
             }
-            "ready" => {
+            Some(Stage::Ready) => {
                 let image = declared.show(cloud, subject)?;
                 let failed = image["os_glance_failed_import"].as_str().unwrap_or_default();
                 match image["status"].as_str().unwrap_or_default() {
                     "active" if is_active(declared, subject) => Ok(done()),
-                    "active" => change("deactivate"),
+                    "active" => change(Stage::Deactivate),
                     "deactivated" => Ok(done()),
                     "killed" => Err(in_error("killed", "Unknown")),
                     // Glance puts an image whose download failed back to where it began.
@@ -112,25 +128,25 @@ impl Special for WebImage {
                     _ => Ok(Beat::Wait { after: None }),
                 }
             }
-            "deactivate" => {
+            Some(Stage::Deactivate) => {
                 cloud.send(request(Method::Post, subject, "/actions/deactivate"))?;
                 match work {
                     Work::Create => Ok(done()),
-                    Work::Update { .. } | Work::Delete | Work::Act(_) => change("tags"),
+                    Work::Update { .. } | Work::Delete | Work::Act(_) => change(Stage::Tags),
                 }
             }
-            "tags" => {
+            Some(Stage::Tags) => {
                 tags(beating, &given)?;
-                change("patch")
+                change(Stage::Patch)
             }
-            "patch" => {
+            Some(Stage::Patch) => {
                 if let Work::Update { before, changed } = work {
                     let before = declared.properties(before);
                     patch(declared, beating, &given, &before, changed)?;
                 }
-                change("members")
+                change(Stage::Members)
             }
-            "reactivate" => {
+            Some(Stage::Reactivate) => {
                 cloud.send(request(Method::Post, subject, "/actions/reactivate"))?;
                 Ok(done())
             }
@@ -171,7 +187,7 @@ fn is_active(declared: &Declared, subject: &Subject) -> bool {
 fn after_update(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Work::Update { changed, .. } = beating.work else { return Ok(done()) };
     if changed.contains("active") && is_active(declared, beating.subject) {
-        return Ok(next(Learned::default(), Progress::default().change("reactivate")));
+        return Ok(next(Learned::default(), Stage::Reactivate.step()));
     }
     Ok(done())
 }

@@ -11,12 +11,13 @@ use super::multipart::{Part, message, parts_of};
 use crate::events::resource::Step;
 use crate::model::{ConfigId, JsonMap, ProjectId};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Declared, Progress, done};
+use crate::resource_types::declared::{Declared, PlainStage, done};
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
 };
 use crate::resource_types::python;
 use crate::resource_types::software::{ConfigContent, SoftwareConfig, read_io};
+use crate::resource_types::stage::Stages;
 use crate::template::yaml_text;
 
 /// The tool of a configuration that names none.
@@ -110,9 +111,9 @@ pub(super) fn project(subject: &Subject) -> ProjectId {
 impl Driver for Kept {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         match work {
-            Work::Create => Progress::default().change("create"),
-            Work::Delete => Progress::default().change("delete"),
-            Work::Update { .. } | Work::Act(_) => Progress::default().look("done"),
+            Work::Create => PlainStage::Create.step(),
+            Work::Delete => PlainStage::Delete.step(),
+            Work::Update { .. } | Work::Act(_) => PlainStage::Done.step(),
         }
     }
 
@@ -126,13 +127,13 @@ impl Driver for Kept {
     ) -> Result<Beat, DriverError> {
         let software = cloud.software(&project(subject));
         let id = ConfigId(subject.resource_id.unwrap_or_default().0);
-        match step.name.as_str() {
-            "create" => {
+        match PlainStage::of(step) {
+            Some(PlainStage::Create) => {
                 software.create_config(id, self.config(cloud, subject)?)?;
                 let physical_id = Some(id.to_string());
                 Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
             }
-            "delete" => {
+            Some(PlainStage::Delete) => {
                 software.delete_config(id)?;
                 Ok(done())
             }

@@ -22,6 +22,7 @@ use crate::resource_types::driver::{
 };
 use crate::resource_types::software::{ConfigContent, Deploy, SoftwareConfig};
 use crate::resource_types::stack_user::{self, StackUser};
+use crate::resource_types::stage::{Stages, stages};
 
 /// A deployment of one of the two types.
 pub(crate) struct Deployed {
@@ -49,9 +50,21 @@ struct Plan {
     former: Option<ConfigId>,
 }
 
-fn step(name: &str, mutates: bool, plan: Plan) -> Step {
-    let state = serde_json::to_value(plan).unwrap_or_default();
-    Step { name: name.into(), mutates, state, ..Step::default() }
+stages! {
+    /// What a deployment goes through.
+    enum Stage {
+        Plan = "plan" Looks,
+        Deploy = "deploy" Changes,
+        Wait = "wait" Looks,
+        Remove = "remove" Changes,
+        GiveUp = "give_up" Commands,
+    }
+}
+
+impl Plan {
+    fn to(self, stage: Stage) -> Step {
+        stage.with(serde_json::to_value(self).unwrap_or_default())
+    }
 }
 
 /// The word for an action, as configurations list it.
@@ -196,8 +209,8 @@ impl Deployed {
             (true, _) if wants_user(&given) && StackUser::made(subject).is_none() => {
                 stack_user::first(serde_json::to_value(plan).unwrap_or_default())
             }
-            (true, _) => step("deploy", true, plan),
-            (false, Work::Delete) => step("remove", true, plan),
+            (true, _) => plan.to(Stage::Deploy),
+            (false, Work::Delete) => plan.to(Stage::Remove),
             (false, Work::Create | Work::Update { .. } | Work::Act(_)) => return Ok(done()),
         };
         Ok(Beat::Next { learned: Learned::default(), next })
@@ -257,7 +270,7 @@ impl Deployed {
             software.delete_config(former)?;
         }
         let learned = Learned { physical_id: Some(id.to_string()), ..Learned::default() };
-        Ok(Beat::Next { learned, next: step("wait", false, plan) })
+        Ok(Beat::Next { learned, next: plan.to(Stage::Wait) })
     }
 
     fn wait(
@@ -270,7 +283,7 @@ impl Deployed {
         let given = self.declared.properties(&subject.properties);
         let end = || match work {
             Work::Delete => {
-                Beat::Next { learned: Learned::default(), next: step("remove", true, plan) }
+                Beat::Next { learned: Learned::default(), next: plan.to(Stage::Remove) }
             }
             Work::Create | Work::Update { .. } | Work::Act(_) => done(),
         };
@@ -414,7 +427,7 @@ fn inputs(
 
 impl Driver for Deployed {
     fn first(&self, _work: &Work, _subject: &Subject) -> Step {
-        step("plan", false, Plan::default())
+        Plan::default().to(Stage::Plan)
     }
 
     fn beat(
@@ -426,26 +439,22 @@ impl Driver for Deployed {
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
         let plan: Plan = serde_json::from_value(step.state.clone()).unwrap_or_default();
-        let then = || self::step("deploy", true, plan);
+        let then = || plan.to(Stage::Deploy);
         if let Some(beat) = stack_user::make(cloud, subject, step, then) {
             return beat;
         }
-        match step.name.as_str() {
-            "plan" => self.plan(cloud, work, subject),
-            "deploy" => self.deploy(cloud, work, subject, plan),
-            "wait" => self.wait(cloud, work, subject, plan),
-            "remove" => self.remove(cloud, subject),
-            "give_up" => self.give_up(cloud, subject),
-            _ => Ok(done()),
+        match Stage::of(step) {
+            Some(Stage::Plan) => self.plan(cloud, work, subject),
+            Some(Stage::Deploy) => self.deploy(cloud, work, subject, plan),
+            Some(Stage::Wait) => self.wait(cloud, work, subject, plan),
+            Some(Stage::Remove) => self.remove(cloud, subject),
+            Some(Stage::GiveUp) => self.give_up(cloud, subject),
+            None => Ok(done()),
         }
     }
 
     fn cancellation_cleanup(&self, step: &Step) -> Option<Step> {
-        (step.name == "wait").then(|| Step {
-            name: "give_up".to_owned(),
-            commands: true,
-            ..Step::default()
-        })
+        (Stage::of(step) == Some(Stage::Wait)).then(|| Stage::GiveUp.step())
     }
 
     fn on_change(

@@ -15,11 +15,12 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Declared, Progress, done};
+use crate::resource_types::declared::{Declared, PlainStage, done};
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
 };
 use crate::resource_types::python;
+use crate::resource_types::stage::{Stages, stages};
 
 /// The key of the account by which addresses are signed.
 const KEY_HEADER: &str = "x-account-meta-temp-url-key";
@@ -83,12 +84,21 @@ fn hmac(key: &[u8], message: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+stages! {
+    /// What a handle goes through.
+    enum Stage {
+        Create = "create" Changes,
+        Delete = "delete" Changes,
+        Remove = "remove" Changes,
+    }
+}
+
 impl Driver for SwiftHandle {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         match work {
-            Work::Create => Progress::default().change("create"),
-            Work::Delete => Progress::default().change("delete"),
-            Work::Update { .. } | Work::Act(_) => Progress::default().look("done"),
+            Work::Create => Stage::Create.step(),
+            Work::Delete => Stage::Delete.step(),
+            Work::Update { .. } | Work::Act(_) => PlainStage::Done.step(),
         }
     }
 
@@ -101,9 +111,9 @@ impl Driver for SwiftHandle {
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
         let (container, object) = (container(subject), subject.physical_name.as_str());
-        match step.name.as_str() {
+        match Stage::of(step) {
             // All of it does no harm when it is done again: nobody has the address yet.
-            "create" => {
+            Some(Stage::Create) => {
                 let versions = request(Method::Put, path(&container, None))
                     .header("x-versions-location", container.as_str());
                 cloud.send(versions)?;
@@ -120,21 +130,23 @@ impl Driver for SwiftHandle {
                 })
             }
             // Each deletion brings the version before back.
-            "delete" => match cloud.send(request(Method::Delete, path(&container, Some(object)))) {
-                Ok(_) => Ok(Beat::Next {
-                    learned: Learned::default(),
-                    next: Progress::default().change("delete"),
-                }),
-                Err(error) if error.is_not_found() => Ok(Beat::Next {
-                    learned: Learned::default(),
-                    next: Progress::default().change("remove"),
-                }),
+            Some(Stage::Delete) => match cloud
+                .send(request(Method::Delete, path(&container, Some(object))))
+            {
+                Ok(_) => Ok(Beat::Next { learned: Learned::default(), next: Stage::Delete.step() }),
+                Err(error) if error.is_not_found() => {
+                    Ok(Beat::Next { learned: Learned::default(), next: Stage::Remove.step() })
+                }
                 Err(error) => Err(error.into()),
             },
-            "remove" => match cloud.send(request(Method::Delete, path(&container, None))) {
-                Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error.into()),
-                Ok(_) | Err(_) => Ok(done()),
-            },
+            Some(Stage::Remove) => {
+                match cloud.send(request(Method::Delete, path(&container, None))) {
+                    Err(error) if !error.is_not_found() && !error.is_conflict() => {
+                        Err(error.into())
+                    }
+                    Ok(_) | Err(_) => Ok(done()),
+                }
+            }
             _ => Ok(done()),
         }
     }
@@ -303,7 +315,7 @@ impl Driver for SwiftSignal {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         match work {
             Work::Create => Wait::step(),
-            Work::Update { .. } | Work::Delete | Work::Act(_) => Progress::default().look("done"),
+            Work::Update { .. } | Work::Delete | Work::Act(_) => PlainStage::Done.step(),
         }
     }
 
@@ -315,7 +327,7 @@ impl Driver for SwiftSignal {
         step: &Step,
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
-        if step.name == "done" {
+        if PlainStage::of(step) == Some(PlainStage::Done) {
             return Ok(done());
         }
         let wanted = self.wanted(subject);

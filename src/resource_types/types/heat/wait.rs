@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::events::resource::Step;
+use crate::resource_types::stage::{Stages, stages};
 
 /// How soon a wait without end is looked at again.
 const ENDLESS_LOOK: Duration = Duration::from_secs(3600);
@@ -17,17 +18,24 @@ pub(super) struct Wait {
     until: Option<DateTime<Utc>>,
 }
 
+stages! {
+    /// What waits goes through one stage.
+    enum Stage {
+        Wait = "wait" Looks,
+    }
+}
+
 impl Wait {
     /// The step before the wait has begun.
     pub(super) fn step() -> Step {
-        Step { name: "wait".into(), ..Step::default() }
+        Stage::Wait.step()
     }
 
     /// The step of a wait that begins now. No length: it never ends.
     pub(super) fn begin(now: DateTime<Utc>, length: Option<Duration>) -> Step {
         let length = length.and_then(|length| TimeDelta::from_std(length).ok());
         let until = length.and_then(|length| now.checked_add_signed(length));
-        Step { state: serde_json::json!({ "until": until }), ..Self::step() }
+        Stage::Wait.with(serde_json::json!({ "until": until }))
     }
 
     /// The wait of a step, when it has begun.

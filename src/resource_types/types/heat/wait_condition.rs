@@ -12,12 +12,13 @@ use super::wait_handle::part;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::Declared;
+use crate::resource_types::declared::{Declared, PlainStage};
 use crate::resource_types::driver::{
     Attempt, Beat, Driver, DriverError, Learned, ObservedSignals, Signals, Subject, UpdateKind,
     Work,
 };
 use crate::resource_types::python;
+use crate::resource_types::stage::Stages;
 
 /// How long after its time a condition waits for word of a handle that it has heard nothing of.
 const HEARING_GRACE: Duration = Duration::from_secs(60);
@@ -127,7 +128,7 @@ fn data(signals: &Signals, wanted: &Wanted) -> Value {
 impl Driver for WaitCondition {
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
         match work {
-            Work::Delete | Work::Act(_) => Step { name: "done".into(), ..Step::default() },
+            Work::Delete | Work::Act(_) => PlainStage::Done.step(),
             Work::Create | Work::Update { .. } => Wait::step(),
         }
     }
@@ -140,7 +141,7 @@ impl Driver for WaitCondition {
         step: &Step,
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
-        if step.name == "done" {
+        if PlainStage::of(step) == Some(PlainStage::Done) {
             return Ok(Beat::Done { learned: Learned::default() });
         }
         let wanted = self.wanted(subject);

@@ -18,6 +18,7 @@ use crate::resource_types::driver::{
 };
 use crate::resource_types::python;
 use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
+use crate::resource_types::stage::{Stages, stages};
 
 /// Where the address of a handle of CloudFormation's is kept, in Heat's word for it.
 const ADDRESS: &str = "ec2_signed_url";
@@ -94,6 +95,16 @@ impl WaitHandle {
     }
 }
 
+stages! {
+    /// What a handle goes through, besides its user's making.
+    enum Stage {
+        Settle = "settle" Looks,
+        Remove = "remove" Changes,
+        Enable = "enable" Changes,
+        Address = "address" Looks,
+    }
+}
+
 impl Driver for WaitHandle {
     fn local(
         &self,
@@ -113,12 +124,11 @@ impl Driver for WaitHandle {
     }
 
     fn first(&self, work: &Work, _subject: &Subject) -> Step {
-        let change = |name: &str| Step { name: name.into(), mutates: true, ..Step::default() };
         match (self.kind, work) {
             (HandleKind::Own, Work::Create) => stack_user::first(Value::Null),
-            (HandleKind::Own, Work::Delete) => change("remove"),
-            (HandleKind::Own, Work::Act(_)) => change("enable"),
-            (_, _) => Step { name: "address".into(), ..Step::default() },
+            (HandleKind::Own, Work::Delete) => Stage::Remove.step(),
+            (HandleKind::Own, Work::Act(_)) => Stage::Enable.step(),
+            (_, _) => Stage::Address.step(),
         }
     }
 
@@ -130,21 +140,21 @@ impl Driver for WaitHandle {
         step: &Step,
         _attempt: Attempt,
     ) -> Result<Beat, DriverError> {
-        let settle = || Step { name: "settle".into(), ..Step::default() };
+        let settle = || Stage::Settle.step();
         if let Some(beat) = stack_user::make(cloud, subject, step, settle) {
             return beat;
         }
-        match step.name.as_str() {
-            "settle" => return self.settled(cloud, subject),
-            "remove" => {
+        match Stage::of(step) {
+            Some(Stage::Settle) => return self.settled(cloud, subject),
+            Some(Stage::Remove) => {
                 return Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? });
             }
-            "enable" => {
+            Some(Stage::Enable) => {
                 let enabled = *work == Work::Act(Action::Resume);
                 stack_user::set_enabled(cloud, subject, enabled)?;
                 return Ok(done());
             }
-            _ => {}
+            Some(Stage::Address) | None => {}
         }
         let endpoint = match cloud.endpoint(&Service::of_type("cloudformation")) {
             Ok(endpoint) => endpoint,

@@ -3,14 +3,15 @@
 
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Special};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Special};
 use crate::resource_types::driver::{Beat, DriverError};
+use crate::resource_types::stage::Stages;
 
 pub(crate) struct Project;
 
 impl Special for Project {
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        if beating.step.name == "delete"
+        if PlainStage::of(beating.step) == Some(PlainStage::Delete)
             && let Some(id) = &beating.subject.physical_id
         {
             delete_default_group(beating.cloud, id)?;

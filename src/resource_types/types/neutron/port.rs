@@ -15,10 +15,21 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, Purpose, Special, next};
+use crate::resource_types::declared::{Beating, Declared, Purpose, Special, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateKind, Work};
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct Port;
+
+stages! {
+    /// What a port does otherwise.
+    enum Stage {
+        Former = "former" Looks,
+        Clear = "clear" Changes,
+        Update = "update" Changes,
+        Restore = "restore" Changes,
+    }
+}
 
 /// Whether an update takes the security groups away.
 fn loses_groups(work: &Work, subject: &Subject) -> bool {
@@ -33,26 +44,26 @@ const FORMER: &str = "former_addresses";
 impl Special for Port {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
-            Work::Create if !subject.replaces.is_empty() => Progress::default().look("former"),
+            Work::Create if !subject.replaces.is_empty() => Stage::Former.step(),
             _ => declared.first_step(work, subject),
         }
     }
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
-        match step.name.as_str() {
-            "former" => {
+        match Stage::of(step) {
+            Some(Stage::Former) => {
                 let mut former = JsonMap::new();
                 for id in &subject.replaces {
                     former.extend(addresses(cloud, id)?.map(|ips| (id.clone(), ips)));
                 }
                 let following = match former.is_empty() {
                     true => declared.creation(subject),
-                    false => Progress::default().change("clear"),
+                    false => Stage::Clear.step(),
                 };
                 Ok(next(remembered(former), following))
             }
-            "clear" => {
+            Some(Stage::Clear) => {
                 for (id, _) in former(subject) {
                     match cloud.send(readdressed(id, &json!([]))) {
                         Ok(_) => {}
@@ -62,7 +73,7 @@ impl Special for Port {
                 }
                 Ok(next(Learned::default(), declared.creation(subject)))
             }
-            "restore" => {
+            Some(Stage::Restore) => {
                 for (id, addresses) in former(subject) {
                     match cloud.send(readdressed(id, addresses)) {
                         Ok(_) => {}
@@ -74,7 +85,7 @@ impl Special for Port {
                 Ok(Beat::Done { learned: remembered(JsonMap::new()) })
             }
             // As at its creation, a port without a word on them has the default group.
-            "update" if loses_groups(work, subject) => {
+            Some(Stage::Update) if loses_groups(work, subject) => {
                 let mut subject = subject.clone();
                 subject.properties.insert("security_groups".to_owned(), json!(["default"]));
                 declared.plain_beat(&Beating { subject: &subject, ..*beating })
@@ -83,7 +94,7 @@ impl Special for Port {
                 Beat::Done { learned }
                     if *work == Work::Delete && former(subject).next().is_some() =>
                 {
-                    Ok(next(learned, Progress::default().change("restore")))
+                    Ok(next(learned, Stage::Restore.step()))
                 }
                 beat => Ok(beat),
             },

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::text;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::stage::Stages;
 
 pub(crate) struct RouterInterface;
 
@@ -79,8 +80,8 @@ impl Tie {
 impl Special for RouterInterface {
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, step, .. } = *beating;
-        match step.name.as_str() {
-            "create" => {
+        match PlainStage::of(step) {
+            Some(PlainStage::Create) => {
                 let tie = Tie::wanted(declared, cloud, subject)?;
                 let learned =
                     Learned { physical_id: Some(tie.physical_id()), ..Learned::default() };
@@ -92,20 +93,20 @@ impl Special for RouterInterface {
                     Err(error) => Err(error.into()),
                 }
             }
-            "find" => {
+            Some(PlainStage::Find) => {
                 let tie = Tie::wanted(declared, cloud, subject);
                 match tie {
                     Ok(tie) if tie.exists(cloud)? => {
                         let physical_id = Some(tie.physical_id());
                         let learned = Learned { physical_id, ..Learned::default() };
-                        Ok(next(learned, Progress::default().change("delete")))
+                        Ok(next(learned, PlainStage::Delete.step()))
                     }
                     Err(error) if error.transient => Err(error),
                     // Without its router or subnet there is no interface either.
                     Ok(_) | Err(_) => Ok(done()),
                 }
             }
-            "delete" => {
+            Some(PlainStage::Delete) => {
                 let Some(tie) = subject.physical_id.as_deref().and_then(Tie::named) else {
                     return Ok(done());
                 };
@@ -113,12 +114,14 @@ impl Special for RouterInterface {
                     Ok(_) => Ok(done()),
                     Err(error) if error.is_not_found() => Ok(done()),
                     Err(error) if error.is_conflict() => {
-                        beating.progress().again(cloud.now(), error.into(), |p| p.change("delete"))
+                        beating
+                            .progress()
+                            .again(cloud.now(), error.into(), |p| p.to(PlainStage::Delete))
                     }
                     Err(error) => Err(error.into()),
                 }
             }
-            "check" => {
+            Some(PlainStage::Check) => {
                 let tie = subject.physical_id.as_deref().and_then(Tie::named);
                 match tie {
                     Some(tie) if tie.exists(cloud)? => Ok(done()),

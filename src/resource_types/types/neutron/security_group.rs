@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use crate::events::resource::Step;
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
 use crate::resource_types::python;
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct SecurityGroup;
 
@@ -22,12 +23,24 @@ const COMPARED: [&str; 7] = [
     "remote_group_id",
 ];
 
+stages! {
+    /// What a security group does otherwise.
+    enum Stage {
+        Create = "create" Changes,
+        Update = "update" Changes,
+        Rules = "rules" Changes,
+    }
+}
+
 impl Special for SecurityGroup {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let plain = declared.first_step(work, subject);
         match work {
-            Work::Update { changed, .. } if plain.name == "done" && changed.contains("rules") => {
-                Progress::default().change("rules")
+            Work::Update { changed, .. }
+                if PlainStage::of(&plain) == Some(PlainStage::Done)
+                    && changed.contains("rules") =>
+            {
+                Stage::Rules.step()
             }
             Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => plain,
         }
@@ -35,15 +48,15 @@ impl Special for SecurityGroup {
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, work, subject, step, .. } = *beating;
-        match step.name.as_str() {
-            "create" | "update" => match declared.plain_beat(beating)? {
+        match Stage::of(step) {
+            Some(Stage::Create | Stage::Update) => match declared.plain_beat(beating)? {
                 Beat::Done { learned } if has_rules(work, subject) => {
-                    Ok(next(learned, Progress::default().change("rules")))
+                    Ok(next(learned, Stage::Rules.step()))
                 }
                 other => Ok(other),
             },
             // What is to be done is looked up, so that a repetition does what is left of it.
-            "rules" | "drop" | "add" => {
+            Some(Stage::Rules) => {
                 let Difference { surplus, missing } = difference(declared, cloud, subject)?;
                 for rule in surplus {
                     let path = format!("/v2.0/security-group-rules/{}", path_segment(&rule));

@@ -6,8 +6,9 @@ use super::text;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Microversion, Service};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Special, done};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
 use crate::resource_types::driver::{Beat, DriverError, Subject};
+use crate::resource_types::stage::Stages;
 
 pub(crate) struct KeyPair;
 
@@ -17,8 +18,8 @@ const PUBLIC_KEY_REQUIRED: Microversion = Microversion::new(2, 92);
 impl Special for KeyPair {
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, .. } = *beating;
-        match beating.step.name.as_str() {
-            "create" => {
+        match PlainStage::of(beating.step) {
+            Some(PlainStage::Create) => {
                 if beating.is_unanswered()
                     && let Some(found) = adopt(declared, cloud, subject)?
                 {
@@ -43,15 +44,17 @@ impl Special for KeyPair {
                         if is_shared(subject, &named(subject)) {
                             remove(declared, cloud, subject)?;
                         }
-                        beating
-                            .progress()
-                            .again(cloud.now(), error.into(), |progress| progress.change("create"))
+                        beating.progress().again(cloud.now(), error.into(), |progress| {
+                            progress.to(PlainStage::Create)
+                        })
                     }
                     Err(error) => Err(error.into()),
                 }
             }
             // The key pair of this name is its successor's by now.
-            "delete" if subject.physical_id.as_ref().is_some_and(|id| is_shared(subject, id)) => {
+            Some(PlainStage::Delete)
+                if subject.physical_id.as_ref().is_some_and(|id| is_shared(subject, id)) =>
+            {
                 Ok(done())
             }
             _ => declared.plain_beat(beating),

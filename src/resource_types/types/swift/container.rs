@@ -5,11 +5,25 @@ use serde_json::Value;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, Special, done, next};
+use crate::resource_types::declared::{Beating, Declared, Special, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
 use crate::resource_types::python;
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct Container;
+
+stages! {
+    /// What a container goes through.
+    enum Stage {
+        Create = "create" Changes,
+        Account = "account" Changes,
+        Find = "find" Looks,
+        Delete = "delete" Looks,
+        Purge = "purge" Changes,
+        Remove = "remove" Changes,
+        Check = "check" Looks,
+    }
+}
 
 fn name(subject: &Subject) -> &str {
     let named = subject.properties.get("name").and_then(Value::as_str);
@@ -46,8 +60,8 @@ impl Special for Container {
         let Beating { cloud, subject, step, .. } = *beating;
         let given = declared.properties(&subject.properties);
         let container = subject.physical_id.as_deref().unwrap_or_else(|| name(subject));
-        match step.name.as_str() {
-            "create" => {
+        match Stage::of(step) {
+            Some(Stage::Create) => {
                 let mut put =
                     with_metadata(request(Method::Put, container), &given, "X-Container-Meta");
                 for header in ["X-Container-Read", "X-Container-Write"] {
@@ -60,28 +74,28 @@ impl Special for Container {
                 let learned = Learned { physical_id, ..Learned::default() };
                 let account = given.get("X-Account-Meta").and_then(Value::as_object);
                 if account.is_some_and(|account| !account.is_empty()) {
-                    return Ok(next(learned, Progress::default().change("account")));
+                    return Ok(next(learned, Stage::Account.step()));
                 }
                 Ok(Beat::Done { learned })
             }
-            "account" => {
+            Some(Stage::Account) => {
                 let post = Request::post(Service::ObjectStore, "");
                 cloud.send(with_metadata(post, &given, "X-Account-Meta"))?;
                 Ok(done())
             }
             // The physical id is our own, so a container without one was not made, or its answer
             // was lost; the deletion finds out.
-            "find" | "delete" => match objects(cloud, container)? {
+            Some(Stage::Find | Stage::Delete) => match objects(cloud, container)? {
                 None => Ok(done()),
                 Some(names) if names.is_empty() => {
-                    Ok(next(Learned::default(), Progress::default().change("remove")))
+                    Ok(next(Learned::default(), Stage::Remove.step()))
                 }
-                Some(_) if step.name == "find" => {
+                Some(_) if Stage::of(step) == Some(Stage::Find) => {
                     // Somebody else's container of the same name.
                     Ok(done())
                 }
                 Some(_) if given.get("PurgeOnDelete") == Some(&Value::Bool(true)) => {
-                    Ok(next(Learned::default(), Progress::default().change("purge")))
+                    Ok(next(Learned::default(), Stage::Purge.step()))
                 }
                 Some(_) => Err(DriverError::fatal(
                     "ResourceActionNotSupported",
@@ -91,7 +105,7 @@ impl Special for Container {
                     ),
                 )),
             },
-            "purge" => {
+            Some(Stage::Purge) => {
                 for object in objects(cloud, container)?.into_iter().flatten() {
                     // Slashes in an object's name are part of its path.
                     let object: Vec<String> = object.split('/').map(path_segment).collect();
@@ -103,17 +117,17 @@ impl Special for Container {
                     }
                 }
                 // A list has its limit: another look tells whether there are more.
-                Ok(next(Learned::default(), Progress::default().look("delete")))
+                Ok(next(Learned::default(), Stage::Delete.step()))
             }
-            "remove" => match cloud.send(request(Method::Delete, container)) {
+            Some(Stage::Remove) => match cloud.send(request(Method::Delete, container)) {
                 Ok(_) => Ok(done()),
                 Err(error) if error.is_not_found() => Ok(done()),
                 Err(error) if error.is_conflict() => {
-                    beating.progress().again(cloud.now(), error.into(), |p| p.look("delete"))
+                    beating.progress().again(cloud.now(), error.into(), |p| p.to(Stage::Delete))
                 }
                 Err(error) => Err(error.into()),
             },
-            "check" => {
+            Some(Stage::Check) => {
                 cloud.send(request(Method::Head, container))?;
                 Ok(done())
             }

@@ -7,23 +7,31 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, Special, done};
+use crate::resource_types::declared::{Beating, Declared, Special, done};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::{Stages, stages};
 
 pub(in crate::resource_types::types) struct Queue;
 
 const PATCH: &str = "application/openstack-messaging-v2.0-json-patch";
 
+stages! {
+    /// What a queue does otherwise.
+    enum Stage {
+        Metadata = "metadata" Changes,
+    }
+}
+
 impl Special for Queue {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
-            Work::Create | Work::Update { .. } => Progress::default().change("metadata"),
+            Work::Create | Work::Update { .. } => Stage::Metadata.step(),
             Work::Delete | Work::Act(_) => declared.first_step(work, subject),
         }
     }
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        if beating.step.name != "metadata" {
+        if Stage::of(beating.step).is_none() {
             return declared.plain_beat(beating);
         }
         let Beating { cloud, work, subject, .. } = *beating;

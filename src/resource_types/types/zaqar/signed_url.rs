@@ -8,8 +8,9 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, Special, done};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::Stages;
 
 pub(in crate::resource_types::types) struct SignedUrl;
 
@@ -18,13 +19,13 @@ const KEPT: [&str; 5] = ["signature", "expires", "paths", "methods", "project"];
 impl Special for SignedUrl {
     fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         match work {
-            Work::Create => Progress::default().change("create"),
-            Work::Update { .. } | Work::Delete | Work::Act(_) => Progress::default().look("done"),
+            Work::Create => PlainStage::Create.step(),
+            Work::Update { .. } | Work::Delete | Work::Act(_) => PlainStage::Done.step(),
         }
     }
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
-        if beating.step.name != "create" {
+        if PlainStage::of(beating.step) != Some(PlainStage::Create) {
             return Ok(done());
         }
         let Beating { cloud, subject, .. } = *beating;

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Service};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Special, done};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
 use crate::resource_types::driver::{Beat, DriverError, Subject};
 use crate::resource_types::python;
+use crate::resource_types::stage::Stages;
 
 /// What gets the messages of a queue.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -27,8 +28,8 @@ const SUBSCRIBERS: [&str; 5] = ["http", "https", "mailto", "trust+http", "trust+
 impl Special for Subscription {
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
         let Beating { cloud, subject, .. } = *beating;
-        match beating.step.name.as_str() {
-            "create" => {
+        match PlainStage::of(beating.step) {
+            Some(PlainStage::Create) => {
                 if beating.is_unanswered()
                     && let Some(object) = declared.find(cloud, subject)?
                 {
@@ -39,7 +40,7 @@ impl Special for Subscription {
                 let made = cloud.send(request.json(Value::Object(body)))?.json()?;
                 declared.created(beating, &json!({ "id": made["subscription_id"] }))
             }
-            "update" => {
+            Some(PlainStage::Update) => {
                 let path = format!("{PATH}/{{id}}");
                 let request = declared.request(cloud, Method::Patch, &path, subject, None)?;
                 let body = self.body_of(declared, cloud, subject)?;

@@ -10,12 +10,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::Stage;
 use super::networks::{entries, get};
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Progress, done, next};
+use crate::resource_types::declared::{Beating, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::stage::Stages;
 
 /// Resource data: the former server by the port that was taken from it.
 const CLAIMED: &str = "claimed_ports";
@@ -60,19 +62,19 @@ fn held(
 /// One beat before the server is made.
 pub(super) fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, step, .. } = *beating;
-    let prepare = || next(Learned::default(), Progress::default().look("prepare"));
+    let prepare = || next(Learned::default(), Stage::Prepare.step());
     let Some((port, server)) = held(cloud, subject, resolved)? else { return Ok(prepare()) };
-    match step.name.as_str() {
-        "claim" => {
+    match Stage::of(step) {
+        Some(Stage::Claim) => {
             let mut claimed = claimed(subject);
             claimed.insert(port, server);
-            Ok(next(remembered(&claimed), Progress::default().change("release")))
+            Ok(next(remembered(&claimed), Stage::Release.step()))
         }
-        "release" => {
+        Some(Stage::Release) => {
             let (server, port) = (path_segment(&server), path_segment(&port));
             let path = format!("/servers/{server}/os-interface/{port}");
             match cloud.send(Request::new(Method::Delete, Service::Compute, path)) {
-                Ok(_) => Ok(next(Learned::default(), Progress::default().look("released"))),
+                Ok(_) => Ok(next(Learned::default(), Stage::Released.step())),
                 // In the middle of something it cannot give it yet.
                 Err(error) if error.is_transient() => Err(error.into()),
                 // Who cannot give it keeps it; what that means for the new server Nova says.
@@ -82,7 +84,7 @@ pub(super) fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, Dr
         }
         // The next one is looked for once this one is free.
         _ if claimed(subject).contains_key(&port) => Ok(Beat::Wait { after: None }),
-        _ => Ok(next(Learned::default(), Progress::default().look("claim"))),
+        _ => Ok(next(Learned::default(), Stage::Claim.step())),
     }
 }
 
@@ -90,7 +92,7 @@ pub(super) fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, Dr
 pub(super) fn then_give_back(subject: &Subject, learned: Learned) -> Beat {
     match claimed(subject).is_empty() {
         true => Beat::Done { learned },
-        false => next(learned, Progress::default().change("give_back")),
+        false => next(learned, Stage::GiveBack.step()),
     }
 }
 
@@ -111,6 +113,6 @@ pub(super) fn give_back(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let learned = remembered(&claimed);
     Ok(match claimed.is_empty() {
         true => Beat::Done { learned },
-        false => next(learned, Progress::default().change("give_back")),
+        false => next(learned, Stage::GiveBack.step()),
     })
 }

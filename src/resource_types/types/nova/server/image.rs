@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::Stage;
 use super::{action, poll};
 use crate::events::resource::Step;
 use crate::openstack::{CloudError, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Progress, done, next};
+use crate::resource_types::declared::{Beating, done, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::Stages;
 
 /// Where the id of a snapshot's image is kept.
 pub(super) const SNAPSHOT: &str = "snapshot_image_id";
@@ -30,15 +32,15 @@ const IMAGING: [&str; 4] =
 /// The first step towards the image.
 pub(super) fn first(work: &Work, subject: &Subject) -> Step {
     match work == &Work::Delete && subject.data.contains_key(DELETION) {
-        true => Progress::default().look("imaged"),
-        false => Progress::default().change("image"),
+        true => Stage::Imaged.step(),
+        false => Stage::Image.step(),
     }
 }
 
 /// One beat.
 pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
-    match beating.step.name.as_str() {
-        "image" => make(beating),
+    match Stage::of(beating.step) {
+        Some(Stage::Image) => make(beating),
         _ => await_image(beating),
     }
 }
@@ -68,7 +70,7 @@ fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     };
     let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
     let data = BTreeMap::from([(key.to_owned(), Value::String(image))]);
-    Ok(next(Learned { data, ..Learned::default() }, Progress::default().look("imaged")))
+    Ok(next(Learned { data, ..Learned::default() }, Stage::Imaged.step()))
 }
 
 /// The image that a lost call has made.
@@ -104,7 +106,7 @@ fn await_image(beating: &Beating<'_>) -> Result<Beat, DriverError> {
 
 fn after(work: &Work) -> Beat {
     match work {
-        Work::Delete => next(Learned::default(), Progress::default().change("delete")),
+        Work::Delete => next(Learned::default(), Stage::Delete.step()),
         Work::Create | Work::Update { .. } | Work::Act(_) => done(),
     }
 }

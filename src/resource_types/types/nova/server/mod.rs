@@ -30,10 +30,11 @@ use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::{Collection, Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{
-    Beating, Declared, Progress, Special, done, in_error, next, unknown_status,
+    Beating, Declared, Special, done, in_error, next, unknown_status,
 };
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateKind, Work};
 use crate::resource_types::stack_user;
+use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct Server;
 
@@ -60,11 +61,58 @@ const SERVERS: Collection = Collection {
     members: Cow::Borrowed("servers"),
 };
 
+stages! {
+    /// What a server goes through.
+    enum Stage {
+        Claim = "claim" Looks,
+        Release = "release" Changes,
+        Released = "released" Looks,
+        Prepare = "prepare" Looks,
+        Port = "port" Changes,
+        Float = "float" Changes,
+        Create = "create" Changes,
+        Ready = "ready" Looks,
+        Tags = "tags" Changes,
+        DropUser = "drop_user" Changes,
+        Find = "find" Looks,
+        LostPorts = "lost_ports" Looks,
+        Delete = "delete" Changes,
+        ForceDelete = "force_delete" Changes,
+        Gone = "gone" Looks,
+        DropPort = "drop_port" Changes,
+        GiveBack = "give_back" Changes,
+        Check = "check" Looks,
+        Suspend = "suspend" Changes,
+        Suspended = "suspended" Looks,
+        Resume = "resume" Changes,
+        Resumed = "resumed" Looks,
+        Image = "image" Changes,
+        Imaged = "imaged" Looks,
+        Stages = "stages" Looks,
+        Finish = "finish" Changes,
+        Finished = "finished" Looks,
+        Metadata = "metadata" Changes,
+        Name = "name" Changes,
+        Networks = "networks" Looks,
+        Detach = "detach" Changes,
+        Attach = "attach" Changes,
+        Settling = "settling" Looks,
+        Resize = "resize" Changes,
+        Resized = "resized" Looks,
+        Confirm = "confirm" Changes,
+        Confirmed = "confirmed" Looks,
+        Rebuild = "rebuild" Changes,
+        Rebuilt = "rebuilt" Looks,
+        Password = "password" Changes,
+        Pause = "pause" Looks,
+    }
+}
+
 impl Special for Server {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let is_deletion = *work == Work::Delete;
         if is_deletion && config::has_user(&declared.properties(&subject.properties)) {
-            return Progress::default().change("drop_user");
+            return Stage::DropUser.step();
         }
         first(declared, work, subject)
     }
@@ -75,75 +123,75 @@ impl Special for Server {
         if let Some(beat) = stack_user::make(cloud, subject, step, prepare) {
             return beat;
         }
-        match step.name.as_str() {
-            "prepare" => {
+        match Stage::of(step) {
+            Some(Stage::Prepare) => {
                 let has_user = config::has_user(&declared.properties(&subject.properties));
                 let following = if has_user { stack_user::first(Value::Null) } else { prepare() };
                 Ok(next(Learned::default(), following))
             }
-            "drop_user" => {
+            Some(Stage::DropUser) => {
                 let learned = stack_user::remove(cloud, subject)?;
                 Ok(next(learned, first(declared, work, subject)))
             }
-            "claim" | "release" | "released" => {
+            Some(Stage::Claim | Stage::Release | Stage::Released) => {
                 let given = declared.properties(&subject.properties);
                 let resolved = declared.declaration().resolved(cloud, given)?;
                 claim::beat(beating, &resolved)
             }
-            "give_back" => claim::give_back(beating),
-            "port" => networks::make_port(declared, beating),
-            "float" => networks::associate(declared, beating),
-            "create" => create(declared, beating),
-            "ready" => match poll(cloud, subject)? {
+            Some(Stage::GiveBack) => claim::give_back(beating),
+            Some(Stage::Port) => networks::make_port(declared, beating),
+            Some(Stage::Float) => networks::associate(declared, beating),
+            Some(Stage::Create) => create(declared, beating),
+            Some(Stage::Ready) => match poll(cloud, subject)? {
                 None => Ok(Beat::Wait { after: None }),
                 Some(server) => match readiness(&server, "Server is not active") {
                     Ok(true) if has_tags(subject) => {
-                        Ok(next(Learned::default(), Progress::default().change("tags")))
+                        Ok(next(Learned::default(), Stage::Tags.step()))
                     }
                     Ok(true) => made(declared, beating),
                     Ok(false) => Ok(Beat::Wait { after: None }),
                     Err(error) => Err(error),
                 },
             },
-            "tags" => {
+            Some(Stage::Tags) => {
                 let tags = subject.properties.get("tags").cloned().unwrap_or(json!([]));
                 cloud.send(
                     server_request(Method::Put, subject, "/tags").json(json!({ "tags": tags })),
                 )?;
                 match work {
-                    Work::Update { changed, .. } => Ok(update::after("tags", changed)),
+                    Work::Update { changed, .. } => Ok(update::after(Stage::Tags, changed)),
                     Work::Create | Work::Delete | Work::Act(_) => made(declared, beating),
                 }
             }
-            "find" if !declared.may_be_made(subject) => {
-                Ok(next(Learned::default(), Progress::default().look("lost_ports")))
+            Some(Stage::Find) if !declared.may_be_made(subject) => {
+                Ok(next(Learned::default(), Stage::LostPorts.step()))
             }
-            "find" => match declared.find(cloud, subject)? {
+            Some(Stage::Find) => match declared.find(cloud, subject)? {
                 Some(server) => {
                     let physical_id = declared.declaration().id_of(&server);
                     let learned = Learned { physical_id, ..Learned::default() };
-                    Ok(next(learned, Progress::default().change("delete")))
+                    Ok(next(learned, Stage::Delete.step()))
                 }
-                None => Ok(next(Learned::default(), Progress::default().look("lost_ports"))),
+                None => Ok(next(Learned::default(), Stage::LostPorts.step())),
             },
-            "lost_ports" => networks::find_lost(declared, beating),
-            "gone" => gone(beating),
-            "delete" => match declared.plain_beat(beating)? {
+            Some(Stage::LostPorts) => networks::find_lost(declared, beating),
+            Some(Stage::Gone) => gone(beating),
+            Some(Stage::Delete) => match declared.plain_beat(beating)? {
                 // The server was gone already; its ports may not be.
                 Beat::Done { .. } => Ok(networks::drop_ports(subject)),
                 other => Ok(other),
             },
-            "force_delete" => {
+            Some(Stage::ForceDelete) => {
                 let request = action(subject, json!({ "forceDelete": null }));
                 match cloud.send(request) {
                     Ok(_) => {}
                     Err(error) if error.is_not_found() || error.is_conflict() => {}
                     Err(error) => return Err(error.into()),
                 }
-                Ok(next(Learned::default(), beating.progress().look("gone")))
+                Ok(next(Learned::default(), beating.progress().to(Stage::Gone)))
             }
-            "drop_port" => networks::drop_port(beating),
-            "check" => {
+            Some(Stage::DropPort) => networks::drop_port(beating),
+            Some(Stage::Check) => {
                 let server = declared.show(cloud, subject)?;
                 match status(&server) {
                     "ACTIVE" => Ok(done()),
@@ -153,9 +201,11 @@ impl Special for Server {
                     )),
                 }
             }
-            "suspend" | "suspended" | "resume" | "resumed" => rest::beat(beating),
-            "image" | "imaged" => image::beat(beating),
-            "pause" => declared.plain_beat(beating),
+            Some(Stage::Suspend | Stage::Suspended | Stage::Resume | Stage::Resumed) => {
+                rest::beat(beating)
+            }
+            Some(Stage::Image | Stage::Imaged) => image::beat(beating),
+            Some(Stage::Pause) => declared.plain_beat(beating),
             _ => update::beat(declared, beating),
         }
     }
@@ -251,9 +301,9 @@ impl Special for Server {
 fn first(declared: &Declared, work: &Work, subject: &Subject) -> Step {
     match work {
         Work::Create if claim::is_due(subject, &declared.properties(&subject.properties)) => {
-            Progress::default().look("claim")
+            Stage::Claim.step()
         }
-        Work::Create => Progress::default().look("prepare"),
+        Work::Create => Stage::Prepare.step(),
         Work::Update { .. } => update::first(),
         Work::Act(action @ (Action::Suspend | Action::Resume)) => rest::first(*action),
         Work::Act(Action::Snapshot) => image::first(work, subject),
@@ -338,7 +388,7 @@ fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverErro
     let created = |server: &Value| -> Result<Beat, DriverError> {
         let physical_id = declared.declaration().id_of(server);
         let learned = Declared::made(subject, physical_id);
-        Ok(next(learned, beating.progress().at(0).look("ready")))
+        Ok(next(learned, beating.progress().at(0).to(Stage::Ready)))
     };
     if beating.is_unanswered()
         && let Some(server) = declared.find(cloud, subject)?
@@ -394,7 +444,7 @@ fn gone(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     };
     match status(&server) {
         "" | "DELETED" => Ok(networks::drop_ports(subject)),
-        "SOFT_DELETED" => Ok(next(Learned::default(), progress.change("force_delete"))),
+        "SOFT_DELETED" => Ok(next(Learned::default(), progress.to(Stage::ForceDelete))),
         "ERROR" if server["OS-EXT-STS:task_state"] != "deleting" => {
             let fault = &server["fault"];
             let name = server["name"].as_str().unwrap_or_default();

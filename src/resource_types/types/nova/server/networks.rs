@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::Stage;
 use super::{claim, server_request};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
@@ -12,6 +13,7 @@ use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, next};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
 use crate::resource_types::finders;
+use crate::resource_types::stage::Stages;
 
 /// Resource data: the ports made for the server, by the key of their entry.
 pub(super) const PORTS: &str = "internal_ports";
@@ -65,12 +67,12 @@ pub(super) fn next_preparation(declared: &Declared, subject: &Subject, from: u32
     for (index, entry) in entries(&properties).iter().enumerate().skip(from as usize) {
         let at = Progress { index: index as u32, ..Progress::default() };
         if wants_port(entry) && !made.contains_key(&key(index, entry)) {
-            return at.change("port");
+            return at.to(Stage::Port);
         }
     }
     for (index, entry) in entries(&properties).iter().enumerate() {
         if get(entry, "floating_ip").is_some() {
-            return Progress { index: index as u32, ..Progress::default() }.change("float");
+            return Progress { index: index as u32, ..Progress::default() }.to(Stage::Float);
         }
     }
     declared.creation(subject)
@@ -108,8 +110,8 @@ pub(super) fn make_port(declared: &Declared, beating: &Beating<'_>) -> Result<Be
     let learned = remembered(&ports);
     let following = match work {
         // The port just made is not in the subject yet; the next beat sees it.
-        Work::Create => Progress::default().look("prepare"),
-        Work::Update { .. } | Work::Delete | Work::Act(_) => Progress::default().look("networks"),
+        Work::Create => Stage::Prepare.step(),
+        Work::Update { .. } | Work::Delete | Work::Act(_) => Stage::Networks.step(),
     };
     Ok(next(learned, following))
 }
@@ -223,7 +225,7 @@ pub(super) fn associate(declared: &Declared, beating: &Beating<'_>) -> Result<Be
         Learned::default(),
         match further.next() {
             Some((index, _)) => {
-                Progress { index: index as u32, ..Progress::default() }.change("float")
+                Progress { index: index as u32, ..Progress::default() }.to(Stage::Float)
             }
             None => declared.creation(subject),
         },
@@ -287,7 +289,7 @@ pub(super) fn find_lost(declared: &Declared, beating: &Beating<'_>) -> Result<Be
     if ports.is_empty() {
         return Ok(claim::then_give_back(subject, Learned::default()));
     }
-    Ok(next(remembered(&ports), Progress::default().change("drop_port")))
+    Ok(next(remembered(&ports), Stage::DropPort.step()))
 }
 
 /// What follows when the server is gone.
@@ -295,7 +297,7 @@ pub(super) fn drop_ports(subject: &Subject) -> Beat {
     if made(subject).is_empty() {
         return claim::then_give_back(subject, Learned::default());
     }
-    next(Learned::default(), Progress::default().change("drop_port"))
+    next(Learned::default(), Stage::DropPort.step())
 }
 
 /// Deletes one port that was made for the server.
@@ -309,7 +311,7 @@ pub(super) fn drop_port(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let learned = remembered(&ports);
     Ok(match ports.is_empty() {
         true => claim::then_give_back(subject, learned),
-        false => next(learned, Progress::default().change("drop_port")),
+        false => next(learned, Stage::DropPort.step()),
     })
 }
 

@@ -2,21 +2,27 @@
 
 use serde_json::json;
 
+use super::Stage;
 use super::{PASSING, action, poll, status};
 use crate::events::resource::Step;
 use crate::model::Action;
-use crate::resource_types::declared::{Beating, Progress, done, next, unknown_status};
+use crate::resource_types::declared::{Beating, done, next, unknown_status};
 use crate::resource_types::driver::{Beat, DriverError, Learned};
+use crate::resource_types::stage::Stages;
 
 /// The step that the action begins with.
 pub(super) fn first(action: Action) -> Step {
-    Progress::default().change(if action == Action::Suspend { "suspend" } else { "resume" })
+    match action {
+        Action::Suspend => Stage::Suspend.step(),
+        _ => Stage::Resume.step(),
+    }
 }
 
 /// One beat.
 pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     let Beating { cloud, subject, step, .. } = *beating;
-    let suspends = step.name.starts_with("suspend");
+    let stage = Stage::of(step);
+    let suspends = matches!(stage, Some(Stage::Suspend | Stage::Suspended));
     let (verb, noun, end) = match suspends {
         true => ("suspend", "Suspend", "SUSPENDED"),
         false => ("resume", "Resume", "ACTIVE"),
@@ -28,7 +34,7 @@ pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
             format!("Cannot {verb} {name}, resource_id not set"),
         ));
     };
-    let asks = step.name == verb;
+    let asks = matches!(stage, Some(Stage::Suspend | Stage::Resume));
     let server = match poll(cloud, subject) {
         Ok(Some(server)) => server,
         Ok(None) => return Ok(Beat::Wait { after: None }),
@@ -54,6 +60,6 @@ pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     if !(beating.is_unanswered() && under_way) {
         cloud.send(action(subject, json!({ verb: null })))?;
     }
-    let waits = if suspends { "suspended" } else { "resumed" };
-    Ok(next(Learned::default(), Progress::default().look(waits)))
+    let waits = if suspends { Stage::Suspended } else { Stage::Resumed };
+    Ok(next(Learned::default(), waits.step()))
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::super::text;
+use super::Stage;
 use super::networks::{delete_port, entries, get, interfaces, key, made, remembered, wants_port};
 use super::{action, config, networks, poll, server_request, status, user_data};
 use crate::events::resource::Step;
@@ -18,38 +19,37 @@ use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, done, next, unknown_status};
 use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::Stages;
 
-/// The stages in Heat's order, the properties that ask for them, and whether their first beat
-/// changes the cloud.
-const STAGES: [(&str, &[&str], bool); 7] = [
-    ("metadata", &["metadata"], true),
-    ("tags", &["tags"], true),
-    ("name", &["name"], true),
-    ("networks", &["networks"], false),
-    ("resize", &["flavor"], true),
-    ("rebuild", &["image", "user_data"], true),
-    ("password", &["admin_pass"], true),
+/// The stages in Heat's order, and the properties that ask for them.
+const STAGES: [(Stage, &[&str]); 7] = [
+    (Stage::Metadata, &["metadata"]),
+    (Stage::Tags, &["tags"]),
+    (Stage::Name, &["name"]),
+    (Stage::Networks, &["networks"]),
+    (Stage::Resize, &["flavor"]),
+    (Stage::Rebuild, &["image", "user_data"]),
+    (Stage::Password, &["admin_pass"]),
 ];
 
 /// Before the first stage.
 pub(super) fn first() -> Step {
-    Progress::default().look("stages")
+    Stage::Stages.step()
 }
 
 /// What follows a stage.
-pub(super) fn after(stage: &str, changed: &BTreeSet<String>) -> Beat {
-    let passed = STAGES.iter().position(|(name, ..)| *name == stage).map_or(0, |index| index + 1);
-    let asked = |asks: &[&str]| asks.iter().any(|name| changed.contains(*name));
-    for (name, asks, mutates) in STAGES.iter().skip(passed) {
+pub(super) fn after(stage: Stage, changed: &BTreeSet<String>) -> Beat {
+    let passed = STAGES.iter().position(|(passed, _)| *passed == stage);
+    let mut left = STAGES.iter().skip(passed.map_or(0, |index| index + 1));
+    let is_due = |stage: Stage, asks: &[&str]| {
         // A rebuild with a new image sets the password as well.
-        let is_done = *name == "password" && changed.contains("image");
-        if asked(asks) && !is_done {
-            let progress = Progress::default();
-            let step = if *mutates { progress.change(name) } else { progress.look(name) };
-            return next(Learned::default(), step);
-        }
+        let is_done = stage == Stage::Password && changed.contains("image");
+        !is_done && asks.iter().any(|name| changed.contains(*name))
+    };
+    match left.find(|(stage, asks)| is_due(*stage, asks)) {
+        Some((stage, _)) => next(Learned::default(), stage.step()),
+        None => done(),
     }
-    done()
 }
 
 /// The values of a server's metadata are texts; others become JSON.
@@ -71,69 +71,65 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
         return declared.plain_beat(beating);
     };
     let given = declared.properties(&subject.properties);
-    let done_with = |stage: &str| after(stage, changed);
-    match step.name.as_str() {
+    let done_with = |stage: Stage| after(stage, changed);
+    match Stage::of(step) {
         // A resize that somebody began, such as an update that ran out of time, comes first: until
         // its end Nova shows a flavor that is not to last, and then allows little.
-        "stages" if changed.contains("flavor") => match poll(cloud, subject)? {
+        Some(Stage::Stages) if changed.contains("flavor") => match poll(cloud, subject)? {
             Some(server) if status(&server) == "VERIFY_RESIZE" => {
-                Ok(next(Learned::default(), Progress::default().change("finish")))
+                Ok(next(Learned::default(), Stage::Finish.step()))
             }
-            Some(server) if status(&server) != "RESIZE" => Ok(after("", changed)),
+            Some(server) if status(&server) != "RESIZE" => Ok(after(Stage::Stages, changed)),
             _ => Ok(Beat::Wait { after: None }),
         },
-        "stages" => Ok(after("", changed)),
-        "metadata" => {
+        Some(Stage::Stages) => Ok(after(Stage::Stages, changed)),
+        Some(Stage::Metadata) => {
             metadata(declared, beating, &given)?;
-            Ok(done_with("metadata"))
+            Ok(done_with(Stage::Metadata))
         }
-        "name" => {
+        Some(Stage::Name) => {
             let name = text(&given, "name").unwrap_or(&subject.physical_name);
             let body = json!({ "server": { "name": name } });
             cloud.send(server_request(Method::Put, subject, "").json(body))?;
-            Ok(done_with("name"))
+            Ok(done_with(Stage::Name))
         }
-        "networks" => {
+        Some(Stage::Networks) => {
             let resolved = declared.declaration().resolved(cloud, given.clone())?;
             let plan = plan(cloud, subject, [before, &given], &resolved)?;
             Ok(match plan {
-                Plan::Detach { .. } => {
-                    next(Learned::default(), Progress::default().change("detach"))
-                }
+                Plan::Detach { .. } => next(Learned::default(), Stage::Detach.step()),
                 Plan::MakePort { index } => next(
                     Learned::default(),
-                    Progress { index: index as u32, ..Progress::default() }.change("port"),
+                    Progress { index: index as u32, ..Progress::default() }.to(Stage::Port),
                 ),
-                Plan::Attach { .. } => {
-                    next(Learned::default(), Progress::default().change("attach"))
-                }
-                Plan::Nothing => done_with("networks"),
+                Plan::Attach { .. } => next(Learned::default(), Stage::Attach.step()),
+                Plan::Nothing => done_with(Stage::Networks),
             })
         }
-        "detach" | "attach" => {
+        Some(Stage::Detach | Stage::Attach) => {
             // The plan is made from what is live, so that a repetition does what is left to do.
             let resolved = declared.declaration().resolved(cloud, given.clone())?;
-            if beating.is_unanswered() && step.name == "attach" {
+            if beating.is_unanswered() && Stage::of(step) == Some(Stage::Attach) {
                 // What was attached and never heard of may have the default groups.
                 let interfaces = interfaces(cloud, subject)?;
                 secure(cloud, subject, &resolved, &interfaces)?;
             }
             let plan = plan(cloud, subject, [before, &given], &resolved)?;
             let learned = carry_out(cloud, subject, &resolved, plan)?;
-            Ok(next(learned, Progress::default().look("settling")))
+            Ok(next(learned, Stage::Settling.step()))
         }
         // Nova detaches and attaches behind its answer; a short wait saves a wrong look.
-        "settling" => match poll(cloud, subject)? {
+        Some(Stage::Settling) => match poll(cloud, subject)? {
             Some(server) if server["OS-EXT-STS:task_state"].is_null() => {
-                Ok(next(Learned::default(), Progress::default().look("networks")))
+                Ok(next(Learned::default(), Stage::Networks.step()))
             }
             _ => Ok(Beat::Wait { after: None }),
         },
-        "resize" => {
+        Some(Stage::Resize) => {
             if beating.is_unanswered() {
                 let server = declared.show(cloud, subject)?;
                 if matches!(status(&server), "RESIZE" | "VERIFY_RESIZE") {
-                    return Ok(next(Learned::default(), Progress::default().look("resized")));
+                    return Ok(next(Learned::default(), Stage::Resized.step()));
                 }
             }
             let is_doubtful = was_given(before, &given, "flavor");
@@ -141,7 +137,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
                 && let Some(server) = poll(cloud, subject)?
                 && has_flavor(declared, cloud, given.clone(), &server)?
             {
-                return Ok(done_with("resize"));
+                return Ok(done_with(Stage::Resize));
             }
             let resolved = declared.declaration().resolved(cloud, given.clone())?;
             let body = json!({ "resize": { "flavorRef": resolved.get("flavor") } });
@@ -154,24 +150,22 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
                     if !has_flavor(declared, cloud, given, &server)? {
                         return Err(error.into());
                     }
-                    return Ok(done_with("resize"));
+                    return Ok(done_with(Stage::Resize));
                 }
                 Err(error) => return Err(error.into()),
             }
-            Ok(next(Learned::default(), Progress::default().look("resized")))
+            Ok(next(Learned::default(), Stage::Resized.step()))
         }
-        "resized" => {
+        Some(Stage::Resized) => {
             let Some(server) = poll(cloud, subject)? else {
                 return Ok(Beat::Wait { after: None });
             };
             match status(&server) {
-                "VERIFY_RESIZE" => {
-                    Ok(next(Learned::default(), Progress::default().change("confirm")))
-                }
+                "VERIFY_RESIZE" => Ok(next(Learned::default(), Stage::Confirm.step())),
                 "RESIZE" => Ok(Beat::Wait { after: None }),
                 // It may not have begun, or may have confirmed itself.
                 "ACTIVE" if has_flavor(declared, cloud, given.clone(), &server)? => {
-                    Ok(done_with("resize"))
+                    Ok(done_with(Stage::Resize))
                 }
                 "ACTIVE" => Ok(Beat::Wait { after: None }),
                 other => {
@@ -183,7 +177,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
                 }
             }
         }
-        "confirm" | "finish" => {
+        Some(Stage::Confirm | Stage::Finish) => {
             match cloud.send(action(subject, json!({ "confirmResize": null }))) {
                 Ok(_) => {}
                 // It is being confirmed, which does not show.
@@ -191,10 +185,11 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
                 Err(error) if beating.is_unanswered() && error.is_conflict() => {}
                 Err(error) => return Err(error.into()),
             }
-            let ends = if step.name == "finish" { "finished" } else { "confirmed" };
-            Ok(next(Learned::default(), Progress::default().look(ends)))
+            let finishes = Stage::of(step) == Some(Stage::Finish);
+            let ends = if finishes { Stage::Finished } else { Stage::Confirmed };
+            Ok(next(Learned::default(), ends.step()))
         }
-        "confirmed" | "finished" => {
+        Some(Stage::Confirmed | Stage::Finished) => {
             let Some(server) = poll(cloud, subject)? else {
                 return Ok(Beat::Wait { after: None });
             };
@@ -202,26 +197,28 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
             match status(&server) {
                 "VERIFY_RESIZE" => Ok(Beat::Wait { after: None }),
                 _ if task.contains("resize") => Ok(Beat::Wait { after: None }),
-                _ if step.name == "finished" => Ok(next(Learned::default(), first())),
-                "ACTIVE" => Ok(done_with("resize")),
+                _ if Stage::of(step) == Some(Stage::Finished) => {
+                    Ok(next(Learned::default(), first()))
+                }
+                "ACTIVE" => Ok(done_with(Stage::Resize)),
                 other => {
                     let id = subject.physical_id.as_deref().unwrap_or_default();
                     Err(unknown_status(&format!("Confirm resize for server {id} failed"), other))
                 }
             }
         }
-        "rebuild" => rebuild(declared, beating, given, before, changed),
-        "rebuilt" => match poll(cloud, subject)? {
+        Some(Stage::Rebuild) => rebuild(declared, beating, given, before, changed),
+        Some(Stage::Rebuilt) => match poll(cloud, subject)? {
             None => Ok(Beat::Wait { after: None }),
             Some(server) => match status(&server) {
                 "REBUILD" => Ok(Beat::Wait { after: None }),
                 "ERROR" => {
                     Err(DriverError::fatal("Error", "Rebuilding server failed, status 'ERROR'"))
                 }
-                _ => Ok(done_with("rebuild")),
+                _ => Ok(done_with(Stage::Rebuild)),
             },
         },
-        "password" => {
+        Some(Stage::Password) => {
             let password = given.get("admin_pass").cloned().unwrap_or("".into());
             let body = json!({ "changePassword": { "adminPass": password } });
             cloud.send(action(subject, body))?;
@@ -290,7 +287,7 @@ fn rebuild(
     let renews_data =
         changed.contains("user_data") && text(&given, "user_data_update_policy") == Some("REBUILD");
     if !changed.contains("image") && !renews_data {
-        return Ok(after("rebuild", changed));
+        return Ok(after(Stage::Rebuild, changed));
     }
     let data = config::user_data(cloud, subject, &given)?;
     let metadata = config::metadata(cloud, subject, &given)?;
@@ -301,7 +298,7 @@ fn rebuild(
         && let Some(server) = poll(cloud, subject)?
         && server["image"].get("id") == resolved.get("image")
     {
-        return Ok(after("rebuild", changed));
+        return Ok(after(Stage::Rebuild, changed));
     }
     let mut body = json!({ "imageRef": resolved.get("image") });
     if changed.contains("image") {
@@ -321,7 +318,7 @@ fn rebuild(
         Err(error) if beating.is_unanswered() && error.is_conflict() => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(next(Learned::default(), Progress::default().look("rebuilt")))
+    Ok(next(Learned::default(), Stage::Rebuilt.step()))
 }
 
 /// The next thing to do about a server's interfaces.
