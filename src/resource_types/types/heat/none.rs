@@ -1,4 +1,5 @@
-//! OS::Heat::None: stands in for any type, takes anything and does nothing.
+//! OS::Heat::None: stands in for any type, takes anything and does nothing; and what does nothing
+//! either but has properties.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,14 +7,24 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::clock::Moment;
+use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::Declared;
+use crate::resource_types::declared::{Declared, Progress, Special};
 use crate::resource_types::driver::{
     Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
 };
 
 struct Nothing;
+
+/// A type whose properties are all there is (OS::Heat::AccessPolicy).
+pub(crate) struct WithoutId;
+
+impl Special for WithoutId {
+    fn first(&self, _declared: &Declared, _work: &Work, _subject: &Subject) -> Step {
+        Progress::default().look("done")
+    }
+}
 
 /// The driver: the schema says nothing that it needs.
 pub(crate) fn driver(_: Arc<Declared>) -> impl Driver {
