@@ -13,6 +13,10 @@ use crate::resource_types::kept;
 use crate::resource_types::{Attempt, Beat, CloudCheck, DriverError, Learned, Registry};
 use crate::template::StackDefinition;
 
+/// How much one beat may ask: a program is run again with each answer, so that its work grows with
+/// the square of this.
+const ASKS_MAX: usize = 2_000;
+
 /// Runs a program to its end.
 pub(super) async fn run<T>(
     services: &Arc<Services>,
@@ -38,8 +42,12 @@ pub(super) async fn run_beat(
     loop {
         match run.go_on(&program) {
             Ok(outcome) => {
-                let kept = run.kept(attempt).filter(|_| decides(&outcome));
+                let kept = decides(&outcome).then(|| run.kept(attempt)).flatten();
                 return (outcome, kept);
+            }
+            Err(_) if run.asked() == ASKS_MAX => {
+                let text = format!("More than {ASKS_MAX} calls in one step");
+                return (Err(DriverError::fatal("RequestLimitExceeded", text)), None);
             }
             Err(ask) if ask.changes() && !may_change => {
                 let next = Step { mutates: true, ..step.clone() };

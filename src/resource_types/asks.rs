@@ -214,6 +214,11 @@ impl Run {
         }
     }
 
+    /// How much was asked.
+    pub fn asked(&self) -> usize {
+        self.asked.len()
+    }
+
     /// Notes the answer to the next ask.
     pub fn answered(&mut self, ask: Box<Ask>, answer: Result<Answer, CloudError>) {
         self.asked.push((*ask, answer));

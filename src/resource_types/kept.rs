@@ -15,8 +15,11 @@ use crate::openstack::{CloudError, Request, Response, answered};
 
 /// The most that is kept of one answer, in bytes of JSON.
 const ANSWER_MAX: usize = 64 * 1024;
-/// The most answers that are kept of one beat.
+/// The most answers that are kept of one beat, and how many bytes they have together.
 const ANSWERS_MAX: usize = 64;
+const BEAT_MAX: usize = 256 * 1024;
+/// How many of several calls are named.
+const NAMED_MAX: usize = 4;
 /// Headers that say nothing of the object.
 const LEFT_OUT: [&str; 8] = [
     "connection",
@@ -66,10 +69,16 @@ enum KeptBody {
 pub(super) fn kept<'a>(
     asked: impl Iterator<Item = (&'a Ask, &'a Result<Answer, CloudError>)>,
 ) -> Vec<KeptAnswer> {
-    asked
-        .take(ANSWERS_MAX)
-        .map(|(ask, answer)| KeptAnswer { ask: ask.to_string(), answer: written(answer) })
-        .collect()
+    let mut left = BEAT_MAX;
+    let kept = asked.take(ANSWERS_MAX).map(|(ask, answer)| {
+        let written = written(answer).filter(|(_, size)| *size <= left.min(ANSWER_MAX));
+        let answer = written.map(|(value, size)| {
+            left -= size;
+            value
+        });
+        KeptAnswer { ask: ask.to_string(), answer }
+    });
+    kept.collect()
 }
 
 /// The answer that was kept to an ask; `None` where it was not.
@@ -107,7 +116,8 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
     }))
 }
 
-fn written(answer: &Result<Answer, CloudError>) -> Option<Value> {
+/// An answer and its size in bytes of JSON; `None` where it must not be kept.
+fn written(answer: &Result<Answer, CloudError>) -> Option<(Value, usize)> {
     let kept = match answer {
         Err(error) => Kept::Error(error.clone()),
         Ok(answer) => match answer {
@@ -132,14 +142,18 @@ fn written(answer: &Result<Answer, CloudError>) -> Option<Value> {
         },
     };
     let value = serde_json::to_value(kept).ok()?;
-    (value.to_string().len() <= ANSWER_MAX).then_some(value)
+    let size = value.to_string().len();
+    Some((value, size))
 }
 
 impl KeptResponse {
-    /// `None` where the body is neither JSON nor text.
+    /// `None` where the body is too large, or neither JSON nor text.
     fn of(response: &Response) -> Option<Self> {
         let headers = response.headers().filter(|(name, _)| !LEFT_OUT.contains(name));
         let bytes = response.bytes();
+        if bytes.len() > ANSWER_MAX {
+            return None;
+        }
         let body = match bytes.is_empty() {
             true => KeptBody::Empty,
             false => match serde_json::from_slice(bytes) {
@@ -174,13 +188,16 @@ impl fmt::Display for Ask {
         match self {
             Ask::Call(request) => call(f, request),
             Ask::Calls(requests) => {
-                for (index, request) in requests.iter().enumerate() {
+                for (index, request) in requests.iter().take(NAMED_MAX).enumerate() {
                     if index > 0 {
                         f.write_str(", ")?;
                     }
                     call(f, request)?;
                 }
-                Ok(())
+                match requests.len().checked_sub(NAMED_MAX) {
+                    None | Some(0) => Ok(()),
+                    Some(more) => write!(f, " and {more} more"),
+                }
             }
             Ask::CallThere(request) => {
                 f.write_str("elsewhere ")?;
@@ -270,5 +287,9 @@ mod tests {
         let large = Ok(Answer::Text("x".repeat(ANSWER_MAX)));
         let of_large = kept([(&Ask::Project, &large)].into_iter());
         assert!(of_large[0].answer.is_none() && answer(&Ask::Project, &of_large[0]).is_none());
+        let fitting = Ok(Answer::Text("x".repeat(ANSWER_MAX / 2)));
+        let all = kept(std::iter::repeat_n((&Ask::Project, &fitting), 2 * ANSWERS_MAX));
+        let whole = all.iter().filter(|kept| kept.answer.is_some()).count();
+        assert_eq!((all.len(), whole), (ANSWERS_MAX, BEAT_MAX / (ANSWER_MAX / 2) - 1));
     }
 }

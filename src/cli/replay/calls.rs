@@ -1,7 +1,7 @@
 //! `hearth replay STACK --resource NAME --calls`: what a resource's type asked, what was answered,
 //! and what the type's program comes to when it is run again by these answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::cli::stack_log::StackLog;
 use crate::events::resource::AnswersKept;
 use crate::events::seal::Seals;
 use crate::events::vault::Vault;
-use crate::events::{RecordedEvent, ResourceEvent};
+use crate::events::{RecordedEvent, ResourceEvent, StreamId};
 use crate::model::{ResourceId, ResourceName, Status};
 use crate::openstack::{Body, CloudError};
 use crate::resource_types::asks::{Answer, Ask};
@@ -31,13 +31,14 @@ pub(super) fn replayed(
     if !log.names.values().any(|known| known.as_str() == name) {
         return Err(format!("the stack has no resource {name}"));
     }
+    let ids: HashMap<StreamId, ResourceId> =
+        log.resources.keys().map(|id| (StreamId::resource(*id), *id)).collect();
     let mut folds: BTreeMap<ResourceId, Fold> = BTreeMap::new();
     let mut beats = Vec::new();
     for (of, event) in log.in_order().into_iter().filter(|(_, event)| takes(event)) {
         let Some(of) = of else { continue };
-        let Some((id, body)) = decoded(log, event, of, vault.as_ref(), &mut folds)? else {
-            continue;
-        };
+        let Some(id) = ids.get(&event.stream).copied() else { continue };
+        let body = decoded(id, event, of, vault.as_ref(), &mut folds)?;
         if of.as_str() == name {
             if let ResourceEvent::AnswersKept(kept) = &body {
                 let taken = taken(&folds, id);
@@ -67,26 +68,20 @@ struct Fold {
 
 /// An event of a resource, its seals opened where there are keys.
 fn decoded(
-    log: &StackLog,
+    id: ResourceId,
     event: &Arc<RecordedEvent>,
     name: &ResourceName,
     vault: Option<&Arc<Vault>>,
     folds: &mut BTreeMap<ResourceId, Fold>,
-) -> Result<Option<(ResourceId, ResourceEvent)>, String> {
-    let Some(id) = log.resources.iter().find_map(|(id, events)| {
-        events.first().is_some_and(|first| first.stream == event.stream).then_some(*id)
-    }) else {
-        return Ok(None);
-    };
+) -> Result<ResourceEvent, String> {
     let fold = folds.entry(id).or_insert_with(|| Fold {
         resource: Resource::named(id, name.clone()),
         seals: vault.map(|vault| Seals::of(Arc::clone(vault), event.stream.clone())),
     });
-    let body = match &mut fold.seals {
-        Some(seals) => seals.open(event).map_err(|error| error.to_string())?,
-        None => event.decode().map_err(|error| error.to_string())?,
-    };
-    Ok(Some((id, body)))
+    match &mut fold.seals {
+        Some(seals) => seals.open(event).map_err(|error| error.to_string()),
+        None => event.decode().map_err(|error| error.to_string()),
+    }
 }
 
 /// The physical ids that the stack's other resources have.

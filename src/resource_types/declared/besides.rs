@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::calls::named;
 use crate::openstack::Method;
 
 /// A call besides, most often for one property.
@@ -41,14 +42,13 @@ pub struct PropertyCall {
 impl PropertyCall {
     /// The method and the path.
     pub(super) fn parts(&self) -> Option<(Method, &str)> {
-        let all = [
+        named([
             (Method::Get, &self.get),
             (Method::Post, &self.post),
             (Method::Put, &self.put),
             (Method::Patch, &self.patch),
             (Method::Delete, &self.delete),
-        ];
-        all.into_iter().find_map(|(method, path)| Some((method, path.as_deref()?)))
+        ])
     }
 }
 

@@ -43,15 +43,21 @@ pub struct Call {
 impl Call {
     /// The method and the path.
     pub(super) fn parts(&self) -> Option<(Method, &str)> {
-        let all = [
+        named([
             (Method::Get, &self.get),
             (Method::Post, &self.post),
             (Method::Put, &self.put),
             (Method::Patch, &self.patch),
             (Method::Delete, &self.delete),
-        ];
-        all.into_iter().find_map(|(method, path)| Some((method, path.as_deref()?)))
+        ])
     }
+}
+
+/// The method that a path is given for.
+pub(super) fn named<const N: usize>(
+    paths: [(Method, &Option<String>); N],
+) -> Option<(Method, &str)> {
+    paths.into_iter().find_map(|(method, path)| Some((method, path.as_deref()?)))
 }
 
 /// How an object is made.
@@ -103,9 +109,7 @@ pub struct Update {
 impl Update {
     /// The method and the path.
     pub(super) fn parts(&self) -> Option<(Method, &str)> {
-        let all =
-            [(Method::Put, &self.put), (Method::Patch, &self.patch), (Method::Post, &self.post)];
-        all.into_iter().find_map(|(method, path)| Some((method, path.as_deref()?)))
+        named([(Method::Put, &self.put), (Method::Patch, &self.patch), (Method::Post, &self.post)])
     }
 }
 
@@ -189,9 +193,11 @@ pub struct Delete {
 impl Delete {
     /// The method and the path.
     pub(super) fn parts(&self) -> Option<(Method, &str)> {
-        let all =
-            [(Method::Delete, &self.delete), (Method::Put, &self.put), (Method::Post, &self.post)];
-        all.into_iter().find_map(|(method, path)| Some((method, path.as_deref()?)))
+        named([
+            (Method::Delete, &self.delete),
+            (Method::Put, &self.put),
+            (Method::Post, &self.post),
+        ])
     }
 }
 

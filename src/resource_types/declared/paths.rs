@@ -100,14 +100,24 @@ impl Declared {
         subject: &Subject,
         microversion: Option<&str>,
     ) -> Result<Request, DriverError> {
-        let declaration = self.declaration();
         let path = self.filled(cloud, subject, path, path_segment)?;
+        Ok(self.request_at(method, path, microversion))
+    }
+
+    /// A request to a path without words.
+    pub(super) fn request_at(
+        &self,
+        method: Method,
+        path: String,
+        microversion: Option<&str>,
+    ) -> Request {
+        let declaration = self.declaration();
         let request = Request::new(method, declaration.service(), path);
         let microversion = microversion.or(declaration.microversion.as_deref());
-        Ok(match microversion.and_then(|text| text.parse().ok()) {
+        match microversion.and_then(|text| text.parse().ok()) {
             Some(microversion) => request.microversion(microversion),
             None => request,
-        })
+        }
     }
 
     /// A text with what its words stand for, each written as `write` does.
@@ -118,13 +128,30 @@ impl Declared {
         text: &str,
         write: impl Fn(&str) -> String,
     ) -> Result<String, DriverError> {
+        self.filled_with(cloud, subject, text, |_| None, write)
+    }
+
+    /// The same with words that stand for something else. What they stand for is looked at no
+    /// further: a value may look like a word.
+    pub(super) fn filled_with(
+        &self,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+        text: &str,
+        own: impl Fn(&str) -> Option<String>,
+        write: impl Fn(&str) -> String,
+    ) -> Result<String, DriverError> {
         let mut filled = String::with_capacity(text.len() + 36);
         let mut rest = text;
         while let Some((before, (word, after))) =
             rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
         {
             filled.push_str(before);
-            filled.push_str(&write(&self.path_word(cloud, subject, word)?));
+            let said = match own(word) {
+                Some(said) => said,
+                None => self.path_word(cloud, subject, word)?,
+            };
+            filled.push_str(&write(&said));
             rest = after;
         }
         filled.push_str(rest);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Declared, reader};
 use crate::clock::{Clock, SimulatedClock};
 use crate::model::JsonMap;
-use crate::openstack::{Body, CloudError, Method, Request, answered};
+use crate::openstack::{Body, CloudError, Method, Request, Response, answered};
 use crate::resource_types::asks::{Answer, Ask, Facts, Run};
 use crate::resource_types::driver::{Attempt, Beat, Driver, Reality, Subject, Work};
 
@@ -57,12 +57,16 @@ impl Service<'_> {
         response.json()
     }
 
+    fn response(&mut self, request: &Request) -> Result<Response, CloudError> {
+        let bytes = self.called(request)?.to_string().into();
+        answered(request, "http://service", 200, &[], bytes)
+    }
+
     fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
         match ask {
-            Ask::Call(request) => {
-                let body = self.called(request)?;
-                let bytes = body.to_string().into();
-                answered(request, "http://service", 200, &[], bytes).map(Answer::Response)
+            Ask::Call(request) => self.response(request).map(Answer::Response),
+            Ask::Calls(requests) => {
+                Ok(Answer::Responses(requests.iter().map(|one| self.response(one)).collect()))
             }
             Ask::Poll { collection, id } => {
                 let path = format!("{}/{id}", collection.items);

@@ -1,13 +1,12 @@
 //! The calls that add and drop entries.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::difference::{self, holds, key};
 use super::format::{MemberCall, Members};
-use crate::openstack::path_segment;
+use crate::openstack::{CloudError, Request, Response, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::steps::Beating;
-use crate::resource_types::declared::{Declared, dotted, paths, shape};
+use crate::resource_types::declared::{Declared, dotted, shape};
 use crate::resource_types::driver::{Beat, DriverError, Subject};
 use crate::resource_types::python;
 
@@ -22,7 +21,7 @@ impl Declared {
     /// Makes the calls of one side; a beat where the service is busy.
     pub(super) fn each_made(
         &self,
-        beating: &Beating<'_>,
+        cloud: &Asks<'_>,
         members: &Members,
         side: Side,
         (subject, entries): (&Subject, &[Value]),
@@ -34,43 +33,66 @@ impl Declared {
         if let Some(call) = calls.iter().find(|call| call.is_for_all()) {
             return match entries {
                 [] => Ok(None),
-                _ => self.make_call(beating, members, (side, call), (subject, entries)),
+                _ => {
+                    let answer = cloud.send(self.call_of(cloud, call, subject, entries)?);
+                    self.judged(cloud, members, side, (subject, entries), answer)
+                }
             };
         }
-        for one in entries {
-            let Some(call) = calls.iter().find(|call| call.is_for(one)) else { continue };
-            let one = std::slice::from_ref(one);
-            if let Some(wait) = self.make_call(beating, members, (side, call), (subject, one))? {
+        let one_each = entries.iter().filter_map(|one| {
+            let call = calls.iter().find(|call| call.is_for(one))?;
+            Some((call, std::slice::from_ref(one)))
+        });
+        let meant: Vec<(&MemberCall, &[Value])> = one_each.collect();
+        if meant.is_empty() {
+            return Ok(None);
+        }
+        // Asked together: how many there are, a template decides.
+        let requests = meant.iter().map(|(call, one)| self.call_of(cloud, call, subject, one));
+        let answers = cloud.send_all(requests.collect::<Result<_, _>>()?)?;
+        for ((_, one), answer) in meant.into_iter().zip(answers) {
+            if let Some(wait) = self.judged(cloud, members, side, (subject, one), answer)? {
                 return Ok(Some(wait));
             }
         }
         Ok(None)
     }
 
-    fn make_call(
+    /// A call for an entry, or for all.
+    fn call_of(
         &self,
-        beating: &Beating<'_>,
-        members: &Members,
-        (side, call): (Side, &MemberCall),
-        (subject, entries): (&Subject, &[Value]),
-    ) -> Result<Option<Beat>, DriverError> {
-        let cloud = beating.cloud;
+        cloud: &Asks<'_>,
+        call: &MemberCall,
+        subject: &Subject,
+        entries: &[Value],
+    ) -> Result<Request, DriverError> {
         let Some((method, path)) = call.parts() else {
             return Err(self.incomplete("a call of members has no method"));
         };
-        let first = entries.first().unwrap_or(&Value::Null);
-        let path = with_item(path, first, |text| path_segment(text).to_string());
-        let microversion = call.microversion.as_deref();
-        let mut request = self.request(cloud, method, &path, subject, microversion)?;
+        let own = |word: &str| item_word(word, entries.first().unwrap_or(&Value::Null));
+        let path = self.filled_with(cloud, subject, path, own, path_segment)?;
+        let mut request = self.request_at(method, path, call.microversion.as_deref());
         for (name, text) in &call.query {
-            let text = with_item(text, first, str::to_owned);
-            request = request.query(name, self.filled(cloud, subject, &text, str::to_owned)?);
+            let text = self.filled_with(cloud, subject, text, own, str::to_owned)?;
+            request = request.query(name, text);
         }
         if let Some(body) = &call.body {
             let values = self.values(cloud, subject, body, entries)?;
             request = request.json(shape::body(body, &values).into());
         }
-        match cloud.send(request) {
+        Ok(request)
+    }
+
+    /// What the answer to a call means; a beat where the service is busy.
+    fn judged(
+        &self,
+        cloud: &Asks<'_>,
+        members: &Members,
+        side: Side,
+        (subject, entries): (&Subject, &[Value]),
+        answer: Result<Response, CloudError>,
+    ) -> Result<Option<Beat>, DriverError> {
+        match answer {
             Ok(_) => Ok(None),
             Err(error) if self.declaration().is_busy(&error) => {
                 Ok(Some(Beat::Wait { after: None }))
@@ -123,30 +145,27 @@ impl Declared {
     }
 }
 
-/// A text with `{item}` and `{item.key}` replaced.
-fn with_item(text: &str, item: &Value, write: impl Fn(&str) -> String) -> String {
-    let values = json!({ "item": item });
-    let mut filled = text.to_owned();
-    for word in paths::words(text) {
-        if word == "item" || word.starts_with("item.") {
-            let value = dotted::one(&values, word).filter(|value| !value.is_null());
-            let value = value.map(python::text).unwrap_or_default();
-            filled = filled.replace(&format!("{{{word}}}"), &write(&value));
-        }
-    }
-    filled
+/// What `item` and `item.key` stand for; `None` where the word is neither.
+fn item_word(word: &str, item: &Value) -> Option<String> {
+    let value = match word.strip_prefix("item")? {
+        "" => Some(item),
+        path => dotted::one(item, path.strip_prefix('.')?),
+    };
+    Some(value.filter(|value| !value.is_null()).map(python::text).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn a_path_has_the_item_and_what_else_stays() {
-        let item = json!({ "role": "a/b", "project": "p" });
-        let path = "/projects/{item.project}/users/{id}/roles/{item.role}";
-        let write = |text: &str| path_segment(text).to_string();
-        assert_eq!(with_item(path, &item, write), "/projects/p/users/{id}/roles/a%2Fb");
-        assert_eq!(with_item("/groups/{item}", &json!("g"), write), "/groups/g");
+    fn words_mean_the_item_and_its_keys() {
+        let item = json!({ "role": "{id}", "project": null });
+        assert_eq!(item_word("item.role", &item).as_deref(), Some("{id}"));
+        assert_eq!(item_word("item.project", &item).as_deref(), Some(""));
+        assert_eq!(item_word("item", &json!("g")).as_deref(), Some("g"));
+        assert_eq!((item_word("id", &item), item_word("items", &item)), (None, None));
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::model::IndexMap;
 use crate::openstack::Method;
+use crate::resource_types::declared::calls::named;
 use crate::resource_types::declared::dotted;
 use crate::resource_types::python;
 
@@ -178,14 +179,13 @@ impl Members {
 impl MemberCall {
     /// The method and the path.
     pub(in crate::resource_types::declared) fn parts(&self) -> Option<(Method, &str)> {
-        let all = [
+        named([
             (Method::Post, &self.post),
             (Method::Put, &self.put),
             (Method::Patch, &self.patch),
             (Method::Delete, &self.delete),
             (Method::Get, &self.get),
-        ];
-        all.into_iter().find_map(|(method, path)| Some((method, path.as_deref()?)))
+        ])
     }
 
     /// Whether it carries all entries at once.

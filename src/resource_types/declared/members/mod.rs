@@ -46,7 +46,7 @@ impl Declared {
             First::Add => [adds, drops],
         };
         for (side, entries, subject) in sides {
-            if let Some(wait) = self.each_made(beating, members, side, (subject, entries))? {
+            if let Some(wait) = self.each_made(cloud, members, side, (subject, entries))? {
                 return Ok(wait);
             }
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
-use crate::openstack::{Request, path_segment};
+use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, Purpose, Special, done};
 use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
@@ -97,9 +97,8 @@ impl Special for Alarm {
             }
         };
         self.change(&mut alarm, news);
-        let id = subject.physical_id.as_deref().unwrap_or_default();
-        let path = format!("/v2/alarms/{}", path_segment(id));
-        cloud.send(Request::put(declared.declaration().service(), path).json(alarm))?;
+        let put = declared.request(cloud, Method::Put, "/v2/alarms/{id}", subject, None)?;
+        cloud.send(put.json(alarm))?;
         Ok(done())
     }
 
