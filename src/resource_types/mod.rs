@@ -2,6 +2,7 @@
 //! cloud calls. Most types are data, run by one interpreter (`declared`).
 
 mod advice;
+pub(crate) mod agent;
 pub mod asks;
 pub mod child;
 pub mod constraints;

@@ -73,6 +73,11 @@ pub use work::{GIVEN_UP, GoesOn, REQUEST_STEPS_MAX, within_request, within_steps
 pub(crate) use yaml::{Shape, Written, written};
 pub use yaql::{Limits as YaqlLimits, limit as limit_yaql};
 
+/// What Python says of a text that is no JSON.
+pub(crate) fn json_problem(text: &str) -> Option<String> {
+    json::parse(text).err()
+}
+
 /// The names of the parameters that a template declares; none where it cannot be read.
 pub fn parameter_names(template: &Value) -> BTreeSet<String> {
     let root = document::template(template).ok();

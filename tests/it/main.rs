@@ -38,4 +38,5 @@ mod template_cases;
 mod type_rules;
 mod type_schemas;
 mod walks;
+mod wrong_values;
 mod yaql_cases;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::cron;
 use crate::resource_types::python;
+use crate::template::json_problem;
 
 /// The longest name in DNS, and the longest of its parts.
 const FQDN_CHARS_MAX: usize = 255;
@@ -67,15 +68,18 @@ pub(super) fn check(name: &str, value: &Value, now: DateTime<Utc>) -> Option<Res
                     Err(format!("Expiration {text} is invalid: Expiration time is out of date."))
                 }
                 None => {
-                    Err(format!("Expiration {text} is invalid: Unable to parse date string {text}"))
+                    let shown = python::repr(&text.as_str().into());
+                    Err(format!(
+                        "Expiration {text} is invalid: Unable to parse date string {shown}"
+                    ))
                 }
             }
         }
         "json_string" => {
             let text = python::text(value);
-            match serde_json::from_str::<Value>(&text) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(format!("JSON string {text} is invalid: {error}")),
+            match json_problem(&text) {
+                None => Ok(()),
+                Some(problem) => Err(format!("JSON string {text} is invalid: {problem}")),
             }
         }
         _ => return None,

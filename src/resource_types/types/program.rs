@@ -35,6 +35,8 @@ pub(crate) enum Program {
     SwiftSignal,
     SwiftSignalHandle,
     TestResource,
+    /// Its properties are all there is.
+    PropertiesAlone,
     Value,
     WaitCondition,
     WaitHandle(HandleKind),
@@ -51,8 +53,12 @@ pub(crate) enum Program {
     // Objects of services.
     /// Aodh's name of the kind.
     Alarm(String),
+    BlockQuota,
     Container,
     CronTrigger,
+    DeployedServer,
+    FloatingIp,
+    FloatingIpAssociation,
     KeyPair,
     Port,
     Project,
@@ -87,6 +93,7 @@ pub(in crate::resource_types) fn run(declaration: Declaration) -> Run {
         Program::SwiftSignal => own(it, heat::swift_signal::SwiftSignal),
         Program::SwiftSignalHandle => own(it, heat::swift_signal::SwiftHandle),
         Program::TestResource => own(it, heat::test_resource::TestResource),
+        Program::PropertiesAlone => declared(it, heat::none::PropertiesAlone),
         Program::Value => own(it, heat::value::StoredValue),
         Program::WaitCondition => own(it, heat::wait_condition::WaitCondition),
         Program::WaitHandle(kind) => own(it, |declared| WaitHandle::new(declared, kind)),
@@ -99,8 +106,12 @@ pub(in crate::resource_types) fn run(declaration: Declaration) -> Run {
         Program::StackBeside => nesting(it, heat::stack::RemoteStack),
 
         Program::Alarm(kind) => declared(it, aodh::alarm::Alarm(kind)),
+        Program::BlockQuota => declared(it, cinder::quota::Quota),
         Program::Container => declared(it, swift::container::Container),
         Program::CronTrigger => declared(it, mistral::cron_trigger::CronTrigger),
+        Program::DeployedServer => declared(it, heat::deployed_server::DeployedServer),
+        Program::FloatingIp => declared(it, nova::floating::FloatingIp),
+        Program::FloatingIpAssociation => declared(it, nova::floating::FloatingIpAssociation),
         Program::KeyPair => declared(it, nova::key_pair::KeyPair),
         Program::Port => declared(it, neutron::port::Port),
         Program::Project => declared(it, keystone::project::Project),

@@ -12,18 +12,27 @@ async fn accepted(app: &App, template: Value) -> String {
     created.json()["stack"]["id"].as_str().unwrap().to_owned()
 }
 
-/// A token of a user who was told his id, password and project.
+/// Whether a user who was told his id, password and project gets a token.
+async fn may_log_in(app: &App, known: &Value) -> bool {
+    ask_token(app, known).await.status().is_success()
+}
+
+/// A token of such a user's.
 async fn log_in(app: &App, known: &Value) -> (String, Value) {
+    let reply = ask_token(app, known).await;
+    assert_eq!(reply.status().as_u16(), 201);
+    let token = reply.headers()["x-subject-token"].to_str().unwrap().to_owned();
+    (token, reply.json().await.unwrap())
+}
+
+async fn ask_token(app: &App, known: &Value) -> reqwest::Response {
     let body = json!({ "auth": {
         "identity": { "methods": ["password"], "password": { "user": {
             "id": known["user_id"], "password": known["password"] } } },
         "scope": { "project": { "id": known["project_id"] } },
     } });
     let url = format!("{}/auth/tokens", known["auth_url"].as_str().unwrap());
-    let reply = app.client.post(url).json(&body).send().await.unwrap();
-    assert_eq!(reply.status().as_u16(), 201);
-    let token = reply.headers()["x-subject-token"].to_str().unwrap().to_owned();
-    (token, reply.json().await.unwrap())
+    app.client.post(url).json(&body).send().await.unwrap()
 }
 
 /// What a user of a stack's is told of a server's configurations.
@@ -265,5 +274,63 @@ async fn a_server_cannot_ask_for_the_configurations_of_its_neighbor() {
     assert_eq!(polled(&output("two")).await.json()["metadata"], json!([]));
     is_forbidden(&polled(&output("one")).await);
     is_forbidden(&polled("nowhere").await);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_server_that_is_there_already_asks_for_its_configurations_as_a_user_of_the_stacks() {
+    let app = App::start().await;
+    let template = |transport: &str| {
+        json!({
+            "heat_template_version": "2018-08-31",
+            "resources": {
+                "server": { "type": "OS::Heat::DeployedServer", "properties": {
+                    "name": "rack-7", "software_config_transport": transport } },
+                "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": "x" } },
+                "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+                    "config": { "get_resource": "config" },
+                    "server": { "get_resource": "server" }, "signal_transport": "NO_SIGNAL" } },
+            },
+            "outputs": { "name": { "value": { "get_attr": ["server", "name"] } } },
+        })
+    };
+    let id = accepted(&app, template("POLL_SERVER_HEAT")).await;
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "CREATE_COMPLETE", "{settled}");
+    assert_eq!(settled["outputs"][0]["output_value"], "rack-7");
+    let stack = format!("/stacks/web/{id}");
+    let path = format!("{stack}/resources/server");
+    let metadata = async || app.get(&format!("{path}/metadata")).await.json()["metadata"].clone();
+    let shown = metadata().await;
+    assert_eq!(shown["os-collect-config"]["collectors"], json!(["heat", "local"]));
+    assert_eq!(shown["deployments"].as_array().unwrap().len(), 1);
+    let server = app.get(&path).await.json()["resource"]["physical_resource_id"].clone();
+    let known = &shown["os-collect-config"]["heat"];
+    let (token, _) = log_in(&app, known).await;
+    let told = configurations(&app, &known["project_id"], &token, server.as_str().unwrap()).await;
+    assert_eq!(told, shown["deployments"]);
+
+    for (word, is_let_in) in [("suspend", false), ("resume", true)] {
+        app.ask("POST", &format!("{stack}/actions"), Some(json!({ word: null }))).await;
+        let settled = app.settled("web").await;
+        assert_eq!(settled["stack_status"], format!("{}_COMPLETE", word.to_uppercase()));
+        assert_eq!(may_log_in(&app, known).await, is_let_in, "{word}");
+    }
+
+    let body = json!({ "template": template("POLL_SERVER_CFN") });
+    assert_eq!(app.ask("PUT", &stack, Some(body)).await.status, 202);
+    assert_eq!(app.settled("web").await["stack_status"], "UPDATE_COMPLETE");
+    let agent = metadata().await["os-collect-config"].clone();
+    assert_eq!(agent["collectors"], json!(["cfn", "local"]), "{agent}");
+    assert_eq!(
+        (&agent["heat"]["password"], &agent["cfn"]["stack_name"]),
+        (&Value::Null, &json!("web"))
+    );
+
+    assert_eq!(app.ask("DELETE", &stack, None).await.status, 204);
+    while app.get(&stack).await.json()["stack"]["stack_status"] == "DELETE_IN_PROGRESS" {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert!(!may_log_in(&app, known).await);
     app.stop().await;
 }

@@ -3,6 +3,7 @@
 mod backup;
 mod holders;
 mod pair;
+pub(super) mod quota;
 pub(super) mod volume;
 pub(super) mod volume_attachment;
 

@@ -40,10 +40,8 @@ pub(in crate::resource_types) fn check(
     declaration: &Declaration,
     looked: &Looked<'_>,
 ) -> Outcome<()> {
-    if declaration.type_name == "OS::Heat::AccessPolicy" {
-        return access_policy(looked);
-    }
     match &declaration.program {
+        Some(Program::PropertiesAlone) => access_policy(looked),
         Some(Program::Delay) => delay(looked),
         Some(Program::SoftwareConfig(ConfigKind::Component)) => software_component(looked),
         Some(Program::SoftwareDeployment(_)) => software_deployment(looked),

@@ -2,6 +2,7 @@
 
 mod checks;
 pub(super) mod delay;
+pub(super) mod deployed_server;
 pub(crate) mod multipart;
 pub(super) mod none;
 pub(super) mod random_string;

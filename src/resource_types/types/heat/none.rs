@@ -1,15 +1,28 @@
-//! Types that stand in for others and do nothing: OS::Heat::None, what has been retired.
+//! Types that do nothing: OS::Heat::None and what has been retired, which take anything, and a type
+//! whose properties are all there is.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use crate::clock::Moment;
+use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
+use crate::resource_types::declared::{Declared, PlainStage, Special};
 use crate::resource_types::driver::{
     Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
 };
+use crate::resource_types::stage::Stages;
+
+/// A type whose properties are all there is (OS::Heat::AccessPolicy).
+pub(crate) struct PropertiesAlone;
+
+impl Special for PropertiesAlone {
+    fn first(&self, _declared: &Declared, _work: &Work, _subject: &Subject) -> Step {
+        PlainStage::Done.step()
+    }
+}
 
 /// The driver: the schema says nothing that it needs.
 pub(crate) struct Nothing;

@@ -1,5 +1,6 @@
 //! OS::Nova::*: what these types do otherwise than their files say.
 
+pub(super) mod floating;
 pub(super) mod key_pair;
 pub(super) mod server;
 

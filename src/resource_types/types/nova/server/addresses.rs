@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::text;
-use super::config::AGENT;
 use super::server_request;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Subject};
 
@@ -41,10 +41,7 @@ pub(super) fn attribute(
             let first = networks.first().and_then(|(_, list)| list[0]["addr"].as_str());
             first.unwrap_or_default().into()
         }
-        "os_collect_config" => {
-            let told = subject.signals.get(AGENT).or_else(|| subject.metadata.get(AGENT));
-            told.cloned().unwrap_or_else(|| json!({}))
-        }
+        "os_collect_config" => agent::known(subject),
         "console_urls" => consoles(cloud, subject)?,
         _ => return Ok(None),
     }))

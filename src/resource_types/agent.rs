@@ -1,0 +1,90 @@
+//! What the agent in a server is told of its software configurations: where it asks for them, and
+//! as whom.
+
+use serde_json::{Value, json};
+
+use crate::model::JsonMap;
+use crate::openstack::Service;
+use crate::resource_types::asks::Asks;
+use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::stack_user::{self, StackUser};
+
+/// The part of the metadata that is the agent's.
+const AGENT: &str = "os-collect-config";
+
+/// The parts of it that say where the configurations are, one for each way.
+const WAYS: [&str; 4] = ["heat", "zaqar", "cfn", "request"];
+
+fn transport(properties: &JsonMap) -> &str {
+    properties.get("software_config_transport").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether the agent asks as a user of the stack's.
+pub(crate) fn has_user(properties: &JsonMap) -> bool {
+    transport(properties) == "POLL_SERVER_HEAT"
+}
+
+/// What was told last.
+pub(crate) fn known(subject: &Subject) -> Value {
+    let told = subject.signals.get(AGENT).or_else(|| subject.metadata.get(AGENT));
+    told.cloned().unwrap_or_else(|| json!({}))
+}
+
+/// What the resource's metadata get beside those of the template. `collectors` are asked first;
+/// ways that were told before and are no longer good are emptied.
+pub(crate) fn told(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    properties: &JsonMap,
+    collectors: &[&str],
+) -> Result<JsonMap, DriverError> {
+    let mut agent = known(subject).as_object().cloned().unwrap_or_default();
+    for way in WAYS {
+        let told = agent.get_mut(way).and_then(Value::as_object_mut);
+        told.into_iter().flatten().for_each(|(_, value)| *value = Value::Null);
+    }
+    let mut collectors = collectors.to_vec();
+    if has_user(properties) {
+        if let Some(user) = StackUser::made(subject) {
+            agent.insert("heat".to_owned(), as_user(cloud, subject, &user)?);
+        }
+        collectors.push("heat");
+    } else if transport(properties) == "POLL_SERVER_CFN" {
+        agent.insert("cfn".to_owned(), by_cloudformation(cloud, subject));
+        collectors.push("cfn");
+    }
+    collectors.push("local");
+    agent.insert("collectors".to_owned(), json!(collectors));
+    Ok(JsonMap::from_iter([
+        ("deployments".to_owned(), json!([])),
+        (AGENT.to_owned(), Value::Object(agent)),
+    ]))
+}
+
+fn as_user(cloud: &Asks<'_>, subject: &Subject, user: &StackUser) -> Result<Value, DriverError> {
+    let known = stack_user::credentials(cloud, subject, user)?;
+    let stack = subject.stack_name.as_ref().map(ToString::to_string).unwrap_or_default();
+    let id = subject.stack_id.map(|id| id.to_string()).unwrap_or_default();
+    Ok(json!({
+        "user_id": known["user_id"],
+        "password": known["password"],
+        "auth_url": known["auth_url"],
+        "project_id": known["project_id"],
+        "stack_id": format!("{stack}/{id}"),
+        "resource_name": subject.name,
+        "region_name": known["region_name"],
+    }))
+}
+
+/// The keys for the API of CloudFormation are not there as long as that API is not.
+fn by_cloudformation(cloud: &Asks<'_>, subject: &Subject) -> Value {
+    let endpoint = cloud.endpoint(&Service::of_type("cloudformation")).ok();
+    let name = subject.name.clone().unwrap_or_default();
+    json!({
+        "metadata_url": endpoint.map(|url| format!("{}/", url.trim_end_matches('/'))),
+        "access_key_id": null,
+        "secret_access_key": null,
+        "stack_name": subject.stack_name,
+        "path": format!("{name}.Metadata"),
+    })
+}

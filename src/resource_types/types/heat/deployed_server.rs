@@ -1,0 +1,101 @@
+//! OS::Heat::DeployedServer: a server that somebody else made. It has what the agent in it is told,
+//! and the user that the agent asks as.
+//!
+//! ```text
+//! create, update of the transport: (user_project ─▶ user) ─▶ settle ─▶ done
+//! delete: remove ─▶ done          suspend, resume: enable ─▶ done
+//! ```
+
+use serde_json::Value;
+
+use crate::events::resource::Step;
+use crate::model::Action;
+use crate::resource_types::agent;
+use crate::resource_types::asks::Asks;
+use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
+use crate::resource_types::stage::{Stages, stages};
+
+pub(crate) struct DeployedServer;
+
+const TRANSPORT: &str = "software_config_transport";
+
+stages! {
+    /// What a deployed server goes through, besides its user's making.
+    enum Stage {
+        Settle = "settle" Looks,
+        Remove = "remove" Changes,
+        Enable = "enable" Changes,
+    }
+}
+
+impl Special for DeployedServer {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        let wants_user = agent::has_user(&declared.properties(&subject.properties));
+        let has_user = StackUser::made(subject).is_some();
+        let told_anew = match work {
+            Work::Update { changed, .. } => changed.contains(TRANSPORT),
+            Work::Create => true,
+            Work::Delete | Work::Act(_) => false,
+        };
+        match work {
+            Work::Create | Work::Update { .. } if told_anew && wants_user && !has_user => {
+                stack_user::first(Value::Null)
+            }
+            Work::Create | Work::Update { .. } if told_anew => Stage::Settle.step(),
+            // A user may have been made and never heard of, and one stays when he is not asked for
+            // any more.
+            Work::Delete if wants_user || subject.data.contains_key(PASSWORD) => {
+                Stage::Remove.step()
+            }
+            Work::Act(Action::Suspend | Action::Resume) if has_user => Stage::Enable.step(),
+            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => {
+                PlainStage::Done.step()
+            }
+        }
+    }
+
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        let settle = || Stage::Settle.step();
+        if let Some(beat) = stack_user::make(cloud, subject, step, settle) {
+            return beat;
+        }
+        match Stage::of(step) {
+            Some(Stage::Settle) => {
+                let properties = declared.properties(&subject.properties);
+                let metadata = agent::told(cloud, subject, &properties, &[])?;
+                let physical_id = subject.resource_id.map(|id| id.to_string());
+                let learned = Learned { physical_id, metadata, ..Learned::default() };
+                Ok(Beat::Done { learned })
+            }
+            Some(Stage::Remove) => Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? }),
+            Some(Stage::Enable) => {
+                stack_user::set_enabled(cloud, subject, *work == Work::Act(Action::Resume))?;
+                Ok(done())
+            }
+            None => declared.plain_beat(beating),
+        }
+    }
+
+    fn attribute(
+        &self,
+        declared: &Declared,
+        _cloud: &Asks<'_>,
+        subject: &Subject,
+        _object: &Value,
+        name: &str,
+    ) -> Result<Option<Value>, DriverError> {
+        Ok(match name {
+            "name" => {
+                let properties = declared.properties(&subject.properties);
+                let given = properties.get("name").and_then(Value::as_str);
+                let given = given.filter(|name| !name.is_empty());
+                Some(given.unwrap_or(&subject.physical_name).into())
+            }
+            "os_collect_config" => Some(agent::known(subject)),
+            _ => None,
+        })
+    }
+}

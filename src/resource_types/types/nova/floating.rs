@@ -1,0 +1,135 @@
+//! OS::Nova::FloatingIP and its association, which are Neutron's in all but name: the pool is a
+//! network outside, and a server stands for its first interface.
+
+use serde_json::{Value, json};
+
+use super::text;
+use crate::events::resource::Step;
+use crate::model::JsonMap;
+use crate::openstack::{Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
+use crate::resource_types::declared::{
+    Beating, Declared, PlainStage, Purpose, Special, done, next,
+};
+use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::stage::{Stages, stages};
+
+pub(crate) struct FloatingIp;
+pub(crate) struct FloatingIpAssociation;
+
+impl Special for FloatingIp {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let has_pool = text(&beating.subject.properties, "pool").is_some();
+        if PlainStage::of(beating.step) != Some(PlainStage::Create) || has_pool {
+            return declared.plain_beat(beating);
+        }
+        let Beating { cloud, subject, .. } = *beating;
+        if beating.is_unanswered()
+            && let Some(made) = declared.find(cloud, subject)?
+        {
+            return declared.created(beating, &made);
+        }
+        let properties = JsonMap::from_iter([("pool".to_owned(), only_pool(cloud)?)]);
+        let body = declared.body(Purpose::Create, subject, properties);
+        let made = cloud.send(Request::post(Service::Network, "/v2.0/floatingips").json(body))?;
+        declared.created(beating, &made.json()?["floatingip"])
+    }
+}
+
+/// The network outside where there is no other.
+fn only_pool(cloud: &Asks<'_>) -> Result<Value, DriverError> {
+    let request = Request::get(Service::Network, "/v2.0/networks").query("router:external", "True");
+    let listed = cloud.send(request)?.json()?;
+    match listed["networks"].as_array().map_or(&[][..], Vec::as_slice) {
+        [network] => Ok(network["id"].clone()),
+        networks => Err(DriverError::fatal(
+            "Error",
+            format!("Expected 1 external network, found {}", networks.len()),
+        )),
+    }
+}
+
+stages! {
+    /// What an association goes through.
+    enum Stage {
+        Associate = "associate" Changes,
+        Release = "release" Changes,
+        Free = "free" Changes,
+    }
+}
+
+impl Special for FloatingIpAssociation {
+    fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        match work {
+            Work::Create => Stage::Associate.step(),
+            Work::Update { changed, .. } if changed.contains("floating_ip") => {
+                Stage::Release.step()
+            }
+            Work::Update { .. } => Stage::Associate.step(),
+            Work::Delete => Stage::Free.step(),
+            Work::Act(_) => declared.first_step(work, subject),
+        }
+    }
+
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        match Stage::of(step) {
+            Some(Stage::Associate) => {
+                let given = declared.properties(&subject.properties);
+                let given = declared.declaration().resolved(cloud, given)?;
+                let server = text(&given, "server_id").unwrap_or_default();
+                let ours = text(&given, "floating_ip").unwrap_or_default();
+                put(cloud, ours, first_interface(cloud, server)?)?;
+                let id = subject.resource_id.map(|id| id.to_string());
+                let physical_id = Some(id.unwrap_or_else(|| subject.physical_name.clone()));
+                Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
+            }
+            Some(Stage::Release) => {
+                if let Work::Update { before, .. } = work {
+                    release(cloud, text(before, "floating_ip"))?;
+                }
+                Ok(next(Learned::default(), Stage::Associate.step()))
+            }
+            // Without a physical id the association may have been made and its answer lost.
+            Some(Stage::Free) => {
+                release(cloud, text(&subject.properties, "floating_ip"))?;
+                Ok(done())
+            }
+            None => declared.plain_beat(beating),
+        }
+    }
+}
+
+/// The port of a server's first interface, and its first address of IPv4.
+fn first_interface(cloud: &Asks<'_>, server: &str) -> Result<Value, DriverError> {
+    let path = format!("/servers/{}/os-interface", path_segment(server));
+    let listed = cloud.send(Request::get(Service::Compute, path))?.json()?;
+    let Some(interface) = listed["interfaceAttachments"].as_array().and_then(|all| all.first())
+    else {
+        let text = format!("No network interface found for server {server}.");
+        return Err(DriverError::fatal("InterfaceNotFound", text));
+    };
+    let addresses = interface["fixed_ips"].as_array().into_iter().flatten();
+    let mut addresses = addresses.filter_map(|address| address["ip_address"].as_str());
+    let is_v4 = |address: &&str| address.parse::<std::net::Ipv4Addr>().is_ok();
+    Ok(json!({ "port_id": interface["port_id"], "fixed_ip_address": addresses.find(is_v4) }))
+}
+
+/// Frees the floating IP; one that is gone is free.
+fn release(cloud: &Asks<'_>, floating_ip: Option<&str>) -> Result<(), DriverError> {
+    let Some(floating_ip) = floating_ip else { return Ok(()) };
+    match put(cloud, floating_ip, json!({ "port_id": null, "fixed_ip_address": null })) {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn put(
+    cloud: &Asks<'_>,
+    floating_ip: &str,
+    fields: Value,
+) -> Result<(), crate::openstack::CloudError> {
+    let path = format!("/v2.0/floatingips/{}", path_segment(floating_ip));
+    let request = Request::put(Service::Network, path).json(json!({ "floatingip": fields }));
+    cloud.send(request).map(drop)
+}
