@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::JsonMap;
+use crate::model::{JsonMap, Refusal};
 use crate::openstack::Service;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::driver::{DriverError, Subject};
@@ -22,6 +22,17 @@ fn transport(properties: &JsonMap) -> &str {
 /// Whether the agent asks as a user of the stack's.
 pub(crate) fn has_user(properties: &JsonMap) -> bool {
     transport(properties) == "POLL_SERVER_HEAT"
+}
+
+/// Refuses ways that are not there yet.
+pub(crate) fn check(properties: &JsonMap) -> Result<(), Refusal> {
+    match transport(properties) {
+        transport @ ("POLL_TEMP_URL" | "ZAQAR_MESSAGE") => {
+            let text = format!("The software_config_transport {transport} is not supported.");
+            Err(Refusal::new("NotSupported", text))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What was told last.

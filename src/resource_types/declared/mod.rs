@@ -283,7 +283,7 @@ impl Driver for Declared {
     fn validate(&self, subject: &Subject) -> Result<(), Refusal> {
         let properties = self.properties(&subject.properties);
         rules::check(&self.declaration.rules, &properties)?;
-        self.special.validate(&properties)
+        self.special.validate(&shown(&subject.name), &properties)
     }
 
     fn validate_in_cloud(&self, cloud: &Asks<'_>, properties: &JsonMap) -> Result<(), Refusal> {

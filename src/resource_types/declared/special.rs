@@ -118,8 +118,9 @@ pub(crate) trait Special: Send + Sync + 'static {
         Ok(())
     }
 
-    /// What the schema cannot say of the properties; they have defaults and newer names.
-    fn validate(&self, _properties: &JsonMap) -> Result<(), Refusal> {
+    /// What the schema cannot say of the properties of the resource of a name; they have defaults
+    /// and newer names.
+    fn validate(&self, _name: &str, _properties: &JsonMap) -> Result<(), Refusal> {
         Ok(())
     }
 }

@@ -192,7 +192,7 @@ impl Special for Volume {
         (size(after)? < size(before)?).then_some(NO_SHRINKING)
     }
 
-    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
+    fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {
         let is_set = |name: &&str| properties.get(*name).is_some_and(|value| !value.is_null());
         if is_set(&"backup_id") {
             return Ok(());

@@ -154,7 +154,7 @@ impl Special for WebImage {
         }
     }
 
-    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
+    fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {
         let get = |name: &str| properties.get(name).and_then(Value::as_str).unwrap_or_default();
         let container = get("container_format");
         if matches!(container, "ami" | "ari" | "aki") && get("disk_format") != container {

@@ -9,7 +9,7 @@
 use serde_json::Value;
 
 use crate::events::resource::Step;
-use crate::model::Action;
+use crate::model::{Action, JsonMap, Refusal};
 use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
@@ -97,5 +97,9 @@ impl Special for DeployedServer {
             "os_collect_config" => Some(agent::known(subject)),
             _ => None,
         })
+    }
+
+    fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {
+        agent::check(properties)
     }
 }

@@ -51,7 +51,7 @@ impl Special for Subscription {
         }
     }
 
-    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
+    fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {
         let subscriber = properties.get("subscriber").and_then(Value::as_str);
         let kind = subscriber.and_then(|text| text.split(':').next()).unwrap_or_default();
         // What is not known yet is not looked at.

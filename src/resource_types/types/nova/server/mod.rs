@@ -292,8 +292,8 @@ impl Special for Server {
         }
     }
 
-    fn validate(&self, properties: &JsonMap) -> Result<(), Refusal> {
-        validate::properties(properties)
+    fn validate(&self, name: &str, properties: &JsonMap) -> Result<(), Refusal> {
+        validate::properties(name, properties)
     }
 }
 

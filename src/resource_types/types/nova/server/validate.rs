@@ -4,16 +4,13 @@ use serde_json::Value;
 
 use super::networks::get;
 use crate::model::{JsonMap, Refusal};
+use crate::resource_types::agent;
 use crate::resource_types::rules::conflict;
 
 /// Refuses properties that make no server.
-pub(super) fn properties(properties: &JsonMap) -> Result<(), Refusal> {
-    let transport = properties.get("software_config_transport").and_then(Value::as_str);
-    if let Some(transport @ ("POLL_TEMP_URL" | "ZAQAR_MESSAGE")) = transport {
-        let text = format!("The software_config_transport {transport} is not supported.");
-        return Err(Refusal::new("NotSupported", text));
-    }
-    boot_sources(properties)?;
+pub(super) fn properties(name: &str, properties: &JsonMap) -> Result<(), Refusal> {
+    agent::check(properties)?;
+    boot_sources(name, properties)?;
     networks(properties)?;
     if properties.get("personality").and_then(Value::as_object).is_some_and(|it| !it.is_empty()) {
         return Err(Refusal::validation(
@@ -28,7 +25,7 @@ fn list<'a>(properties: &'a JsonMap, name: &str) -> &'a [Value] {
     properties.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn boot_sources(properties: &JsonMap) -> Result<(), Refusal> {
+fn boot_sources(name: &str, properties: &JsonMap) -> Result<(), Refusal> {
     let old = list(properties, "block_device_mapping");
     let new = list(properties, "block_device_mapping_v2");
     if !old.is_empty() && !new.is_empty() {
@@ -82,12 +79,12 @@ fn boot_sources(properties: &JsonMap) -> Result<(), Refusal> {
         }
     }
     if !bootable {
-        return Err(Refusal::validation(
-            "Neither image nor bootable volume is specified for instance",
-        ));
+        return Err(Refusal::validation(format!(
+            "Neither image nor bootable volume is specified for instance {name}"
+        )));
     }
     if !new.is_empty() && sources != 1 {
-        return Err(Refusal::validation("Multiple bootable sources for instance."));
+        return Err(Refusal::validation(format!("Multiple bootable sources for instance {name}.")));
     }
     Ok(())
 }
