@@ -15,7 +15,7 @@ use super::shell::{Ask, Shell};
 use crate::events::{Meta, StreamId};
 use crate::model::{Caller, ProjectId, Refusal, Secret, Trustor, taint};
 use crate::openstack::{CloudError, Session};
-use crate::resource_types::DriverError;
+use crate::resource_types::Failure;
 
 /// A user, with roles, in a project.
 type Key = (ProjectId, Trustor);
@@ -103,7 +103,7 @@ impl Credentials {
         services: &Arc<Services>,
         project: &ProjectId,
         trustor: &Trustor,
-    ) -> Result<Session, DriverError> {
+    ) -> Result<Session, Failure> {
         let Some(cloud) = &services.cloud else { return Ok(Session::detached()) };
         let key = (project.clone(), trustor.clone());
         if let Some(known) = self.sessions().get(&key) {
@@ -111,9 +111,8 @@ impl Credentials {
         }
         let sealed = trust_of(services, project, trustor).await.unwrap_or_default();
         let Value::String(trust) = taint::plain(sealed.clone()) else {
-            let user_id = &trustor.user_id;
-            let text = format!("Hearth has no trust of user {user_id} in project {project}");
-            return Err(DriverError::fatal("AuthorizationFailure", text));
+            let (user_id, project_id) = (trustor.user_id.clone(), project.to_string());
+            return Err(Failure::NoTrust { user_id, project_id });
         };
         let session = cloud.session_for_trust(&Secret::new(trust), project);
         self.sessions().insert(key, Known { trust: sealed, session: session.clone() });

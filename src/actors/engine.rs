@@ -25,6 +25,7 @@ use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
 use crate::model::{ProjectId, Refusal, StackId, Tally, Trustor, taint};
 use crate::openstack::{Cloud, Fetcher, Session};
+use crate::resource_types::child::Nested;
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::StackSource;
 
@@ -106,7 +107,7 @@ impl Engine {
         trustor: &Trustor,
     ) -> Result<Session, Refusal> {
         let session = self.services.credentials.session(&self.services, project, trustor).await;
-        session.map_err(|error| Refusal::new(error.class, error.message))
+        session.map_err(|error| Refusal::new(error.class().to_owned(), error.to_string()))
     }
 
     /// The keeper of software configurations and deployments.
@@ -140,6 +141,12 @@ impl Engine {
     pub fn halt(&self) {
         self.services.pool.close();
         self.services.directory.stop();
+    }
+
+    /// Whether what runs resources under a name is a group whose size policies may change.
+    pub fn scales(&self, driver_type: &str) -> bool {
+        let driver = self.services.registry.driver(driver_type);
+        driver.is_some_and(|driver| driver.nests().is_some_and(Nested::scales))
     }
 
     /// What a tree of stacks is bounded by.

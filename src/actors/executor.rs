@@ -10,7 +10,7 @@ use crate::model::{ProjectId, Refusal};
 use crate::openstack::{CloudError, Session, UserDomain};
 use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run, SoftwareAnswer, SoftwareAsk};
 use crate::resource_types::kept;
-use crate::resource_types::{Attempt, Beat, CloudCheck, DriverError, Learned, Registry};
+use crate::resource_types::{Attempt, Beat, CloudCheck, Failure, Learned, Registry};
 use crate::template::StackDefinition;
 
 /// How much one beat may ask: a program is run again with each answer, so that its work grows with
@@ -34,8 +34,8 @@ pub(super) async fn run_beat(
     session: &Session,
     step: &Step,
     attempt: Attempt,
-    program: impl Fn(&Asks<'_>) -> Result<Beat, DriverError>,
-) -> (Result<Beat, DriverError>, Option<AnswersKept>) {
+    program: impl Fn(&Asks<'_>) -> Result<Beat, Failure>,
+) -> (Result<Beat, Failure>, Option<AnswersKept>) {
     let may_change = step.mutates || step.commands;
     let mut executor = Executor { services: Some(services), session, there: None };
     let mut run = Run::new(executor.facts());
@@ -47,7 +47,7 @@ pub(super) async fn run_beat(
             }
             Err(_) if run.asked() == ASKS_MAX => {
                 let text = format!("More than {ASKS_MAX} calls in one step");
-                return (Err(DriverError::fatal("RequestLimitExceeded", text)), None);
+                return (Err(Failure::TooMuch(text)), None);
             }
             Err(ask) if ask.changes() && !may_change => {
                 let next = Step { mutates: true, ..step.clone() };
@@ -59,10 +59,10 @@ pub(super) async fn run_beat(
 }
 
 /// Whether an outcome moves the action on: what is looked at again, or tried again, decides nothing.
-fn decides(outcome: &Result<Beat, DriverError>) -> bool {
+fn decides(outcome: &Result<Beat, Failure>) -> bool {
     match outcome {
         Ok(beat) => !matches!(beat, Beat::Wait { .. }),
-        Err(error) => !error.transient,
+        Err(error) => !error.is_transient(),
     }
 }
 
@@ -186,7 +186,7 @@ pub struct Rerun {
     /// What the program asks, with the answer, as far as one was kept.
     pub asked: Vec<(Ask, Option<Result<Answer, CloudError>>)>,
     /// What it comes to; `None` where an answer is missing.
-    pub outcome: Option<Result<Beat, DriverError>>,
+    pub outcome: Option<Result<Beat, Failure>>,
 }
 
 /// Runs a program by the answers that were kept of it; nothing leaves. `written` says how an ask
@@ -194,7 +194,7 @@ pub struct Rerun {
 pub fn run_again(
     kept: &AnswersKept,
     written: impl Fn(&Ask) -> String,
-    program: impl Fn(&Asks<'_>) -> Result<Beat, DriverError>,
+    program: impl Fn(&Asks<'_>) -> Result<Beat, Failure>,
 ) -> Result<Rerun, serde_json::Error> {
     let mut run = Run::new(serde_json::from_value(kept.facts.clone())?);
     let mut asked = Vec::new();

@@ -23,7 +23,7 @@ impl Inhabit for Project {
         _events: Vec<Arc<RecordedEvent>>,
         machine: Self,
     ) -> BoxFuture<'static, Result<Woken<Self>, LogError>> {
-        futures::future::ready(Ok(Woken { machine, link: Box::new(|()| ()) })).boxed()
+        futures::future::ready(Ok(Woken { machine, working: (), link: Box::new(|()| ()) })).boxed()
     }
 
     fn broken(shell: &mut Shell<Self>, _error: &LogError, ctx: &mut Context<Shell<Self>>) {

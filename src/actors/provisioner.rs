@@ -14,7 +14,7 @@ use tracing::warn;
 use super::executor;
 use super::nested::{self, ChildBeat};
 use super::resource::{
-    Adjusted, Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect,
+    Adjusted, Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect, Working,
 };
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Shell, Woken};
@@ -22,9 +22,9 @@ use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::resource::Step;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, CommandId, JsonMap, ProjectId, ResourceId, Status, Trustor};
+use crate::model::{Action, CommandId, JsonMap, ProjectId, Refusal, ResourceId, Status, Trustor};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::{Beat, Driver, DriverError, Reality, Subject, Work};
+use crate::resource_types::{Beat, Declared, Failure, Reality, SignalOutcome, Subject, Work};
 use crate::template::ALL_ATTRIBUTES;
 
 /// What a resource's actor holds of others.
@@ -91,7 +91,12 @@ impl Inhabit for Resource {
         _events: Vec<Arc<RecordedEvent>>,
         machine: Self,
     ) -> BoxFuture<'static, Result<Woken<Self>, LogError>> {
-        futures::future::ready(Ok(Woken { machine, link: Box::new(|_| ()) })).boxed()
+        futures::future::ready(Ok(Woken {
+            machine,
+            working: Working::default(),
+            link: Box::new(|_| ()),
+        }))
+        .boxed()
     }
 
     fn broken(shell: &mut Shell<Self>, _error: &LogError, ctx: &mut Context<Shell<Self>>) {
@@ -116,7 +121,7 @@ impl Inhabit for Resource {
         let project = project.unwrap_or_default();
         match effect {
             ResourceEffect::Report => {
-                let report = shell.machine.report(&Self::knowledge(&services));
+                let report = shell.machine.report(&shell.working, &Self::knowledge(&services));
                 let gone = (report.action, report.status) == (Action::Delete, Status::Complete);
                 let held = report.physical_id.as_ref().filter(|_| !gone);
                 note_taken(&shell.links.taken, report.id, held);
@@ -162,7 +167,7 @@ impl Inhabit for Resource {
                         }
                     };
                     let session = session.fresh();
-                    let (mut result, kept) = match (driver.nests(), &nesting) {
+                    let (result, kept) = match (driver.nests(), &nesting) {
                         (Some(nested), Some(nesting)) => {
                             let knowledge = Stack::knowledge(&services);
                             let beating = nested::Beating {
@@ -190,12 +195,13 @@ impl Inhabit for Resource {
                             executor::run_beat(&services, &session, &step, attempt, beat).await
                         }
                     };
-                    if let Err(error) = &mut result {
-                        error.refused &= !session.has_changed();
-                    }
-                    if matches!(&result, Err(error) if error.class == "Unauthorized") {
+                    if matches!(&result, Err(error) if error.is_unauthorized()) {
                         services.credentials.forget(&project, &trustor);
                     }
+                    let result = result.map_err(|error| match session.has_changed() {
+                        true => Failure::AfterChange(Box::new(error)),
+                        false => error,
+                    });
                     let attributes = match &result {
                         Ok(Beat::Done { learned }) if !observe.is_empty() => {
                             let subject = with_learned(subject, learned);
@@ -270,7 +276,7 @@ impl Inhabit for Resource {
                     let details = &signal.details;
                     let Some(nested) = driver.nests() else {
                         let carry_out = |cloud: &Asks<'_>| {
-                            driver.carry_out_signal(cloud, &subject, details, attempt)
+                            driver.program().carry_out_signal(cloud, &subject, details)
                         };
                         return Some(executor::run(&services, &session, carry_out).await);
                     };
@@ -295,6 +301,11 @@ impl Inhabit for Resource {
                 };
                 ctx.spawn(work.into_actor(shell).map(move |result, shell, ctx| {
                     if let Some(result) = result {
+                        if let Some(error) = failure(&result) {
+                            let resource = &shell.machine;
+                            let error = resource.without_secrets(&error);
+                            warn!(resource.id = %resource.id, %error, "a signal could not be carried out");
+                        }
                         let command = ResourceCommand::SignalCarriedOut { signal: id, result };
                         come_back(shell, command, ctx);
                     }
@@ -389,11 +400,11 @@ async fn reach(
     driver_type: &str,
     project: &ProjectId,
     trustor: &Trustor,
-) -> Result<(Arc<dyn Driver>, crate::openstack::Session), DriverError> {
-    let driver = services.registry.driver(driver_type).ok_or_else(|| {
-        let text = format!("The Resource Type ({driver_type}) could not be found.");
-        DriverError::fatal("EntityNotFound", text)
-    })?;
+) -> Result<(Arc<Declared>, crate::openstack::Session), Failure> {
+    let driver = services
+        .registry
+        .driver(driver_type)
+        .ok_or_else(|| Refusal::not_found("Resource Type", driver_type))?;
     let session = services.credentials.session(services, project, trustor).await?;
     Ok((driver, session))
 }
@@ -419,7 +430,7 @@ async fn reality(
     };
     let error = match tokio::time::timeout(OBSERVE_MAX, look).await {
         Ok(Ok(reality)) => return reality,
-        Ok(Err(error)) => error.to_string(),
+        Ok(Err(error)) => error.told(),
         Err(_) => "it was not answered in time".to_owned(),
     };
     warn!(resource.name = ?subject.name, error, "a resource cannot be compared with what there is");
@@ -429,7 +440,7 @@ async fn reality(
 /// Attributes as they are now; what a child stack has for secret is marked.
 async fn observed(
     services: &Arc<Services>,
-    driver: &dyn Driver,
+    driver: &Declared,
     session: &crate::openstack::Session,
     subject: &Subject,
     wanted: &[String],
@@ -442,7 +453,8 @@ async fn observed(
     match tokio::time::timeout(OBSERVE_MAX, look).await {
         Ok(Ok(attributes)) => attributes,
         Ok(Err(error)) => {
-            warn!(resource.name = ?subject.name, %error, "attributes cannot be looked up");
+            let error = error.told();
+            warn!(resource.name = ?subject.name, error, "attributes cannot be looked up");
             JsonMap::new()
         }
         Err(_) => {
@@ -454,3 +466,11 @@ async fn observed(
 
 /// How long attributes may take to be looked up before they count as unknown.
 const OBSERVE_MAX: Duration = Duration::from_secs(60);
+
+/// Why a signal could not be carried out.
+fn failure(result: &Result<SignalOutcome, Failure>) -> Option<String> {
+    match result {
+        Ok(outcome) => outcome.in_child.as_ref()?.error.clone(),
+        Err(error) => Some(error.told()),
+    }
+}

@@ -108,7 +108,7 @@ impl Engine {
         &self,
         stack: StackId,
         name: &ResourceName,
-        look: impl Fn(&mut Resource) -> T + Clone + Send + 'static,
+        look: impl Fn(&Resource) -> T + Clone + Send + 'static,
     ) -> Result<T, Refusal> {
         for _ in 0..SENDS_MAX {
             let resource = self.ask_of(stack, || ResourceNamed(name.clone())).await?;
@@ -133,12 +133,7 @@ impl Engine {
         summary.incarnations.get(name).ok_or_else(missing)?;
         let knowledge = Resource::knowledge(&self.services);
         let observed_signals = self.ask_of(stack, || SignalsObservedBy(name.clone())).await?;
-        let inspect = move |resource: &mut Resource| {
-            let known = resource.know_observed_signals(observed_signals.clone());
-            let inspected = resource.inspected(&knowledge);
-            resource.know_observed_signals(known);
-            inspected
-        };
+        let inspect = move |resource: &Resource| resource.inspected(&observed_signals, &knowledge);
         let Some((driver, subject)) = self.look_at(stack, name, inspect).await? else {
             return Ok(JsonMap::new());
         };
@@ -160,7 +155,7 @@ impl Engine {
         let look = |cloud: &Asks<'_>| driver.attributes(cloud, &subject, attributes);
         executor::run(&self.services, &session, look)
             .await
-            .map_err(|error| Refusal::new(error.class, error.message))
+            .map_err(|error| Refusal::new(error.class().to_owned(), error.to_string()))
     }
 
     /// Sends a command to the incarnation that counts for a name.
@@ -183,7 +178,7 @@ impl Engine {
 }
 
 /// Looks at a resource as it is now, and leaves it as it is.
-struct Look<T>(Box<dyn FnOnce(&mut Resource) -> T + Send>);
+struct Look<T>(Box<dyn FnOnce(&Resource) -> T + Send>);
 
 impl<T: Send + 'static> Message for Look<T> {
     type Result = T;
@@ -193,6 +188,6 @@ impl<T: Send + 'static> Handler<Look<T>> for Shell<Resource> {
     type Result = MessageResult<Look<T>>;
 
     fn handle(&mut self, look: Look<T>, _ctx: &mut Context<Self>) -> Self::Result {
-        MessageResult((look.0)(&mut self.machine))
+        MessageResult((look.0)(&self.machine))
     }
 }

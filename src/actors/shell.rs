@@ -6,6 +6,7 @@
 //! no mail to actix 0.13, and may be handled while an append still holds the mailbox.
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -31,6 +32,8 @@ pub trait Aggregate: Default + Sized + Unpin + 'static {
     type Effect;
     /// What the machine is handed to decide with: other rooms' pure knowledge.
     type Knowledge: Unpin + 'static;
+    /// What the log does not hold, because `recover` finds it again.
+    type Working: Default + Unpin + 'static;
 
     /// Whether the same command sent again gets the first receipt. What actors tell one another
     /// under the id of a user's command is no repetition of it.
@@ -41,17 +44,41 @@ pub trait Aggregate: Default + Sized + Unpin + 'static {
     /// Takes an event in. Never fails: all checking happened before the event was written.
     fn apply(&mut self, event: &Self::Event, at: DateTime<Utc>);
 
-    /// Answers a command with events and effects, or refuses it. Changes nothing that events
-    /// carry; it may keep working memory that `recover` builds anew.
+    /// Answers a command with events and effects, or refuses it. What events carry is changed by
+    /// them alone; of all else a decision changes the working memory and nothing more.
     fn decide(
-        &mut self,
+        &self,
+        working: &mut Self::Working,
         command: Self::Command,
         moment: &Moment<'_>,
         knowledge: &Self::Knowledge,
     ) -> Result<Decision<Self>, Refusal>;
 
     /// What is still owed after the state was read back from the log.
-    fn recover(&mut self, moment: &Moment<'_>, knowledge: &Self::Knowledge) -> Decision<Self>;
+    fn recover(
+        &self,
+        _working: &mut Self::Working,
+        _moment: &Moment<'_>,
+        _knowledge: &Self::Knowledge,
+    ) -> Decision<Self> {
+        Decision::nothing()
+    }
+}
+
+/// A decision under way: the state, which it reads, and the working memory, which it may change.
+pub struct Deciding<'a, A: Aggregate> {
+    pub state: &'a A,
+    pub working: &'a mut A::Working,
+    pub moment: &'a Moment<'a>,
+    pub knowledge: &'a A::Knowledge,
+}
+
+impl<A: Aggregate> Deref for Deciding<'_, A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        self.state
+    }
 }
 
 /// What a machine answers to a command.
@@ -152,6 +179,7 @@ pub type Link<A> = Box<dyn FnOnce(&mut <A as Inhabit>::Links) + Send>;
 /// A machine read back from the log, with what it needs beside it.
 pub struct Woken<A: Inhabit> {
     pub machine: A,
+    pub working: A::Working,
     /// Changes the links: children that were read along.
     pub link: Link<A>,
 }
@@ -159,6 +187,7 @@ pub struct Woken<A: Inhabit> {
 /// The actor.
 pub struct Shell<A: Inhabit> {
     pub machine: A,
+    pub working: A::Working,
     pub links: A::Links,
     pub services: Arc<Services>,
     stream: StreamId,
@@ -178,6 +207,7 @@ impl<A: Inhabit> Shell<A> {
         let seals = Seals::of(services.vault.clone(), stream.clone());
         Self {
             machine,
+            working: A::Working::default(),
             links,
             services,
             stream,
@@ -194,11 +224,11 @@ impl<A: Inhabit> Shell<A> {
     pub fn awake(
         services: Arc<Services>,
         stream: StreamId,
-        machine: A,
+        (machine, working): (A, A::Working),
         links: A::Links,
         (head, seals): (Head, Seals),
     ) -> Self {
-        Self { head: Some(head), seals, ..Self::asleep(services, stream, machine, links) }
+        Self { head: Some(head), working, seals, ..Self::asleep(services, stream, machine, links) }
     }
 
     /// The stream that the actor writes.
@@ -235,10 +265,11 @@ impl<A: Inhabit> Shell<A> {
     ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
         let clock = self.services.clock.clone();
         let moment = Moment::of(clock.as_ref());
-        let decision = match self.machine.decide(command, &moment, &self.knowledge) {
-            Ok(decision) => decision,
-            Err(refusal) => return Box::pin(actix::fut::ready(Err(refusal))),
-        };
+        let decision =
+            match self.machine.decide(&mut self.working, command, &moment, &self.knowledge) {
+                Ok(decision) => decision,
+                Err(refusal) => return Box::pin(actix::fut::ready(Err(refusal))),
+            };
         self.carry_out(decision, moment.now, meta, ctx)
     }
 
@@ -305,7 +336,7 @@ impl<A: Inhabit> Shell<A> {
     fn recover(&mut self, ctx: &mut Context<Self>) {
         let clock = self.services.clock.clone();
         let moment = Moment::of(clock.as_ref());
-        let decision = self.machine.recover(&moment, &self.knowledge);
+        let decision = self.machine.recover(&mut self.working, &moment, &self.knowledge);
         let meta = Arc::new(Meta {
             cause: (self.position.0 > 0).then_some(Cause::Event(self.position)),
             caller: self.meta.caller.clone(),
@@ -341,6 +372,7 @@ impl<A: Inhabit> Actor for Shell<A> {
             Ok((woken, head, last, receipts, seals)) => {
                 shell.seals = seals;
                 shell.machine = woken.machine;
+                shell.working = woken.working;
                 shell.head = Some(head);
                 shell.receipts = receipts;
                 if let Some(last) = last {

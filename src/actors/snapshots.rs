@@ -20,7 +20,6 @@ use crate::events::stack::ResourceKept;
 use crate::model::{
     Action, JsonMap, ProjectId, Refusal, StackId, Status, TraversalId, Trustor, taint,
 };
-use crate::resource_types::DriverError;
 use crate::template::StackSource;
 
 /// The pause before something that is not gone yet is asked for again; it doubles up to the longest.
@@ -120,7 +119,7 @@ fn restore(services: &Services, source: &mut StackSource, kept: &ResourceKept) {
     let Some(Value::Object(resource)) = resource else { return };
     let properties = resource.entry(key).or_insert_with(|| Value::Object(Default::default()));
     if let Value::Object(properties) = properties {
-        for (name, value) in driver.restored(properties, &opened(&kept.data)) {
+        for (name, value) in driver.program().restored(properties, &opened(&kept.data)) {
             if value.is_null() {
                 properties.shift_remove(&name);
             } else {
@@ -146,27 +145,28 @@ pub(super) async fn drop_snapshot(
     for kept in resources {
         let Some(driver) = services.registry.driver(&kept.driver_type) else { continue };
         let data = opened(&kept.data);
-        if driver.restored(&JsonMap::new(), &data).is_empty() {
+        if driver.program().restored(&JsonMap::new(), &data).is_empty() {
             continue;
         }
         let (mut attempts, mut pause) = (0, PAUSE_MIN);
         loop {
             let dropped = async {
                 let session = services.credentials.session(services, project, trustor).await?;
-                executor::run(services, &session, |it| driver.delete_snapshot(it, &data)).await
+                executor::run(services, &session, |it| driver.program().delete_snapshot(it, &data))
+                    .await
             };
             match dropped.await {
                 Ok(true) => break,
                 Ok(false) => tokio::time::sleep(pause).await,
-                Err(error) if error.transient && attempts + 1 < DROP_ATTEMPTS_MAX => {
+                Err(error) if error.is_transient() && attempts + 1 < DROP_ATTEMPTS_MAX => {
                     attempts += 1;
                     warn!(stack.id = %stack, %error, "a snapshot is not deleted yet");
-                    tokio::time::sleep(error.retry_after.unwrap_or(pause)).await;
+                    tokio::time::sleep(error.retry_after().unwrap_or(pause)).await;
                 }
-                Err(DriverError { class, message, .. }) => {
-                    let name = &kept.name;
+                Err(error) => {
+                    let (class, name) = (error.class(), &kept.name);
                     return Err(format!(
-                        "Resource snapshot DELETE failed: {class}: resources.{name}: {message}"
+                        "Resource snapshot DELETE failed: {class}: resources.{name}: {error}"
                     ));
                 }
             }

@@ -18,18 +18,18 @@ use super::executor;
 use super::nested;
 use super::project::ProjectCommand;
 use super::provisioner::{ChildBroken, Halt, ResourceLinks, Taken, note_taken};
-use super::resource::{Resource, ResourceCommand};
+use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Ask, Inhabit, Shell, Woken, fold};
 use super::snapshots::drop_snapshot;
-use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect};
+use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect, StackView, Working};
 use crate::events::log::{Head, LogError};
 use crate::events::seal::Seals;
 use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::{DriverError, ObservedSignals, stack_user};
+use crate::resource_types::{Failure, ObservedSignals, stack_user};
 
 /// How long a stack that has more to do leaves its thread to others.
 const TURN_PAUSE: Duration = Duration::from_millis(10);
@@ -65,14 +65,15 @@ impl Inhabit for Stack {
     fn load(
         services: Arc<Services>,
         _events: Vec<Arc<RecordedEvent>>,
-        mut machine: Self,
+        machine: Self,
     ) -> BoxFuture<'static, Result<Woken<Self>, LogError>> {
         async move {
+            let mut working = Working::default();
             for origin in machine.origins_needed() {
                 let Some(revision) = machine.revision_of(origin) else { continue };
                 let (identity, owner) = (machine.identity(), machine.owner.as_ref());
                 match definition::read_back(&services, &identity, owner, revision).await? {
-                    Ok(known) => machine.know_definition(origin, Arc::new(known)),
+                    Ok(known) => working.know_definition(&machine, origin, Arc::new(known)),
                     Err(problem) => {
                         error!(stack.id = %machine.id, %problem, "a revision cannot be read back");
                     }
@@ -88,7 +89,7 @@ impl Inhabit for Stack {
                     if head.next == 0 {
                         continue;
                     }
-                    machine.know_report(resource.report(&knowledge));
+                    working.know_report(resource.report(&Default::default(), &knowledge));
                     parked.insert(resource.id, Box::new((resource, head)));
                 }
             }
@@ -101,7 +102,7 @@ impl Inhabit for Stack {
                 }
                 links.parked = parked;
             };
-            Ok(Woken { machine, link: Box::new(link) })
+            Ok(Woken { machine, working, link: Box::new(link) })
         }
         .boxed()
     }
@@ -172,7 +173,7 @@ impl Inhabit for Stack {
                     };
                     for pause in DELETION_PAUSES {
                         match executor::run_in_cloud(&session, delete).await {
-                            Err(error) if error.transient => tokio::time::sleep(pause).await,
+                            Err(error) if error.is_transient() => tokio::time::sleep(pause).await,
                             outcome => return Some(outcome),
                         }
                     }
@@ -180,7 +181,7 @@ impl Inhabit for Stack {
                 };
                 ctx.spawn(deletion.into_actor(shell).map(move |result, shell, ctx| {
                     if let Some(result) = result {
-                        let result = result.map_err(|error: DriverError| error.message);
+                        let result = result.map_err(|error: Failure| error.to_string());
                         let command = StackCommand::UserProjectDropped { result };
                         ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
                     }
@@ -201,7 +202,7 @@ impl Inhabit for Stack {
             ctx.cancel_future(former);
         }
         if is_idle(shell) {
-            shell.machine.forget_definitions();
+            shell.working.forget_definitions(&shell.machine);
             // What is canceled may still be polled once by actix, and come due: work that was
             // taken on meanwhile must not be left behind.
             let leave_idle = |shell: &mut Shell<Self>, ctx: &mut Context<Shell<Self>>| {
@@ -214,9 +215,16 @@ impl Inhabit for Stack {
     }
 }
 
+impl Shell<Stack> {
+    /// The stack with what is known of it beside its log.
+    pub fn view(&self) -> StackView<'_> {
+        StackView::of(&self.machine, &self.working)
+    }
+}
+
 /// Whether nothing is at work and nobody waits.
 fn is_idle(shell: &Shell<Stack>) -> bool {
-    shell.machine.at_rest() && shell.links.awaiting.is_empty()
+    shell.view().at_rest() && shell.links.awaiting.is_empty()
 }
 
 /// Counts the resources that the stack is led to.
@@ -270,20 +278,23 @@ fn child<'a>(
     name: &ResourceName,
     ctx: &Context<Shell<Stack>>,
 ) -> &'a Addr<Shell<Resource>> {
-    let Shell { links, services, machine: stack, .. } = shell;
+    let Shell { links, services, machine, working, .. } = shell;
+    let stack = StackView::of(machine, working);
     let parked = &mut links.parked;
     links.children.entry(id).or_insert_with(|| {
         let known = parked.remove(&id).map(|known| {
-            let (mut machine, head) = *known;
+            let (machine, head) = *known;
             // It goes on where it was as soon as it wakes, and must not take silence for an answer.
-            machine.know_observed_signals(
-                stack.signals_observed_by(&machine.name, &Stack::knowledge(services)),
-            );
-            (machine, head)
+            let observed = stack.signals_observed_by(&machine.name, &Stack::knowledge(services));
+            (machine, resource::Working::observing(observed), head)
         });
-        let (machine, head) = known.unwrap_or_else(|| {
+        let (machine, working, head) = known.unwrap_or_else(|| {
             let fresh = Resource::named(id, name.clone());
-            (fresh, Head { next: 0, generation: *services.log.generation().borrow() })
+            (
+                fresh,
+                resource::Working::default(),
+                Head { next: 0, generation: *services.log.generation().borrow() },
+            )
         });
         let own = ResourceLinks {
             stack: Some(ctx.address()),
@@ -293,7 +304,7 @@ fn child<'a>(
         let stream = StreamId::resource(id);
         let seals = Seals::of(services.vault.clone(), stream.clone());
         let seals = seals.scoped(StreamId::stack(stack.id));
-        Shell::awake(services.clone(), stream, machine, own, (head, seals)).start()
+        Shell::awake(services.clone(), stream, (machine, working), own, (head, seals)).start()
     })
 }
 
@@ -306,7 +317,7 @@ impl Handler<ResourceNamed> for Shell<Stack> {
     type Result = Option<Addr<Shell<Resource>>>;
 
     fn handle(&mut self, named: ResourceNamed, ctx: &mut Context<Self>) -> Self::Result {
-        let id = self.machine.incarnation(&named.0)?;
+        let id = self.view().incarnation(&named.0)?;
         Some(child(self, id, &named.0, ctx).clone())
     }
 }
@@ -320,7 +331,7 @@ impl Handler<SignalsObservedBy> for Shell<Stack> {
     type Result = MessageResult<SignalsObservedBy>;
 
     fn handle(&mut self, by: SignalsObservedBy, _ctx: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.machine.signals_observed_by(&by.0, &Stack::knowledge(&self.services)))
+        MessageResult(self.view().signals_observed_by(&by.0, &Stack::knowledge(&self.services)))
     }
 }
 
@@ -333,7 +344,7 @@ impl Handler<MetadataNow> for Shell<Stack> {
     type Result = Option<JsonMap>;
 
     fn handle(&mut self, of: MetadataNow, _ctx: &mut Context<Self>) -> Self::Result {
-        self.machine.metadata_now(&of.0, &Stack::knowledge(&self.services))
+        self.view().metadata_now(&of.0, &Stack::knowledge(&self.services))
     }
 }
 
@@ -346,7 +357,7 @@ impl Handler<OutputsNow> for Shell<Stack> {
     type Result = MessageResult<OutputsNow>;
 
     fn handle(&mut self, _: OutputsNow, _ctx: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.machine.outputs(&Stack::knowledge(&self.services)))
+        MessageResult(self.view().outputs(&Stack::knowledge(&self.services)))
     }
 }
 
@@ -359,7 +370,7 @@ impl Handler<ResourceReferred> for Shell<Stack> {
     type Result = Option<Addr<Shell<Resource>>>;
 
     fn handle(&mut self, referred: ResourceReferred, ctx: &mut Context<Self>) -> Self::Result {
-        let (name, id) = self.machine.referred(&referred.0)?;
+        let (name, id) = self.view().referred(&referred.0)?;
         Some(child(self, id, &name, ctx).clone())
     }
 }
@@ -396,7 +407,7 @@ impl Handler<Stand> for Shell<Stack> {
     type Result = Option<StackSummary>;
 
     fn handle(&mut self, _: Stand, _ctx: &mut Context<Self>) -> Self::Result {
-        let stack = &self.machine;
+        let stack = self.view();
         let revision = stack.revision()?.clone();
         Some(StackSummary {
             id: stack.id,

@@ -45,7 +45,7 @@ impl Engine {
             return Ok(());
         }
         if summary.incarnations.contains_key(name) {
-            let user = |resource: &mut Resource| resource.data.get(stack_user::USER).cloned();
+            let user = |resource: &Resource| resource.data.get(stack_user::USER).cloned();
             let user = self.look_at(summary.id, name, user).await?.map(plain);
             if user.is_some_and(|user| user == *caller.user_id) {
                 return Ok(());

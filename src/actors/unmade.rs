@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::stack::Known;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::schema::spread;
-use crate::resource_types::{Driver, ObservedSignals, Registry, Subject};
+use crate::resource_types::{Declared, ObservedSignals, Registry, Subject};
 
 /// The properties with every key of their schemas, unset ones with their defaults or null, each in
 /// its type where it can be read as that.
@@ -47,7 +47,7 @@ pub(super) fn attributes(
     let mut attributes: JsonMap =
         shown.map(|(name, attribute)| (name.clone(), value(&attribute.repeats))).collect();
     if let Some(driver) = registry.driver(&declared.type_name) {
-        let observed_signals = match driver.observes_signals() {
+        let observed_signals = match driver.program().observes_signals() {
             true => observed_signals(registry, known),
             false => Vec::new(),
         };
@@ -60,12 +60,12 @@ pub(super) fn attributes(
 fn subject(
     known: &Known,
     name: &ResourceName,
-    driver: &dyn Driver,
+    _driver: &Declared,
     properties: &JsonMap,
 ) -> Subject {
     Subject {
         name: Some(name.clone()),
-        properties: driver.properties(properties),
+        properties: properties.clone(),
         reads: known.reads(name),
         ..Subject::default()
     }
@@ -81,7 +81,7 @@ fn observed_signals(registry: &Registry, known: &Known) -> Vec<ObservedSignals> 
         Some(ObservedSignals {
             name: name.clone(),
             reference: driver.reference(&subject),
-            signals: driver.signals(&subject),
+            signals: driver.program().signals(&subject),
         })
     });
     observed_signals.collect()

@@ -22,7 +22,7 @@ use super::v1::{
     actions, events, outputs, resource_types, resources, services, snapshots, software_configs,
     software_deployments, stacks, templates,
 };
-use super::{ApiParts, ApiState, auth, feed, front, trace, versions};
+use super::{ApiParts, ApiState, Door, auth, cfn, feed, front, trace, versions};
 
 /// How long a stop waits for requests under way.
 const STOP_WAIT_SECS: u64 = 10;
@@ -33,8 +33,10 @@ const LINGER: Duration = Duration::from_secs(2);
 
 /// An API that is being served.
 pub struct RunningApi {
-    /// Where it listens.
+    /// Where the Orchestration API listens.
     pub address: SocketAddr,
+    /// Where CloudFormation's does.
+    pub cloudformation: Option<SocketAddr>,
     tls: Option<Arc<Tls>>,
     handle: ServerHandle,
     stopping: watch::Sender<bool>,
@@ -67,9 +69,24 @@ pub enum ServeError {
     Tls(#[from] TlsError),
 }
 
-/// Serves the API on a listener. Must be called within a Tokio runtime.
-pub fn serve(parts: ApiParts, listener: TcpListener) -> Result<RunningApi, ServeError> {
-    let address = listener.local_addr()?;
+/// Where the APIs listen.
+pub struct Listeners {
+    pub orchestration: TcpListener,
+    /// `None`: it is not served.
+    pub cloudformation: Option<TcpListener>,
+}
+
+impl From<TcpListener> for Listeners {
+    fn from(orchestration: TcpListener) -> Self {
+        Self { orchestration, cloudformation: None }
+    }
+}
+
+/// Serves the APIs on their listeners. Must be called within a Tokio runtime.
+pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<RunningApi, ServeError> {
+    let Listeners { orchestration, cloudformation } = listeners.into();
+    let address = orchestration.local_addr()?;
+    let cfn_address = cloudformation.as_ref().map(TcpListener::local_addr).transpose()?;
     let (stopping, stopped) = watch::channel(false);
     let workers = parts.settings.workers;
     let tls = parts.settings.front.tls.clone().map(Tls::open).transpose()?.map(Arc::new);
@@ -97,40 +114,65 @@ pub fn serve(parts: ApiParts, listener: TcpListener) -> Result<RunningApi, Serve
         server = server.workers(workers);
     }
     let draining = server.graceful_shutdown_signal();
-    let server = server.listen("api", listener, move || {
-        let app = App::new()
-            .app_data(state.clone())
-            .wrap(from_fn(Cors::apply))
-            .wrap(from_fn(trace::with_request_id))
-            .service(web::resource("/healthcheck").to(versions::healthcheck))
-            .service(web::scope("/v1").wrap(from_fn(auth::authenticate)).configure(register))
-            .service(web::scope("/v1.0").wrap(from_fn(auth::authenticate)).configure(register))
-            .default_service(web::to(versions::unversioned));
-        let app = app.into_factory().map_err(|error: Error| error.error_response());
-        let draining = draining.clone();
-        let http = HttpService::build()
-            .graceful_shutdown_signal(move || {
-                let draining = draining.clone();
-                async move { draining.notified().await }
-            })
-            .keep_alive(patience.idle)
-            .client_request_timeout(patience.head)
-            .client_disconnect_timeout(LINGER)
-            // Who says that he sends no more is gone: nothing is done for him any longer.
-            .h1_allow_half_closed(false)
-            .on_connect_ext(front::Guarded::tell)
-            .h1(map_config(app, |()| AppConfig::default()));
-        let front = Arc::clone(&front);
-        fn_service(move |socket| {
+    let service = |door: Door| {
+        let (state, draining, front) = (state.clone(), draining.clone(), Arc::clone(&front));
+        move || {
+            let app = App::new()
+                .app_data(state.clone())
+                .app_data(door)
+                .wrap(from_fn(Cors::apply))
+                .wrap(from_fn(trace::with_request_id))
+                .service(web::resource("/healthcheck").to(versions::healthcheck))
+                .configure(|config| door.register(config))
+                .default_service(web::to(versions::unversioned));
+            let app = app.into_factory().map_err(|error: Error| error.error_response());
+            let draining = draining.clone();
+            let http = HttpService::build()
+                .graceful_shutdown_signal(move || {
+                    let draining = draining.clone();
+                    async move { draining.notified().await }
+                })
+                .keep_alive(patience.idle)
+                .client_request_timeout(patience.head)
+                .client_disconnect_timeout(LINGER)
+                // Who says that he sends no more is gone: nothing is done for him any longer.
+                .h1_allow_half_closed(false)
+                .on_connect_ext(front::Guarded::tell)
+                .h1(map_config(app, |()| AppConfig::default()));
             let front = Arc::clone(&front);
-            async move { front.open(socket).await }
-        })
-        .and_then(http)
-    })?;
+            fn_service(move |socket| {
+                let front = Arc::clone(&front);
+                async move { front.open(socket).await }
+            })
+            .and_then(http)
+        }
+    };
+    let mut server = server.listen("api", orchestration, service(Door::Orchestration))?;
+    if let Some(listener) = cloudformation {
+        server = server.listen("cfn", listener, service(Door::CloudFormation))?;
+    }
     let server = server.run();
     let handle = server.handle();
     let server = tokio::spawn(server);
-    Ok(RunningApi { address, tls, handle, stopping, server })
+    Ok(RunningApi { address, cloudformation: cfn_address, tls, handle, stopping, server })
+}
+
+impl Door {
+    /// Serves what is behind it, under each of the version's prefixes.
+    fn register(self, config: &mut web::ServiceConfig) {
+        for prefix in ["/v1", "/v1.0"] {
+            let scope = web::scope(prefix);
+            match self {
+                Door::Orchestration => {
+                    let scope = scope.wrap(from_fn(auth::authenticate)).configure(register);
+                    config.service(scope);
+                }
+                Door::CloudFormation => {
+                    config.service(scope.configure(cfn::routes));
+                }
+            }
+        }
+    }
 }
 
 /// Serves the routes of version 1, the same under each of its prefixes. Every known URL answers

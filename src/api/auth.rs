@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::WWW_AUTHENTICATE;
+use actix_web::http::header::{HeaderMap, WWW_AUTHENTICATE};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError, web};
 use serde_json::json;
@@ -13,7 +13,7 @@ use super::ApiState;
 use super::context::Authenticated;
 use super::error::Fault;
 use super::front;
-use crate::model::{Refusal, Secret};
+use crate::model::{Caller, Refusal, Secret};
 use crate::openstack::CloudError;
 
 /// Lets a request pass that has a token which Keystone knows.
@@ -22,9 +22,9 @@ pub(super) async fn authenticate<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
-    match identify(&state, &request).await {
+    match identify(&state, request.headers()).await {
         Ok(authenticated) => {
-            let _admitted = match front::admit(&state, &request, &authenticated.caller) {
+            let _admitted = match front::admit(&state, request.request(), &authenticated.caller) {
                 Ok(admitted) => admitted,
                 Err(fault) => {
                     let refused = fault.error_response();
@@ -38,23 +38,18 @@ pub(super) async fn authenticate<B: MessageBody>(
     }
 }
 
-async fn identify(
+/// Whose the token is that a request has.
+pub(super) async fn identify(
     state: &ApiState,
-    request: &ServiceRequest,
+    headers: &HeaderMap,
 ) -> Result<Authenticated, HttpResponse> {
-    let given = request.headers().get("x-auth-token").and_then(|token| token.to_str().ok());
+    let given = headers.get("x-auth-token").and_then(|token| token.to_str().ok());
     let (Some(token), Some(cloud)) = (given.filter(|token| !token.is_empty()), &state.cloud) else {
         return Err(unauthorized(state));
     };
     let token = Secret::new(token.to_owned());
     match cloud.validate_token(&token).await {
-        Ok(identity) => {
-            let mut caller = identity.caller;
-            if state.policy.is_admin(&caller).await {
-                Arc::make_mut(&mut caller).admin = true;
-            }
-            Ok(Authenticated { caller, token })
-        }
+        Ok(identity) => Ok(Authenticated { caller: known(state, identity.caller).await, token }),
         Err(CloudError::InvalidToken) => Err(unauthorized(state)),
         Err(error) => {
             tracing::error!(%error, "a token could not be validated");
@@ -63,6 +58,14 @@ async fn identify(
             Err(Fault::from(refusal).error_response())
         }
     }
+}
+
+/// The caller as the operator's rules know him.
+pub(super) async fn known(state: &ApiState, mut caller: Arc<Caller>) -> Arc<Caller> {
+    if state.policy.is_admin(&caller).await {
+        Arc::make_mut(&mut caller).admin = true;
+    }
+    caller
 }
 
 fn unauthorized(state: &ApiState) -> HttpResponse {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 
+use super::ApiState;
 use super::error::Fault;
 use super::request::state;
 use crate::model::{Caller, ProjectId, RequestId, Secret};
@@ -30,6 +31,19 @@ pub(super) struct Context {
 }
 
 impl Context {
+    /// A request whose caller is known, in his own project.
+    pub(super) fn of_caller(
+        state: &ApiState,
+        Authenticated { caller, token }: Authenticated,
+        request_id: RequestId,
+    ) -> Result<Self, Fault> {
+        if caller.project_id.as_str().is_empty() {
+            return Err(Fault::other_project());
+        }
+        let (policy, fetches) = (Arc::clone(&state.policy), FetchBudget::default());
+        Ok(Self { caller, token, request_id, policy, fetches })
+    }
+
     /// Refuses what the policy does not allow the caller.
     pub(super) async fn require(&self, verb: &str) -> Result<(), Fault> {
         match self.policy.may(&self.caller, verb).await {
@@ -69,20 +83,10 @@ fn of(request: &HttpRequest) -> Result<Context, Fault> {
         return Err(Fault::new("Error", "An internal error occurred."));
     };
     let project = request.match_info().get("project").unwrap_or_default();
-    // What is for a domain, the system or nothing has no project whose routes it could reach.
-    if found.caller.project_id.as_str().is_empty() {
-        return Err(Fault::other_project());
-    }
     // Heat redirects to the project of a stack's owner, so an administrator may come with another
     // project in the URL than the token's; the token's counts.
     if project != found.caller.project_id.as_str() && !found.caller.is_admin() {
         return Err(Fault::other_project());
     }
-    Ok(Context {
-        caller: Arc::clone(&found.caller),
-        token: found.token.clone(),
-        request_id: request_id.clone(),
-        policy: Arc::clone(&state(request)?.policy),
-        fetches: FetchBudget::default(),
-    })
+    Context::of_caller(state(request)?, found.clone(), request_id.clone())
 }

@@ -77,7 +77,7 @@ pub(super) const MALFORMED: &str = "The server could not comply with the request
      incorrect.";
 
 /// Seconds after which a client may try again what was unavailable.
-const RETRY_AFTER_SECS: &str = "5";
+pub(super) const RETRY_AFTER_SECS: &str = "5";
 
 /// An error as a client sees it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -130,6 +130,17 @@ impl Fault {
     /// unknown.
     pub(super) fn no_stack(name: &str) -> Self {
         Self::from(Refusal::not_found("Stack", name))
+    }
+
+    /// Heat's exception class.
+    pub(super) fn class(&self) -> &str {
+        &self.class
+    }
+
+    /// The text, where it is one for clients.
+    pub(super) fn shown(&self) -> Option<&str> {
+        let is_shown = !CLASSES_WITHOUT_MESSAGE.contains(&self.class.as_ref());
+        is_shown.then_some(self.message.as_str())
     }
 
     /// The status that the class stands for.
@@ -202,8 +213,8 @@ impl ResponseError for Fault {
     fn error_response(&self) -> HttpResponse {
         let status = self.status();
         let mut error = json!({ "type": self.class, "traceback": null });
-        if !CLASSES_WITHOUT_MESSAGE.contains(&self.class.as_ref()) {
-            error["message"] = self.message.as_str().into();
+        if let Some(message) = self.shown() {
+            error["message"] = message.into();
         }
         let body = json!({
             "code": status.as_u16(),

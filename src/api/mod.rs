@@ -1,9 +1,11 @@
-//! HTTP: the Orchestration API v1, the event feed, discovery of versions. Wire shapes, links,
+//! HTTP: the Orchestration API v1, CloudFormation's API, the event feed, discovery of versions. Wire shapes, links,
 //! faults and status codes live here and nowhere else; what is decided, is decided by `actors`,
 //! and what is read, is read from `projections`.
 
 mod app;
+mod arn;
 mod auth;
+mod cfn;
 mod context;
 mod error;
 mod feed;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-pub use app::{RunningApi, ServeError, routes, serve};
+pub use app::{Listeners, RunningApi, ServeError, routes, serve};
 pub(crate) use error::status_of;
 pub use front::{Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError, TlsFiles};
 
@@ -66,6 +68,13 @@ pub struct ApiSettings {
     pub front: FrontSettings,
     /// Threads that serve requests; `None` takes one per core.
     pub workers: Option<usize>,
+}
+
+/// Which API a listener has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Door {
+    Orchestration,
+    CloudFormation,
 }
 
 /// What all requests share.

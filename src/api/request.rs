@@ -13,8 +13,8 @@ use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
 use super::front::{BODY_RATE_MIN, FrontSettings};
-use crate::model::JsonMap;
 use crate::model::sizes::{TAG, TAGS};
+use crate::model::{JsonMap, ProjectId};
 
 /// How much more than allowed of a body is read and thrown away, so that the client reads the
 /// refusal instead of a broken connection.
@@ -98,16 +98,27 @@ impl FromRequest for Body {
             if !is_json(&request) || !content.starts_with(b"{") {
                 return Ok(Body(None));
             }
-            let values = settings.json_body_size_max / BYTES_PER_VALUE;
-            if content.len() <= READ_AT_ONCE_MAX_BYTES {
-                return read_object(&content, values).map(|map| Body(Some(map)));
-            }
-            let project = Context::extract(&request).await?.caller.project_id.clone();
-            let read = move || read_object(&content, values);
-            let read = state(&request)?.engine.work(&project, read).await??;
-            Ok(Body(Some(read)))
+            let project = async || {
+                let context = Context::extract(&request).await?;
+                Ok(context.caller.project_id.clone())
+            };
+            object(state(&request)?, content, project).await.map(|map| Body(Some(map)))
         })
     }
+}
+
+/// Reads the object that a body is.
+pub(super) async fn object(
+    state: &ApiState,
+    content: Vec<u8>,
+    project: impl AsyncFnOnce() -> Result<ProjectId, Fault>,
+) -> Result<JsonMap, Fault> {
+    let values = state.settings.json_body_size_max / BYTES_PER_VALUE;
+    if content.len() <= READ_AT_ONCE_MAX_BYTES {
+        return read_object(&content, values);
+    }
+    let read = move || read_object(&content, values);
+    state.engine.work(&project().await?, read).await?
 }
 
 /// What all handlers share.
@@ -115,7 +126,8 @@ pub(super) fn state(request: &HttpRequest) -> Result<&web::Data<ApiState>, Fault
     request.app_data().ok_or_else(|| Fault::new("Error", "An internal error occurred."))
 }
 
-async fn read(
+/// The whole of a body.
+pub(super) async fn read(
     mut payload: dev::Payload,
     limit: usize,
     front: &FrontSettings,

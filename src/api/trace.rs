@@ -7,13 +7,14 @@ use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, ResponseError, web};
+use actix_web::{Error, HttpMessage, web};
 use futures::FutureExt;
 use tracing::Instrument;
 
-use super::ApiState;
+use super::cfn::fault::CfnFault;
 use super::error::Fault;
 use super::front::{self, Visit};
+use super::{ApiState, Door};
 use crate::model::RequestId;
 
 /// Where a client finds the id of its request.
@@ -25,6 +26,7 @@ pub(super) async fn with_request_id<B: MessageBody>(
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let state = request.app_data::<web::Data<ApiState>>().cloned();
+    let door = request.app_data::<Door>().copied().unwrap_or(Door::Orchestration);
     let id = match &state {
         Some(state) => format!("req-{}", state.clock.fresh_id()),
         None => "req-".to_owned(),
@@ -39,14 +41,16 @@ pub(super) async fn with_request_id<B: MessageBody>(
     let _at_work = request.conn_data::<Rc<Visit>>().map(Visit::begin);
     let refused = state.and_then(|state| front::check(&state, &request).err());
     let mut response = match refused {
-        Some(fault) => request.into_response(fault.error_response()).map_into_right_body(),
+        Some(fault) => {
+            request.into_response(door.error(fault).error_response()).map_into_right_body()
+        }
         None => {
             // Whatever the handler left half done is its own: what requests share is in actors,
             // which are read back from the log.
             let handled = next.call(request).instrument(span.clone());
             let Ok(response) = AssertUnwindSafe(handled).catch_unwind().await else {
                 tracing::error!(parent: &span, "a request panicked");
-                return Err(Fault::new("Error", "An internal error occurred.").into());
+                return Err(door.error(Fault::new("Error", "An internal error occurred.")));
             };
             response?.map_into_left_body()
         }
@@ -56,6 +60,16 @@ pub(super) async fn with_request_id<B: MessageBody>(
         response.headers_mut().insert(REQUEST_ID, value);
     }
     Ok(response)
+}
+
+impl Door {
+    /// A fault as the API behind it words it.
+    fn error(self, fault: Fault) -> Error {
+        match self {
+            Door::Orchestration => fault.into(),
+            Door::CloudFormation => CfnFault::from(fault).into(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Absolute URLs under the address that the client used: links and redirects.
 
 use actix_web::HttpRequest;
-use percent::quoted;
+pub(super) use percent::quoted;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -56,7 +56,7 @@ mod percent {
     //! Percent-encoding of one segment of a path.
 
     /// Every byte but letters, digits and `_.-~`.
-    pub(super) fn quoted(segment: &str) -> String {
+    pub(in crate::api) fn quoted(segment: &str) -> String {
         let mut quoted = String::with_capacity(segment.len());
         for byte in segment.bytes() {
             if byte.is_ascii_alphanumeric() || b"_.-~".contains(&byte) {

@@ -26,6 +26,9 @@ pub(super) struct Args {
     /// Hearth's address, for the catalog
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8004")]
     hearth_url: String,
+    /// The address of Hearth's CloudFormation API, for the catalog
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8000")]
+    cfn_url: String,
     /// Milliseconds that each slow thing takes, instead of the various defaults
     #[arg(long, value_name = "MS")]
     latency: Option<u64>,
@@ -60,6 +63,7 @@ pub(super) async fn run(args: Args) -> ExitCode {
         data: args.data,
         services: args.services,
         hearth_url: Some(args.hearth_url),
+        cfn_url: Some(args.cfn_url),
         latencies: Latencies { request, ..latencies },
         quotas: if args.no_quotas { Quotas::unlimited() } else { Quotas::default() },
         ..SandboxConfig::default()

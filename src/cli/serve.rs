@@ -1,4 +1,4 @@
-//! `hearth serve`: the Orchestration API and, by default, a sandbox cloud beside it.
+//! `hearth serve`: the Orchestration API, CloudFormation's and, by default, a sandbox cloud beside it.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use super::node::{self, Node};
 use super::{logging, reach, signal};
 use crate::config::{CloudChoice, Flags, Settings, Unused, listen_address};
 
-/// Serve the Orchestration API, with a sandbox cloud beside it unless told otherwise
+/// Serve the Orchestration API and CloudFormation's, with a sandbox cloud beside it unless told otherwise
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
     #[command(flatten)]
@@ -20,6 +20,9 @@ pub(super) struct ServeArgs {
     /// Where the API listens [default: 127.0.0.1:8004]
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     listen: Option<SocketAddr>,
+    /// Where CloudFormation's API listens, or none [default: 127.0.0.1:8000]
+    #[arg(long, value_name = "ADDR")]
+    cfn_listen: Option<String>,
     /// Where the embedded sandbox listens [default: 127.0.0.1:5000]
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     sandbox_listen: Option<SocketAddr>,
@@ -42,6 +45,7 @@ impl ServeArgs {
     pub(super) fn flags(self) -> Flags {
         Flags {
             listen: self.listen,
+            cfn_listen: self.cfn_listen,
             sandbox_listen: self.sandbox_listen,
             sandbox: self.sandbox,
             cloud: self.cloud.map(|cloud| match cloud {
@@ -100,6 +104,9 @@ fn tell_where(node: &Node, settings: &Settings, silent: Option<String>) {
         ),
         ("data", settings.data.display().to_string()),
     ];
+    if let Some(address) = node.cfn_address {
+        lines.insert(1, ("cloudformation API", format!("{scheme}://{address}/v1")));
+    }
     if let Some(path) = &node.clouds_yaml {
         let export = format!("export OS_CLIENT_CONFIG_FILE={} OS_CLOUD=hearth", path.display());
         lines.push(("clients", export));

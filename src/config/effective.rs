@@ -124,6 +124,7 @@ fn hold(option: KnownOption, layers: &Layers, settings: &Settings) -> Effective 
 fn depending((group, name): &Key, settings: &Settings) -> Option<String> {
     match (group.as_str(), name.as_str()) {
         ("hearth", "listen") => Some(settings.listen.to_string()),
+        ("hearth", "cfn_listen") => settings.cfn_listen.map(|address| address.to_string()),
         ("hearth", "lost_call_rest") => Some(settings.limits.lost_call_rest.as_secs().to_string()),
         ("DEFAULT", "default_publisher_id") => Some(format!("orchestration.{}", settings.host)),
         _ => None,

@@ -38,8 +38,13 @@ pub use terminal::{colors_refused, is_dumb_terminal};
 
 /// Heat's port of the Orchestration API.
 pub const API_PORT: u16 = 8004;
+/// Heat's port of CloudFormation's API.
+pub const CFN_PORT: u16 = 8000;
 /// Keystone's port, at which the sandbox stands.
 pub const SANDBOX_PORT: u16 = 5000;
+
+/// What keeps a listener from being opened.
+const NOWHERE: &str = "none";
 
 /// Heat's default for the directory with environments for everybody.
 const ENVIRONMENT_DIR: &str = "/etc/heat/environment.d";
@@ -52,6 +57,7 @@ pub struct Flags {
     pub master_key: Option<PathBuf>,
     pub signing_key: Option<PathBuf>,
     pub listen: Option<SocketAddr>,
+    pub cfn_listen: Option<String>,
     pub sandbox_listen: Option<SocketAddr>,
     pub sandbox: Option<Url>,
     pub cloud: Option<String>,
@@ -68,6 +74,8 @@ pub struct Settings {
     pub signing_key_file: Option<PathBuf>,
     /// Where the Orchestration API listens.
     pub listen: SocketAddr,
+    /// Where CloudFormation's API listens; `None`: it is not served.
+    pub cfn_listen: Option<SocketAddr>,
     /// Where the embedded sandbox listens.
     pub sandbox_listen: SocketAddr,
     pub sandbox_delays: SandboxDelays,
@@ -139,6 +147,7 @@ impl Settings {
             ("master_key_file", flags.master_key.as_ref().map(|path| path.display().to_string())),
             ("signing_key_file", flags.signing_key.as_ref().map(|path| path.display().to_string())),
             ("listen", flags.listen.map(|address| address.to_string())),
+            ("cfn_listen", flags.cfn_listen.clone()),
             ("sandbox_listen", flags.sandbox_listen.map(|address| address.to_string())),
             ("sandbox", flags.sandbox.as_ref().map(Url::to_string)),
             ("cloud", flags.cloud.clone()),
@@ -156,11 +165,13 @@ impl Settings {
         layers.text("hearth", "config_file");
         let host = layers.text("DEFAULT", "host").unwrap_or_else(|| "localhost".to_owned());
         let (notifications, driver_unused) = Notifications::from_layers(layers, &host)?;
+        let listen = api_address(layers)?;
         let mut settings = Settings {
             data: layers.text("hearth", "data").unwrap_or_else(|| "hearth-data".to_owned()).into(),
             master_key_file: layers.text("hearth", "master_key_file").map(PathBuf::from),
             signing_key_file: layers.text("hearth", "signing_key_file").map(PathBuf::from),
-            listen: api_address(layers)?,
+            listen,
+            cfn_listen: cfn_address(layers, listen)?,
             sandbox_listen: listening(layers, "sandbox_listen")?
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,
@@ -217,6 +228,19 @@ fn api_address(layers: &Layers) -> Result<SocketAddr, ConfigError> {
     )))
 }
 
+/// `[hearth] cfn_listen`, or Heat's two halves of it, or Heat's port beside the Orchestration API;
+/// with that on any free port, this is, too.
+fn cfn_address(layers: &Layers, beside: SocketAddr) -> Result<Option<SocketAddr>, ConfigError> {
+    let host: Option<IpAddr> = layers.parsed("heat_api_cfn", "bind_host", "an IP address")?;
+    let port: Option<u16> = layers.parsed("heat_api_cfn", "bind_port", "a port")?;
+    if layers.text("hearth", "cfn_listen").as_deref() == Some(NOWHERE) {
+        return Ok(None);
+    }
+    let usual = if beside.port() == 0 { 0 } else { CFN_PORT };
+    let usual = SocketAddr::new(host.unwrap_or(beside.ip()), port.unwrap_or(usual));
+    Ok(Some(listening(layers, "cfn_listen")?.unwrap_or(usual)))
+}
+
 /// An option of `[hearth]` that says where something listens.
 fn listening(layers: &Layers, name: &str) -> Result<Option<SocketAddr>, ConfigError> {
     let given: Option<ListenAddress> = layers.parsed("hearth", name, "an address and a port")?;
@@ -263,8 +287,24 @@ mod tests {
                     [heat_api]\nbind_host = 0.0.0.0\nbind_port = 18504\n";
         let settings = load(file, &[], Flags::default());
         assert_eq!(settings.listen.to_string(), "0.0.0.0:18504");
+        assert_eq!(settings.cfn_listen.unwrap().to_string(), "0.0.0.0:8000");
         assert_eq!(settings.limits.resources_per_stack, None);
         assert_eq!(settings.limits.action_timeout.as_secs(), 60);
+    }
+
+    #[test]
+    fn cloudformations_api_listens_beside_the_other_one_or_where_it_is_told_or_nowhere() {
+        let listen = |file: &str, api: u16| {
+            let flags = Flags { listen: Some(([127, 0, 0, 1], api).into()), ..Flags::default() };
+            load(file, &[], flags).cfn_listen.map(|address| address.to_string())
+        };
+        assert_eq!(listen("", 8004).as_deref(), Some("127.0.0.1:8000"));
+        assert_eq!(listen("", 0).as_deref(), Some("127.0.0.1:0"));
+        let heats = "[heat_api_cfn]\nbind_host = 0.0.0.0\nbind_port = 18000\n";
+        assert_eq!(listen(heats, 0).as_deref(), Some("0.0.0.0:18000"));
+        let own = format!("{heats}[hearth]\ncfn_listen = [::1]:1\n");
+        assert_eq!(listen(&own, 0).as_deref(), Some("[::1]:1"));
+        assert_eq!(listen("[hearth]\ncfn_listen = none\n", 0), None);
     }
 
     #[test]

@@ -323,3 +323,22 @@ pub struct ActionSettled {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untouched: bool,
 }
+
+impl ActionSettled {
+    /// The end of an action that learned nothing and left nothing open.
+    pub fn new(action: Action, traversal: TraversalId, status: Status, reason: String) -> Self {
+        Self {
+            action,
+            traversal,
+            status,
+            reason,
+            physical_id: None,
+            data: BTreeMap::new(),
+            attributes: JsonMap::new(),
+            metadata: JsonMap::new(),
+            unanswered: false,
+            again: false,
+            untouched: false,
+        }
+    }
+}

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+const UNAVAILABLE: &str = "HTTPServiceUnavailable";
+
 /// Heat's exception class and its text. `api` knows which HTTP status a class has
 /// (`EntityNotFound` 404, `StackExists` 409, …); no other room does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -44,6 +46,11 @@ impl Refusal {
 
     /// The log or another part that commands need is out of reach: 503, ask again later.
     pub fn unavailable(message: impl Into<String>) -> Self {
-        Self::new("HTTPServiceUnavailable", message)
+        Self::new(UNAVAILABLE, message)
+    }
+
+    /// Whether another part is out of reach at present.
+    pub fn is_unavailable(&self) -> bool {
+        self.class == UNAVAILABLE
     }
 }

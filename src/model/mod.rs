@@ -26,6 +26,11 @@ pub use secret::Secret;
 pub use tally::Tally;
 pub use trustor::Trustor;
 
+/// Bytes as lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A JSON object, in the order in which it was written.
 pub type JsonMap = serde_json::Map<String, serde_json::Value>;
 

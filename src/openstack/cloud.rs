@@ -94,6 +94,8 @@ struct Inner {
     endpoint_overrides: BTreeMap<Service, String>,
     user_domain: Option<user_domain::Known>,
     validations: Validations,
+    /// Signed requests that Keystone has vouched for.
+    signatures: Validations,
     token_cache_time: Duration,
     trusts: Mutex<Trusts>,
     versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
@@ -109,6 +111,7 @@ impl Inner {
             endpoint_overrides: BTreeMap::new(),
             user_domain: None,
             validations: Validations::default(),
+            signatures: Validations::default(),
             token_cache_time: CloudLimits::default().token_cache_time,
             trusts: Mutex::default(),
             versions: Mutex::default(),
@@ -294,6 +297,10 @@ impl Cloud {
 
     pub(super) fn validations(&self) -> &Validations {
         &self.inner.validations
+    }
+
+    pub(super) fn signatures(&self) -> &Validations {
+        &self.inner.signatures
     }
 
     pub(super) fn known_user_domain(&self) -> Option<&user_domain::Known> {

@@ -28,6 +28,7 @@ pub use elsewhere::Elsewhere;
 pub use error::CloudError;
 pub use fetch::{FetchBudget, Fetcher, not_fetched};
 pub use keystone::credentials::{Credentials, Domain};
+pub use keystone::ec2::{SignatureError, SignedRequest};
 pub use keystone::given::Given;
 pub use keystone::user_domain::{UserDomain, UserDomainSettings};
 pub use keystone::validate::Identity;

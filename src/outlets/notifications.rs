@@ -96,7 +96,7 @@ async fn notification(
             (id.map(StackId), None)
         }
         "SignalTaken" | "SignalHandled" => {
-            let scaled = Scaled::of(parts.log.as_ref(), event).await?;
+            let scaled = Scaled::of(parts, event).await?;
             (scaled.as_ref().map(|scaled| scaled.stack), scaled)
         }
         _ => (None, None),

@@ -2,15 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::Broken;
-use crate::events::log::EventLog;
+use super::{Broken, OutletParts};
 use crate::events::resource::{ActionStarted, SignalTaken};
 use crate::events::{RecordedEvent, ResourceEvent, StreamRevision};
 use crate::model::{PHYSICAL_NAME_MAX_CHARS, ResourceId, StackId, physical_name};
-
-/// The types that change their size, and tell of it.
-const GROUPS: [&str; 3] =
-    ["OS::Heat::AutoScalingGroup", "OS::Heat::InstanceGroup", "AWS::AutoScaling::AutoScalingGroup"];
 
 /// A step in the change of a group's size.
 pub(super) struct Scaled {
@@ -27,12 +22,12 @@ pub(super) struct Scaled {
 impl Scaled {
     /// What a signal means that was taken or handled; `None` where it is not of a group.
     pub(super) async fn of(
-        log: &dyn EventLog,
+        parts: &OutletParts,
         event: &RecordedEvent,
     ) -> Result<Option<Scaled>, Broken> {
         let id = event.stream.as_str().strip_prefix("resource-").and_then(|id| id.parse().ok());
         let Some(id) = id.map(ResourceId) else { return Ok(None) };
-        let slice = log.read(&event.stream, StreamRevision(0)).await?;
+        let slice = parts.log.read(&event.stream, StreamRevision(0)).await?;
         let told = slice.events.iter().filter(|it| it.revision <= event.revision);
         let mut started: Option<ActionStarted> = None;
         let mut driver_type = String::new();
@@ -60,7 +55,7 @@ impl Scaled {
             Some(signal) => taken.iter().rfind(|it| it.signal == signal),
         };
         let (Some(started), Some(asked)) = (started, asked) else { return Ok(None) };
-        if !GROUPS.contains(&driver_type.as_str()) {
+        if !parts.engine.scales(&driver_type) {
             return Ok(None);
         }
         let group = physical_name(&started.stack_name, &started.name, id, PHYSICAL_NAME_MAX_CHARS);

@@ -48,6 +48,11 @@ pub struct Within {
 }
 
 impl StackRow {
+    /// Whether it is the project's, or its users come with the project.
+    pub fn is_seen_from(&self, project: &ProjectId) -> bool {
+        self.project_id == *project || self.user_project.as_ref() == Some(project)
+    }
+
     /// Deleted for good; only its history is left.
     pub fn is_deleted(&self) -> bool {
         self.action == Action::Delete && self.status == Status::Complete
@@ -236,6 +241,21 @@ pub(super) fn children(db: &Connection, of: &StackRow) -> rusqlite::Result<Vec<S
     .collect()
 }
 
+/// A project's living stacks that list a resource with a physical id.
+pub(super) fn with_resource(
+    db: &Connection,
+    project: &ProjectId,
+    physical_id: &str,
+) -> rusqlite::Result<Vec<StackRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM stacks WHERE project = ?1 AND deleted_at IS NULL AND EXISTS \
+         (SELECT 1 FROM resources WHERE stack = stacks.number AND role > 0 AND physical_id = ?2) \
+         ORDER BY number"
+    ))?
+    .query_map([project.as_str(), physical_id], row)?
+    .collect()
+}
+
 /// A living stack by its name.
 pub(super) fn by_name(
     db: &Connection,
@@ -244,6 +264,19 @@ pub(super) fn by_name(
 ) -> rusqlite::Result<Option<StackRow>> {
     db.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM stacks WHERE project = ?1 AND name = ?2 AND deleted_at IS NULL"
+    ))?
+    .query_row(params![project.as_str(), name], row)
+    .optional()
+}
+
+/// A living stack by its name, for who comes with the project of its users.
+pub(super) fn by_name_among_users(
+    db: &Connection,
+    project: &ProjectId,
+    name: &str,
+) -> rusqlite::Result<Option<StackRow>> {
+    db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM stacks WHERE user_project = ?1 AND name = ?2 AND deleted_at IS NULL"
     ))?
     .query_row(params![project.as_str(), name], row)
     .optional()

@@ -161,15 +161,27 @@ impl Views {
         self.read(move |db| {
             if let Ok(id) = Uuid::try_parse(&name_or_id)
                 && let Some(stack) = stacks::by_id(db, StackId(id))?
-                && project.as_ref().is_none_or(|project| *project == stack.project_id)
+                && project.as_ref().is_none_or(|project| stack.is_seen_from(project))
             {
                 return Ok(Some(stack));
             }
             match &project {
-                Some(project) => stacks::by_name(db, project, &name_or_id),
+                Some(project) => match stacks::by_name(db, project, &name_or_id)? {
+                    Some(stack) => Ok(Some(stack)),
+                    None => stacks::by_name_among_users(db, project, &name_or_id),
+                },
                 None => stacks::by_name_anywhere(db, &name_or_id),
             }
         })
+    }
+
+    /// A project's living stacks that list a resource with a physical id.
+    pub async fn stacks_with(
+        &self,
+        project: ProjectId,
+        physical_id: String,
+    ) -> Result<Vec<StackRow>, ViewError> {
+        self.read(move |db| stacks::with_resource(db, &project, &physical_id))
     }
 
     /// The living stacks that stand in a stack itself, oldest first.

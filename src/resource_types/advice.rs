@@ -11,6 +11,7 @@ pub(super) fn of(declaration: &Declaration, member: Member<'_>) -> Advice {
     match member {
         Member::Type => Advice {
             deprecated_since: deprecated_since(&declaration.support),
+            does_nothing: declaration.accepts_anything,
             successor: declaration.successor.clone(),
             constraint: None,
         },
@@ -27,6 +28,7 @@ pub(super) fn of(declaration: &Declaration, member: Member<'_>) -> Advice {
             };
             Advice {
                 deprecated_since: deprecated_since(&property.support),
+                does_nothing: false,
                 successor: successor(declaration, path),
                 constraint: constraint(property),
             }

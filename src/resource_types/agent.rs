@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::Service;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Subject;
 use crate::resource_types::stack_user::{self, StackUser};
 
 /// The part of the metadata that is the agent's.
@@ -48,7 +49,7 @@ pub(crate) fn told(
     subject: &Subject,
     properties: &JsonMap,
     collectors: &[&str],
-) -> Result<JsonMap, DriverError> {
+) -> Result<JsonMap, Failure> {
     let mut agent = known(subject).as_object().cloned().unwrap_or_default();
     for way in WAYS {
         let told = agent.get_mut(way).and_then(Value::as_object_mut);
@@ -72,7 +73,7 @@ pub(crate) fn told(
     ]))
 }
 
-fn as_user(cloud: &Asks<'_>, subject: &Subject, user: &StackUser) -> Result<Value, DriverError> {
+fn as_user(cloud: &Asks<'_>, subject: &Subject, user: &StackUser) -> Result<Value, Failure> {
     let known = stack_user::credentials(cloud, subject, user)?;
     let stack = subject.stack_name.as_ref().map(ToString::to_string).unwrap_or_default();
     let id = subject.stack_id.map(|id| id.to_string()).unwrap_or_default();

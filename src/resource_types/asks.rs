@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::driver::Attempt;
+use super::job::Attempt;
 use super::kept;
 use super::software::{Deploy, Deployment, SoftwareConfig};
 use super::user_domain::UserDomain;

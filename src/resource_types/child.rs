@@ -1,21 +1,21 @@
-//! Types whose work is a child stack: what such a type says of itself, and the driver that all of
+//! Types whose work is a child stack: what such a type says of itself, and the program that all of
 //! them share. Which definition the child should have now, and by which steps it gets there, is
 //! all that a type decides; `actors/nested` carries it out.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::declared::Declared;
-use super::driver::{Attempt, Beat, Driver, DriverError, Subject, UpdateKind, Work};
+use super::declared::{Beating, Declared};
 use super::groups::Adjustment;
+use super::job::{Beat, Change, Subject, UpdateKind, Work};
+use super::resource_type::{At, ResourceType};
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, ResourceName, Status};
 use crate::openstack::Elsewhere;
-use crate::resource_types::asks::Asks;
+use crate::resource_types::failure::Failure;
 use crate::resource_types::stage::{Stages, stages};
 use crate::template::{NestedTemplate, StackDefinition};
 
@@ -23,11 +23,11 @@ use crate::template::{NestedTemplate, StackDefinition};
 /// is asked.
 pub trait Nested: Send + Sync + 'static {
     /// The definition that the child should have in the end.
-    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError>;
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure>;
 
     /// The next definition on the way there, `None` when the child is there. `memory` is what the
     /// step before left for this one, null at first. A type in batches tells them apart by it.
-    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
+    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, Failure> {
         match memory {
             Value::Null => Ok(Some(ChildStep::last(self.wanted(ask)?))),
             _ => Ok(None),
@@ -36,7 +36,7 @@ pub trait Nested: Send + Sync + 'static {
 
     /// The child before there is anything, with no more than its first member: what is validated
     /// and shown. A group of none has one too `even_if_empty`.
-    fn sample(&self, ask: &ChildAsk<'_>, _even_if_empty: bool) -> Result<ChildWanted, DriverError> {
+    fn sample(&self, ask: &ChildAsk<'_>, _even_if_empty: bool) -> Result<ChildWanted, Failure> {
         self.wanted(ask)
     }
 
@@ -62,18 +62,33 @@ pub trait Nested: Send + Sync + 'static {
         None
     }
 
-    /// What the type says of changes of its size, where policies may ask for them.
-    fn scales(&self) -> Option<&dyn Scales> {
+    /// Whether policies may change the size of the group.
+    fn scales(&self) -> bool {
+        false
+    }
+
+    /// How long a group rests after a change of its size.
+    fn cooldown_secs(&self, _subject: &Subject) -> Option<i64> {
         None
     }
 
-    /// How a change of the type's own properties is carried out, where the schema does not say it.
-    fn on_change(
+    /// The size of a group now and after an adjustment; `None` where they are the same.
+    fn adjusted(
         &self,
         _subject: &Subject,
-        _before: &JsonMap,
-        _changed: &BTreeSet<String>,
-    ) -> Option<UpdateKind> {
+        _child: &ChildSeen,
+        _adjustment: &Adjustment,
+    ) -> Option<(usize, usize)> {
+        None
+    }
+
+    /// The definition of the child for a size.
+    fn resized(&self, ask: &ChildAsk<'_>, _size: usize) -> Result<ChildWanted, Failure> {
+        self.wanted(ask)
+    }
+
+    /// How a change of the type's own properties is carried out, where the schema does not say it.
+    fn on_change(&self, _change: Change<'_>) -> Option<UpdateKind> {
         None
     }
 
@@ -106,23 +121,6 @@ pub trait Nested: Send + Sync + 'static {
     fn attribute_names(&self, child: &ChildSeen) -> Vec<String> {
         child.outputs.keys().cloned().collect()
     }
-}
-
-/// A group whose size policies change. Pure.
-pub trait Scales: Send + Sync {
-    /// How long it rests after a change of its size.
-    fn cooldown_secs(&self, subject: &Subject) -> Option<i64>;
-
-    /// The size now and after an adjustment; `None` where they are the same.
-    fn adjusted(
-        &self,
-        subject: &Subject,
-        child: &ChildSeen,
-        adjustment: &Adjustment,
-    ) -> Option<(usize, usize)>;
-
-    /// The definition of the child for a size.
-    fn resized(&self, ask: &ChildAsk<'_>, size: usize) -> ChildWanted;
 }
 
 /// What a type decides with.
@@ -220,19 +218,8 @@ pub struct MemberSeen {
     pub changed_at: DateTime<Utc>,
 }
 
-/// The driver of a type whose work is a child stack.
-pub(crate) struct Nesting<N> {
-    /// None where a template stands behind the type.
-    pub(crate) declared: Option<Arc<Declared>>,
-    pub(crate) nested: N,
-}
-
-impl<N> Nesting<N> {
-    fn with_defaults(&self, properties: &JsonMap) -> JsonMap {
-        let filled = self.declared.as_ref().map(|declared| declared.properties(properties));
-        filled.unwrap_or_else(|| properties.clone())
-    }
-}
+/// The program of a type whose work is a child stack.
+pub(crate) struct Nesting<N>(pub(crate) N);
 
 stages! {
     /// What a resource with a child stack goes through.
@@ -245,8 +232,8 @@ stages! {
     }
 }
 
-impl<N: Nested> Driver for Nesting<N> {
-    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+impl<N: Nested> ResourceType for Nesting<N> {
+    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         match work {
             Work::Create | Work::Update { .. } => ChildStage::Define.step(),
             Work::Delete => ChildStage::Delete.step(),
@@ -254,63 +241,36 @@ impl<N: Nested> Driver for Nesting<N> {
         }
     }
 
-    fn beat(
-        &self,
-        _cloud: &Asks<'_>,
-        _work: &Work,
-        _subject: &Subject,
-        _step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, _declared: &Declared, _beating: &Beating<'_>) -> Result<Beat, Failure> {
         // The engine makes the beats of what nests.
-        Err(DriverError::fatal("Error", "There is no engine to make a child stack."))
+        Err(Failure::Silent("There is no engine to make a child stack.".to_owned()))
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        let by_type = self.nested.on_change(subject, before, changed);
-        by_type.unwrap_or_else(|| match &self.declared {
-            Some(declared) => declared.change_by_schema(subject, changed, true),
-            None => UpdateKind::InPlace,
-        })
-    }
-
-    /// As in Heat, a snapshot does not go down into child stacks.
-    fn acts(&self, action: Action) -> bool {
-        matches!(action, Action::Suspend | Action::Resume | Action::Check)
+    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
+        let Change { subject, changed, .. } = change;
+        let by_type = self.0.on_change(change);
+        by_type.unwrap_or_else(|| declared.change_by_schema(subject, changed, true))
     }
 
     /// The child's own resources say what is to be replaced.
-    fn replace_failed(&self, _cloud: &Asks<'_>, subject: &Subject) -> bool {
+    fn replace_failed(&self, at: At<'_>) -> bool {
+        let At { subject, .. } = at;
         subject.physical_id.is_none()
     }
 
-    fn attributes(
-        &self,
-        _cloud: &Asks<'_>,
-        _subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
+    fn attributes(&self, _at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
         Ok(JsonMap::new())
     }
 
-    fn properties(&self, given: &JsonMap) -> JsonMap {
-        self.with_defaults(given)
-    }
-
-    fn reference(&self, subject: &Subject) -> Value {
+    fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
         match &subject.physical_id {
-            Some(_) => self.nested.reference(subject),
-            None => subject.name.as_ref().map_or(Value::Null, |name| name.as_str().into()),
+            Some(_) => self.0.reference(subject),
+            None => declared.plain_reference(subject),
         }
     }
 
     fn nests(&self) -> Option<&dyn Nested> {
-        Some(&self.nested)
+        Some(&self.0)
     }
 }
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::constraints::custom;
 use super::declared::{Declaration, Translation};
-use super::driver::Subject;
 use super::finders::Finders;
+use super::job::Subject;
 use super::nested::{self, Budget};
 use super::reading::{Problem, Strictness, read};
 use super::registry::{PluginChecks, Registry};
@@ -154,7 +154,7 @@ impl Registry {
     ) -> Outcome<()> {
         let type_name = &declaration.type_name;
         heat::check(declaration, looked)?;
-        if !type_name.starts_with("OS::Heat::") && self.plugin_checks == PluginChecks::Heat {
+        if declaration.service.is_some() && self.plugin_checks == PluginChecks::Heat {
             return Ok(());
         }
         let Some(driver) = self.driver(type_name) else { return Ok(()) };

@@ -1,10 +1,11 @@
-//! Dependencies that no reference tells: a port needs the subnets of its network, a floating IP
-//! the router that leads to its port.
+//! Dependencies that no reference tells, by what the files of types say of them (`after`): a port
+//! needs the subnets of its network, a floating IP the router that leads to its port.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::declared::After;
 use super::registry::Registry;
 use super::schema::filled;
 use crate::model::{JsonMap, ResourceName};
@@ -33,14 +34,8 @@ impl Registry {
         let known = Known { resources, definition };
         let mut pairs = Vec::new();
         for (name, (type_name, properties)) in &known.resources {
-            let required = known.declared(self, type_name, properties);
-            let special = match *type_name {
-                "OS::Nova::Server" => known.of_server(properties),
-                "OS::Neutron::FloatingIP" => known.of_floating_ip(name, false),
-                "OS::Neutron::FloatingIPAssociation" => known.of_floating_ip(name, true),
-                _ => Vec::new(),
-            };
-            for required in required.into_iter().chain(special) {
+            let rules = self.schema(type_name).map_or(&[][..], |schema| &schema.after);
+            for required in rules.iter().flat_map(|rule| known.required(name, properties, rule)) {
                 if required != *name {
                     pairs.push(((*name).clone(), required.clone()));
                 }
@@ -60,78 +55,83 @@ impl<'a> Known<'a> {
             .map(|(name, (_, properties))| (*name, properties))
     }
 
-    /// The rules of the type's file.
-    fn declared(
+    /// The resources that come before one by a rule of its type.
+    fn required(
         &self,
-        registry: &Registry,
-        type_name: &str,
+        name: &ResourceName,
         properties: &JsonMap,
+        rule: &After,
     ) -> Vec<&'a ResourceName> {
-        let rules = registry.schema(type_name).map_or(&[][..], |schema| &schema.after);
-        let mut required = Vec::new();
-        for rule in rules {
-            let Some(ours) = at(properties, &rule.ours) else { continue };
-            for (name, theirs) in self.of_type(&rule.type_name) {
-                if at(theirs, &rule.theirs) == Some(ours) {
-                    required.push(name);
-                }
-            }
-        }
-        required
-    }
-
-    /// The subnets of a server's networks; what is not known yet may be any.
-    fn of_server(&self, properties: &JsonMap) -> Vec<&'a ResourceName> {
-        let networks = properties.get("networks").and_then(Value::as_array);
-        let Some(networks) = networks.filter(|networks| !networks.is_empty()) else {
-            return Vec::new();
+        let whose = match &rule.through {
+            None => vec![properties],
+            Some(through) => self.referred(name, through),
         };
-        let fits = |subnet: &JsonMap| match at(subnet, "network") {
-            None => true,
-            Some(network) => networks.iter().any(|entry| {
-                let of_entry = entry.get("network").filter(|it| !it.is_null() && **it != "");
-                of_entry.is_none_or(|of_entry| of_entry == network)
+        let ours: Vec<Option<Value>> = whose.iter().flat_map(|it| self.ours(it, rule)).collect();
+        let fits = |theirs: Option<&Value>| match theirs {
+            None => rule.any && !ours.is_empty(),
+            Some(theirs) => ours.iter().any(|value| match value {
+                None => rule.any,
+                Some(value) => value == theirs,
             }),
         };
-        let subnets = self.of_type("OS::Neutron::Subnet");
-        subnets.filter(|(_, subnet)| fits(subnet)).map(|(name, _)| name).collect()
+        let others = self.of_type(&rule.type_name);
+        let others = others.filter(|(_, theirs)| fits(set(at(theirs, &rule.theirs))));
+        others.map(|(name, _)| name).collect()
     }
 
-    /// The router interfaces of subnets on which the floating IP's ports are.
-    fn of_floating_ip(&self, name: &ResourceName, first_only: bool) -> Vec<&'a ResourceName> {
+    /// The properties of the resources of a type that one refers to.
+    fn referred(&self, name: &ResourceName, through: &str) -> Vec<&JsonMap> {
         let Some(declared) = self.definition.resources().get(name) else { return Vec::new() };
-        let ports: Vec<&JsonMap> = self
-            .of_type("OS::Neutron::Port")
-            .filter(|(port, _)| declared.requires.contains(*port))
-            .map(|(_, properties)| properties)
-            .collect();
-        let reaches = |subnet: &Value| {
-            ports.iter().any(|port| {
-                let fixed = port.get("fixed_ips").and_then(Value::as_array);
-                let fixed = fixed.map_or(&[][..], Vec::as_slice);
-                let fixed = if first_only { &fixed[..fixed.len().min(1)] } else { fixed };
-                if fixed.is_empty() && !first_only {
-                    // Neutron picks a subnet of the port's network.
-                    return self.of_type("OS::Neutron::Subnet").any(|(name, other)| {
-                        *subnet == *name.as_str() && at(other, "network") == at(port, "network")
-                    });
-                }
-                fixed.iter().any(|ip| ip.get("subnet") == Some(subnet))
-            })
-        };
-        self.of_type("OS::Neutron::RouterInterface")
-            .filter(|(_, interface)| at(interface, "subnet").is_some_and(reaches))
-            .map(|(name, _)| name)
-            .collect()
+        let of_type = self.of_type(through);
+        let referred = of_type.filter(|(other, _)| declared.requires.contains(*other));
+        referred.map(|(_, properties)| properties).collect()
+    }
+
+    /// What stands at the path of a rule, each entry of a list by itself; `None` is unset.
+    fn ours(&self, properties: &JsonMap, rule: &After) -> Vec<Option<Value>> {
+        let found = all_at(properties, &rule.ours);
+        match &rule.or {
+            Some(named) if found.is_empty() => {
+                let ours = set(at(properties, &named.ours));
+                let others = self.of_type(&named.type_name);
+                let alike = others.filter(|(_, other)| set(at(other, &named.theirs)) == ours);
+                alike.map(|(name, _)| Some(name.as_str().into())).collect()
+            }
+            _ => found.into_iter().map(|value| set(value).cloned()).collect(),
+        }
     }
 }
 
-/// The value at a dotted path; null and the empty text are none.
+/// The value at a dotted path.
 fn at<'v>(properties: &'v JsonMap, path: &str) -> Option<&'v Value> {
     let mut steps = path.split('.');
-    let mut value = properties.get(steps.next()?)?;
+    let first = properties.get(steps.next()?);
+    steps.fold(first, |value, step| value?.get(step))
+}
+
+/// Null and the empty text are as good as nothing.
+fn set(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| !value.is_null() && **value != "")
+}
+
+/// The values at a dotted path, on which the entries of a list are each gone to, or the one of a
+/// number; none where there is no list, or an empty one.
+fn all_at<'v>(properties: &'v JsonMap, path: &str) -> Vec<Option<&'v Value>> {
+    let mut steps = path.split('.');
+    let Some(first) = steps.next().and_then(|first| properties.get(first)) else {
+        return Vec::new();
+    };
+    let mut values = vec![Some(first)];
     for step in steps {
-        value = value.get(step)?;
+        let below = |value: Option<&'v Value>| match (value, step.parse::<usize>()) {
+            (Some(Value::Array(list)), Ok(index)) => {
+                list.get(index).map(Some).into_iter().collect()
+            }
+            (Some(Value::Array(list)), Err(_)) => list.iter().map(|it| it.get(step)).collect(),
+            (Some(Value::Null) | None, _) => Vec::new(),
+            (Some(value), _) => vec![value.get(step)],
+        };
+        values = values.into_iter().flat_map(below).collect();
     }
-    Some(value).filter(|value| !value.is_null() && **value != "")
+    values
 }

@@ -8,12 +8,13 @@ pub mod child;
 pub mod constraints;
 mod convert;
 pub mod declared;
-pub mod driver;
 mod early;
 pub(crate) mod environment_dir;
+pub mod failure;
 mod finders;
 mod groups;
 mod implicit;
+pub mod job;
 pub(crate) mod kept;
 mod nested;
 mod plugins;
@@ -22,6 +23,7 @@ mod reading;
 pub mod recorded;
 pub mod registry;
 mod remote;
+pub mod resource_type;
 mod rules;
 pub mod schema;
 mod show;
@@ -33,14 +35,15 @@ mod types;
 pub mod user_domain;
 mod validate;
 
-pub use declared::Declaration;
 pub use declared::reader::Mistake;
-pub use driver::{
-    Attempt, Beat, ChildSignaled, Driver, DriverError, Learned, LocalOutcome, ObservedSignals,
-    Reality, Said, SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
-};
+pub use declared::{Declaration, Declared};
+pub use failure::{Failure, Waiter};
 pub(crate) use groups::cooldown;
 pub use groups::{Adjustment, CapacityKind};
+pub use job::{
+    Attempt, Beat, ChildSignaled, Learned, LocalOutcome, ObservedSignals, Reality, Said,
+    SignalOutcome, Signaled, Signals, Subject, UpdateKind, Work,
+};
 pub use nested::TreeBounds;
 pub(crate) use nested::{Budget, too_many_resources};
 pub use plugins::Reread;

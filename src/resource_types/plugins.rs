@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::model::IndexMap;
 
-use super::declared::reader;
+use super::declared::{Declared, reader};
 use super::finders::{Finders, Rows};
-use super::registry::{Read, Registry, RegistryError};
+use super::registry::{Registry, RegistryError};
 
 /// The types of one reading, and the readings after it.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(super) struct Plugins {
 struct Plugin {
     file: PathBuf,
     text: String,
-    read: Read,
+    declared: Arc<Declared>,
 }
 
 /// What another reading of the plugin directories came to.
@@ -48,8 +48,8 @@ impl Plugins {
         newest
     }
 
-    pub(super) fn get(&self, type_name: &str) -> Option<&Read> {
-        self.newest().types.get(type_name).map(|plugin| &plugin.read)
+    pub(super) fn get(&self, type_name: &str) -> Option<&Arc<Declared>> {
+        self.newest().types.get(type_name).map(|plugin| &plugin.declared)
     }
 
     pub(super) fn finders(&self) -> &Finders {
@@ -77,7 +77,7 @@ impl Plugins {
         for file in files.into_iter().rev() {
             match self.read(&file, &finders, is_same_table) {
                 Ok(plugin) => {
-                    let name = plugin.read.type_name().clone();
+                    let name = plugin.declared.declaration().type_name.clone();
                     let is_known = self.types.get(&name).is_some_and(|it| it.text == plugin.text)
                         && is_same_table;
                     if met.insert(name.clone()) && !is_known {
@@ -144,8 +144,8 @@ impl Plugins {
             |mistakes| RegistryError::Malformed { file: file.display().to_string(), mistakes };
         let mut declaration = reader::look_at_plugin(&text).whole().map_err(malformed)?;
         declaration.finders = finders.clone();
-        let read = Read::of(declaration);
-        Ok(Plugin { file: file.into(), text, read })
+        let declared = Arc::new(Declared::new(declaration));
+        Ok(Plugin { file: file.into(), text, declared })
     }
 }
 

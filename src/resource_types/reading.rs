@@ -196,7 +196,8 @@ impl Reader<'_> {
             return self.value(property, &value, path, false).map(Some);
         }
         match &property.default {
-            Some(default @ (Value::Array(_) | Value::Object(_))) => {
+            // As in Heat an empty map is an empty list as well.
+            Some(default @ (Value::Array(_) | Value::Object(_))) if is_truthy(default) => {
                 self.value(property, default, path, is_checked).map(|_| None)
             }
             Some(_) => Ok(None),

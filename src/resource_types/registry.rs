@@ -10,10 +10,8 @@ use serde_json::Value;
 use tracing::error;
 
 use super::advice;
-use super::child::Nesting;
 use super::declared::reader::{self, Mistake};
 use super::declared::{Declaration, Declared, Translation};
-use super::driver::Driver;
 use super::early::ask_custom;
 use super::finders::Finders;
 use super::nested;
@@ -21,8 +19,8 @@ use super::plugins::Plugins;
 use super::python;
 use super::reading::{Strictness, read};
 use super::schema::{Properties, PropertySchema, filled};
-use super::types::heat::{TEMPLATE_RESOURCE, TemplateResource};
-use super::types::{self, BUILT_IN, BuiltIn};
+use super::types::heat::{TEMPLATE_RESOURCE, TEMPLATE_RESOURCE_FILE};
+use super::types::{BUILT_IN, BuiltIn};
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{Advice, AllGiven, Given, Mappings, Member, StackDefinition, TypeLookup};
 
@@ -59,7 +57,7 @@ pub struct Registry {
     /// What types stand for with everybody, where that is not what is built in.
     mappings: Option<Mappings>,
     /// What runs the resources that templates stand behind.
-    templates: Arc<dyn Driver>,
+    templates: Arc<Declared>,
     pub(super) plugin_checks: PluginChecks,
 }
 
@@ -69,20 +67,13 @@ pub enum PluginChecks {
     /// Those of every type.
     #[default]
     All,
-    /// Those of OS::Heat::* alone, which know no cloud.
+    /// Those of Heat's own types alone, which know no cloud.
     Heat,
 }
 
 struct Entry {
     built_in: &'static BuiltIn,
-    read: OnceLock<Option<Read>>,
-}
-
-/// A type whose file was read.
-#[derive(Clone)]
-pub(super) struct Read {
-    declared: Arc<Declared>,
-    driver: Arc<dyn Driver>,
+    read: OnceLock<Option<Arc<Declared>>>,
 }
 
 impl Registry {
@@ -100,7 +91,7 @@ impl Registry {
             built_in: types,
             plugins: Plugins::default(),
             mappings: None,
-            templates: Arc::new(Nesting { declared: None, nested: TemplateResource }),
+            templates: Arc::new(Declared::new(parse(TEMPLATE_RESOURCE, TEMPLATE_RESOURCE_FILE)?)),
             plugin_checks: PluginChecks::All,
         })
     }
@@ -120,20 +111,20 @@ impl Registry {
         self.plugins.finders()
     }
 
-    fn read(&self, type_name: &str) -> Option<&Read> {
+    fn read(&self, type_name: &str) -> Option<&Arc<Declared>> {
         if let Some(read) = self.plugins.get(type_name) {
             return Some(read);
         }
         let entry = self.built_in.get(type_name)?;
-        entry.read.get_or_init(|| Read::built_in(entry.built_in)).as_ref()
+        entry.read.get_or_init(|| entry.built_in.read()).as_ref()
     }
 
     /// What runs a type; [`Self::driver_type`] says under which name.
-    pub fn driver(&self, type_name: &str) -> Option<Arc<dyn Driver>> {
+    pub fn driver(&self, type_name: &str) -> Option<Arc<Declared>> {
         if type_name == TEMPLATE_RESOURCE {
             return Some(Arc::clone(&self.templates));
         }
-        self.read(type_name).map(|read| Arc::clone(&read.driver))
+        self.read(type_name).cloned()
     }
 
     /// The name of what runs a resource: its type, or what stands for all templates.
@@ -172,7 +163,7 @@ impl Registry {
 
     /// What a type declares of itself.
     pub fn schema(&self, type_name: &str) -> Option<&Declaration> {
-        self.read(type_name).map(|read| read.declared.declaration())
+        self.read(type_name).map(|declared| declared.declaration())
     }
 
     /// A resource as Heat names it in errors: `Server "a"`.
@@ -370,6 +361,10 @@ impl TypeLookup for Registry {
         keys.map_or_else(Vec::new, |keys| keys.keys().cloned().collect())
     }
 
+    fn makes(&self, type_name: &str) -> Option<&str> {
+        self.schema(type_name)?.makes.as_deref()
+    }
+
     fn advice(&self, type_name: &str, member: Member<'_>) -> Advice {
         self.schema(type_name).map(|schema| advice::of(schema, member)).unwrap_or_default()
     }
@@ -379,25 +374,15 @@ impl TypeLookup for Registry {
     }
 }
 
-impl Read {
-    fn built_in(built_in: &'static BuiltIn) -> Option<Self> {
-        let declaration = match parse(built_in.file, built_in.yaml) {
-            Ok(declaration) => declaration,
+impl BuiltIn {
+    fn read(&self) -> Option<Arc<Declared>> {
+        match parse(self.file, self.yaml) {
+            Ok(declaration) => Some(Arc::new(Declared::new(declaration))),
             Err(error) => {
-                error!(file = built_in.file, %error, "built-in resource type left out");
-                return None;
+                error!(file = self.file, %error, "built-in resource type left out");
+                None
             }
-        };
-        Some(Self::of(declaration))
-    }
-
-    pub(super) fn of(declaration: Declaration) -> Self {
-        let (declared, driver) = types::run(declaration);
-        Self { declared, driver }
-    }
-
-    pub(super) fn type_name(&self) -> &String {
-        &self.declared.declaration().type_name
+        }
     }
 }
 

@@ -8,10 +8,12 @@ use serde_json::Value;
 use super::early::ask_custom;
 use super::finders::Finders;
 use super::python;
+use crate::model::python::is_truthy;
 use crate::model::{IndexMap, JsonMap, Refusal};
 use crate::template::constraints::{self, Constraint, ValueType};
 
-/// A rule of a type's file. Null and the empty text count as unset.
+/// A rule of a type's file. Null counts as unset; a text that comes of what is not there yet is empty,
+/// and set.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "WrittenRule")]
 pub struct Rule {
@@ -22,6 +24,8 @@ pub struct Rule {
     /// It does not hold where one of these has one of the values.
     pub(super) unless: IndexMap<String, Vec<Value>>,
     pub(super) kind: Kind,
+    /// Whether what is not true in Python, such as 0 and the empty text, counts as unset, too.
+    truthy: bool,
     /// The text of the refusal, with `{property}` in it, where it is not one that Heat has for all.
     pub(super) says: Option<String>,
     /// The class of a refusal with such a text.
@@ -66,6 +70,8 @@ struct WrittenRule {
     when: IndexMap<String, Vec<Value>>,
     #[serde(default)]
     unless: IndexMap<String, Vec<Value>>,
+    #[serde(default)]
+    truthy: bool,
     says: Option<String>,
     error: Option<String>,
 }
@@ -90,7 +96,7 @@ impl TryFrom<WrittenRule> for Rule {
             return Err("a rule is one of `at_most_one`, `at_least_one`, `exactly_one`, `needs`, \
                         `refuses`, `differ`, `ascending`, `matches` and `satisfies`");
         };
-        let WrittenRule { each, when, unless, says, error, .. } = written;
+        let WrittenRule { each, when, unless, truthy, says, error, .. } = written;
         match &kind {
             Kind::Needs(names) if when.is_empty() && names.len() < 2 => {
                 return Err("`needs` without `when` is what its first property needs: the others");
@@ -98,7 +104,7 @@ impl TryFrom<WrittenRule> for Rule {
             Kind::Refuses(_) if when.is_empty() => return Err("`refuses` goes with `when`"),
             _ => {}
         }
-        Ok(Self { each, when, unless, kind, says, error })
+        Ok(Self { each, when, unless, kind, truthy, says, error })
     }
 }
 
@@ -140,15 +146,27 @@ impl Rule {
     }
 
     fn has_too_many(&self, values: &JsonMap) -> bool {
-        matches!(&self.kind, Kind::ExactlyOne(names) if set(values, names).count() > 1)
+        matches!(&self.kind, Kind::ExactlyOne(names) if self.set(values, names).count() > 1)
+    }
+
+    fn is_set(&self, values: &JsonMap, name: &str) -> bool {
+        one(values, name).is_some_and(|value| !self.truthy || is_truthy(value))
+    }
+
+    fn set<'a>(&self, values: &JsonMap, names: &'a [String]) -> impl Iterator<Item = &'a String> {
+        names.iter().filter(|name| self.is_set(values, name))
     }
 
     /// What breaks it, in the words that Heat has for all such rules.
     fn broken(&self, values: &JsonMap) -> Option<Refusal> {
         match &self.kind {
-            Kind::AtMostOne(names) => (set(values, names).count() > 1).then(|| conflict(names)),
-            Kind::AtLeastOne(names) => set(values, names).next().is_none().then(|| unset(names)),
-            Kind::ExactlyOne(names) => match set(values, names).count() {
+            Kind::AtMostOne(names) => {
+                (self.set(values, names).count() > 1).then(|| conflict(names))
+            }
+            Kind::AtLeastOne(names) => {
+                self.set(values, names).next().is_none().then(|| unset(names))
+            }
+            Kind::ExactlyOne(names) => match self.set(values, names).count() {
                 0 => Some(unset(names)),
                 1 => None,
                 _ => Some(conflict(names)),
@@ -159,14 +177,14 @@ impl Rule {
                     (None, Some((first, rest))) if one(values, first).is_some() => (first, rest),
                     (None, _) => return None,
                 };
-                let missing = needed.iter().find(|name| one(values, name).is_none())?;
+                let missing = needed.iter().find(|name| !self.is_set(values, name))?;
                 Some(Refusal::new(
                     "ResourcePropertyDependency",
                     format!("{first} cannot be specified without {missing}."),
                 ))
             }
             Kind::Refuses(names) => {
-                let found = set(values, names).next()?;
+                let found = self.set(values, names).next()?;
                 let condition = self.when.keys().next().map(String::as_str);
                 Some(conflict(&[condition.unwrap_or_default(), found.as_str()]))
             }
@@ -216,7 +234,7 @@ fn along<'a>(values: &'a JsonMap, path: &str) -> Vec<&'a Value> {
         Value::Array(items) => items.iter().collect(),
         value => vec![value],
     };
-    let is_set = |value: &&Value| !value.is_null() && *value != "";
+    let is_set = |value: &&Value| !value.is_null();
     match rest {
         None => items.into_iter().filter(is_set).collect(),
         Some(rest) => {
@@ -233,11 +251,7 @@ fn one<'a>(values: &'a JsonMap, path: &str) -> Option<&'a Value> {
     for step in steps {
         value = value.get(step).or_else(|| value.get(step.parse::<usize>().ok()?))?;
     }
-    Some(value).filter(|value| !value.is_null() && *value != "")
-}
-
-fn set<'a>(values: &JsonMap, names: &'a [String]) -> impl Iterator<Item = &'a String> {
-    names.iter().filter(|name| one(values, name).is_some())
+    Some(value).filter(|value| !value.is_null())
 }
 
 fn said(says: &str, values: &JsonMap) -> String {

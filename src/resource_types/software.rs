@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::driver::DriverError;
 use crate::model::sizes::{CONFIG, CONFIG_INPUTS, CONFIG_OPTIONS, CONFIG_OUTPUTS};
 use crate::model::{ConfigId, JsonMap, Refusal};
 
@@ -62,13 +61,6 @@ pub struct Deploy {
     pub input_values: Option<Value>,
     pub status: &'static str,
     pub status_reason: &'static str,
-}
-
-impl From<Refusal> for DriverError {
-    fn from(refusal: Refusal) -> Self {
-        let transient = refusal.class == "HTTPServiceUnavailable";
-        Self { transient, ..Self::fatal(refusal.class, refusal.message) }
-    }
 }
 
 /// What is wrong with the inputs or outputs of a configuration, in Heat's words where it has some.

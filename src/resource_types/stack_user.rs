@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::asks::Asks;
-use super::driver::{Beat, DriverError, Learned, Subject};
+use super::job::{Beat, Learned, Subject};
 use super::user_domain::UserDomain;
 use crate::events::resource::Step;
 use crate::model::{ProjectId, Secret, StackId};
 use crate::openstack::Service;
+use crate::resource_types::failure::Failure;
 use crate::resource_types::stage::{Stages, stages};
 
 /// Resource data: the stack's project in the users' domain, the user in it, his password.
@@ -46,7 +47,7 @@ pub(crate) fn make(
     subject: &Subject,
     step: &Step,
     then: impl FnOnce() -> Step,
-) -> Option<Result<Beat, DriverError>> {
+) -> Option<Result<Beat, Failure>> {
     let stage = Stage::of(step)?;
     Some(match (stage, cloud.user_domain()) {
         (_, None) => Ok(Beat::Next { learned: Learned::default(), next: then() }),
@@ -68,7 +69,7 @@ fn project(
     cloud: &Asks<'_>,
     domain: &UserDomain<'_>,
     subject: &Subject,
-) -> Result<[(&'static str, Value); 2], DriverError> {
+) -> Result<[(&'static str, Value); 2], Failure> {
     let project = domain.project(&project_name(subject))?;
     let known = subject.data.get(PASSWORD).filter(|known| known.is_string()).cloned();
     let password = match known {
@@ -78,17 +79,14 @@ fn project(
     Ok([(PROJECT, project.into()), (PASSWORD, password)])
 }
 
-fn user(
-    domain: &UserDomain<'_>,
-    subject: &Subject,
-) -> Result<[(&'static str, Value); 1], DriverError> {
+fn user(domain: &UserDomain<'_>, subject: &Subject) -> Result<[(&'static str, Value); 1], Failure> {
     let StackUser { project, password, .. } = StackUser::of(subject);
     let user = domain.user(&user_name(subject), &password, &project)?;
     Ok([(USER, user.into())])
 }
 
 /// A password of letters of both cases, digits and a sign, as rules for passwords want it.
-fn password(cloud: &Asks<'_>) -> Result<String, DriverError> {
+fn password(cloud: &Asks<'_>) -> Result<String, Failure> {
     let (one, other) = (cloud.fresh_id()?.simple(), cloud.fresh_id()?.simple());
     Ok(format!("{one}&A{other:X}z9"))
 }
@@ -110,10 +108,7 @@ pub(crate) fn user_name(subject: &Subject) -> String {
 }
 
 /// The project of a stack, whichever of its resources made it.
-pub(crate) fn project_of(
-    cloud: &Asks<'_>,
-    subject: &Subject,
-) -> Result<Option<String>, DriverError> {
+pub(crate) fn project_of(cloud: &Asks<'_>, subject: &Subject) -> Result<Option<String>, Failure> {
     match cloud.user_domain() {
         Some(domain) => Ok(domain.find_project(&project_name(subject))?),
         None => Ok(None),
@@ -122,7 +117,7 @@ pub(crate) fn project_of(
 
 /// Deletes the user, also one that was made and never heard of, and never another stack's. What is
 /// learned has the project, which goes with the stack.
-pub(crate) fn remove(cloud: &Asks<'_>, subject: &Subject) -> Result<Learned, DriverError> {
+pub(crate) fn remove(cloud: &Asks<'_>, subject: &Subject) -> Result<Learned, Failure> {
     let Some(domain) = cloud.user_domain() else { return Ok(Learned::default()) };
     let text = |key: &str| subject.data.get(key).and_then(Value::as_str).map(str::to_owned);
     let user = match text(USER) {
@@ -149,7 +144,7 @@ pub(crate) fn set_enabled(
     cloud: &Asks<'_>,
     subject: &Subject,
     enabled: bool,
-) -> Result<(), DriverError> {
+) -> Result<(), Failure> {
     let user = subject.data.get(USER).and_then(Value::as_str);
     if let (Some(domain), Some(user)) = (cloud.user_domain(), user) {
         domain.set_enabled(user, &project_name(subject), enabled)?;
@@ -178,7 +173,7 @@ impl StackUser {
     }
 
     /// A token of his.
-    pub(crate) fn token(&self, cloud: &Asks<'_>) -> Result<Secret<String>, DriverError> {
+    pub(crate) fn token(&self, cloud: &Asks<'_>) -> Result<Secret<String>, Failure> {
         Ok(cloud.user_token(&self.id, &self.password, &self.project)?)
     }
 }
@@ -188,7 +183,7 @@ pub(crate) fn signal_url(
     cloud: &Asks<'_>,
     subject: &Subject,
     project: &str,
-) -> Result<String, DriverError> {
+) -> Result<String, Failure> {
     let endpoint = cloud.endpoint(&Service::of_type("orchestration"))?;
     let own = subject.project_id.clone().unwrap_or_default();
     let root = endpoint.trim_end_matches('/');
@@ -208,7 +203,7 @@ pub(crate) fn credentials(
     cloud: &Asks<'_>,
     subject: &Subject,
     user: &StackUser,
-) -> Result<Value, DriverError> {
+) -> Result<Value, Failure> {
     let domain = match cloud.user_domain() {
         Some(domain) => Some(domain.id()?),
         None => None,
@@ -231,7 +226,7 @@ pub fn delete_project(
     project_id: &str,
     owner: &ProjectId,
     stack: StackId,
-) -> Result<(), DriverError> {
+) -> Result<(), Failure> {
     // Where there is no such domain any more there is nothing to be reached.
     let Some(domain) = cloud.user_domain() else { return Ok(()) };
     Ok(domain.delete_project(project_id, &project_name_of(owner, stack))?)

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::asks::Asks;
 use super::child::Nested;
 use super::constraints::custom::{self, CustomError};
-use super::driver::Subject;
+use super::job::Subject;
 use super::nested::{Budget, TreeBounds};
 use super::reading::Problem;
 use super::registry::Registry;
@@ -135,7 +135,7 @@ impl Registry {
                 "Invalid external resource: Resource {id} ({}) can not be found.",
                 declared.declared_type
             ))),
-            Err(error) if error.transient => Err(Refusal::unavailable(error.message)),
+            Err(error) if error.is_transient() => Err(Refusal::unavailable(error.to_string())),
             Ok(true) | Err(_) => Ok(()),
         }
     }

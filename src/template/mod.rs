@@ -170,6 +170,11 @@ pub trait TypeLookup: Send + Sync {
         Vec::new()
     }
 
+    /// The custom constraint that what the type makes satisfies.
+    fn makes(&self, _type_name: &str) -> Option<&str> {
+        None
+    }
+
     /// What users of a type, a property or an attribute should know.
     fn advice(&self, _type_name: &str, _member: Member<'_>) -> Advice {
         Advice::default()
@@ -201,6 +206,8 @@ pub enum Member<'a> {
 pub struct Advice {
     /// The release that deprecated it, empty where it is not known; `None` where it is in use.
     pub deprecated_since: Option<String>,
+    /// Whether it is still taken, and nothing is made of it.
+    pub does_nothing: bool,
     /// What takes its place.
     pub successor: Option<String>,
     /// The custom constraint on its value: what the value is the name or id of.

@@ -103,15 +103,18 @@ class Server:
     def __init__(self, binary, directory, has_cloud_beside):
         self.data = directory / 'hearth-data'
         self.port = free_port()
+        self.cfn_port = free_port()
         self.log = directory / 'hearth.log'
         self.cloud = None
         self.command = [binary, 'serve', '--data', self.data,
-                        '--listen', f'127.0.0.1:{self.port}']
+                        '--listen', f'127.0.0.1:{self.port}', '--cfn-listen', f'127.0.0.1:{self.cfn_port}']
         if has_cloud_beside:
             self.cloud = Cloud(binary, directory, f'http://127.0.0.1:{self.port}')
             self.command += ['--sandbox', f'http://127.0.0.1:{self.cloud.port}/v3']
         else:
-            self.command += ['--sandbox-listen', f'127.0.0.1:{free_port()}']
+            keystone = f'127.0.0.1:{free_port()}'
+            self.auth_url = f'http://{keystone}/v3'
+            self.command += ['--sandbox-listen', keystone]
         self.process = started(self.command, self.log, '\nready\n')
 
     def crash(self):

@@ -95,6 +95,7 @@ def main():
         environment = {
             'PATH': f'{directory / "bin"}:{os.environ["PATH"]}', 'HOME': name, 'LANG': 'C.UTF-8',
             'PYTHONWARNINGS': 'ignore', 'HEARTH_LISTEN': f'127.0.0.1:{port}',
+            'HEARTH_CFN_LISTEN': '127.0.0.1:0',
             'HEARTH_SANDBOX_LISTEN': f'127.0.0.1:{free_port()}',
         }
         start = time.monotonic()

@@ -176,3 +176,52 @@ fn the_programs_of_types_do_not_wait() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What is peculiar to a type stands in its file, or in the Rust beside it.
+#[test]
+fn no_code_outside_a_types_own_file_knows_its_name() {
+    // The stack's own lines of the event list have a type, in Heat's API.
+    const OF_THE_API: &str = "src/projections/event_list.rs: OS::Heat::Stack";
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut named = Vec::new();
+    for file in rust_files(&root.join("src")) {
+        let path = file.strip_prefix(root).unwrap().display().to_string();
+        // What is measured, and what tests are made of, are templates.
+        let is_own = ["src/resource_types/types/", "src/cli/bench/"];
+        let tests = ["/tests", "/story.rs", "/yaml/properties.rs"];
+        let is_test = tests.iter().any(|test| path.contains(test));
+        if is_test || is_own.iter().any(|own| path.starts_with(own)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        let code = without_tests(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
+        named.extend(code.flat_map(types_named).map(|name| format!("{path}: {name}")));
+    }
+    assert_eq!(named, [OF_THE_API], "\n{}", named.join("\n"));
+}
+
+/// The text of a file up to the tests at its foot.
+fn without_tests(text: &str) -> &str {
+    let mut modules = text.match_indices("#[cfg(test)]\nmod ");
+    let begins = |at: usize| text[at..].lines().nth(1).is_some_and(|line| line.ends_with('{'));
+    modules.find(|(at, _)| begins(*at)).map_or(text, |(at, _)| &text[..at])
+}
+
+/// The names of types in the texts of a line of code, and the beginnings of some.
+fn types_named(line: &str) -> Vec<String> {
+    let quoted = line.split('"').skip(1).step_by(2);
+    let words = quoted.flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != ':'));
+    let is_type = |word: &&str| {
+        let parts: Vec<&str> = word.split("::").collect();
+        let is_whole = parts.len() == 3 && (parts[0] == "OS" || parts[0] == "AWS");
+        is_whole && parts[1].starts_with(char::is_uppercase)
+    };
+    words.filter(is_type).map(str::to_owned).collect()
+}
+
+#[test]
+fn names_of_types_are_found_in_code() {
+    let line = "if name.starts_with(\"OS::Heat::\") || name == \"AWS::EC2::VPC\" {}";
+    assert_eq!(types_named(line), ["OS::Heat::", "AWS::EC2::VPC"]);
+    assert!(types_named("parameters.get(\"OS::stack_id\")").is_empty());
+}

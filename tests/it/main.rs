@@ -5,8 +5,10 @@
 mod access;
 mod api;
 mod bystanders;
+mod cfn;
 mod command_line;
 mod convert_cases;
+mod corpus;
 mod coverage;
 mod crash_process;
 mod crash_sweep;
@@ -29,6 +31,7 @@ mod proof;
 mod recorded_calls;
 mod recorded_cuts;
 mod resolve_answers;
+mod retired;
 mod sandbox;
 mod secrets_everywhere;
 mod serve;

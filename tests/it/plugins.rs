@@ -169,11 +169,11 @@ fn a_word_that_the_format_does_not_have_is_refused() {
 #[test]
 fn a_file_may_say_that_nothing_is_done_and_name_no_other_program() {
     let of = |program: &str| registry(&format!("type: A::B\nclass: B\nprogram: {program}\n"));
-    assert!(of("nothing").unwrap().driver("A::B").unwrap().is_kept());
+    assert!(of("nothing").unwrap().driver("A::B").unwrap().declaration().is_kept());
     for (program, said) in [
         ("server", "3:10: `nothing` is the one program that is not of Hearth's own types"),
         ("{ alarm: event }", "3:10: `nothing` is the one program"),
-        ("{ wait_handle: ow }", "3:25: one of `own`, `aws`, `renewed` is wanted here, not `ow`"),
+        ("{ wait_handle: ow }", "3:25: one of `own`, `aws` is wanted here, not `ow`"),
         ("{ nothing: x }", "3:10: `nothing` has no setting"),
         ("alarm", "3:10: `alarm` has to have a setting"),
         ("nothin", "3:10: one of `nothing`, "),

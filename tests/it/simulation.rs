@@ -23,6 +23,7 @@ mod handing_on;
 mod inside;
 mod instances;
 mod leftovers;
+mod live;
 mod log;
 mod meddle;
 mod plans;

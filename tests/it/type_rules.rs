@@ -19,6 +19,18 @@ fn check(resources: &str, expected: &str) {
 }
 
 #[test]
+fn a_subnet_may_be_without_a_gateway() {
+    let subnet = |gateway| {
+        format!(
+            "  n: {{type: OS::Neutron::Net}}\n  a: {{type: OS::Neutron::Subnet, properties: \
+             {{network: {{get_resource: n}}, cidr: 10.0.0.0/24, gateway_ip: {gateway}}}}}"
+        )
+    };
+    check(&subnet("\"\""), "accepted");
+    check(&subnet("x"), "Gateway IP address \"x\" is in invalid format.");
+}
+
+#[test]
 fn properties_are_refused_in_heats_words() {
     check(
         "  a: {type: OS::Heat::TestResource, properties: {nope: 1}}",
@@ -93,6 +105,23 @@ fn rules_of_types_are_refused_in_heats_words() {
         "group: g, roles: [{role: r, project: p, domain: d}]",
         "Cannot define the following properties at the same time: project, domain.",
     );
+    let server = |networks: &str, expected: &str| {
+        of("OS::Nova::Server", &format!("flavor: f, image: i, networks: [{networks}]"), expected);
+    };
+    server(
+        "{fixed_ip: 10.0.0.9}",
+        "One of the properties \"network\", \"port\", \"allocate_network\" or \"subnet\" should be \
+         set for the specified network of server \"r\".",
+    );
+    server(
+        "{allocate_network: none, tag: t}",
+        "Can not specify \"allocate_network\" with other keys of networks at the same time.",
+    );
+    server(
+        "{network: n, floating_ip: f}",
+        "Property \"floating_ip\" is not supported if only \"network\" is specified, because the \
+         corresponding port can not be retrieved.",
+    );
     let subnet = |properties: &str, expected: &str| {
         of("OS::Neutron::Subnet", &format!("network: n, {properties}"), expected);
     };
@@ -118,6 +147,11 @@ fn a_value_that_depends_on_a_resource_is_not_held_to_constraints() {
          n, mac_address: {get_attr: [a, output]}}}",
         "accepted",
     );
+    check(
+        "  a: {type: OS::Heat::TestResource}\n  b: {type: OS::Nova::Server, properties: {flavor: f, \
+         image: i, networks: [{port: {get_attr: [a, output]}}]}}",
+        "accepted",
+    );
 }
 
 #[test]
@@ -139,6 +173,20 @@ fn resources_wait_for_what_only_their_types_tell() {
   address:
     type: OS::Neutron::FloatingIP
     properties: {floating_network: public, port_id: {get_resource: port}}
+  gateway:
+    type: OS::Neutron::RouterGateway
+    properties: {router: elsewhere, network: public}
+  fixed:
+    type: OS::Neutron::Port
+    properties: {network: n, fixed_ips: [{subnet: {get_resource: subnet}}]}
+  forward:
+    type: OS::Neutron::FloatingIPPortForward
+    properties:
+      floating_ip: elsewhere
+      internal_port: {get_resource: fixed}
+      internal_ip_address: 10.0.0.9
+      external_port: 80
+      protocol: tcp
 ",
     );
     let pair =
@@ -146,8 +194,10 @@ fn resources_wait_for_what_only_their_types_tell() {
     assert_eq!(
         registry.implicit_dependencies(&definition),
         [
+            pair("address", "gateway"),
             pair("address", "link"),
             pair("address", "router"),
+            pair("forward", "link"),
             pair("port", "subnet"),
             pair("server", "subnet"),
         ]

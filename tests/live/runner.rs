@@ -10,7 +10,7 @@ use hearth::model::{Action, JsonMap};
 use hearth::openstack::Session;
 use hearth::resource_types::registry::Registry;
 use hearth::resource_types::{
-    Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
+    Attempt, Beat, Declared, Failure, Learned, Subject, UpdateKind, Work,
 };
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub(crate) struct Runner {
 #[derive(Clone)]
 pub(crate) struct Made {
     pub(crate) type_name: String,
-    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) driver: Arc<Declared>,
     pub(crate) subject: Subject,
 }
 
@@ -97,7 +97,7 @@ impl Runner {
     pub(crate) async fn attributes(&self, made: &Made) -> JsonMap {
         run_in_cloud(&self.session, |cloud| made.driver.attributes(cloud, &made.subject, &[]))
             .await
-            .unwrap_or_else(|error| panic!("attributes of {}: {error}", made.type_name))
+            .unwrap_or_else(|error| panic!("attributes of {}: {error:?}", made.type_name))
     }
 
     /// Changes properties in place; null takes one away.
@@ -146,7 +146,7 @@ impl Runner {
     }
 
     /// True: the driver wants a replacement.
-    async fn run(&self, made: &mut Made, work: &Work) -> Result<bool, DriverError> {
+    async fn run(&self, made: &mut Made, work: &Work) -> Result<bool, Failure> {
         let mut step = made.driver.first(work, &made.subject);
         let mut attempt = Attempt::First;
         let began = Instant::now();
@@ -177,12 +177,12 @@ impl Runner {
                     return Ok(false);
                 }
                 Ok(Beat::Replace { .. }) => return Ok(true),
-                Err(error) if error.transient => {
+                Err(error) if error.is_transient() => {
                     eprintln!("{} {}: {error}", made.type_name, step.name);
-                    if error.unanswered {
+                    if error.is_unanswered() {
                         attempt = Attempt::Unanswered;
                     }
-                    let pause = error.retry_after.unwrap_or(self.pace);
+                    let pause = error.retry_after().unwrap_or(self.pace);
                     tokio::time::sleep(pause).await;
                 }
                 Err(error) => return Err(error),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use actix::prelude::*;
 use futures::channel::oneshot;
 
-use super::make::lost;
 use super::sight::{Parent, Seen, Sight, Used};
 use super::turn::ChildBeat;
 use crate::actors::definition;
@@ -17,7 +16,7 @@ use crate::actors::stack::{ChildEnd, Known, Stack, StackCommand};
 use crate::actors::stack_actor::ResourceReferred;
 use crate::events::{Cause, Meta};
 use crate::model::{CommandId, Refusal, StackId, StackRevision};
-use crate::resource_types::DriverError;
+use crate::resource_types::Failure;
 
 /// Who asks a child, and because of what.
 pub(super) fn meta(asked: &Meta, command: CommandId) -> Arc<Meta> {
@@ -65,7 +64,7 @@ pub(in crate::actors) fn answer_awaiting(shell: &mut Shell<Stack>) {
     if shell.links.awaiting.is_empty() {
         return;
     }
-    let Some(end) = shell.machine.end(&Stack::knowledge(&shell.services)) else { return };
+    let Some(end) = shell.view().end(&Stack::knowledge(&shell.services)) else { return };
     for waiting in shell.links.awaiting.drain(..) {
         // Who no longer waits was interrupted.
         let _ = waiting.send(end.clone());
@@ -90,7 +89,7 @@ impl Handler<AskParent> for Shell<Stack> {
     type Result = Option<Parent>;
 
     fn handle(&mut self, asked: AskParent, _ctx: &mut Context<Self>) -> Self::Result {
-        Parent::of(&self.machine, asked.0)
+        Parent::of(self.view(), asked.0)
     }
 }
 
@@ -98,10 +97,11 @@ impl Handler<AskParent> for Shell<Stack> {
 pub(super) async fn parent(
     services: &Arc<Services>,
     beat: &ChildBeat<'_>,
-) -> Result<(Arc<Known>, Parent), DriverError> {
+) -> Result<(Arc<Known>, Parent), Failure> {
     let stack = beat.subject.stack_id.unwrap_or_default();
     let asked = services.ask_of(stack, || AskParent(beat.nesting.revision)).await.flatten();
-    let parent = asked.ok_or_else(|| lost("The stack does not answer at present.".to_owned()))?;
+    let parent =
+        asked.ok_or_else(|| Failure::Silent("The stack does not answer at present.".to_owned()))?;
     if let Some(known) = &parent.known {
         return Ok((known.clone(), parent));
     }
@@ -109,8 +109,8 @@ pub(super) async fn parent(
     let read = definition::read_back(services, &parent.identity, owner, &parent.revision).await;
     match read {
         Ok(Ok(known)) => Ok((Arc::new(known), parent)),
-        Ok(Err(problem)) => Err(DriverError::fatal("Error", problem)),
-        Err(error) => Err(lost(error.to_string())),
+        Ok(Err(problem)) => Err(Failure::Failed(problem)),
+        Err(error) => Err(Failure::Silent(error.to_string())),
     }
 }
 
@@ -123,7 +123,7 @@ impl Handler<See> for Shell<Stack> {
     type Result = Option<Seen>;
 
     fn handle(&mut self, _: See, _ctx: &mut Context<Self>) -> Self::Result {
-        Seen::of(&self.machine, &Stack::knowledge(&self.services))
+        Seen::of(self.view(), &Stack::knowledge(&self.services))
     }
 }
 
@@ -141,13 +141,11 @@ impl Handler<Describe> for Shell<Resource> {
 }
 
 /// The resource that a type uses, by what `get_resource` gives for it, if it uses one.
-async fn used(services: &Services, beat: &ChildBeat<'_>) -> Result<Option<Used>, DriverError> {
+async fn used(services: &Services, beat: &ChildBeat<'_>) -> Result<Option<Used>, Failure> {
     let Some(reference) = beat.uses() else { return Ok(None) };
-    let missing = || {
-        let message = format!("Resource ({reference}) reference can not be found.");
-        DriverError::fatal("ValueError", message)
-    };
-    let silent = || lost("The stack does not answer at present.".to_owned());
+    let missing =
+        || Failure::Invalid(format!("Resource ({reference}) reference can not be found."));
+    let silent = || Failure::Silent("The stack does not answer at present.".to_owned());
     let stack = beat.subject.stack_id.unwrap_or_default();
     let asked = services.ask_of(stack, || ResourceReferred(reference.clone())).await;
     let resource = asked.ok_or_else(silent)?.ok_or_else(missing)?;
@@ -159,7 +157,7 @@ async fn used(services: &Services, beat: &ChildBeat<'_>) -> Result<Option<Used>,
 pub(super) async fn sight(
     services: &Arc<Services>,
     beat: &ChildBeat<'_>,
-) -> Result<Option<Sight>, DriverError> {
+) -> Result<Option<Sight>, Failure> {
     let (known, parent) = parent(services, beat).await?;
     let Some(seen) = services.ask_of(beat.child(), || See).await else { return Ok(None) };
     let used = used(services, beat).await?;

@@ -16,7 +16,7 @@ use crate::events::Meta;
 use crate::events::StreamId;
 use crate::model::Refusal;
 use crate::openstack::Session;
-use crate::resource_types::{Attempt, Beat, DriverError};
+use crate::resource_types::{Attempt, Beat, Failure};
 use crate::template::{StackDefinition, within_request};
 
 /// The pause before an engine that is about to stop is asked again.
@@ -32,7 +32,7 @@ pub(in crate::actors) struct Beating<'a> {
 }
 
 /// Makes one beat.
-pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { services, session, ref beat, .. } = *beating;
     if let Some(there) = remote::elsewhere(services, session, beat.nested, beat.subject).await? {
         return remote::beat(beating, &there).await;
@@ -46,7 +46,7 @@ pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Drive
 }
 
 impl Beating<'_> {
-    async fn define(&self) -> Result<Beat, DriverError> {
+    async fn define(&self) -> Result<Beat, Failure> {
         let Some(sight) = sight(self.services, &self.beat).await? else { return Ok(silent()) };
         let defined = match self.beat.defined(&sight)? {
             Defined::Beat(beat) => return Ok(*beat),
@@ -59,7 +59,7 @@ impl Beating<'_> {
         self.tell(telling).await
     }
 
-    pub(super) async fn tell(&self, telling: Telling) -> Result<Beat, DriverError> {
+    pub(super) async fn tell(&self, telling: Telling) -> Result<Beat, Failure> {
         let Telling { id, command, then } = telling;
         let told = tell(self.services, self.beat.child(), &meta(self.asked, id), &command).await;
         let Some(answer) = told else { return Ok(silent()) };
@@ -75,7 +75,7 @@ impl Beating<'_> {
         &self,
         sight: &Sight,
         defined: ChildDefined,
-    ) -> Result<Telling, DriverError> {
+    ) -> Result<Telling, Failure> {
         let (services, beat) = (self.services, &self.beat);
         let caller = self.asked.caller.as_deref();
         let ChildDefined { definition, timeout_mins, step, revisits, then } = defined;
@@ -141,12 +141,12 @@ impl Beating<'_> {
     }
 
     /// Awaits the end of what the child is at.
-    async fn settle(&self) -> Result<Beat, DriverError> {
+    async fn settle(&self) -> Result<Beat, Failure> {
         let child = self.beat.child();
         let Some(end) = end_of(self.services, child).await else { return Ok(silent()) };
         let seen: Option<Seen> = match self.beat.nested.scales() {
-            Some(_) => self.services.ask_of(child, || See).await.flatten(),
-            None => None,
+            true => self.services.ask_of(child, || See).await.flatten(),
+            false => None,
         };
         self.beat.ended(&end, seen.as_ref())
     }

@@ -14,7 +14,7 @@ use crate::events::log::BlobId;
 use crate::model::taint::{is_tainted, marked, taint};
 use crate::model::{JsonMap, Refusal, Trustor};
 use crate::resource_types::child::{ChildWanted, Nested};
-use crate::resource_types::{DriverError, Registry, Subject, TreeBounds};
+use crate::resource_types::{Registry, Subject, TreeBounds};
 use crate::template::{ChildPlace, Facade, NestedTemplate, Reading, StackDefinition, Values};
 
 /// Where the child stands.
@@ -107,9 +107,4 @@ pub fn revise(
         back_to: None,
         facade,
     })
-}
-
-/// Nobody answers at present.
-pub(super) fn lost(what: String) -> DriverError {
-    DriverError { transient: true, ..DriverError::fatal("Error", what) }
 }

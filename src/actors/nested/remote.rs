@@ -18,9 +18,8 @@ use crate::model::taint;
 use crate::openstack::{CloudError, Request, Service, Session, path_segment};
 use crate::resource_types::child::ChildStage;
 use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
-use crate::resource_types::declared::{in_error, unknown_status};
 use crate::resource_types::stage::{Stages, stages};
-use crate::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::{Attempt, Beat, Failure, Learned, Subject, Work};
 
 /// The session there, where a resource's stack is to stand somewhere else than here.
 pub(super) async fn elsewhere(
@@ -59,7 +58,7 @@ fn done() -> Beat {
 }
 
 /// Makes one beat there.
-pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
+pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat, Failure> {
     let subject = beating.beat.subject;
     let step = beating.beat.step;
     let Some(stage) = Stage::of(step) else {
@@ -106,7 +105,7 @@ pub(super) async fn beat(beating: &Beating<'_>, there: &Session) -> Result<Beat,
 }
 
 /// The id of the stack there: the one known, or that of the name.
-async fn found(there: &Session, subject: &Subject) -> Result<Option<String>, DriverError> {
+async fn found(there: &Session, subject: &Subject) -> Result<Option<String>, Failure> {
     if let Some(id) = &subject.physical_id {
         return Ok(Some(id.clone()));
     }
@@ -117,7 +116,7 @@ async fn found(there: &Session, subject: &Subject) -> Result<Option<String>, Dri
     Ok(named.and_then(|stack| stack["id"].as_str()).map(str::to_owned))
 }
 
-async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
+async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, Failure> {
     let former = match beating.attempt {
         Attempt::First => None,
         Attempt::Unanswered => found(there, beating.beat.subject).await?,
@@ -129,7 +128,7 @@ async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverEr
             body["stack_name"] = beating.beat.subject.physical_name.as_str().into();
             body["disable_rollback"] = true.into();
             let made = there.send(Request::post(heat(), "/stacks").json(body)).await?.json()?;
-            let missing = || DriverError::fatal("Error", "The stack that was made has no id.");
+            let missing = || Failure::Failed("The stack that was made has no id.".to_owned());
             made["stack"]["id"].as_str().ok_or_else(missing)?.to_owned()
         }
     };
@@ -138,7 +137,7 @@ async fn create(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverEr
 }
 
 /// What the stack there is made of.
-async fn definition(beating: &Beating<'_>) -> Result<Value, DriverError> {
+async fn definition(beating: &Beating<'_>) -> Result<Value, Failure> {
     let (known, parent) = parent(beating.services, &beating.beat).await?;
     let ChildBeat { nested, work, clock, .. } = beating.beat;
     let subject = beating.beat.filled();
@@ -160,7 +159,7 @@ async fn definition(beating: &Beating<'_>) -> Result<Value, DriverError> {
 pub(in crate::actors) fn question(
     nested: &dyn Nested,
     ask: &ChildAsk<'_>,
-) -> Result<Value, DriverError> {
+) -> Result<Value, Failure> {
     let wanted = nested.wanted(ask)?;
     let source = ask.definition.source();
     let mut body = json!({
@@ -181,7 +180,7 @@ fn request(verb: impl Fn(Service, String) -> Request, subject: &Subject, rest: &
     verb(heat(), format!("/stacks/{name}/{id}{rest}"))
 }
 
-async fn settle(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverError> {
+async fn settle(beating: &Beating<'_>, there: &Session) -> Result<Beat, Failure> {
     let wanted = beating.beat.step.state.as_str().unwrap_or_default();
     let stack = match show(there, beating.beat.subject).await {
         Ok(stack) => stack,
@@ -197,8 +196,8 @@ async fn settle(beating: &Beating<'_>, there: &Session) -> Result<Beat, DriverEr
         _ if action != wanted => Ok(Beat::Wait { after: None }),
         "IN_PROGRESS" => Ok(Beat::Wait { after: None }),
         "COMPLETE" => Ok(done()),
-        "FAILED" => Err(in_error(state, reason)),
-        _ => Err(unknown_status("Resource failed", state)),
+        "FAILED" => Err(Failure::in_error(state, reason)),
+        _ => Err(Failure::unknown_status("Resource failed", state)),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::asks::{See, end_of, meta, sight, tell};
 use super::beats::Beating;
 use super::sight::Seen;
-use super::turn::{ChildBeat, refused_by_class};
+use super::turn::ChildBeat;
 use super::{derived, own_child};
 use crate::actors::resource::{Adjust, Adjusted, Resize, Resource, ResourceCommand};
 use crate::actors::services::{SENDS_MAX, Services};
@@ -17,7 +17,7 @@ use crate::actors::stack_actor::ResourceReferred;
 use crate::events::Meta;
 use crate::model::{CommandId, JsonMap, Refusal, Status};
 use crate::resource_types::{
-    Adjustment, ChildSignaled, Driver, DriverError, Said, SignalOutcome, Subject, cooldown,
+    Adjustment, ChildSignaled, Declared, Failure, Said, SignalOutcome, Subject, cooldown,
 };
 
 /// The adjustment that a policy's signal asks its group for; the same signal asks once.
@@ -27,33 +27,33 @@ pub fn adjustment_of(signal: CommandId, adjustment: &Adjustment) -> Adjust {
 }
 
 /// What a policy's signal comes to once its group has ended the adjustment, or refused it.
-pub fn adjusted(end: Result<Adjusted, Refusal>) -> Result<SignalOutcome, DriverError> {
+pub fn adjusted(end: Result<Adjusted, Refusal>) -> Result<SignalOutcome, Failure> {
     match end {
         Ok(Adjusted::Made) => Ok(SignalOutcome { said: Said::Details, ..SignalOutcome::default() }),
         Ok(Adjusted::Declined) => Ok(SignalOutcome::default()),
-        Ok(Adjusted::Failed(text)) => Err(DriverError::fatal("ResourceFailure", text)),
+        Ok(Adjusted::Failed(text)) => Err(Failure::Scaling(text)),
         Err(refusal) if refusal.class == "NoActionRequired" => Ok(SignalOutcome::default()),
-        Err(refusal) => Err(refused_by_class(refusal)),
+        Err(refusal) => Err(refusal.into()),
     }
 }
 
 /// What becomes of a group's size by an adjustment; `None` where it has it already.
 pub fn sized(
-    driver: &dyn Driver,
+    driver: &Declared,
     subject: &Subject,
     seen: &Seen,
     adjustment: &Adjustment,
 ) -> Option<Resize> {
-    let scales = driver.nests()?.scales()?;
+    let nested = driver.nests()?;
     let properties = driver.properties(&subject.properties);
     let subject = Subject { properties, ..subject.clone() };
-    let (from, to) = scales.adjusted(&subject, &seen.child, adjustment)?;
+    let (from, to) = nested.adjusted(&subject, &seen.child, adjustment)?;
     Some(Resize {
         from,
         to,
         adjustment: adjustment.by,
         kind: adjustment.kind_name.clone(),
-        cooldown_secs: adjustment.cooldown_secs.or_else(|| scales.cooldown_secs(&subject)),
+        cooldown_secs: adjustment.cooldown_secs.or_else(|| nested.cooldown_secs(&subject)),
     })
 }
 
@@ -91,7 +91,7 @@ impl Handler<AwaitAdjusted> for Shell<Resource> {
 /// Tells those who wait how their adjustments ended, where they did.
 pub(in crate::actors) fn answer_adjusted(shell: &mut Shell<Resource>) {
     for (id, waiting) in std::mem::take(&mut shell.links.awaiting) {
-        match shell.machine.adjusted(id) {
+        match shell.machine.adjusted(&shell.working, id) {
             // Who no longer waits was interrupted.
             Some(end) => drop(waiting.send(end)),
             None => shell.links.awaiting.push((id, waiting)),
@@ -106,7 +106,7 @@ pub(in crate::actors) async fn adjust(
     adjustment: Adjustment,
     signal: CommandId,
     asked: &Meta,
-) -> Result<SignalOutcome, DriverError> {
+) -> Result<SignalOutcome, Failure> {
     let adjust = adjustment_of(signal, &adjustment);
     let stack = policy.stack_id.unwrap_or_default();
     for _ in 0..SENDS_MAX {
@@ -116,7 +116,7 @@ pub(in crate::actors) async fn adjust(
             let name = policy.name.clone().unwrap_or_default();
             let text =
                 format!("Alarm {name} could not find scaling group named \"{}\"", adjustment.group);
-            return Err(DriverError::fatal("NotFound", text));
+            return Err(Failure::NotFound(text));
         };
         let command = ResourceCommand::Adjust(Box::new(adjust.clone()));
         match group.send(Ask { command, meta: meta(asked, adjust.id) }).await {
@@ -130,13 +130,13 @@ pub(in crate::actors) async fn adjust(
             return adjusted(Ok(end));
         }
     }
-    Err(DriverError::fatal("Error", "The group does not answer."))
+    Err(Failure::Failed("The group does not answer.".to_owned()))
 }
 
 /// The size that an adjustment leads to; `None` where the group has it already.
 pub(in crate::actors) async fn size(
     services: &Services,
-    driver: &dyn Driver,
+    driver: &Declared,
     subject: &Subject,
     adjustment: &Adjustment,
 ) -> Option<Resize> {
@@ -150,11 +150,11 @@ impl Beating<'_> {
     pub(in crate::actors) async fn resize(
         &self,
         details: &Value,
-    ) -> Result<SignalOutcome, DriverError> {
+    ) -> Result<SignalOutcome, Failure> {
         let beat = &self.beat;
         let resize: Option<Resize> = serde_json::from_value(details.clone()).ok();
         let Some(resize) = resize else { return Ok(SignalOutcome::default()) };
-        let silent = || DriverError::fatal("Error", "The group does not answer.");
+        let silent = || Failure::Failed("The group does not answer.".to_owned());
         let sight = sight(self.services, beat).await?.filter(|it| it.seen.is_some());
         let sight = sight.ok_or_else(silent)?;
         let Some(defined) = beat.resized(&sight, resize.to)? else {
@@ -164,7 +164,7 @@ impl Beating<'_> {
         let child = beat.child();
         let meta = meta(self.asked, telling.id);
         let told = tell(self.services, child, &meta, &telling.command).await;
-        told.ok_or_else(silent)?.map_err(refused_by_class)?;
+        told.ok_or_else(silent)?.map_err(Failure::from)?;
         let end = end_of(self.services, child).await.ok_or_else(silent)?;
         let reads = &beat.subject.reads;
         let observed = match reads.is_empty() {

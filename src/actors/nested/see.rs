@@ -19,7 +19,7 @@ use crate::model::taint::{taint, taint_repeated};
 use crate::model::{JsonMap, ResourceName};
 use crate::openstack::{CloudError, Session};
 use crate::resource_types::child::{ChildSeen, Nested};
-use crate::resource_types::{Driver, Subject};
+use crate::resource_types::{Declared, Subject};
 use crate::template::FAILED_ATTRIBUTES;
 
 /// Whether a child differs from what it should be, or anything in it is not healthy. What cannot be
@@ -56,7 +56,7 @@ fn is_healthy(services: &Arc<Services>, seen: Seen) -> BoxFuture<'_, bool> {
 pub(in crate::actors) fn attributes<'a>(
     services: &'a Arc<Services>,
     session: &'a Session,
-    driver: &'a dyn Driver,
+    driver: &'a Declared,
     subject: &'a Subject,
     wanted: &'a [String],
 ) -> BoxFuture<'a, JsonMap> {
@@ -117,12 +117,7 @@ pub struct Own {
 }
 
 /// The attributes that the child itself has; an empty list asks for all. Pure.
-pub fn own_attributes(
-    driver: &dyn Driver,
-    subject: &Subject,
-    seen: &Seen,
-    wanted: &[String],
-) -> Own {
+pub fn own_attributes(driver: &Declared, subject: &Subject, seen: &Seen, wanted: &[String]) -> Own {
     let mut own = Own { values: JsonMap::new(), missed: Vec::new() };
     let Some(nested) = driver.nests() else { return own };
     let names = match wanted {
@@ -189,7 +184,7 @@ async fn of_member(
     let id = seen.ids.get(&ResourceName::from(name))?;
     let resource = services.resource(*id).await.ok()?;
     let knowledge = Resource::knowledge(services);
-    let (driver, subject) = resource.inspected(&knowledge)?;
+    let (driver, subject) = resource.inspected(&[], &knowledge)?;
     let wanted = [attribute.to_owned()];
     let mut values = match driver.nests() {
         Some(_) => attributes(services, session, driver.as_ref(), &subject, &wanted).await,

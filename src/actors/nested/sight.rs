@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::own_child;
 use crate::actors::resource::{Resource, StackIdentity};
-use crate::actors::stack::{self, Known, Stack};
+use crate::actors::stack::{self, Known, StackView};
 use crate::events::stack::{Owner, RevisionAccepted};
 use crate::model::{IndexMap, ResourceId, ResourceName, StackId, StackRevision};
 use crate::resource_types::child::{ChildSeen, ResourceUsed};
@@ -52,7 +52,7 @@ pub struct Parent {
 
 impl Parent {
     /// The stack, as of one of its revisions.
-    pub fn of(stack: &Stack, revision: StackRevision) -> Option<Self> {
+    pub fn of(stack: StackView<'_>, revision: StackRevision) -> Option<Self> {
         Some(Self {
             known: stack.known_of(revision).cloned(),
             revision: stack.revision_of(revision)?.clone(),
@@ -88,7 +88,7 @@ pub struct Seen {
 
 impl Seen {
     /// A stack as it is; `None` where there is none.
-    pub fn of(stack: &Stack, knowledge: &stack::Knowledge) -> Option<Self> {
+    pub fn of(stack: StackView<'_>, knowledge: &stack::Knowledge) -> Option<Self> {
         if !stack.exists() || stack.is_deleted() {
             return None;
         }

@@ -19,9 +19,8 @@ use crate::resource_types::child::ChildStage;
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildStep, ChildWanted, Nested, REFERENCE,
 };
-use crate::resource_types::declared::in_error;
 use crate::resource_types::stage::Stages;
-use crate::resource_types::{Beat, Driver, DriverError, Learned, Subject, Work, cooldown};
+use crate::resource_types::{Beat, Declared, Failure, Learned, Subject, Work, cooldown};
 use crate::template::StackDefinition;
 
 /// A beat, and what it is decided with.
@@ -29,7 +28,7 @@ use crate::template::StackDefinition;
 pub struct ChildBeat<'a> {
     pub knowledge: &'a Knowledge,
     pub clock: &'a dyn Clock,
-    pub driver: &'a dyn Driver,
+    pub driver: &'a Declared,
     pub nested: &'a dyn Nested,
     pub work: &'a Work,
     pub subject: &'a Subject,
@@ -46,7 +45,7 @@ pub enum Turn {
     /// Await the end of what the child is at: [`ChildBeat::ended`].
     Await,
     /// It is at its end.
-    Answer(Result<Beat, DriverError>),
+    Answer(Result<Beat, Failure>),
 }
 
 /// A command to the child. Told again under its id, it is answered with the first receipt.
@@ -117,7 +116,7 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// The next definition on the child's way, by what there is around it.
-    pub fn defined(&self, sight: &Sight) -> Result<Defined, DriverError> {
+    pub fn defined(&self, sight: &Sight) -> Result<Defined, Failure> {
         if let Some(reason) = self.is_gone(sight) {
             return Ok(Defined::Beat(Box::new(Beat::Replace { reason })));
         }
@@ -168,14 +167,16 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// The definition of a group that has another size.
-    pub fn resized(&self, sight: &Sight, size: usize) -> Result<Option<ChildDefined>, DriverError> {
-        let Some(scales) = self.nested.scales() else { return Ok(None) };
+    pub fn resized(&self, sight: &Sight, size: usize) -> Result<Option<ChildDefined>, Failure> {
+        if !self.nested.scales() {
+            return Ok(None);
+        }
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
         let around = self.around(sight);
-        let wanted = scales.resized(&self.ask(&subject, around, &work, &chance), size);
-        let definition = self.define(&wanted, around).map_err(refused_by_class)?;
+        let wanted = self.nested.resized(&self.ask(&subject, around, &work, &chance), size)?;
+        let definition = self.define(&wanted, around).map_err(Failure::from)?;
         Ok(Some(ChildDefined {
             timeout_mins: sight.parent.revision.timeout_mins,
             step: "resize".to_owned(),
@@ -186,19 +187,19 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// Whether the child is what it should be in the end.
-    pub fn is_same(&self, sight: &Sight) -> Result<bool, DriverError> {
+    pub fn is_same(&self, sight: &Sight) -> Result<bool, Failure> {
         let wanted = self.wanted(self.around(sight))?;
         let known = sight.seen.as_ref().and_then(|seen| seen.known.as_ref());
         Ok(known.is_some_and(|known| known.definition.is_same_as(&wanted)))
     }
 
     /// The definition that the child should have in the end.
-    pub fn wanted(&self, around: Around<'_>) -> Result<StackDefinition, DriverError> {
+    pub fn wanted(&self, around: Around<'_>) -> Result<StackDefinition, Failure> {
         let subject = self.filled();
         let chance = |bytes: &mut [u8]| self.clock.fill(bytes);
         let work = Work::Update { before: JsonMap::new(), changed: Default::default() };
         let wanted = self.nested.wanted(&self.ask(&subject, around, &work, &chance))?;
-        self.define(&wanted, around).map_err(refused_by_class)
+        self.define(&wanted, around).map_err(Failure::from)
     }
 
     /// Whether the way there leads over several definitions: which members are made anew on it is
@@ -254,7 +255,7 @@ impl<'a> ChildBeat<'a> {
         (step, then): (&str, Beat),
         revise: Revise,
         user_name: &str,
-    ) -> Result<Telling, DriverError> {
+    ) -> Result<Telling, Failure> {
         let (parent, beside) = (&sight.parent, self.nested.stands_beside());
         let command = match &sight.seen {
             Some(_) => {
@@ -289,7 +290,7 @@ impl<'a> ChildBeat<'a> {
     }
 
     /// What the beat comes to by the child's answer.
-    pub fn told(&self, then: Beat, answer: Result<(), Refusal>) -> Result<Beat, DriverError> {
+    pub fn told(&self, then: Beat, answer: Result<(), Refusal>) -> Result<Beat, Failure> {
         match answer {
             Ok(()) => Ok(then),
             Err(refusal) if self.never_was(&refusal) => {
@@ -316,7 +317,7 @@ impl<'a> ChildBeat<'a> {
 
     /// What the beat comes to by the child's end; `seen` is the child then, where it is a group
     /// that scales.
-    pub fn ended(&self, end: &ChildEnd, seen: Option<&Seen>) -> Result<Beat, DriverError> {
+    pub fn ended(&self, end: &ChildEnd, seen: Option<&Seen>) -> Result<Beat, Failure> {
         let mut learned = Learned::default();
         let makes = matches!(self.work, Work::Create | Work::Update { .. });
         if makes && (end.reference.is_some() || self.subject.data.contains_key(REFERENCE)) {
@@ -324,12 +325,11 @@ impl<'a> ChildBeat<'a> {
             learned.data.insert(REFERENCE.to_owned(), own);
         }
         if end.deleted && *self.work != Work::Delete {
-            let text = format!("The Stack ({}) could not be found.", self.child());
-            return Err(DriverError::fatal("EntityNotFound", text));
+            return Err(Refusal::not_found("Stack", self.child()).into());
         }
         if !end.deleted && end.status == Status::Failed {
             return Err(match self.nested.stands_beside() {
-                true => in_error(&format!("{}_FAILED", end.action), &end.reason),
+                true => Failure::in_error(format!("{}_FAILED", end.action), &end.reason),
                 false => failure(end),
             });
         }
@@ -375,12 +375,14 @@ impl<'a> ChildBeat<'a> {
 
     /// What a create or an update adds to the metadata of a group that scales: it rests after it.
     fn rested(&self, seen: Option<&Seen>) -> JsonMap {
-        let Some(scales) = self.nested.scales() else { return JsonMap::new() };
+        if !self.nested.scales() {
+            return JsonMap::new();
+        }
         let well = |seen: &Seen| {
             seen.child.members.iter().filter(|member| member.status != Status::Failed).count()
         };
         let why = format!("ExactCapacity : {}", seen.map_or(0, well));
-        self.rests(scales.cooldown_secs(&self.filled()), &why)
+        self.rests(self.nested.cooldown_secs(&self.filled()), &why)
     }
 
     /// The rest that begins now.
@@ -391,35 +393,29 @@ impl<'a> ChildBeat<'a> {
     }
 }
 
-fn not_created(action: Action, subject: &Subject) -> DriverError {
+fn not_created(action: Action, subject: &Subject) -> Failure {
     let word = action.as_str().to_lowercase();
     let name = subject.name.clone().unwrap_or_default();
-    DriverError::fatal("Error", format!("Cannot {word} {name}, stack not created"))
+    Failure::Failed(format!("Cannot {word} {name}, stack not created"))
 }
 
 /// What the child itself refuses has no class at its resource.
-pub(super) fn refused(refusal: Refusal) -> DriverError {
-    DriverError::fatal("", refusal.message)
-}
-
-pub(super) fn refused_by_class(refusal: Refusal) -> DriverError {
-    DriverError::fatal(refusal.class, refusal.message)
+pub(super) fn refused(refusal: Refusal) -> Failure {
+    Failure::Child(refusal.message)
 }
 
 /// Why a child failed, in Heat's words: a failure of the child's resource in the same action is
 /// taken apart, and anything else stands as it is.
-fn failure(end: &ChildEnd) -> DriverError {
+fn failure(end: &ChildEnd) -> Failure {
     let headline = format!("Resource {} failed: ", end.action);
     let parts: Vec<&str> = end.reason.split(':').map(str::trim).collect();
     match parts[..] {
         [_, class, place, ref message @ ..]
             if !message.is_empty() && end.reason.contains(&headline) =>
         {
-            DriverError {
-                below: format!(".{place}"),
-                ..DriverError::fatal(class, message.join(": "))
-            }
+            let (class, place) = (class.to_owned(), format!(".{place}"));
+            Failure::BelowChild { class, place, words: message.join(": ") }
         }
-        _ => DriverError::fatal("", end.reason.clone()),
+        _ => Failure::Child(end.reason.clone()),
     }
 }

@@ -16,7 +16,7 @@ use crate::model::taint::plain_map;
 use crate::model::{Action, JsonMap, ResourceName, TraversalId};
 use crate::openstack::Elsewhere;
 use crate::resource_types::child::{ChildAsk, Nested, ResourceUsed};
-use crate::resource_types::{Budget, Driver, DriverError, Subject, Work};
+use crate::resource_types::{Budget, Declared, Failure, Subject, Work};
 use crate::template::{StackDefinition, TemplateError};
 
 /// What a look at its child stack adds to the verdict on a resource.
@@ -107,7 +107,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
     /// A stack in another place: what changes there is for the Heat there to say.
     fn elsewhere(
         &self,
-        (driver, nested): (&dyn Driver, &dyn Nested),
+        (driver, nested): (&Declared, &dyn Nested),
         subject: Subject,
         (wanted, verdict): (&Wanted, &Verdict),
     ) -> Child {
@@ -141,8 +141,8 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         resource: &Resource,
         wanted: &Wanted,
         child: &FoundChild<R>,
-        (driver, nested): (&dyn Driver, &dyn Nested),
-    ) -> Result<(StackDefinition, bool), DriverError> {
+        (driver, nested): (&Declared, &dyn Nested),
+    ) -> Result<(StackDefinition, bool), Failure> {
         let (knowledge, of) = (&self.planning.stack, &self.planning.resource);
         let subject = resource.subject(&wanted.definition, of);
         let former = as_made(resource);

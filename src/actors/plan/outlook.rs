@@ -16,7 +16,7 @@ use crate::model::{
     Action, JsonMap, ResourceId, ResourceName, StackRevision, Status, TraversalId, physical_name,
 };
 use crate::resource_types::child::REFERENCE;
-use crate::resource_types::{Budget, Driver, Subject};
+use crate::resource_types::{Budget, Declared, Subject};
 use crate::template::{Part, ResourceResolved, TemplateError};
 
 /// What becomes of a resource, and what others get of it.
@@ -165,6 +165,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             restricted: &restricted,
             observes: false,
             revisits: false,
+            is_through: false,
         };
         let knowledge = &self.planning.resource;
         let is_lost = made.is_lost;
@@ -257,7 +258,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         let knowledge = &self.planning.resource;
         let driver = knowledge.registry.driver(&definition.driver_type);
         let stack_name = self.known.definition.stack_name();
-        let limit = driver.as_ref().map_or(255, |driver| driver.physical_name_limit());
+        let limit = driver.as_ref().map_or(255, |driver| driver.declaration().physical_name_limit);
         let name = ResourceName::from(entry.name.as_str());
         let subject = Subject {
             physical_name: physical_name(&stack_name.into(), &name, ResourceId::default(), limit),
@@ -284,7 +285,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         let former = as_made(resource);
         let driver = knowledge.registry.driver(&least.driver_type);
         let failed = format!("it is {}_FAILED", resource.action);
-        let renewed = driver.as_ref().is_some_and(|driver| driver.is_renewed());
+        let renewed = driver.as_ref().is_some_and(|driver| driver.declaration().renewed);
         if *verdict == Verdict::Replaced(None) {
             return match () {
                 () if !knowledge.registry.may_become(&former.driver_type, &least.driver_type) => {
@@ -323,7 +324,7 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
 
 /// Why an update will fail, where that is known beforehand.
 fn warning(
-    driver: Option<&dyn Driver>,
+    driver: Option<&Declared>,
     former: &Definition,
     after: &Definition,
     verdict: &Verdict,
@@ -338,7 +339,7 @@ fn warning(
         | Verdict::Updated
         | Verdict::Replaced(_) => {
             let properties = |of: &Definition| plain_map(of.properties.clone());
-            let warning = driver?.warning(&properties(former), &properties(after))?;
+            let warning = driver?.program().warning(&properties(former), &properties(after))?;
             Some(warning.to_owned())
         }
     }

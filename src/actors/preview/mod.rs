@@ -260,7 +260,7 @@ pub(super) fn child_of(
     // What cannot be told before other resources are there is left out.
     let wanted = match nested.wanted(&ask) {
         Ok(wanted) => wanted,
-        Err(error) if error.class == LIMIT => return Err(too_many_resources()),
+        Err(error) if error.class() == LIMIT => return Err(too_many_resources()),
         Err(_) => return Ok(None),
     };
     budget.take_stack(definition.provider(name).map_or(0, Provider::text_bytes))?;

@@ -68,6 +68,7 @@ impl Aggregate for Project {
     type Event = ProjectEvent;
     type Effect = ProjectEffect;
     type Knowledge = ();
+    type Working = ();
 
     fn apply(&mut self, event: &ProjectEvent, _at: DateTime<Utc>) {
         match event {
@@ -96,7 +97,8 @@ impl Aggregate for Project {
     }
 
     fn decide(
-        &mut self,
+        &self,
+        (): &mut (),
         command: ProjectCommand,
         _moment: &Moment<'_>,
         (): &(),
@@ -140,7 +142,7 @@ impl Aggregate for Project {
         }
     }
 
-    fn recover(&mut self, _moment: &Moment<'_>, (): &()) -> Decision<Self> {
+    fn recover(&self, (): &mut (), _moment: &Moment<'_>, (): &()) -> Decision<Self> {
         self.return_owed()
     }
 }
@@ -196,7 +198,7 @@ mod tests {
 
     fn owed(project: &mut Project) -> Vec<String> {
         let clock = SimulatedClock::new(1);
-        let decision = project.recover(&Moment::of(&clock), &());
+        let decision = project.recover(&mut (), &Moment::of(&clock), &());
         let trust = |effect: &ProjectEffect| {
             let ProjectEffect::ReturnTrust { trust_id, .. } = effect;
             trust_id["sealed"].as_str().unwrap_or_default().to_owned()

@@ -14,8 +14,8 @@ use crate::model::{
     StackRevision, Status, TraversalId, Trustor,
 };
 use crate::resource_types::{
-    Adjustment, Attempt, Beat, DriverError, ObservedSignals, Reality, SignalOutcome, Signals,
-    Subject, Work,
+    Adjustment, Attempt, Beat, Failure, ObservedSignals, Reality, SignalOutcome, Signals, Subject,
+    Work,
 };
 
 /// The stack that a resource belongs to.
@@ -141,7 +141,7 @@ pub enum Adjusted {
 pub struct Answered {
     /// The beat's number; an older one's answer no longer counts.
     pub epoch: u64,
-    pub result: Result<Beat, DriverError>,
+    pub result: Result<Beat, Failure>,
     /// What its program was answered on the way.
     pub kept: Option<AnswersKept>,
     /// The attributes asked for, where the beat ended the action; what a child stack has for secret
@@ -181,7 +181,7 @@ pub enum ResourceCommand {
     /// What the calls of a signal came to.
     SignalCarriedOut {
         signal: CommandId,
-        result: Result<SignalOutcome, DriverError>,
+        result: Result<SignalOutcome, Failure>,
     },
     /// Give up the action under way: `ACTION aborted (REASON)`.
     Cancel {

@@ -8,11 +8,12 @@ use serde_json::Value;
 use super::command::{Outcome, ResourceCommand, ResourceEffect, StackIdentity};
 use super::decide::act::told_reason;
 use super::decide::hook::HookAt;
-use super::state::{Call, Knowledge, Resource};
+use super::phase::Phase;
+use super::state::{Decider, Knowledge, Resource, Working};
 use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::ResourceEvent;
-use crate::events::resource::{ActionSettled, HookReached};
+use crate::events::resource::HookReached;
 use crate::model::{Action, Refusal, Status};
 use crate::resource_types::Attempt;
 
@@ -21,8 +22,10 @@ impl Aggregate for Resource {
     type Event = ResourceEvent;
     type Effect = ResourceEffect;
     type Knowledge = Knowledge;
+    type Working = Working;
 
     fn apply(&mut self, event: &ResourceEvent, at: DateTime<Utc>) {
+        self.phase.take(event);
         match event {
             ResourceEvent::ActionStarted(started) => {
                 self.stack = Some(StackIdentity {
@@ -51,7 +54,6 @@ impl Aggregate for Resource {
                     self.replaces = started.replaces.clone();
                 }
                 self.repetitions *= u32::from(goes_on);
-                self.repeating &= goes_on && started.action == Action::Delete;
                 if started.action == Action::Delete && self.action != Action::Delete {
                     self.deleted_from = (self.action, self.status);
                 }
@@ -63,37 +65,21 @@ impl Aggregate for Resource {
                 if started.definition.is_some() {
                     self.target = started.definition.clone().map(Box::new);
                 }
-                self.failures = 0;
-                self.touched = false;
-                self.call = Call::First;
                 self.changed_at = at;
             }
-            ResourceEvent::CallIntended(intended) => {
-                self.call = Call::Intended(intended.step.clone());
-                self.called_at = at;
-            }
+            ResourceEvent::CallIntended(_) | ResourceEvent::CallRetried(_) => self.called_at = at,
             ResourceEvent::CallAnswered(answered) => {
                 self.take_physical_id(answered.physical_id.as_ref());
                 self.take_data(&answered.data);
-                self.touched |= matches!(self.call, Call::Intended(_));
-                self.call = Call::Due(answered.next.clone());
-                self.failures = 0;
-            }
-            ResourceEvent::CallRetried(retried) => {
-                self.failures = retried.attempt;
-                self.touched |= matches!(self.call, Call::Intended(_));
-                self.called_at = at;
             }
             ResourceEvent::CreateRepeated(repeated) => {
                 self.repetitions = repeated.attempt;
-                self.repeating = true;
                 self.outcome = None;
             }
             ResourceEvent::ReplacementRequired(required) => {
                 self.status = Status::Complete;
                 self.reason = required.reason.clone();
                 self.target = None;
-                self.call = Call::None;
                 self.outcome = Some((required.traversal, Outcome::Replace));
                 self.changed_at = at;
             }
@@ -150,7 +136,10 @@ impl Aggregate for Resource {
                 self.signals.extend(settled.metadata.clone());
                 self.changed_at = at;
                 self.reality = None;
-                self.settle_repetition(settled);
+                if self.phase == Phase::Pausing {
+                    self.physical_id = None;
+                    self.data.clear();
+                }
                 let complete = settled.status == Status::Complete;
                 self.is_made |= complete
                     && matches!(settled.action, Action::Create | Action::Update | Action::Adopt);
@@ -175,7 +164,6 @@ impl Aggregate for Resource {
                     }
                 };
                 self.outcome = (!settled.again).then_some((settled.traversal, outcome));
-                self.call = Call::None;
                 if matches!(settled.action, Action::Create | Action::Delete) {
                     self.is_open = settled.unanswered;
                 }
@@ -184,68 +172,77 @@ impl Aggregate for Resource {
     }
 
     fn decide(
-        &mut self,
+        &self,
+        working: &mut Working,
         command: ResourceCommand,
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
+        let mut decider = Decider { state: self, working, moment, knowledge };
+        let decision = decider.decide(command)?;
+        if decision.events.iter().any(tells_outcome) {
+            working.concluded = None;
+        }
+        Ok(decision)
+    }
+
+    fn recover(
+        &self,
+        working: &mut Working,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        Decider { state: self, working, moment, knowledge }.resume()
+    }
+}
+
+/// Whether an event says what came of a task.
+fn tells_outcome(event: &ResourceEvent) -> bool {
+    matches!(
+        event,
+        ResourceEvent::ActionSettled(_)
+            | ResourceEvent::CreateRepeated(_)
+            | ResourceEvent::ReplacementRequired(_)
+            | ResourceEvent::UpdateRefused(_)
+    )
+}
+
+impl Decider<'_> {
+    fn decide(&mut self, command: ResourceCommand) -> Result<Decision<Resource>, Refusal> {
         if command.traversal().is_some_and(|newest| self.held_for() != Some(newest)) {
             self.working.held = None;
         }
         Ok(match command {
-            ResourceCommand::Converge(converge) => self.converge(converge, knowledge),
-            ResourceCommand::CleanUp(clean_up) => self.clean_up(clean_up, moment, knowledge),
-            ResourceCommand::Act(act) => self.act(act, knowledge),
+            ResourceCommand::Converge(converge) => self.converge(converge),
+            ResourceCommand::CleanUp(clean_up) => self.clean_up(clean_up),
+            ResourceCommand::Act(act) => self.act(act),
             ResourceCommand::Mark { healthy, reason } => self.mark(healthy, reason)?,
-            ResourceCommand::Signal(signal) => return self.signal(signal, moment, knowledge),
+            ResourceCommand::Signal(signal) => return self.signal(signal),
             ResourceCommand::ObserveSignals(observed_signals) => {
-                self.observe_signals(observed_signals, moment, knowledge)
+                self.observe_signals(observed_signals)
             }
-            ResourceCommand::Adjust(adjust) => return self.adjust(*adjust, moment, knowledge),
-            ResourceCommand::Sized { id, resize } => self.sized(id, resize, knowledge),
+            ResourceCommand::Adjust(adjust) => return self.adjust(*adjust),
+            ResourceCommand::Sized { id, resize } => self.sized(id, resize),
             ResourceCommand::SignalCarriedOut { signal, result } => {
-                self.signal_carried_out(signal, result, knowledge)
+                self.signal_carried_out(signal, result)
             }
             ResourceCommand::ClearHook { hook, shown } => self.clear_hook(&hook, &shown)?,
             ResourceCommand::LeaveHook => self.leave_hook(true),
-            ResourceCommand::Cancel { reason } => self.cancel(reason, knowledge),
-            ResourceCommand::TimeOut => self.time_out(knowledge),
-            ResourceCommand::Answered(answered) => self.answered(*answered, moment, knowledge),
-            ResourceCommand::Proceed => self.proceed(Attempt::First, moment, knowledge),
-            ResourceCommand::Due { epoch } => self.due(epoch, moment, knowledge),
-            ResourceCommand::FailedSeen { epoch, replace } => {
-                self.failed_seen(epoch, replace, knowledge)
-            }
-            ResourceCommand::RealitySeen { epoch, reality } => {
-                self.reality_seen(epoch, reality, knowledge)
-            }
-            ResourceCommand::BeginNothing => self.begin_nothing(knowledge),
-            ResourceCommand::ChildSeen { epoch, differs } => {
-                self.child_seen(epoch, differs, knowledge)
-            }
-            ResourceCommand::Observed { epoch, attributes } => {
-                self.observed(epoch, attributes, knowledge)
-            }
+            ResourceCommand::Cancel { reason } => self.cancel(reason),
+            ResourceCommand::TimeOut => self.time_out(),
+            ResourceCommand::Answered(answered) => self.answered(*answered),
+            ResourceCommand::Proceed => self.proceed(Attempt::First),
+            ResourceCommand::Due { epoch } => self.due(epoch),
+            ResourceCommand::FailedSeen { epoch, replace } => self.failed_seen(epoch, replace),
+            ResourceCommand::RealitySeen { epoch, reality } => self.reality_seen(epoch, reality),
+            ResourceCommand::BeginNothing => self.begin_nothing(),
+            ResourceCommand::ChildSeen { epoch, differs } => self.child_seen(epoch, differs),
+            ResourceCommand::Observed { epoch, attributes } => self.observed(epoch, attributes),
         })
-    }
-
-    fn recover(&mut self, moment: &Moment<'_>, knowledge: &Knowledge) -> Decision<Self> {
-        self.resume(moment, knowledge)
     }
 }
 
 impl Resource {
-    /// A repetition ends with its create, or where what was made cannot be deleted.
-    fn settle_repetition(&mut self, settled: &ActionSettled) {
-        let deleted = settled.action == Action::Delete && settled.status == Status::Complete;
-        if self.repeating && deleted {
-            self.physical_id = None;
-            self.data.clear();
-        } else {
-            self.repeating = false;
-        }
-    }
-
     fn take_physical_id(&mut self, id: Option<&String>) {
         if let Some(id) = id {
             self.physical_id = Some(id.clone());

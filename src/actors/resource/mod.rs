@@ -3,6 +3,7 @@
 mod command;
 mod decide;
 mod fold;
+mod phase;
 mod recover;
 mod report;
 mod rerun;
@@ -16,6 +17,7 @@ pub use command::{
     Act, Adjust, Adjusted, Adopted, Answered, BeatCall, CleanUp, Converge, Nesting, Outcome,
     Report, Resize, ResourceCommand, ResourceEffect, Signal, StackIdentity,
 };
+pub use phase::{AtWork, Call, Phase};
 pub use rerun::Replayed;
-pub use state::{Call, Knowledge, Resource};
+pub use state::{Knowledge, Resource, Working};
 pub(in crate::actors) use verdict::{Terms, Verdict, settings_changed};

@@ -1,7 +1,7 @@
 //! How a resource stands: as its stack is told, and as a snapshot keeps it.
 
 use super::command::Report;
-use super::state::{Knowledge, Resource};
+use super::state::{Knowledge, Resource, Working};
 use crate::actors::nested::own_child;
 use crate::events::stack::ResourceKept;
 use crate::model::taint::{plain, taint_repeated};
@@ -10,14 +10,14 @@ use crate::resource_types::{Signals, stack_user};
 
 impl Resource {
     /// How the resource stands, as its stack is told.
-    pub fn report(&self, knowledge: &Knowledge) -> Report {
+    pub fn report(&self, working: &Working, knowledge: &Knowledge) -> Report {
         let definition = self.definition.as_ref();
         let told = definition.and_then(|definition| {
             let driver = knowledge.registry.driver(&definition.driver_type)?;
             let subject = self.subject(definition, knowledge);
             let reference = taint_repeated(driver.reference(&subject), &self.secrets(definition));
             // What signals brought keeps its marks.
-            let signals = driver.signals(&subject);
+            let signals = driver.program().signals(&subject);
             let signals = signals.map(|it| Signals { entries: self.signals.clone(), ..it });
             Some((Some(reference), signals))
         });
@@ -28,9 +28,9 @@ impl Resource {
             action: self.action,
             status: if self.is_pausing() { Status::InProgress } else { self.status },
             traversal: self.traversal,
-            outcome: self.outcome.clone().filter(|(of, _)| !self.waits_in(*of)),
+            outcome: self.outcome_beside(working).filter(|(of, _)| !self.waits_in(*of)).cloned(),
             waits: self.waits(),
-            dropped: self.working.dropped,
+            dropped: working.dropped,
             physical_id: self.physical_id.clone(),
             reference,
             attributes: self.attributes.clone(),

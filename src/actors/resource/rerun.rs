@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::state::{Call, Knowledge, Resource};
+use super::phase::Call;
+use super::state::{Knowledge, Resource};
 use crate::actors::executor::{Rerun, run_again};
 use crate::events::resource::AnswersKept;
 use crate::model::taint::{mask_repeated, masked, plain, taint, taint_repeated};
@@ -35,9 +36,9 @@ impl Resource {
         let work = self.work(&definition, knowledge);
         let mut subject = self.subject(&definition, knowledge);
         subject.taken = taken;
-        let step = match &self.call {
-            Call::Due(step) | Call::Intended(step) => step.clone(),
-            Call::First | Call::None => driver.first(&work, &subject),
+        let step = match self.call() {
+            Some(Call::Due(step) | Call::Intended(step)) => step.clone(),
+            Some(Call::First) | None => driver.first(&work, &subject),
         };
         let step = crate::events::resource::Step { state: plain(step.state), ..step };
         let attempt = if kept.searched { Attempt::Unanswered } else { Attempt::First };

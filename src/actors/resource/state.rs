@@ -1,8 +1,5 @@
 //! What a resource is: the fold of its events, and its working memory.
 
-// Call:  None ─ActionStarted▶ First ─CallIntended▶ Intended ─CallAnswered▶ Due ─CallIntended▶ …
-//        any ─ActionSettled▶ None
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +8,9 @@ use chrono::{DateTime, Utc};
 
 use super::command::{Converge, Outcome, ResourceCommand, StackIdentity};
 use super::decide::hook::HookAt;
-use crate::events::resource::{Definition, RealityObserved, SignalTaken, Step};
+use super::phase::{Call, Phase};
+use crate::actors::shell::Deciding;
+use crate::events::resource::{Definition, RealityObserved, SignalTaken};
 use crate::model::{
     Action, CommandId, Hook, JsonMap, ResourceId, ResourceName, Status, TraversalId, Trustor,
 };
@@ -29,20 +28,6 @@ pub struct Knowledge {
     pub observe_on_update: bool,
 }
 
-/// Where the action's calls stand.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Call {
-    /// No action is under way.
-    #[default]
-    None,
-    /// The action began; its first step is the driver's to say.
-    First,
-    /// The step is next.
-    Due(Step),
-    /// The step's call left or is about to; its answer is not known.
-    Intended(Step),
-}
-
 /// A resource's state.
 #[derive(Debug, Default)]
 pub struct Resource {
@@ -55,6 +40,8 @@ pub struct Resource {
     /// In whose name signals are carried out and attributes looked up: whoever last made or
     /// changed the resource. Who only checked or suspended it lends it nothing for later.
     pub signals_for: Trustor,
+    pub phase: Phase,
+    /// The newest action and how it stands, as users see it.
     pub action: Action,
     pub status: Status,
     pub reason: String,
@@ -65,23 +52,17 @@ pub struct Resource {
     pub target: Option<Box<Definition>>,
     /// How often the create was repeated in this traversal.
     pub repetitions: u32,
-    /// What a failed create made is being deleted, and the create comes again.
-    pub repeating: bool,
     /// The definition of a failed update before the one under way: some of it may be in place.
     pub attempted: Option<Box<Definition>>,
-    /// Whether the action under way has changed the cloud, or may have.
-    pub touched: bool,
     pub physical_id: Option<String>,
     /// Few entries: a map that is a tree takes a kilobyte for the first.
     pub data: JsonMap,
     pub attributes: JsonMap,
-    pub call: Call,
     /// A create or a delete was given up without the answer to its call.
     pub is_open: bool,
     /// When the call that is open was last made.
     pub called_at: DateTime<Utc>,
-    /// How often the present call has failed transiently.
-    pub failures: u32,
+    /// What came of the newest task that made an event.
     pub outcome: Option<(TraversalId, Outcome)>,
     /// Whether somebody said that it is not healthy, and nothing was done about it since.
     pub marked: bool,
@@ -112,12 +93,13 @@ pub struct Resource {
     pub hooks: Vec<Hook>,
     /// The hook that the resource came to last.
     pub hook: Option<HookAt>,
-    pub(super) working: Working,
 }
 
 /// What is not in the log, because `recover` finds it again.
 #[derive(Debug, Default)]
-pub(super) struct Working {
+pub struct Working {
+    /// What came of a task that made no event, until an event says what came of a newer one.
+    pub(super) concluded: Option<(TraversalId, Outcome)>,
     /// The number of the newest beat.
     pub(super) epoch: u64,
     /// Whether a call that changes the cloud is out.
@@ -146,6 +128,23 @@ pub(super) struct Working {
     pub(super) searching: bool,
 }
 
+impl Working {
+    /// Hands over what others were signaled, before the resource goes on.
+    pub fn observing(observed_signals: Vec<ObservedSignals>) -> Self {
+        Self { observed_signals, ..Self::default() }
+    }
+}
+
+/// A decision of a resource.
+pub(super) type Decider<'a> = Deciding<'a, Resource>;
+
+impl Decider<'_> {
+    /// What came of the newest task that is over.
+    pub(super) fn outcome(&self) -> Option<&(TraversalId, Outcome)> {
+        self.state.outcome_beside(self.working)
+    }
+}
+
 impl Resource {
     /// A resource that nothing has happened to yet.
     pub fn new(id: ResourceId) -> Self {
@@ -159,11 +158,34 @@ impl Resource {
 
     /// Whether an action is under way, or the pause before a create is repeated.
     pub fn in_progress(&self) -> bool {
-        self.status == Status::InProgress || self.is_pausing()
+        matches!(self.phase, Phase::AtWork(_) | Phase::Repeating | Phase::Pausing)
+    }
+
+    /// What came of the newest task that is over.
+    pub(super) fn outcome_beside<'a>(
+        &'a self,
+        working: &'a Working,
+    ) -> Option<&'a (TraversalId, Outcome)> {
+        working.concluded.as_ref().or(self.outcome.as_ref())
+    }
+
+    /// Where the calls of the action under way stand.
+    pub(super) fn call(&self) -> Option<&Call> {
+        self.phase.at_work().map(|at_work| &at_work.call)
+    }
+
+    /// Whether a call has left whose answer is not known.
+    pub(super) fn awaits_answer(&self) -> bool {
+        matches!(self.call(), Some(Call::Intended(_)))
+    }
+
+    /// Whether what is deleted was made by a failed create, which comes again.
+    pub(super) fn repeats_create(&self) -> bool {
+        self.phase.at_work().is_some_and(|at_work| at_work.repeats)
     }
 
     /// Whether what a failed create made is deleted, and the create is about to be repeated.
     pub(super) fn is_pausing(&self) -> bool {
-        self.repeating && (self.action, self.status) == (Action::Delete, Status::Complete)
+        self.phase == Phase::Pausing
     }
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use super::{
-    Act, CleanUp, Converge, Knowledge, Resource, ResourceCommand, ResourceEffect, StackIdentity,
+    Act, CleanUp, Converge, Knowledge, Outcome, Resource, ResourceCommand, ResourceEffect,
+    StackIdentity, Working,
 };
 use crate::actors::shell::Aggregate;
 use crate::clock::{Clock, Moment, SimulatedClock};
@@ -18,6 +20,8 @@ use crate::resource_types::Registry;
 /// A resource under test, and what its last command led to.
 pub(super) struct Story {
     pub(super) resource: Resource,
+    log: Vec<(ResourceEvent, DateTime<Utc>)>,
+    working: Working,
     pub(super) events: Vec<ResourceEvent>,
     pub(super) effects: Vec<ResourceEffect>,
     knowledge: Knowledge,
@@ -35,7 +39,8 @@ pub(super) fn given_nothing() -> Story {
     };
     let mut resource = Resource::new(ResourceId(clock.fresh_id()));
     resource.name = "a".into();
-    Story { resource, events: Vec::new(), effects: Vec::new(), knowledge, clock }
+    let (log, working) = Default::default();
+    Story { resource, log, working, events: Vec::new(), effects: Vec::new(), knowledge, clock }
 }
 
 impl Story {
@@ -45,12 +50,11 @@ impl Story {
         self.effects.clear();
         let mut next = Some(command);
         while let Some(command) = next.take() {
-            let moment = Moment::of(self.clock.as_ref());
-            let decision = self.resource.decide(command, &moment, &self.knowledge).unwrap();
-            for event in &decision.events {
-                self.resource.apply(event, moment.now);
-            }
-            self.events.extend(decision.events);
+            let clock = self.clock.clone();
+            let moment = Moment::of(clock.as_ref());
+            let decision =
+                self.resource.decide(&mut self.working, command, &moment, &self.knowledge).unwrap();
+            self.take(decision.events, moment.now);
             self.effects.extend(decision.effects);
             next = decision.then;
         }
@@ -60,7 +64,7 @@ impl Story {
     /// Why a command is refused.
     pub(super) fn refuses(&mut self, command: ResourceCommand) -> Refusal {
         let moment = Moment::of(self.clock.as_ref());
-        self.resource.decide(command, &moment, &self.knowledge).err().unwrap()
+        self.resource.decide(&mut self.working, command, &moment, &self.knowledge).err().unwrap()
     }
 
     /// Lets time pass.
@@ -71,15 +75,32 @@ impl Story {
 
     /// Forgets all but the log, and wakes up.
     pub(super) fn when_woken(mut self) -> Self {
-        self.resource.working = Default::default();
-        let moment = Moment::of(self.clock.as_ref());
-        let decision = self.resource.recover(&moment, &self.knowledge);
-        for event in &decision.events {
-            self.resource.apply(event, moment.now);
+        let (id, name) = (self.resource.id, self.resource.name.clone());
+        self.resource = Resource::named(id, name);
+        for (event, at) in &self.log {
+            self.resource.apply(event, *at);
         }
-        self.events = decision.events;
+        self.working = Working::default();
+        self.events.clear();
+        let clock = self.clock.clone();
+        let moment = Moment::of(clock.as_ref());
+        let decision = self.resource.recover(&mut self.working, &moment, &self.knowledge);
+        self.take(decision.events, moment.now);
         self.effects = decision.effects;
         self
+    }
+
+    fn take(&mut self, events: Vec<ResourceEvent>, at: DateTime<Utc>) {
+        for event in events {
+            self.resource.apply(&event, at);
+            self.log.push((event.clone(), at));
+            self.events.push(event);
+        }
+    }
+
+    /// What came of the newest task that is over.
+    pub(super) fn outcome(&self) -> Option<(TraversalId, Outcome)> {
+        self.resource.outcome_beside(&self.working).cloned()
     }
 
     /// The names of the events that the last command led to.
@@ -89,12 +110,12 @@ impl Story {
 
     /// What the stack is told.
     pub(super) fn report(&self) -> super::Report {
-        self.resource.report(&self.knowledge)
+        self.resource.report(&self.working, &self.knowledge)
     }
 
     /// The number of the beat that is out.
     pub(super) fn beat(&self) -> u64 {
-        self.resource.working.epoch
+        self.working.epoch
     }
 }
 

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::state::{Knowledge, Resource};
+use super::state::{Decider, Knowledge, Resource};
 use crate::events::resource::Definition;
 use crate::model::taint::{self, plain, plain_map};
 use crate::model::{Action, Secret, Status, physical_name};
-use crate::resource_types::{Driver, ObservedSignals, Signals, Subject};
+use crate::resource_types::{Declared, ObservedSignals, Signals, Subject};
 
 impl Resource {
     /// The driver of a definition's type.
     pub(super) fn driver(
         knowledge: &Knowledge,
         definition: &Definition,
-    ) -> Result<Arc<dyn Driver>, String> {
+    ) -> Result<Arc<Declared>, String> {
         knowledge.registry.driver(&definition.driver_type).ok_or_else(|| {
             format!("NotFound: The Resource Type ({}) could not be found.", definition.driver_type)
         })
@@ -28,7 +28,7 @@ impl Resource {
         let limit = knowledge
             .registry
             .driver(&definition.driver_type)
-            .map_or(255, |driver| driver.physical_name_limit());
+            .map_or(255, |driver| driver.declaration().physical_name_limit);
         let stack_name = self.stack.as_ref().map(|stack| stack.name.clone());
         let data = self.data.iter().map(|(key, value)| (key.clone(), plain(value.clone())));
         Subject {
@@ -56,24 +56,20 @@ impl Resource {
                 && self.deleted_from.1 != Status::Failed
                 && definition.deletion_policy == "Snapshot",
             in_doubt: self.attempted.is_some(),
-            observed_signals: self.working.observed_signals.iter().map(without_marks).collect(),
             ..Subject::default()
         }
     }
 
-    /// Hands over the signals that the resource observes of others, for a look at it; returns those it had before.
-    pub fn know_observed_signals(
-        &mut self,
-        observed_signals: Vec<ObservedSignals>,
-    ) -> Vec<ObservedSignals> {
-        std::mem::replace(&mut self.working.observed_signals, observed_signals)
-    }
-
     /// The driver and what it is told, for a look at the live object; `None` before a create.
-    pub fn inspected(&self, knowledge: &Knowledge) -> Option<(Arc<dyn Driver>, Subject)> {
+    pub fn inspected(
+        &self,
+        observed_signals: &[ObservedSignals],
+        knowledge: &Knowledge,
+    ) -> Option<(Arc<Declared>, Subject)> {
         let definition = self.definition.as_ref()?;
         let driver = knowledge.registry.driver(&definition.driver_type)?;
-        Some((driver, self.subject(definition, knowledge)))
+        let observed_signals = observed_signals.iter().map(without_marks).collect();
+        Some((driver, Subject { observed_signals, ..self.subject(definition, knowledge) }))
     }
 
     /// The texts that must not be seen in what the resource is made of.
@@ -81,6 +77,19 @@ impl Resource {
         let made_of = definition.properties.values().chain(definition.metadata.values());
         let known = self.data.values().chain(self.attributes.values()).chain(self.signals.values());
         made_of.chain(known).flat_map(taint::texts).collect()
+    }
+}
+
+impl Decider<'_> {
+    /// The driver of a definition's type.
+    pub(super) fn driver(&self, definition: &Definition) -> Result<Arc<Declared>, String> {
+        Resource::driver(self.knowledge, definition)
+    }
+
+    /// What a driver is told, with the properties of the given definition.
+    pub(super) fn subject(&self, definition: &Definition) -> Subject {
+        let observed_signals = self.working.observed_signals.iter().map(without_marks).collect();
+        Subject { observed_signals, ..self.state.subject(definition, self.knowledge) }
     }
 }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::command::Converge;
 use super::decide::converge::nests;
-use super::state::{Knowledge, Resource};
+use super::state::{Decider, Knowledge, Resource};
 use crate::events::resource::Definition;
 use crate::model::taint::plain_map;
 use crate::model::{Action, Status, TraversalId};
@@ -49,17 +49,20 @@ pub(in crate::actors) struct Terms<'a> {
     pub(in crate::actors) observes: bool,
     /// Whether a nested stack that a create made is updated even where nothing changes for it.
     pub(in crate::actors) revisits: bool,
+    /// Whether the traversal came to an end with the resource before.
+    pub(in crate::actors) is_through: bool,
 }
 
-impl Converge {
-    pub(super) fn terms(&self) -> Terms<'_> {
+impl Decider<'_> {
+    pub(super) fn terms<'c>(&self, converge: &'c Converge) -> Terms<'c> {
         Terms {
-            traversal: self.traversal,
-            since: self.since,
-            type_name: &self.type_name,
-            restricted: &self.restricted,
-            observes: self.observes,
-            revisits: self.revisits,
+            traversal: converge.traversal,
+            since: converge.since,
+            type_name: &converge.type_name,
+            restricted: &converge.restricted,
+            observes: converge.observes,
+            revisits: converge.revisits,
+            is_through: self.outcome().is_some_and(|(of, _)| *of == converge.traversal),
         }
     }
 }
@@ -152,7 +155,7 @@ impl Resource {
             Ok(driver) => driver,
             Err(reason) => return Verdict::Refused(reason),
         };
-        if driver.is_renewed() {
+        if driver.declaration().renewed {
             return Self::made_anew(terms);
         }
         let mut changed = self.changed(&former, definition, knowledge);
@@ -211,9 +214,8 @@ impl Resource {
         if !nests(definition, knowledge) {
             return Verdict::Left;
         }
-        let is_through = self.outcome.as_ref().is_some_and(|(of, _)| *of == terms.traversal);
         let is_revisited = terms.revisits && self.action == Action::Create;
-        match !is_through && (terms.observes || knowledge.observe_on_update || is_revisited) {
+        match !terms.is_through && (terms.observes || knowledge.observe_on_update || is_revisited) {
             // Whether anything in it is to be changed is for the child to see.
             true => self.updated(terms),
             false => Verdict::SeeChild,
@@ -250,7 +252,7 @@ impl Resource {
 
     /// Whether the type is one that no update touches.
     pub(super) fn is_kept(definition: &Definition, knowledge: &Knowledge) -> bool {
-        Self::driver(knowledge, definition).is_ok_and(|driver| driver.is_kept())
+        Self::driver(knowledge, definition).is_ok_and(|driver| driver.declaration().is_kept())
     }
 
     /// Whether the newest action failed; a mark is no action.

@@ -42,6 +42,7 @@ impl Aggregate for Config {
     type Event = ConfigEvent;
     type Effect = ();
     type Knowledge = ();
+    type Working = ();
 
     fn apply(&mut self, event: &ConfigEvent, at: DateTime<Utc>) {
         match event {
@@ -55,7 +56,8 @@ impl Aggregate for Config {
     }
 
     fn decide(
-        &mut self,
+        &self,
+        (): &mut (),
         command: ConfigCommand,
         _moment: &Moment<'_>,
         (): &(),
@@ -69,9 +71,5 @@ impl Aggregate for Config {
             }
             ConfigCommand::Delete => Err(Self::missing(&self.id.to_string())),
         }
-    }
-
-    fn recover(&mut self, _moment: &Moment<'_>, (): &()) -> Decision<Self> {
-        Decision::nothing()
     }
 }

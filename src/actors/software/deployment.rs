@@ -51,6 +51,7 @@ impl Aggregate for DeploymentState {
     type Event = DeploymentEvent;
     type Effect = ();
     type Knowledge = ();
+    type Working = ();
 
     fn apply(&mut self, event: &DeploymentEvent, _at: DateTime<Utc>) {
         match event {
@@ -65,7 +66,8 @@ impl Aggregate for DeploymentState {
     }
 
     fn decide(
-        &mut self,
+        &self,
+        (): &mut (),
         command: DeploymentCommand,
         _moment: &Moment<'_>,
         (): &(),
@@ -93,10 +95,6 @@ impl Aggregate for DeploymentState {
                 Ok(Decision::record(DeploymentDeleted { deployment_id: self.id }))
             }
         }
-    }
-
-    fn recover(&mut self, _moment: &Moment<'_>, (): &()) -> Decision<Self> {
-        Decision::nothing()
     }
 }
 
@@ -132,7 +130,7 @@ mod tests {
         let mut machine = DeploymentState::default();
         let mut counts = Vec::new();
         for command in commands {
-            let decision = machine.decide(command, &Moment::of(&clock), &()).unwrap();
+            let decision = machine.decide(&mut (), command, &Moment::of(&clock), &()).unwrap();
             counts.push(decision.events.len());
             for event in decision.events {
                 machine.apply(&event, clock_now());
@@ -155,9 +153,9 @@ mod tests {
     #[test]
     fn what_is_not_there_cannot_be_changed() {
         let clock = SimulatedClock::new(1);
-        let mut machine = DeploymentState::default();
+        let machine = DeploymentState::default();
         let command = DeploymentCommand::Update(Box::default());
-        let refused = machine.decide(command, &Moment::of(&clock), &()).err();
+        let refused = machine.decide(&mut (), command, &Moment::of(&clock), &()).err();
         assert_eq!(refused.map(|it| it.class.to_string()).as_deref(), Some("NotFound"));
     }
 }

@@ -188,14 +188,14 @@ impl SoftwareKeeper {
         meta: Arc<Meta>,
     ) -> Result<Position, Refusal>
     where
-        A: Aggregate<Knowledge = (), Command: Clone>,
+        A: Aggregate<Knowledge = (), Working = (), Command: Clone>,
     {
         loop {
-            let (mut machine, slice, mut seals) = self.read(stream, blank()).await?;
+            let (machine, slice, mut seals) = self.read(stream, blank()).await?;
             let last = slice.events.last().map(|event| event.position).unwrap_or_default();
             let (events, now) = {
                 let moment = Moment::of(self.0.clock.as_ref());
-                (machine.decide(command.clone(), &moment, &())?.events, moment.now)
+                (machine.decide(&mut (), command.clone(), &moment, &())?.events, moment.now)
             };
             if events.is_empty() {
                 return Ok(last);

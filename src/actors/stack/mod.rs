@@ -8,10 +8,12 @@ mod recover;
 mod seen;
 mod state;
 mod values;
+mod view;
 
 pub use command::{Create, Revise, StackCommand, StackEffect, TakeSnapshot};
 pub(super) use decide::{refuse_resting, snapshot_not_found};
 pub use known::Known;
 pub use seen::ChildEnd;
-pub use state::{Knowledge, Snapshot, Stack, Traversal};
+pub use state::{Knowledge, Snapshot, Stack, Traversal, Working};
 pub(super) use values::attribute_of;
+pub use view::StackView;

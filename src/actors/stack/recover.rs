@@ -1,20 +1,21 @@
 //! What a stack still owes when it wakes: the rest of its traversal, or the release of its name.
 
 use super::command::StackCommand;
-use super::state::Stack;
+use super::state::{Decider, Stack};
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::StackEffect;
 use crate::model::Action;
 
-impl Stack {
-    pub(super) fn resume(&mut self) -> Decision<Self> {
+impl Decider<'_> {
+    pub(super) fn resume(&mut self) -> Decision<Stack> {
         if self.is_deleted() {
             return Decision::nothing().and_do(self.release());
         }
         let at_work = self.working.reports.values().filter(|report| report.at_work());
         let mut decision = Decision::nothing();
         // A resource has a user since, and the process ended before its stack had heard of it.
-        let mut kept = self.reports().values().filter(|report| report.action != Action::Delete);
+        let mut kept =
+            self.view().reports().values().filter(|report| report.action != Action::Delete);
         let made = kept.find_map(|report| self.user_project_made(report));
         decision.events.extend(made.map(Into::into));
         decision.effects.extend(at_work.map(|report| StackEffect::Rouse { id: report.id }));

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::known::Known;
-use super::state::{Knowledge, Stack};
+use super::state::Knowledge;
 use super::values::Values;
+use super::view::StackView;
 use crate::actors::resource::Report;
 use crate::model::{Action, ResourceId, Status};
 use crate::resource_types::child::{ChildSeen, MemberSeen, REFERENCE};
@@ -23,9 +24,9 @@ pub struct ChildEnd {
     pub reference: Option<Value>,
 }
 
-impl Stack {
+impl StackView<'_> {
     /// How the newest action ended; `None` while it runs.
-    pub fn end(&self, knowledge: &Knowledge) -> Option<ChildEnd> {
+    pub fn end(self, knowledge: &Knowledge) -> Option<ChildEnd> {
         let gives = |known: &Arc<Known>| known.definition.has_output(REFERENCE);
         let reference = || self.seen(knowledge).outputs.shift_remove(REFERENCE);
         (!self.in_progress()).then(|| ChildEnd {
@@ -40,7 +41,7 @@ impl Stack {
     }
 
     /// The stack with marks on what is secret.
-    pub fn seen(&self, knowledge: &Knowledge) -> ChildSeen {
+    pub fn seen(self, knowledge: &Knowledge) -> ChildSeen {
         let values = Values::of(self, knowledge);
         let mut seen =
             ChildSeen { action: self.action, status: self.status, ..ChildSeen::default() };
@@ -69,7 +70,7 @@ impl Stack {
 
     /// Whether the newest action came to its end and well, no resource is unhealthy or has failed, and
     /// none is left that another stands in for.
-    pub fn is_healthy(&self) -> bool {
+    pub fn is_healthy(self) -> bool {
         let failed = |status| status == Status::Failed;
         let nodes = self.traversal.iter().flat_map(|traversal| traversal.nodes.values());
         let nodes: HashSet<_> = nodes.collect();

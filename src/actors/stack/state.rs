@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use crate::model::IndexMap;
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use super::command::{StackCommand, StackEffect};
 use super::decide::act::is_act;
 use super::known::Known;
+use super::view::StackView;
 use crate::actors::resource::{Report, StackIdentity};
-use crate::actors::shell::{Aggregate, Decision};
+use crate::actors::shell::{Aggregate, Deciding, Decision};
 use crate::actors::source::Sourced;
 use crate::clock::Moment;
 use crate::events::StackEvent;
@@ -91,7 +91,6 @@ pub struct Stack {
     pub user_project: Option<ProjectId>,
     /// The snapshots that the stack has, oldest first.
     pub snapshots: IndexMap<TraversalId, Snapshot>,
-    pub(super) working: Working,
 }
 
 /// A snapshot of a stack.
@@ -109,7 +108,7 @@ pub struct Snapshot {
 
 /// What is not in the log, because `recover` builds it again.
 #[derive(Default)]
-pub(super) struct Working {
+pub struct Working {
     /// Definitions and graphs by the origin of their revision.
     pub(super) definitions: HashMap<StackRevision, Arc<Known>>,
     /// The newest word of each incarnation.
@@ -128,6 +127,35 @@ pub(super) struct Working {
     pub(super) pauses: bool,
     /// Whether the project of its users is being deleted.
     pub(super) drops_users: bool,
+}
+
+impl Working {
+    /// Hands over a definition that was read back, or that the stack is about to be led to.
+    pub fn know_definition(&mut self, stack: &Stack, origin: StackRevision, known: Arc<Known>) {
+        self.forget_definitions(stack);
+        self.definitions.insert(origin, known);
+    }
+
+    /// Lets go of the definitions that nothing goes back to: those of large stacks are large.
+    pub(in crate::actors) fn forget_definitions(&mut self, stack: &Stack) {
+        let needed = stack.origins_needed();
+        self.definitions.retain(|origin, _| needed.contains(origin));
+    }
+
+    /// Hands over how a resource stands, before the stack goes on.
+    pub fn know_report(&mut self, report: Report) {
+        self.reports.insert(report.id, report);
+    }
+}
+
+/// A decision of a stack.
+pub(super) type Decider<'a> = Deciding<'a, Stack>;
+
+impl Decider<'_> {
+    /// The stack as the decision sees it so far.
+    pub(super) fn view(&self) -> StackView<'_> {
+        StackView::of(self.state, self.working)
+    }
 }
 
 impl Traversal {
@@ -156,15 +184,6 @@ impl Stack {
     /// Whether a traversal runs.
     pub fn in_progress(&self) -> bool {
         self.traversal.as_ref().is_some_and(|traversal| !traversal.settled)
-    }
-
-    /// Whether nothing is at work, neither the stack nor a resource of it.
-    pub fn at_rest(&self) -> bool {
-        let at_work = self.working.reports.values().any(Report::at_work);
-        !self.in_progress()
-            && !at_work
-            && self.working.told.is_empty()
-            && self.deletions_owed().is_empty()
     }
 
     /// The newest revision.
@@ -198,63 +217,9 @@ impl Stack {
         self.revisions.iter().rev().take(2).map(|revision| revision.origin).collect()
     }
 
-    /// Hands over a definition that was read back, or that the stack is about to be led to.
-    pub fn know_definition(&mut self, origin: StackRevision, known: Arc<Known>) {
-        self.forget_definitions();
-        self.working.definitions.insert(origin, known);
-    }
-
-    /// Lets go of the definitions that nothing goes back to: those of large stacks are large.
-    pub(in crate::actors) fn forget_definitions(&mut self) {
-        let needed = self.origins_needed();
-        self.working.definitions.retain(|origin, _| needed.contains(origin));
-    }
-
-    /// Hands over how a resource stands, before the stack goes on.
-    pub fn know_report(&mut self, report: Report) {
-        self.working.reports.insert(report.id, report);
-    }
-
-    /// How the incarnations stand.
-    pub fn reports(&self) -> &HashMap<ResourceId, Report> {
-        &self.working.reports
-    }
-
-    /// Whether a task was given to an incarnation that has not reported its end.
-    pub(super) fn is_told(&self, id: ResourceId) -> bool {
-        self.working.told.contains_key(&id)
-    }
-
-    /// The newest definition, where it is known.
-    pub fn known(&self) -> Option<&Arc<Known>> {
-        let origin = self.revision()?.origin;
-        self.working.definitions.get(&origin)
-    }
-
-    /// The definition of a revision, where it is known.
-    pub fn known_of(&self, origin: StackRevision) -> Option<&Arc<Known>> {
-        self.working.definitions.get(&origin)
-    }
-
     /// The incarnation that each resource of the newest revision has.
     pub fn incarnations(&self) -> IndexMap<ResourceName, ResourceId> {
         self.traversal.as_ref().map(|traversal| traversal.nodes.clone()).unwrap_or_default()
-    }
-
-    /// The incarnation that counts for a name: the newest revision's, or what is left of it.
-    pub fn incarnation(&self, name: &ResourceName) -> Option<ResourceId> {
-        let current = self.traversal.as_ref().and_then(|traversal| traversal.nodes.get(name));
-        let left = || self.current_rows().filter(|row| row.name == *name).map(|row| row.id).last();
-        current.copied().or_else(left)
-    }
-
-    /// The resource that a reference is of: what `get_resource` gives for it.
-    pub fn referred(&self, reference: &str) -> Option<(ResourceName, ResourceId)> {
-        let is_meant = |id: &ResourceId| {
-            let own = self.reports().get(id).and_then(|report| report.reference.as_ref());
-            own.and_then(Value::as_str) == Some(reference)
-        };
-        self.incarnations().into_iter().find(|(_, id)| is_meant(id))
     }
 
     fn start(&mut self, started: &TraversalStarted, at: DateTime<Utc>) {
@@ -352,6 +317,7 @@ impl Aggregate for Stack {
     type Event = StackEvent;
     type Effect = StackEffect;
     type Knowledge = Knowledge;
+    type Working = Working;
 
     fn answers_once(command: &StackCommand) -> bool {
         match command {
@@ -460,44 +426,50 @@ impl Aggregate for Stack {
     }
 
     fn decide(
-        &mut self,
+        &self,
+        working: &mut Working,
         command: StackCommand,
         moment: &Moment<'_>,
         knowledge: &Knowledge,
     ) -> Result<Decision<Self>, Refusal> {
+        Decider { state: self, working, moment, knowledge }.decide(command)
+    }
+
+    fn recover(
+        &self,
+        working: &mut Working,
+        moment: &Moment<'_>,
+        knowledge: &Knowledge,
+    ) -> Decision<Self> {
+        Decider { state: self, working, moment, knowledge }.resume()
+    }
+}
+
+impl Decider<'_> {
+    fn decide(&mut self, command: StackCommand) -> Result<Decision<Stack>, Refusal> {
         match command {
-            StackCommand::Create(create) => self.create(*create, moment, knowledge),
-            StackCommand::Update(revise) => self.update(*revise, moment, knowledge),
-            StackCommand::Delete { trustor } => self.delete(false, trustor, moment, knowledge),
-            StackCommand::Abandon => self.delete(true, None, moment, knowledge),
-            StackCommand::Act { action, trustor } => {
-                self.act(ActionDeferred { action, trustor }, moment, knowledge)
-            }
-            StackCommand::TakeSnapshot(take) => self.take_snapshot(take, moment, knowledge),
+            StackCommand::Create(create) => self.create(*create),
+            StackCommand::Update(revise) => self.update(*revise),
+            StackCommand::Delete { trustor } => self.delete(false, trustor),
+            StackCommand::Abandon => self.delete(true, None),
+            StackCommand::Act { action, trustor } => self.act(ActionDeferred { action, trustor }),
+            StackCommand::TakeSnapshot(take) => self.take_snapshot(take),
             StackCommand::DeleteSnapshot { snapshot, trustor } => {
                 self.delete_snapshot(snapshot, trustor)
             }
             StackCommand::SnapshotDropped { snapshot, result } => {
-                Ok(self.snapshot_dropped(snapshot, result, moment, knowledge))
+                Ok(self.snapshot_dropped(snapshot, result))
             }
-            StackCommand::UserProjectDropped { result } => {
-                Ok(self.user_project_dropped(result, moment, knowledge))
-            }
-            StackCommand::Restore(revise) => self.restore(*revise, moment, knowledge),
-            StackCommand::CancelUpdate => self.cancel_update(moment, knowledge),
-            StackCommand::CancelWithoutRollback => self.cancel_without_rollback(moment, knowledge),
-            StackCommand::Report(report) => Ok(self.reported(*report, moment, knowledge)),
+            StackCommand::UserProjectDropped { result } => Ok(self.user_project_dropped(result)),
+            StackCommand::Restore(revise) => self.restore(*revise),
+            StackCommand::CancelUpdate => self.cancel_update(),
+            StackCommand::CancelWithoutRollback => self.cancel_without_rollback(),
+            StackCommand::Report(report) => Ok(self.reported(*report)),
             StackCommand::Advance => {
                 self.working.pauses = false;
-                Ok(self.advance(moment, knowledge))
+                Ok(self.advance())
             }
-            StackCommand::TimedOut { traversal } => {
-                Ok(self.timed_out(traversal, moment, knowledge))
-            }
+            StackCommand::TimedOut { traversal } => Ok(self.timed_out(traversal)),
         }
-    }
-
-    fn recover(&mut self, _moment: &Moment<'_>, _knowledge: &Knowledge) -> Decision<Self> {
-        self.resume()
     }
 }

@@ -2,19 +2,20 @@
 
 use serde_json::Value;
 
-use super::state::{Knowledge, Stack};
+use super::state::Knowledge;
+use super::view::StackView;
 use crate::model::taint::{masked, plain, plain_map};
 use crate::model::{JsonMap, Refusal, ResourceName, Status};
 use crate::template::{ALL_ATTRIBUTES, FAILED_ATTRIBUTES, ResourceValues, attribute_key, select};
 
 /// Looks values up in the reports of a stack's incarnations; what is secret among them is marked.
 pub(super) struct Values<'a> {
-    stack: &'a Stack,
+    stack: StackView<'a>,
     knowledge: &'a Knowledge,
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn of(stack: &'a Stack, knowledge: &'a Knowledge) -> Self {
+    pub(super) fn of(stack: StackView<'a>, knowledge: &'a Knowledge) -> Self {
         Self { stack, knowledge }
     }
 }
@@ -71,11 +72,11 @@ pub(in crate::actors) fn attribute_of(
     }
 }
 
-impl Stack {
+impl StackView<'_> {
     /// A resource's metadata, nothing in it marked, with what other resources have for it by now:
     /// as in Heat it follows signals to them. `None` where an action runs or has failed, which has
     /// its own time for each resource.
-    pub fn metadata_now(&self, name: &ResourceName, knowledge: &Knowledge) -> Option<JsonMap> {
+    pub fn metadata_now(self, name: &ResourceName, knowledge: &Knowledge) -> Option<JsonMap> {
         let known = self.known().filter(|_| self.status == Status::Complete)?;
         let resolved = known.definition.resolve(name, &Values::of(self, knowledge));
         resolved.ok().map(|resolved| plain_map(resolved.metadata))

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use actix_web::HttpRequest;
-use actix_web::dev::ServiceRequest;
 
 use super::bounds::{OwnedPlace, Owner};
 use super::visit::{AtWork, Visit};
@@ -19,7 +18,7 @@ pub(in crate::api) struct Admitted {
 /// Counts a request, and its connection, with the caller that a valid token names.
 pub(in crate::api) fn admit(
     state: &ApiState,
-    request: &ServiceRequest,
+    request: &HttpRequest,
     caller: &Caller,
 ) -> Result<Admitted, Fault> {
     let owner = Owner::of(caller);

@@ -20,7 +20,7 @@ use actix_http::error::DispatchError;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-pub(in crate::api) use admit::{admit, feed};
+pub(in crate::api) use admit::{Admitted, admit, feed};
 pub(in crate::api) use bounds::Bounds;
 pub(in crate::api) use head::check;
 pub use origin::Proxy;

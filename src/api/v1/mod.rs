@@ -37,7 +37,7 @@ pub(super) struct StackPath {
 
 /// The stack that a path identifies: name and id must both be right. Another project's stack is
 /// 404, as in Heat, so that its existence stays unknown.
-async fn any_stack(
+pub(super) async fn any_stack(
     state: &ApiState,
     context: &Context,
     path: &StackPath,
@@ -46,14 +46,12 @@ async fn any_stack(
     let id = Uuid::try_parse(&path.id).map_err(|_| unknown())?;
     let stack = state.views.stack(StackId(id)).await?.ok_or_else(unknown)?;
     // A user of the stack's comes with the project of such users.
-    let is_visible = context.visible_project().is_none_or(|project| {
-        project == stack.project_id || Some(&project) == stack.user_project.as_ref()
-    });
+    let is_visible = context.visible_project().is_none_or(|project| stack.is_seen_from(&project));
     if is_visible && stack.name.as_str() == path.name { Ok(stack) } else { Err(unknown()) }
 }
 
 /// The same, of stacks that are not deleted.
-async fn living_stack(
+pub(super) async fn living_stack(
     state: &ApiState,
     context: &Context,
     path: &StackPath,
@@ -63,7 +61,7 @@ async fn living_stack(
 }
 
 /// The asker, as the engine wants to know him.
-fn requester(state: &ApiState, context: &Context) -> RequestContext {
+pub(super) fn requester(state: &ApiState, context: &Context) -> RequestContext {
     RequestContext {
         caller: context.caller.clone(),
         token: context.token.clone(),
@@ -75,7 +73,7 @@ fn requester(state: &ApiState, context: &Context) -> RequestContext {
 
 /// The asker, where more is written for him than what frees something: refused once his project
 /// has written its share of the day. What was accepted goes on.
-async fn writer(
+pub(super) async fn writer(
     state: &ApiState,
     context: &Context,
     project: &ProjectId,
@@ -103,7 +101,7 @@ const VIEWS_WAIT_MAX: Duration = Duration::from_secs(10);
 /// Returns when what a command wrote is on disk and in the views, so that a client reads its own
 /// writes and nothing is acknowledged that a crash could take back. What is on disk counts: views
 /// that stand still, on a full disk perhaps, hold no acknowledgement back for long.
-async fn seen(state: &ApiState, accepted: &Accepted) -> Result<(), Fault> {
+pub(super) async fn seen(state: &ApiState, accepted: &Accepted) -> Result<(), Fault> {
     seen_at(state, accepted.position).await
 }
 
@@ -140,7 +138,7 @@ fn answer_nothing() -> HttpResponse {
 }
 
 /// A time as the API writes it.
-fn time(at: DateTime<Utc>) -> String {
+pub(super) fn time(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 

@@ -216,7 +216,7 @@ pub(in crate::api) async fn metadata(
 
 /// A resource's metadata as it is now. It is read by the resource's own agent, for which it was
 /// written, and by who may write the stack: secrets are open.
-pub(in crate::api::v1) async fn metadata_now(
+pub(in crate::api) async fn metadata_now(
     state: &ApiState,
     who: &RequestContext,
     stack: &StackRow,
@@ -235,7 +235,12 @@ pub(in crate::api::v1) async fn metadata_now(
     Ok(metadata)
 }
 
-async fn named(state: &ApiState, stack: &StackRow, name: &str) -> Result<ResourceRow, Fault> {
+/// The resource of a name.
+pub(in crate::api) async fn named(
+    state: &ApiState,
+    stack: &StackRow,
+    name: &str,
+) -> Result<ResourceRow, Fault> {
     let resources = state.views.resources(stack.id).await?;
     let mut resources = resources.into_iter();
     resources
@@ -245,7 +250,7 @@ async fn named(state: &ApiState, stack: &StackRow, name: &str) -> Result<Resourc
 
 /// The same for somebody who may be one of the stack's users: to them a name that nothing has is
 /// as forbidden as what is not theirs.
-async fn named_for(
+pub(in crate::api) async fn named_for(
     state: &ApiState,
     context: &Context,
     stack: &StackRow,

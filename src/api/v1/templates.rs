@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::stacks::source::Sent;
 use super::{Answer, State, answer, answer_large, requester};
+use crate::actors::RequestContext;
+use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
@@ -39,13 +41,24 @@ pub(in crate::api) async fn validate(
         let unknown = unknown.join(", ");
         return Err(Fault::bad_request(format!("Invalid codes in ignore_errors : [{unknown}]")));
     }
-    let who = requester(&state, &context);
-    let sent = Sent::read(&state, &who, &body.required()?).await?;
+    let body = body.required()?;
+    let body = validated(&state, &requester(&state, &context), &body, with_nested).await?;
+    answer_large(&state, &context.caller.project_id, move || body).await
+}
+
+/// What there is to be said of a valid template.
+pub(in crate::api) async fn validated(
+    state: &ApiState,
+    who: &RequestContext,
+    body: &JsonMap,
+    with_nested: bool,
+) -> Result<Value, Fault> {
+    let sent = Sent::read(state, who, body).await?;
     if sent.template.is_none() {
         return Err(Fault::bad_request("No template specified"));
     }
-    let project = &context.caller.project_id;
-    let (sent, merged) = sent.merged(&state, project, None).await?;
+    let project = &who.caller.project_id;
+    let (sent, merged) = sent.merged(state, project, None).await?;
     let mut source = StackSource {
         template: sent.template.unwrap_or_default(),
         environment: merged.environment,
@@ -72,8 +85,7 @@ pub(in crate::api) async fn validate(
         let nested = types.validate_template(&definition).and_then(|()| nested());
         (nested.map(|nested| definition.validation_body(nested)), definition.files().missed())
     };
-    let body = state.engine.with_templates(&who, &mut source, validate).await?;
-    answer_large(&state, project, move || body).await
+    Ok(state.engine.with_templates(who, &mut source, validate).await?)
 }
 
 pub(in crate::api) async fn versions(context: Context) -> Answer {

@@ -11,6 +11,7 @@ mod server;
 mod stack;
 mod templates;
 mod trees;
+mod types;
 mod web;
 
 use std::path::PathBuf;
@@ -90,6 +91,7 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
 
     let server = Server::start(&dir.join("one"), &[]).await?;
     report(vec![Figure::secs("ready on an empty log", server.ready_after, 0.3)]);
+    report(types::run(scale, &server).await?);
     report(one_stack::run(scale, &server).await?);
     server.stop().await?;
 

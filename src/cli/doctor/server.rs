@@ -45,7 +45,9 @@ pub(super) fn look(settings: &Settings, running: Option<&Running>, report: &mut 
             "self".to_owned()
         }
     };
-    address(settings.listen, running.is_some(), report);
+    for listened in [Some(settings.listen), settings.cfn_listen].into_iter().flatten() {
+        address(listened, running.is_some(), report);
+    }
     files(settings, &process, report);
 }
 

@@ -1,9 +1,8 @@
 //! From settings to the cloud that resources are made in.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{SANDBOX_REGION, StartError, sandbox_password};
+use super::{Addresses, SANDBOX_REGION, StartError, sandbox_password};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
 use crate::openstack::{self, Cloud, CloudSettings, UserDomainSettings};
@@ -16,7 +15,7 @@ const SANDBOX_SERVICE_PROJECT: &str = "service";
 /// The sandbox in this process, where that is the cloud.
 pub(super) fn start_sandbox(
     settings: &Settings,
-    api: SocketAddr,
+    at: Addresses,
     state: std::path::PathBuf,
 ) -> Result<Option<RunningSandbox>, StartError> {
     if settings.cloud != CloudChoice::Sandbox {
@@ -25,7 +24,8 @@ pub(super) fn start_sandbox(
     let config = SandboxConfig {
         listen: settings.sandbox_listen,
         data: Some(state),
-        hearth_url: Some(format!("{}://{api}", super::scheme(settings))),
+        hearth_url: Some(format!("{}://{}", super::scheme(settings), at.api)),
+        cfn_url: at.cfn.map(|cfn| format!("{}://{cfn}", super::scheme(settings))),
         latencies: latencies(settings),
         password: sandbox_password(settings),
         region: SANDBOX_REGION.to_owned(),

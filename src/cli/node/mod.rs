@@ -15,7 +15,7 @@ use super::admin::{AdminSocket, Administrator, Serving};
 use super::data::{DataDir, Files, with_causes};
 use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
-use crate::api::{self, ApiParts, ApiSettings, RunningApi, ServeError};
+use crate::api::{self, ApiParts, ApiSettings, Listeners, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, Settings};
 use crate::events::log::{EventLog, OpenError, SqliteLog};
@@ -77,10 +77,18 @@ pub(super) enum StartError {
     Views(#[from] ViewError),
 }
 
+/// Where the APIs listen.
+struct Addresses {
+    api: SocketAddr,
+    cfn: Option<SocketAddr>,
+}
+
 /// A running Hearth.
 pub(super) struct Node {
     /// Where the Orchestration API listens.
     pub(super) address: SocketAddr,
+    /// Where CloudFormation's listens.
+    pub(super) cfn_address: Option<SocketAddr>,
     /// The cloud's Keystone.
     pub(super) auth_url: String,
     /// The file for OpenStack's clients, where the cloud is a sandbox.
@@ -122,11 +130,11 @@ impl Node {
         let log = SqliteLog::open_signed(&data.log(), || files.signing(clock.as_ref()))?;
         let log = Arc::new(log);
         keep_to_cloud(settings, &data)?;
-        let listener = listen(settings.listen)?;
-        let address = listener
-            .local_addr()
-            .map_err(|source| StartError::Listen { address: settings.listen, source })?;
-        let sandbox = cloud::start_sandbox(settings, address, data.sandbox())?;
+        let (orchestration, address) = listen(settings.listen)?;
+        let cfn = settings.cfn_listen.map(listen).transpose()?;
+        let (cloudformation, cfn_address) = cfn.unzip();
+        let addresses = Addresses { api: address, cfn: cfn_address };
+        let sandbox = cloud::start_sandbox(settings, addresses, data.sandbox())?;
         let (cloud, auth_url) = cloud::connect(settings, sandbox.as_ref(), Arc::clone(&clock))?;
 
         let shared_log: Arc<dyn EventLog> = log.clone();
@@ -189,7 +197,7 @@ impl Node {
             log: shared_log,
             settings: api_settings(settings, &auth_url)?,
         };
-        let api = api::serve(parts, listener)?;
+        let api = api::serve(parts, Listeners { orchestration, cloudformation })?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
         // From here on the server is found by those who look for it in the data directory; one that
         // only answers a question is gone too soon for that.
@@ -204,6 +212,7 @@ impl Node {
         };
         Ok(Node {
             address,
+            cfn_address,
             auth_url,
             clouds_yaml,
             log,
@@ -311,8 +320,12 @@ pub(super) fn scheme(settings: &Settings) -> &'static str {
     if settings.front.tls.is_some() { "https" } else { "http" }
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).map_err(|source| StartError::Listen { address, source })
+/// A listener, and where it listens in the end.
+fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
 }
 
 pub(super) fn registry(settings: &Settings) -> Result<Registry, StartError> {

@@ -17,8 +17,8 @@ use crate::events::vault::Vault;
 use crate::events::{RecordedEvent, ResourceEvent, StreamId};
 use crate::model::{ResourceId, ResourceName, Status};
 use crate::openstack::{Body, CloudError};
+use crate::resource_types::Beat;
 use crate::resource_types::asks::{Answer, Ask};
-use crate::resource_types::{Beat, DriverError};
 
 /// The beats of every incarnation of a resource, in the order of the log.
 pub(super) fn replayed(
@@ -193,8 +193,8 @@ fn outcome(rerun: &Rerun, replayed: &Replayed) -> Value {
         Some(Ok(Beat::Done { .. })) => "done".into(),
         Some(Ok(Beat::Wait { .. })) => "wait".into(),
         Some(Ok(Beat::Replace { .. })) => "replace".into(),
-        Some(Err(DriverError { class, .. })) => {
-            replayed.masked_text(&format!("fails with {class}")).into()
+        Some(Err(failure)) => {
+            replayed.masked_text(&format!("fails with {}", failure.class())).into()
         }
     }
 }

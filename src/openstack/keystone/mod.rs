@@ -3,6 +3,7 @@
 //! and the users that stacks have.
 
 pub(super) mod credentials;
+pub(super) mod ec2;
 pub(super) mod given;
 pub(super) mod token;
 mod trust;

@@ -103,7 +103,7 @@ impl Validations {
     }
 }
 
-fn identity(token: &Token) -> Identity {
+pub(super) fn identity(token: &Token) -> Identity {
     Identity {
         caller: Arc::clone(&token.caller),
         user_domain_id: token.user_domain_id.clone(),
@@ -141,30 +141,47 @@ impl Cloud {
         if !can_be_one {
             return Err(CloudError::InvalidToken);
         }
-        let key = fingerprint(token);
+        let (known, key) = (self.validations(), fingerprint(token));
+        let ask = async || {
+            let asked = self.ask_keystone(token).await;
+            asked.inspect_err(|error| {
+                if *error == CloudError::InvalidToken {
+                    known.forget(&key);
+                }
+            })
+        };
+        self.vouched(known, key, age_max, ask).await
+    }
+
+    /// The token that Keystone gave for something no longer ago than this, or gives now: of many
+    /// who want it at once one asks.
+    pub(super) async fn vouched<E: From<CloudError>>(
+        &self,
+        known: &Validations,
+        key: Fingerprint,
+        age_max: Duration,
+        ask: impl AsyncFnOnce() -> Result<Token, E>,
+    ) -> Result<Arc<Token>, E> {
         let since = self.now() - TimeDelta::from_std(age_max).unwrap_or_default();
-        if let Some(known) = self.validations().known(&key, since, self.now()) {
-            return Ok(known);
+        if let Some(token) = known.known(&key, since, self.now()) {
+            return Ok(token);
         }
-        let turn = self.validations().turn(key);
+        let turn = known.turn(key);
         let _mine = turn.lock().await;
-        if let Some(known) = self.validations().known(&key, since, self.now()) {
-            return Ok(known);
+        if let Some(token) = known.known(&key, since, self.now()) {
+            return Ok(token);
         }
         let asked_at = self.now();
-        let found = match self.ask_keystone(token).await {
+        let found = match ask().await {
             Ok(found) if asked_at < found.expires_at => Arc::new(found),
-            Ok(_) | Err(CloudError::InvalidToken) => {
-                self.validations().forget(&key);
-                return Err(CloudError::InvalidToken);
-            }
+            Ok(_) => return Err(CloudError::InvalidToken.into()),
             Err(error) => return Err(error),
         };
-        self.validations().keep(key, Arc::clone(&found), asked_at);
+        known.keep(key, Arc::clone(&found), asked_at);
         Ok(found)
     }
 
-    async fn ask_keystone(&self, subject: &Secret<String>) -> Result<Token, CloudError> {
+    pub(super) async fn ask_keystone(&self, subject: &Secret<String>) -> Result<Token, CloudError> {
         let service = self.service_login();
         let mut own = service.token(self).await?;
         let mut renewed = false;

@@ -128,8 +128,10 @@ pub(crate) fn check(
         finder if finders.constrains(finder) => {
             match finders.find(cloud, finder, &python::text(value)) {
                 Ok(_) => Ok(()),
-                Err(error) if error.transient => Err(CustomError::Unreachable(error.message)),
-                Err(error) => Err(CustomError::Refused(words(value, &error.message))),
+                Err(error) if error.is_transient() => {
+                    Err(CustomError::Unreachable(error.to_string()))
+                }
+                Err(error) => Err(CustomError::Refused(words(value, &error.to_string()))),
             }
         }
         _ => Ok(()),

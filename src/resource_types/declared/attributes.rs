@@ -6,7 +6,8 @@ use super::{Declared, dotted};
 use crate::model::JsonMap;
 use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Subject;
 use crate::resource_types::python;
 use crate::resource_types::schema::AttributeSchema;
 
@@ -18,7 +19,7 @@ impl Declared {
         subject: &Subject,
         object: &Value,
         name: &str,
-    ) -> Result<Value, DriverError> {
+    ) -> Result<Value, Failure> {
         let Some(schema) = self.declaration().attributes.get(name) else {
             return Ok(object.get(name).cloned().unwrap_or_default());
         };

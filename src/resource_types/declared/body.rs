@@ -6,13 +6,14 @@ use super::Declared;
 use super::besides::PropertyCall;
 use super::format::{Declaration, Nulls};
 use super::shape;
-use super::special::Purpose;
 use super::translation::rename;
 use crate::model::{IndexMap, JsonMap};
 use crate::openstack::{Request, Service};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Subject;
 use crate::resource_types::python;
+use crate::resource_types::resource_type::Purpose;
 
 impl Declaration {
     /// The service that is called.
@@ -42,7 +43,7 @@ impl Declared {
         if purpose == Purpose::Create {
             self.sign(subject, &mut fields);
         }
-        self.special().body(purpose, subject, &mut fields);
+        self.program().body(purpose, subject, &mut fields);
         left_out(declaration.body.nulls, &mut fields);
         let update = declaration.update.as_ref().filter(|_| purpose == Purpose::Update);
         let wrap = update.and_then(|update| update.wrap.as_ref()).or(declaration.wrap.as_ref());
@@ -171,7 +172,7 @@ impl Declared {
         call: &PropertyCall,
         subject: &Subject,
         value: Option<&Value>,
-    ) -> Result<Request, DriverError> {
+    ) -> Result<Request, Failure> {
         let Some((method, path)) = call.parts() else {
             return Err(self.incomplete("a call has no method"));
         };
@@ -182,9 +183,9 @@ impl Declared {
         Ok(request.json(substituted(body, &placeholder, value)))
     }
 
-    pub(super) fn incomplete(&self, what: &str) -> DriverError {
+    pub(super) fn incomplete(&self, what: &str) -> Failure {
         let type_name = &self.declaration().type_name;
-        DriverError::fatal("InvalidSchemaError", format!("{type_name}: {what}"))
+        Failure::BadFile(format!("{type_name}: {what}"))
     }
 }
 

@@ -8,14 +8,15 @@ use super::paths::unless_missing;
 use super::progress::{done, next};
 use super::sequence::Turn;
 use super::shape;
-use super::special::Purpose;
+use super::steps::Beating;
 use super::steps::PlainStage;
-use super::steps::{Beating, in_error};
 use crate::model::JsonMap;
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::resource_type::Purpose;
 
 impl Declared {
-    pub(super) fn update(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    pub(super) fn update(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, .. } = *beating;
         let (Work::Update { before, changed }, Some(update)) = (work, &self.declaration().update)
         else {
@@ -92,7 +93,7 @@ impl Declared {
         value
     }
 
-    pub(super) fn delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    pub(super) fn delete(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, .. } = *beating;
         let progress = beating.progress();
         let Some((delete, (method, path))) =
@@ -122,7 +123,7 @@ impl Declared {
         }
     }
 
-    pub(super) fn gone(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    pub(super) fn gone(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, .. } = *beating;
         let progress = beating.progress();
         let object = match self.look(cloud, subject)? {
@@ -138,16 +139,13 @@ impl Declared {
             Gone::Polled => {
                 let state = self.declaration().state_of(&object);
                 match fail.contains(&state) {
-                    true => Err(in_error(&state, "Unknown")),
+                    true => Err(Failure::in_error(&state, "Unknown")),
                     false => Ok(Beat::Wait { after: None }),
                 }
             }
             Gone::Again => {
                 let name = subject.physical_id.as_deref().unwrap_or(&subject.physical_name);
-                let error = DriverError::fatal(
-                    "PhysicalResourceExists",
-                    format!("The physical resource for ({name}) exists."),
-                );
+                let error = Failure::StillThere(name.to_owned());
                 progress.again(cloud.now(), error, |p| p.to(PlainStage::Delete))
             }
         }

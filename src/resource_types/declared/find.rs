@@ -6,14 +6,15 @@ use serde_json::Value;
 
 use super::Declared;
 use super::progress::next;
-use super::special::Purpose;
 use super::steps::PlainStage;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::Purpose;
 use crate::resource_types::stage::Stages;
 
 /// The resource data that has the ids of others' objects which look like the one to be made.
@@ -59,11 +60,7 @@ impl Declared {
     }
 
     /// Notes the objects of others that look like the one to be made.
-    pub(crate) fn note_others(
-        &self,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-    ) -> Result<Beat, DriverError> {
+    pub(crate) fn note_others(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, Failure> {
         let subject = &*self.placed(cloud, subject)?;
         let ids: Vec<_> = match self.declaration().knows_id() {
             true => {
@@ -111,7 +108,7 @@ impl Declared {
         &self,
         cloud: &Asks<'_>,
         subject: &Subject,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
         if self.declaration().knows_id() {
             let known = self.known(cloud, subject)?;
             let is_free = known
@@ -133,7 +130,7 @@ impl Declared {
     }
 
     /// The subject with the id that is known before its object is made.
-    fn known(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Subject, DriverError> {
+    fn known(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Subject, Failure> {
         let physical_id = self.physical_id(cloud, subject, &Value::Null)?;
         Ok(Subject { physical_id, ..subject.clone() })
     }
@@ -168,7 +165,7 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
         marks: &Marks,
-    ) -> Result<Vec<Value>, DriverError> {
+    ) -> Result<Vec<Value>, Failure> {
         let declaration = self.declaration();
         let Some(path) = self.list_path() else { return Ok(Vec::new()) };
         let find = declaration.find.as_ref();
@@ -202,7 +199,7 @@ impl Declared {
         Ok(unwrapped.collect())
     }
 
-    fn marks(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Marks, DriverError> {
+    fn marks(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Marks, Failure> {
         match self.signed_with(subject) {
             Marks::Own(field, token) => Ok(Marks::Own(field, token)),
             Marks::Alike(_) => {

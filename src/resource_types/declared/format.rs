@@ -39,6 +39,9 @@ pub struct Declaration {
     /// The service of the catalog that is called.
     #[serde(default)]
     pub service: Option<String>,
+    /// The custom constraint that what is made satisfies.
+    #[serde(default)]
+    pub makes: Option<String>,
     /// What runs the type beside or in the place of the calls below.
     #[serde(default)]
     pub(crate) program: Option<Program>,
@@ -77,6 +80,9 @@ pub struct Declaration {
     /// The properties and attributes whose values are secrets.
     #[serde(default)]
     pub secrets: Vec<String>,
+    /// Its rules beyond the schema are those of Amazon's types.
+    #[serde(default)]
+    pub amazons: bool,
     /// Resources of the stack that must exist first though nothing refers to them.
     #[serde(default)]
     pub after: Vec<After>,
@@ -129,6 +135,9 @@ pub struct Declaration {
     /// What the type does something of its own for, of SUSPEND, RESUME, CHECK and SNAPSHOT.
     #[serde(default)]
     pub acts: Vec<Action>,
+    /// Each update of the stack makes the resource anew, without a word.
+    #[serde(default)]
+    pub renewed: bool,
     /// Properties that are not compared with the object: others may see to them too.
     #[serde(default)]
     pub unobserved: Vec<String>,
@@ -145,6 +154,11 @@ impl Declaration {
     /// Whether resources of the type can be made, and not only looked over.
     pub(in crate::resource_types) fn is_made(&self) -> bool {
         self.program.is_some() || self.create.is_some() || !self.members.is_empty()
+    }
+
+    /// Whether no update ever changes or replaces the resource, however it stands.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.program, Some(Program::Nothing))
     }
 }
 
@@ -215,7 +229,27 @@ pub struct Failed {
 pub struct After {
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Dotted paths: a property of theirs, and the one of ours that equals it.
+    /// Dotted paths: a property of theirs, and the one of ours that equals it. Entries of lists are
+    /// each looked at.
+    pub theirs: String,
+    pub ours: String,
+    /// Ours are the properties of the resources of this type that are referred to.
+    #[serde(default)]
+    pub through: Option<String>,
+    /// Where there is nothing at `ours`: the names of these resources stand for it.
+    #[serde(default)]
+    pub or: Option<Named>,
+    /// What is not set, of theirs or of an entry of ours, may come to be any.
+    #[serde(default)]
+    pub any: bool,
+}
+
+/// The resources of a type with a property that equals one of ours.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    #[serde(rename = "type")]
+    pub type_name: String,
     pub theirs: String,
     pub ours: String,
 }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::dotted;
 use super::{Declaration, Declared};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Subject;
 
 /// The physical id: `FIELD`, `{ made_of: "{router}:{network}" }` or `{ is: name }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl Declaration {
     }
 
     /// Whether there is no id at all.
-    pub(super) fn has_no_id(&self) -> bool {
+    pub fn has_no_id(&self) -> bool {
         matches!(self.id, Id::Is(Known::None))
     }
 
@@ -104,7 +105,7 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
         object: &Value,
-    ) -> Result<Option<String>, DriverError> {
+    ) -> Result<Option<String>, Failure> {
         match &self.declaration().id {
             Id::Field(_) => Ok(self.declaration().id_of(object)),
             Id::MadeOf(parts) => self.filled(cloud, subject, parts, str::to_owned).map(Some),

@@ -20,46 +20,48 @@ mod reality;
 mod same;
 mod sequence;
 mod shape;
-mod special;
 mod steps;
 #[cfg(test)]
 mod tests;
 mod translation;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 pub use format::{After, Declaration};
 pub(crate) use progress::{Progress, done, next};
-pub(crate) use special::{Plain, Purpose, Special};
-pub(crate) use steps::{Beating, PlainStage, in_error, unknown_status};
+pub use steps::Beating;
+pub(crate) use steps::PlainStage;
 pub use translation::Translation;
 
-use super::driver::{Attempt, Beat, Driver, DriverError, Reality, Subject, UpdateKind, Work};
+use super::child::Nested;
+use super::groups::Adjustment;
+use super::job::{Attempt, Beat, Change, LocalOutcome, Reality, Subject, UpdateKind, Work};
+use super::resource_type::{At, Plain, ResourceType};
 use super::rules;
 use super::schema::{PropertySchema, filled};
+use super::types::Program;
+use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::resource_types::asks::Asks;
+use crate::resource_types::failure::Failure;
 use crate::resource_types::stage::Stages;
 
-/// The driver of a type that its file describes, and what the type does otherwise.
+/// A resource type: what its file says, and the program that does some things otherwise.
 pub struct Declared {
     declaration: Declaration,
-    special: Arc<dyn Special>,
+    program: Arc<dyn ResourceType>,
 }
 
 impl Declared {
-    /// A driver that does what the file says and nothing else.
+    /// The type that a file declares, with the program that it names.
     pub fn new(declaration: Declaration) -> Self {
-        Self::with(declaration, Arc::new(Plain))
-    }
-
-    /// A driver that differs from the file in some ways.
-    pub(crate) fn with(declaration: Declaration, special: Arc<dyn Special>) -> Self {
-        Self { declaration, special }
+        let program = declaration.program.clone();
+        let program = program.map_or_else(|| Arc::new(Plain) as _, Program::start);
+        Self { declaration, program }
     }
 
     /// What the file says.
@@ -67,12 +69,16 @@ impl Declared {
         &self.declaration
     }
 
-    pub(crate) fn special(&self) -> &dyn Special {
-        self.special.as_ref()
+    /// What the type does otherwise than the file says.
+    pub fn program(&self) -> &dyn ResourceType {
+        self.program.as_ref()
     }
 
     /// The resource's properties with defaults filled in and older names replaced by newer ones.
     pub(crate) fn properties(&self, given: &JsonMap) -> JsonMap {
+        if self.declaration.accepts_anything {
+            return given.clone();
+        }
         self.declaration.translated(filled(&self.declaration.properties, given))
     }
 
@@ -151,56 +157,70 @@ fn shown(name: &Option<impl std::fmt::Display>) -> String {
     name.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-impl Driver for Declared {
-    fn first(&self, work: &Work, subject: &Subject) -> Step {
+/// What the engine asks a type; [`ResourceType`] says the same of its programs.
+impl Declared {
+    pub fn local(
+        &self,
+        work: &Work,
+        subject: &Subject,
+        moment: &Moment<'_>,
+    ) -> Option<Result<LocalOutcome, Failure>> {
+        self.program.local(self, work, subject, moment)
+    }
+
+    pub fn first(&self, work: &Work, subject: &Subject) -> Step {
         if let Work::Update { before, changed } = work
             && self.may_be_same(subject, before, changed)
         {
             return PlainStage::Compare.step();
         }
-        self.special.first(self, work, subject)
+        self.program.first(self, work, subject)
     }
 
-    fn beat(
+    pub fn beat(
         &self,
         cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         step: &Step,
         attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    ) -> Result<Beat, Failure> {
         let reduced = same::reduced(work, step);
         let work = reduced.as_ref().unwrap_or(work);
         let beating = Beating { cloud, work, subject, step, attempt };
         match PlainStage::of(step) {
             // No type's own.
             Some(PlainStage::Compare | PlainStage::Done) => self.plain_beat(&beating),
-            _ => Ok(same::carried_on(self.special.beat(self, &beating)?, step)),
+            _ => Ok(same::carried_on(self.program.beat(self, &beating)?, step)),
         }
     }
 
-    fn may_be_same(&self, subject: &Subject, before: &JsonMap, changed: &BTreeSet<String>) -> bool {
+    /// Whether a change may be none: it writes names for ids, or ids for names, which the first
+    /// beat of an update looks up. `Beat::Replace` is then what [`Self::on_change`] says of it.
+    pub fn may_be_same(
+        &self,
+        subject: &Subject,
+        before: &JsonMap,
+        changed: &BTreeSet<String>,
+    ) -> bool {
         !subject.in_doubt && !self.doubtful(before, &subject.properties, changed).is_empty()
     }
 
-    fn on_change(
+    pub fn on_change(
         &self,
         subject: &Subject,
         before: &JsonMap,
         changed: &BTreeSet<String>,
     ) -> UpdateKind {
-        self.special.on_change(self, subject, before, changed)
+        self.program.on_change(self, Change { subject, before, changed })
     }
 
-    fn warning(&self, before: &JsonMap, after: &JsonMap) -> Option<&'static str> {
-        self.special.warning(before, after)
+    pub fn replace_failed(&self, cloud: &Asks<'_>, subject: &Subject) -> bool {
+        self.program.replace_failed(At { declared: self, cloud, subject })
     }
 
-    fn has_no_id(&self) -> bool {
-        self.declaration.has_no_id()
-    }
-
-    fn acts(&self, action: Action) -> bool {
+    /// Whether the type does anything of its own for SUSPEND, RESUME, CHECK or SNAPSHOT.
+    pub fn acts(&self, action: Action) -> bool {
         let moment = match action {
             Action::Suspend => Some(besides::Moment::Suspend),
             Action::Resume => Some(besides::Moment::Resume),
@@ -211,27 +231,61 @@ impl Driver for Declared {
             || moment.is_some_and(|moment| calls.any(|call| call.when.contains(&moment)))
     }
 
-    fn exists(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<bool, DriverError> {
+    /// What the type has for a child stack, where its work is one.
+    pub fn nests(&self) -> Option<&dyn Nested> {
+        self.program.nests()
+    }
+
+    /// Whether the object is there, as far as the cloud can tell.
+    pub fn exists(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<bool, Failure> {
         Ok(self.declaration.show.is_none() || self.look(cloud, subject)?.is_some())
     }
 
-    fn reality(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Reality, DriverError> {
+    /// What there is, against the properties that the subject has on record.
+    pub fn reality(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Reality, Failure> {
         self.compared(cloud, subject)
     }
 
-    fn delete_snapshot(
+    /// The attributes asked for, from the cloud's present state. Empty asks for all.
+    pub fn attributes(
         &self,
         cloud: &Asks<'_>,
-        data: &BTreeMap<String, Value>,
-    ) -> Result<bool, DriverError> {
-        self.special.delete_snapshot(cloud, data)
+        subject: &Subject,
+        wanted: &[String],
+    ) -> Result<JsonMap, Failure> {
+        self.program.attributes(At { declared: self, cloud, subject }, wanted)
     }
 
-    fn restored(&self, properties: &JsonMap, data: &BTreeMap<String, Value>) -> JsonMap {
-        self.special.restored(properties, data)
+    pub fn unmade(&self, subject: &Subject) -> JsonMap {
+        self.program.unmade(self, subject)
     }
 
-    fn replace_failed(&self, cloud: &Asks<'_>, subject: &Subject) -> bool {
+    pub fn reference(&self, subject: &Subject) -> Value {
+        self.program.reference(self, subject)
+    }
+
+    pub fn adjustment(&self, subject: &Subject) -> Option<Adjustment> {
+        self.program.adjustment(self, subject)
+    }
+
+    pub fn validate(&self, subject: &Subject) -> Result<(), Refusal> {
+        let properties = self.properties(&subject.properties);
+        rules::check(&self.declaration.rules, &properties)?;
+        self.program.validate(&shown(&subject.name), &properties)
+    }
+
+    pub fn validate_in_cloud(&self, cloud: &Asks<'_>, properties: &JsonMap) -> Result<(), Refusal> {
+        self.program.validate_in_cloud(cloud, &self.properties(properties))
+    }
+
+    pub fn is_secret(&self, name: &str) -> bool {
+        self.program.is_secret(self, name)
+    }
+}
+
+/// The interpreter's way of what a program may do otherwise.
+impl Declared {
+    pub(crate) fn plain_replace_failed(&self, cloud: &Asks<'_>, subject: &Subject) -> bool {
         let Some(failed) = &self.declaration.failed else { return true };
         if subject.physical_id.is_none() {
             return true;
@@ -246,12 +300,12 @@ impl Driver for Declared {
         }
     }
 
-    fn attributes(
+    pub(crate) fn plain_attributes(
         &self,
         cloud: &Asks<'_>,
         subject: &Subject,
         wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
+    ) -> Result<JsonMap, Failure> {
         let all: Vec<String>;
         let wanted = match wanted {
             [] => {
@@ -266,7 +320,11 @@ impl Driver for Declared {
         }
         let object = self.show(cloud, subject)?;
         for name in wanted {
-            let value = match self.special.attribute(self, cloud, subject, &object, name)? {
+            let value = match self.program.attribute(
+                At { declared: self, cloud, subject },
+                &object,
+                name,
+            )? {
                 Some(value) => value,
                 None if name == "show" => object.clone(),
                 None => self.attribute(cloud, subject, &object, name)?,
@@ -274,27 +332,5 @@ impl Driver for Declared {
             attributes.insert(name.clone(), value);
         }
         Ok(attributes)
-    }
-
-    fn reference(&self, subject: &Subject) -> Value {
-        self.special.reference(self, subject)
-    }
-
-    fn validate(&self, subject: &Subject) -> Result<(), Refusal> {
-        let properties = self.properties(&subject.properties);
-        rules::check(&self.declaration.rules, &properties)?;
-        self.special.validate(&shown(&subject.name), &properties)
-    }
-
-    fn validate_in_cloud(&self, cloud: &Asks<'_>, properties: &JsonMap) -> Result<(), Refusal> {
-        self.special.validate_in_cloud(cloud, &self.properties(properties))
-    }
-
-    fn secret_names(&self) -> &[String] {
-        &self.declaration.secrets
-    }
-
-    fn physical_name_limit(&self) -> usize {
-        self.declaration.physical_name_limit
     }
 }

@@ -12,8 +12,9 @@ use super::{Declaration, Declared, Translation};
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{DriverError, Subject};
-use crate::resource_types::{finders, python};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Subject;
+use crate::resource_types::python;
 
 /// The resource data that has what names in the paths stood for when the object was made: another
 /// object of that name, or none, does not hide it.
@@ -99,7 +100,7 @@ impl Declared {
         path: &str,
         subject: &Subject,
         microversion: Option<&str>,
-    ) -> Result<Request, DriverError> {
+    ) -> Result<Request, Failure> {
         let path = self.filled(cloud, subject, path, path_segment)?;
         Ok(self.request_at(method, path, microversion))
     }
@@ -127,7 +128,7 @@ impl Declared {
         subject: &Subject,
         text: &str,
         write: impl Fn(&str) -> String,
-    ) -> Result<String, DriverError> {
+    ) -> Result<String, Failure> {
         self.filled_with(cloud, subject, text, |_| None, write)
     }
 
@@ -140,7 +141,7 @@ impl Declared {
         text: &str,
         own: impl Fn(&str) -> Option<String>,
         write: impl Fn(&str) -> String,
-    ) -> Result<String, DriverError> {
+    ) -> Result<String, Failure> {
         let mut filled = String::with_capacity(text.len() + 36);
         let mut rest = text;
         while let Some((before, (word, after))) =
@@ -164,7 +165,7 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
         word: &str,
-    ) -> Result<String, DriverError> {
+    ) -> Result<String, Failure> {
         let id = || subject.physical_id.clone().unwrap_or_default();
         match word {
             "id" => return Ok(id()),
@@ -190,7 +191,7 @@ impl Declared {
         &self,
         cloud: &Asks<'_>,
         subject: &'s Subject,
-    ) -> Result<Cow<'s, Subject>, DriverError> {
+    ) -> Result<Cow<'s, Subject>, Failure> {
         let words: BTreeSet<&str> = self.declaration().named_words().collect();
         if words.is_empty() || subject.data.contains_key(AT) {
             return Ok(Cow::Borrowed(subject));
@@ -204,7 +205,7 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: Cow<'s, Subject>,
         words: impl Iterator<Item = &'w str>,
-    ) -> Result<Cow<'s, Subject>, DriverError> {
+    ) -> Result<Cow<'s, Subject>, Failure> {
         let known = subject.data.get(AT).and_then(Value::as_object).cloned().unwrap_or_default();
         let mut at = known.clone();
         for word in words {
@@ -231,7 +232,7 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
         mut properties: JsonMap,
-    ) -> Result<JsonMap, DriverError> {
+    ) -> Result<JsonMap, Failure> {
         let at = subject.data.get(AT).and_then(Value::as_object).cloned().unwrap_or_default();
         let known = |name: &String| at.get(name).cloned();
         for (name, value) in &mut properties {
@@ -259,10 +260,10 @@ fn said(properties: &Value, word: &str) -> String {
 }
 
 /// What is not there cannot be looked up, and what stands below it is not there either.
-pub(super) fn unless_missing<T>(found: Result<T, DriverError>) -> Result<Option<T>, DriverError> {
+pub(super) fn unless_missing<T>(found: Result<T, Failure>) -> Result<Option<T>, Failure> {
     match found {
         Ok(found) => Ok(Some(found)),
-        Err(error) if finders::is_missing(&error) => Ok(None),
+        Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::steps::PlainStage;
 use crate::events::resource::Step;
-use crate::resource_types::driver::{Beat, DriverError, Learned};
+use crate::resource_types::failure::{Failure, Recorded};
+use crate::resource_types::job::{Beat, Learned};
 use crate::resource_types::stage::Stages;
 
 /// How often a deletion or a call that met a conflict is made again. A create that fails is made
@@ -25,13 +26,13 @@ pub(crate) struct Progress {
     pub(crate) tries: u32,
     /// The first failure of an action that is made again; it is the one that is told in the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<Recorded>,
     /// Which of several calls of the same kind.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) index: u32,
     /// The failure that ends the action once all is put right again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) ends: Option<Failure>,
+    pub(crate) ends: Option<Recorded>,
     /// The end of a pause, and the step behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pause: Option<Box<Pause>>,
@@ -41,25 +42,6 @@ pub(crate) struct Progress {
 pub(crate) struct Pause {
     until: DateTime<Utc>,
     next: Step,
-}
-
-/// A failure that may still be overcome.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Failure {
-    class: String,
-    message: String,
-}
-
-impl From<&DriverError> for Failure {
-    fn from(error: &DriverError) -> Self {
-        Self { class: error.class.clone(), message: error.message.clone() }
-    }
-}
-
-impl From<Failure> for DriverError {
-    fn from(failure: Failure) -> Self {
-        Self::fatal(failure.class, failure.message)
-    }
 }
 
 impl Pause {
@@ -106,9 +88,9 @@ impl Progress {
     pub(crate) fn again(
         mut self,
         now: DateTime<Utc>,
-        error: DriverError,
+        error: Failure,
         step: impl FnOnce(Self) -> Step,
-    ) -> Result<Beat, DriverError> {
+    ) -> Result<Beat, Failure> {
         let failure = self.failure.get_or_insert((&error).into()).clone();
         if self.tries >= TRIES_AGAIN_MAX {
             return Err(failure.into());

@@ -6,10 +6,11 @@ use serde_json::Value;
 use super::calls::Awaited;
 use super::dotted;
 use super::sequence::Turn;
-use super::steps::{Beating, in_error, unknown_status};
+use super::steps::Beating;
 use super::{Declaration, Declared};
 use crate::openstack::{CloudError, Collection, Service};
-use crate::resource_types::driver::{Beat, DriverError, Work};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Work};
 use crate::resource_types::python;
 
 /// A field of the object that tells when it can be used.
@@ -62,7 +63,7 @@ fn has(list: &[String], status: &str) -> bool {
 
 impl Ready {
     /// Whether the object can be used; an error when it never will be.
-    pub(super) fn is_met(&self, object: &Value) -> Result<bool, DriverError> {
+    pub(super) fn is_met(&self, object: &Value) -> Result<bool, Failure> {
         if self.exists {
             return Ok(true);
         }
@@ -77,14 +78,14 @@ impl Ready {
         Ok(is_met)
     }
 
-    fn judge(&self, status: &str, object: &Value) -> Result<bool, DriverError> {
+    fn judge(&self, status: &str, object: &Value) -> Result<bool, Failure> {
         if has(&self.ok, status) {
             return Ok(true);
         }
         if has(&self.fail, status) {
             let reason = self.reason.as_ref().and_then(|path| dotted::one(object, path));
             let reason = reason.map(text).filter(|reason| !reason.is_empty());
-            return Err(in_error(status, reason.as_deref().unwrap_or("Unknown")));
+            return Err(Failure::in_error(status, reason.as_deref().unwrap_or("Unknown")));
         }
         let others = match &self.wait {
             Some(wait) if has(wait, status) => Others::Wait,
@@ -96,7 +97,7 @@ impl Ready {
             Others::Wait => Ok(false),
             Others::Fail => {
                 let unknown = self.unknown.as_deref().unwrap_or("Resource failed");
-                Err(unknown_status(unknown, status))
+                Err(Failure::unknown_status(unknown, status))
             }
         }
     }
@@ -133,7 +134,7 @@ impl Declaration {
 
 impl Declared {
     /// One look at an object that is waited for.
-    pub(super) fn ready(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    pub(super) fn ready(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, work, .. } = *beating;
         let wanted = self.wanted(work);
         let object = match (self.collection(), &subject.physical_id) {

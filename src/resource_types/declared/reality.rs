@@ -7,32 +7,30 @@ use super::shape;
 use super::translation::rename;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{DriverError, Reality, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Reality, Subject};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::At;
 
 impl Declared {
     /// Compares the live object with the subject's properties. What the template does not say is
     /// nothing to compare with.
-    pub(super) fn compared(
-        &self,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-    ) -> Result<Reality, DriverError> {
-        let special = self.special();
-        let Some(object) = special.object(self, cloud, subject)? else {
+    pub(super) fn compared(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Reality, Failure> {
+        let (program, at) = (self.program(), At { declared: self, cloud, subject });
+        let Some(object) = program.object(at)? else {
             return Ok(Reality::Gone);
         };
         let given = self.properties(&subject.properties);
         let wanted = self.looked_up(cloud, subject, given)?;
         let mut differs = JsonMap::new();
         for (name, schema) in &self.declaration().properties {
-            let is_observed = special.observes(subject, name, schema.update_allowed)
+            let is_observed = program.observes(subject, name, schema.update_allowed)
                 && !self.declaration().unobserved.contains(name);
             let wanted = wanted.get(name).filter(|wanted| !wanted.is_null());
             let Some(wanted) = wanted.filter(|_| is_observed) else { continue };
             let live = match self.live_members(cloud, subject, name, wanted)? {
                 Some(live) => Some(live),
-                None => special.live(self, cloud, &object, name, wanted)?,
+                None => program.live(at, &object, name, wanted)?,
             };
             if let Some(live) = live.filter(|live| !agrees(wanted, live)) {
                 differs.insert(name.clone(), live);

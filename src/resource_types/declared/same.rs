@@ -10,7 +10,8 @@ use super::steps::Beating;
 use super::{Declared, Translation, done};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::resource_types::driver::{Beat, DriverError, Learned, UpdateKind, Work};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, UpdateKind, Work};
 
 /// The properties that come to the same, in the state of each step behind it.
 const SAME: &str = "same";
@@ -41,7 +42,7 @@ impl Declared {
     }
 
     /// The look, and how the action goes on without what comes to the same.
-    pub(super) fn compare(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    pub(super) fn compare(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, .. } = *beating;
         let Work::Update { before, changed } = work else { return Ok(done()) };
         let doubtful = self.doubtful(before, &subject.properties, changed);
@@ -54,7 +55,7 @@ impl Declared {
         // What is there no more under its name is something else.
         let former = match self.declaration.resolved(cloud, of(before)) {
             Ok(former) => former,
-            Err(error) if error.transient => return Err(error),
+            Err(error) if error.is_transient() => return Err(error),
             Err(_) => JsonMap::new(),
         };
         let same =
@@ -66,13 +67,13 @@ impl Declared {
         if changed.is_empty() {
             return Ok(done());
         }
-        match self.special.on_change(self, subject, before, &changed) {
+        match self.on_change(subject, before, &changed) {
             UpdateKind::Nothing => Ok(done()),
             UpdateKind::Replace { reason } => Ok(Beat::Replace { reason }),
-            UpdateKind::Refuse(text) => Err(DriverError::fatal("NotSupported", text)),
+            UpdateKind::Refuse(text) => Err(Failure::Unsupported(text)),
             UpdateKind::InPlace => {
                 let work = Work::Update { before: before.clone(), changed };
-                let next = remembering(self.special.first(self, &work, subject), &json!(same));
+                let next = remembering(self.program().first(self, &work, subject), &json!(same));
                 Ok(Beat::Next { learned: Learned::default(), next })
             }
         }

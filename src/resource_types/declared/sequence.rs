@@ -17,7 +17,7 @@ use super::progress::{Progress, done, next};
 use super::steps::{Beating, PlainStage};
 use crate::events::resource::Step;
 use crate::model::Action;
-use crate::resource_types::driver::{Beat, Learned, Subject, Work};
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 
 /// A beat that stands in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,22 +12,23 @@ use super::Declared;
 use super::paths::unless_missing;
 use super::progress::{Progress, done, next};
 use super::sequence::Turn;
-use super::special::Purpose;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{CloudError, Method, Request};
+use crate::openstack::{Method, Request};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{Attempt, Beat, DriverError, Subject, Work};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Attempt, Beat, Subject, Work};
+use crate::resource_types::resource_type::Purpose;
 use crate::resource_types::stage::{Stages, stages};
 
 /// All that a beat is about.
 #[derive(Clone, Copy)]
-pub(crate) struct Beating<'a> {
-    pub(crate) cloud: &'a Asks<'a>,
-    pub(crate) work: &'a Work,
-    pub(crate) subject: &'a Subject,
-    pub(crate) step: &'a Step,
-    pub(crate) attempt: Attempt,
+pub struct Beating<'a> {
+    pub cloud: &'a Asks<'a>,
+    pub work: &'a Work,
+    pub subject: &'a Subject,
+    pub step: &'a Step,
+    pub attempt: Attempt,
 }
 
 impl Beating<'_> {
@@ -40,34 +41,6 @@ impl Beating<'_> {
     pub(crate) fn is_unanswered(&self) -> bool {
         self.attempt == Attempt::Unanswered
     }
-}
-
-impl From<CloudError> for DriverError {
-    fn from(error: CloudError) -> Self {
-        Self {
-            class: error.class().to_owned(),
-            below: String::new(),
-            message: error.to_string(),
-            transient: error.is_transient(),
-            unanswered: error.is_unanswered(),
-            retry_after: error.retry_after(),
-            conflict: error.is_conflict(),
-            refused: error.is_refusal(),
-        }
-    }
-}
-
-/// Heat's error for an object that went to an error state.
-pub(crate) fn in_error(status: &str, reason: &str) -> DriverError {
-    DriverError::fatal("ResourceInError", format!("Went to status {status} due to \"{reason}\""))
-}
-
-/// Heat's error for a status that it does not know.
-pub(crate) fn unknown_status(result: &str, status: &str) -> DriverError {
-    DriverError::fatal(
-        "ResourceUnknownStatus",
-        format!("{result} - Unknown status {status} due to \"Unknown\""),
-    )
 }
 
 stages! {
@@ -111,7 +84,7 @@ impl Declared {
     }
 
     /// One beat as the file says.
-    pub(crate) fn plain_beat(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    pub(crate) fn plain_beat(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Some(stage) = PlainStage::of(beating.step) else {
             return Err(self.incomplete(&format!("there is no step {:?}", beating.step.name)));
         };
@@ -134,7 +107,7 @@ impl Declared {
         }
     }
 
-    fn create(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn create(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let subject = self.placed(beating.cloud, beating.subject)?;
         let beating = &Beating { subject: &subject, ..*beating };
         let Beating { cloud, subject, .. } = *beating;
@@ -163,7 +136,7 @@ impl Declared {
         &self,
         cloud: &Asks<'_>,
         subject: &Subject,
-    ) -> Result<Request, DriverError> {
+    ) -> Result<Request, Failure> {
         let declaration = self.declaration();
         let (method, path, nulls) = match &declaration.create {
             Some(create) => match (&create.post, &create.put) {
@@ -186,11 +159,7 @@ impl Declared {
     }
 
     /// What follows when the object is there: its calls, or the wait until it is ready.
-    pub(crate) fn created(
-        &self,
-        beating: &Beating<'_>,
-        object: &Value,
-    ) -> Result<Beat, DriverError> {
+    pub(crate) fn created(&self, beating: &Beating<'_>, object: &Value) -> Result<Beat, Failure> {
         let physical_id = self.physical_id(beating.cloud, beating.subject, object)?;
         if physical_id.is_none() && !self.declaration().knows_id() {
             return Err(self.incomplete("the answer to create has no id"));
@@ -207,7 +176,7 @@ impl Declared {
         })
     }
 
-    fn call(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn call(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let progress = beating.progress();
         let Some(call) = self.declaration().calls.get(progress.index as usize) else {
             return Err(self.incomplete("there is no such call"));
@@ -228,7 +197,7 @@ impl Declared {
         Ok(self.after(beating, Turn::Call(progress.index)))
     }
 
-    fn find_to_delete(&self, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn find_to_delete(&self, beating: &Beating<'_>) -> Result<Beat, Failure> {
         if !self.may_be_made(beating.subject) {
             return Ok(done());
         }
@@ -246,7 +215,7 @@ impl Declared {
             }
             Ok(None) => Ok(done()),
             // A service that refuses to list has not made anything for us either.
-            Err(error) if !error.transient => Ok(done()),
+            Err(error) if !error.is_transient() => Ok(done()),
             Err(error) => Err(error),
         }
     }
@@ -261,7 +230,7 @@ impl Declared {
     }
 
     /// The object as the cloud shows it.
-    pub(crate) fn show(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
+    pub(crate) fn show(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Value, Failure> {
         let Some((method, path)) = self.declaration().show.as_ref().and_then(|show| show.parts())
         else {
             return Ok(Value::Null);
@@ -276,7 +245,7 @@ impl Declared {
         method: Method,
         path: &str,
         subject: &Subject,
-    ) -> Result<Request, DriverError> {
+    ) -> Result<Request, Failure> {
         let show = self.declaration().show.as_ref();
         let microversion = show.and_then(|show| show.microversion.as_deref());
         let mut request = self.request(cloud, method, path, subject, microversion)?;
@@ -291,7 +260,7 @@ impl Declared {
         &self,
         cloud: &Asks<'_>,
         subject: &Subject,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
         let Some((method, path)) = self.declaration().show.as_ref().and_then(|show| show.parts())
         else {
             return Ok(None);

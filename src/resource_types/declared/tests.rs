@@ -12,7 +12,7 @@ use crate::clock::{Clock, SimulatedClock};
 use crate::model::JsonMap;
 use crate::openstack::{Body, CloudError, Method, Request, Response, answered};
 use crate::resource_types::asks::{Answer, Ask, Facts, Run};
-use crate::resource_types::driver::{Attempt, Beat, Driver, Reality, Subject, Work};
+use crate::resource_types::job::{Attempt, Beat, Reality, Subject, Work};
 
 /// A call as a line, the status and the body of its answer.
 type Line = (&'static str, u16, Value);

@@ -8,7 +8,7 @@ use super::Declaration;
 use super::flat::WrittenTranslation;
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::DriverError;
+use crate::resource_types::failure::Failure;
 use crate::resource_types::python;
 
 /// One rule. Paths are dotted and pass through lists: `fixed_ips.subnet`.
@@ -51,7 +51,7 @@ impl Declaration {
         &self,
         cloud: &Asks<'_>,
         properties: JsonMap,
-    ) -> Result<JsonMap, DriverError> {
+    ) -> Result<JsonMap, Failure> {
         let mut properties = self.translated(properties);
         for rule in &self.translation {
             let Translation::Resolve { resolve, finder } = rule else { continue };

@@ -10,17 +10,11 @@ pub(crate) use table::{Finder, Finders, Rows};
 use self::table::By;
 use crate::openstack::{CloudError, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::DriverError;
+use crate::resource_types::failure::{Failure, Words};
 
 /// The id of the object that has the name or the id, by a finder of Hearth's own.
-pub(crate) fn find(cloud: &Asks<'_>, finder: &str, wanted: &str) -> Result<String, DriverError> {
+pub(crate) fn find(cloud: &Asks<'_>, finder: &str, wanted: &str) -> Result<String, Failure> {
     Finders::default().find(cloud, finder, wanted)
-}
-
-/// Whether nothing has the name or id that was looked up.
-pub(crate) fn is_missing(error: &DriverError) -> bool {
-    let classes = ["NotFound", "EntityNotFound", "EntityMatchNotFound"];
-    !error.transient && classes.contains(&error.class.as_str())
 }
 
 impl Finders {
@@ -30,19 +24,16 @@ impl Finders {
         cloud: &Asks<'_>,
         finder: &str,
         wanted: &str,
-    ) -> Result<String, DriverError> {
+    ) -> Result<String, Failure> {
         match self.get(finder) {
             Some(known) => known.find(cloud, wanted),
-            None => {
-                let text = format!("there is no finder {finder:?}");
-                Err(DriverError::fatal("InvalidSchemaError", text))
-            }
+            None => Err(Failure::BadFile(format!("there is no finder {finder:?}"))),
         }
     }
 }
 
 impl Finder {
-    fn find(&self, cloud: &Asks<'_>, wanted: &str) -> Result<String, DriverError> {
+    fn find(&self, cloud: &Asks<'_>, wanted: &str) -> Result<String, Failure> {
         // An empty end of a path would ask for the whole collection.
         if wanted.is_empty() && self.by != By::Filters {
             return Err(self.missing(wanted));
@@ -122,7 +113,7 @@ impl Finder {
         }
     }
 
-    fn by_id(&self, cloud: &Asks<'_>, id: &str) -> Result<Option<String>, DriverError> {
+    fn by_id(&self, cloud: &Asks<'_>, id: &str) -> Result<Option<String>, Failure> {
         if self.uuids && !is_uuid(id) {
             return Ok(None);
         }
@@ -149,19 +140,14 @@ impl Finder {
         }
     }
 
-    fn search(
-        &self,
-        cloud: &Asks<'_>,
-        request: Request,
-        wanted: &str,
-    ) -> Result<String, DriverError> {
+    fn search(&self, cloud: &Asks<'_>, request: Request, wanted: &str) -> Result<String, Failure> {
         let mut found = self.listed(cloud, request)?;
         let is = |object: &Value, field: &str| object.get(field).is_some_and(|has| has == wanted);
         found.retain(|object| is(object, &self.name) || is(object, &self.id));
         self.only(&found, wanted)?.ok_or_else(|| self.missing(wanted))
     }
 
-    fn only(&self, found: &[Value], wanted: &str) -> Result<Option<String>, DriverError> {
+    fn only(&self, found: &[Value], wanted: &str) -> Result<Option<String>, Failure> {
         match found {
             [] => Ok(None),
             [one] => Ok(self.id_of(one)),
@@ -169,46 +155,24 @@ impl Finder {
         }
     }
 
-    fn missing(&self, wanted: &str) -> DriverError {
-        let entity = &self.entity;
-        match (self.by, self.service.as_str()) {
-            (By::Filters, _) | (By::IdThenList, "network") => DriverError::fatal(
-                "NotFound",
-                format!("Unable to find {entity} with name or id '{wanted}'"),
-            ),
-            (_, "image") => DriverError::fatal(
-                "EntityMatchNotFound",
-                format!("No {entity} matching {{'name': '{wanted}'}}."),
-            ),
-            (By::IdThenList, "compute" | "database") => DriverError::fatal(
-                "NotFound",
-                format!("No {entity} matching {{'name': '{wanted}'}}. (HTTP 404)"),
-            ),
-            _ => DriverError::fatal(
-                "EntityNotFound",
-                format!("The {entity} ({wanted}) could not be found."),
-            ),
-        }
+    fn missing(&self, wanted: &str) -> Failure {
+        let (entity, wanted) = (self.entity.clone(), wanted.to_owned());
+        Failure::Missing { entity, wanted, words: self.words() }
     }
 
-    fn ambiguous(&self, wanted: &str) -> DriverError {
-        let entity = &self.entity;
-        match self.by {
-            By::Filters | By::IdThenList if self.service == "network" => DriverError::fatal(
-                "NeutronClientNoUniqueMatch",
-                format!(
-                    "Multiple {entity} matches found for name '{wanted}', use an ID to be more \
-                     specific."
-                ),
-            ),
-            By::Own => DriverError::fatal(
-                "PhysicalResourceNameAmbiguity",
-                format!("Multiple physical resources were found with name ({wanted})."),
-            ),
-            _ => DriverError::fatal(
-                "EntityUniqueMatchNotFound",
-                format!("No {entity} unique match found for {{'name': '{wanted}'}}."),
-            ),
+    fn ambiguous(&self, wanted: &str) -> Failure {
+        let (entity, wanted) = (self.entity.clone(), wanted.to_owned());
+        Failure::Ambiguous { entity, wanted, words: self.words() }
+    }
+
+    /// In whose words Heat says what it does not find.
+    fn words(&self) -> Words {
+        match (self.by, self.service.as_str()) {
+            (By::Filters, _) | (By::IdThenList, "network") => Words::Neutron,
+            (By::Own, _) => Words::HeatByName,
+            (_, "image") => Words::Glance,
+            (By::IdThenList, "compute" | "database") => Words::Nova,
+            _ => Words::Heat,
         }
     }
 }

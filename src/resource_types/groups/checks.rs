@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::pace::duration;
 use super::scaling_group::Scaling;
-use super::validate::is_amazons;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::PluginChecks;
 use crate::resource_types::declared::Declaration;
@@ -20,20 +19,20 @@ pub(in crate::resource_types) fn check(
     declaration: &Declaration,
     looked: &Looked<'_>,
 ) -> Outcome<()> {
-    if is_amazons(declaration) && looked.registry.plugin_checks == PluginChecks::Heat {
+    if declaration.amazons && looked.registry.plugin_checks == PluginChecks::Heat {
         return Ok(());
     }
     let properties = looked.properties;
     match &declaration.program {
-        Some(Program::ScalingGroup(Scaling::Heat)) => {
-            sizes(properties, ["min_size", "max_size", "desired_capacity"])
-        }
-        Some(Program::ScalingGroup(Scaling::Aws)) => {
-            sizes(properties, ["MinSize", "MaxSize", "DesiredCapacity"])?;
-            source_of_members(properties)?;
-            instances(looked, "AutoScalingRollingUpdate")
-        }
-        Some(Program::ScalingGroup(Scaling::Instances)) => instances(looked, "RollingUpdate"),
+        Some(Program::ScalingGroup(scaled)) => match scaled.kind {
+            Scaling::Heat => sizes(properties, ["min_size", "max_size", "desired_capacity"]),
+            Scaling::Aws => {
+                sizes(properties, ["MinSize", "MaxSize", "DesiredCapacity"])?;
+                source_of_members(properties)?;
+                instances(looked, "AutoScalingRollingUpdate")
+            }
+            Scaling::Instances => instances(looked, "RollingUpdate"),
+        },
         Some(Program::LaunchConfiguration) => launch_configuration(properties),
         Some(Program::ScalingPolicy(names)) => step_min(properties, names),
         _ => Ok(()),

@@ -10,7 +10,7 @@ use super::member_stack::{Group, check_size, count, section};
 use super::members::{self, Change};
 use super::outputs::{Language, Read, at, map, output_name};
 use crate::model::JsonMap;
-use crate::resource_types::driver::DriverError;
+use crate::resource_types::failure::Failure;
 
 /// The group's names for what every deployment gives out.
 const RENAMED: [(&str, &str); 3] = [
@@ -30,7 +30,7 @@ pub(crate) fn names(group: &Group<'_>) -> Vec<String> {
 }
 
 /// Refuses a group of more servers than there is room for members.
-pub(crate) fn check(group: &Group<'_>, room: usize) -> Result<(), DriverError> {
+pub(crate) fn check(group: &Group<'_>, room: usize) -> Result<(), Failure> {
     let shared = group.properties.iter().filter(|(key, _)| *key != "servers");
     let size = section(group.properties, "servers").map_or(0, JsonMap::len);
     check_size(size, room, shared.map(|(_, value)| value))

@@ -4,11 +4,8 @@
 use serde_json::{Value, json};
 
 use super::member_stack::Group;
-use super::scaling_group::Scaling;
+use super::scaling_group::{Scaled, Scaling};
 use crate::resource_types::child::ResourceUsed;
-
-/// The type of the instances of a group, which its stack maps to AWS::EC2::Instance.
-pub(crate) const SCALED_TYPE: &str = "OS::Heat::ScaledResource";
 
 /// The data of a launch configuration that has what was taken from an instance.
 pub(crate) const FROM_INSTANCE: &str = "from_instance";
@@ -16,7 +13,7 @@ pub(crate) const FROM_INSTANCE: &str = "from_instance";
 /// The definition of an instance: what the launch configuration says, and the group's tags.
 pub(crate) fn instance(
     group: &Group<'_>,
-    scaling: Scaling,
+    scaled: &Scaled,
     configuration: &ResourceUsed,
     reference: &str,
 ) -> Value {
@@ -26,12 +23,12 @@ pub(crate) fn instance(
     for (name, value) in from_instance.into_iter().flatten() {
         properties.entry(name.clone()).or_insert_with(|| value.clone());
     }
-    properties.insert("Tags".to_owned(), tags(group, scaling, reference));
+    properties.insert("Tags".to_owned(), tags(group, scaled.kind, reference));
     let subnets = group.properties.get("VPCZoneIdentifier").and_then(Value::as_array);
     if let Some(subnet) = subnets.and_then(|subnets| subnets.first()) {
         properties.insert("SubnetId".to_owned(), subnet.clone());
     }
-    let mut instance = json!({ "Type": SCALED_TYPE, "Properties": properties });
+    let mut instance = json!({ "Type": scaled.member, "Properties": properties });
     if !configuration.metadata.is_empty() {
         instance["Metadata"] = configuration.metadata.clone().into();
     }
@@ -83,10 +80,15 @@ mod tests {
             reads: &[],
             stack: None,
         };
-        let made = instance(&group, Scaling::Aws, &configuration, "ref");
+        let scaled = Scaled {
+            kind: Scaling::Aws,
+            member: "Sample::Member".to_owned(),
+            stands_for: "Sample::Instance".to_owned(),
+        };
+        let made = instance(&group, &scaled, &configuration, "ref");
         assert_eq!(
             made,
-            json!({ "Type": "OS::Heat::ScaledResource", "Properties": {
+            json!({ "Type": "Sample::Member", "Properties": {
                 "ImageId": "i", "KeyName": "k", "SubnetId": "subnet", "Tags": [
                     { "Key": "metering.groupname", "Value": "ref" },
                     { "Key": "metering.AutoScalingGroupName", "Value": "ref" },

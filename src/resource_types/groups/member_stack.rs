@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::members::Member;
 use super::outputs::{Language, Read};
 use crate::model::{JsonMap, Refusal};
-use crate::resource_types::driver::DriverError;
+use crate::resource_types::failure::Failure;
 use crate::resource_types::too_many_resources;
 use crate::template::json_size;
 
@@ -99,7 +99,7 @@ pub(crate) fn check_size<'a>(
     size: usize,
     room: usize,
     said_again: impl IntoIterator<Item = &'a Value>,
-) -> Result<(), DriverError> {
+) -> Result<(), Failure> {
     if size > MEMBERS_MAX.min(room) {
         return Err(Refusal::from(too_many_resources()).into());
     }
@@ -110,7 +110,7 @@ pub(crate) fn check_size<'a>(
             "Request limit exceeded: Template size ({bytes} bytes) exceeds maximum allowed size \
              ({MEMBERS_BYTES_MAX} bytes)."
         );
-        return Err(DriverError::fatal("RequestLimitExceeded", text));
+        return Err(Failure::TooMuch(text));
     }
     Ok(())
 }

@@ -22,4 +22,4 @@ pub use capacity::{Adjustment, Kind as CapacityKind};
 pub(super) use checks::check;
 pub(super) use instance::FROM_INSTANCE;
 pub(super) use nested::{DeploymentGroup, ResourceChain, ResourceGroup, ScalingGroup};
-pub(super) use scaling_group::Scaling;
+pub(super) use scaling_group::Scaled;

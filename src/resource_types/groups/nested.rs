@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 
 use super::batches::{Batch, Pace};
 use super::capacity::Adjustment;
-use super::instance::{SCALED_TYPE, instance};
+use super::instance::instance;
 use super::member_stack::{Group, MEMBERS_MAX, MemberStack, MemberState, check_size, section};
 use super::outputs::Read;
 use super::resource_group::REMOVED;
-use super::scaling_group::Scaling;
+use super::scaling_group::{Scaled, Scaling};
 use super::{chain, deployments, resource_group, scaling_group};
 use crate::model::{JsonMap, Status};
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildSeen, ChildStep, ChildWanted, MemberSeen, Nested, ResourceUsed,
-    Scales,
 };
-use crate::resource_types::driver::{DriverError, Subject, Work};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Subject, Work};
 use crate::template::NestedTemplate;
 
 /// OS::Heat::ResourceGroup.
@@ -32,7 +32,7 @@ pub(crate) struct ResourceChain;
 pub(crate) struct DeploymentGroup(pub(crate) String);
 
 /// One of the groups that grow and shrink.
-pub(crate) struct ScalingGroup(pub(crate) Scaling);
+pub(crate) struct ScalingGroup(pub(crate) Scaled);
 
 /// A definition on the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,12 +77,12 @@ impl Stages {
 
     /// The minutes that are left for the work of a stage when all pauses are taken off; none where
     /// there are no pauses.
-    fn minutes_left(&self, timeout: Duration) -> Result<Option<u32>, DriverError> {
+    fn minutes_left(&self, timeout: Duration) -> Result<Option<u32>, Failure> {
         let batches = self.stages.iter().filter(|stage| matches!(stage, Stage::Batch(_))).count();
         let pauses = self.pause_secs * batches.saturating_sub(1) as f64;
         if pauses >= timeout.as_secs_f64() {
             let text = "The current update policy will result in stack update timeout.";
-            return Err(DriverError::fatal("ValueError", text));
+            return Err(Failure::Invalid(text.to_owned()));
         }
         let left = (timeout.as_secs_f64() - pauses) / 60.0;
         Ok((pauses > 0.0).then_some(left.ceil() as u32))
@@ -145,7 +145,7 @@ fn step(
     way: Way,
     timeout: Duration,
     wanted: impl FnOnce(Stage) -> ChildWanted,
-) -> Result<Option<ChildStep>, DriverError> {
+) -> Result<Option<ChildStep>, Failure> {
     let timeout_mins = stages.minutes_left(timeout)?;
     Ok(stages.next(way).map(|(stage, memory, pause_secs)| {
         let mut wanted = ChildWanted { timeout_mins, ..wanted(stage) };
@@ -196,7 +196,7 @@ impl Nested for ResourceGroup {
         &[&["resource_def", "properties"], &["resource_def", "metadata"]]
     }
 
-    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure> {
         with_group(ask.subject, ask.child, |group| {
             let size = resource_group::size(group);
             check_size(size, ask.room, group.properties.get("resource_def"))?;
@@ -205,7 +205,7 @@ impl Nested for ResourceGroup {
         })
     }
 
-    fn sample(&self, ask: &ChildAsk<'_>, even_if_empty: bool) -> Result<ChildWanted, DriverError> {
+    fn sample(&self, ask: &ChildAsk<'_>, even_if_empty: bool) -> Result<ChildWanted, Failure> {
         with_group(ask.subject, ask.child, |group| {
             let size = sampled(resource_group::size(group), even_if_empty);
             let names = resource_group::names(&resource_group::removed(group), size);
@@ -227,7 +227,7 @@ impl Nested for ResourceGroup {
         })
     }
 
-    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
+    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, Failure> {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
             let size = resource_group::size(group);
@@ -257,7 +257,7 @@ impl Nested for ResourceChain {
         &[&["resource_properties"]]
     }
 
-    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure> {
         with_group(ask.subject, ask.child, |group| {
             let size = chain::types(group.properties).len();
             check_size(size, ask.room, group.properties.get("resource_properties"))?;
@@ -311,14 +311,14 @@ impl Nested for DeploymentGroup {
         &[&["input_values"]]
     }
 
-    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure> {
         with_group(ask.subject, ask.child, |group| {
             deployments::check(group, ask.room)?;
             Ok(made(self.template(group, Stage::Whole)))
         })
     }
 
-    fn sample(&self, ask: &ChildAsk<'_>, _even_if_empty: bool) -> Result<ChildWanted, DriverError> {
+    fn sample(&self, ask: &ChildAsk<'_>, _even_if_empty: bool) -> Result<ChildWanted, Failure> {
         Ok(with_group(ask.subject, ask.child, |group| {
             let mut names = deployments::names(group);
             names.truncate(1);
@@ -332,7 +332,7 @@ impl Nested for DeploymentGroup {
             .then(|| ChildPlan { memory: json!(Way { from, at: 0 }), data: BTreeMap::new() })
     }
 
-    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
+    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, Failure> {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
             deployments::check(group, ask.room)?;
@@ -352,8 +352,8 @@ impl Nested for DeploymentGroup {
 
 impl ScalingGroup {
     fn stages(&self, group: &Group<'_>, work: &Work, way: Way) -> Stages {
-        let rolling = match redefines(work, self.0.definition_property()) {
-            true => self.0.rolling(group, way.from),
+        let rolling = match redefines(work, self.0.kind.definition_property()) {
+            true => self.0.kind.rolling(group, way.from),
             false => None,
         };
         let Some((batches, pace)) = rolling else { return Stages::at_once() };
@@ -364,26 +364,26 @@ impl ScalingGroup {
     }
 
     /// Whether it is known what a member is made of, before anything is.
-    fn is_known(&self, ask: &ChildAsk<'_>, group: &Group<'_>) -> Result<bool, DriverError> {
-        if self.0 != Scaling::Heat {
+    fn is_known(&self, ask: &ChildAsk<'_>, group: &Group<'_>) -> Result<bool, Failure> {
+        if self.0.kind != Scaling::Heat {
             // What is taken from an instance is not.
             let is_whole = |used: &ResourceUsed| !used.properties.contains_key("InstanceId");
             return Ok(ask.used.is_some_and(is_whole));
         }
         let Some(member) = section(group.properties, "resource") else { return Ok(false) };
         match member.get("type") {
-            None => Err(DriverError::fatal("KeyError", "'Resource member is missing \"type\"'")),
+            None => Err(Failure::MissingKey("Resource member is missing \"type\"")),
             Some(type_name) => Ok(!type_name.is_null()),
         }
     }
 
     fn definition(&self, ask: &ChildAsk<'_>, group: &Group<'_>) -> Value {
-        match self.0 {
+        match self.0.kind {
             Scaling::Heat => scaling_group::member(group),
             Scaling::Instances | Scaling::Aws => {
                 let used = ask.used.cloned().unwrap_or_default();
                 let reference = ask.subject.physical_id.as_deref().unwrap_or(group.name);
-                instance(group, self.0, &used, reference)
+                instance(group, &self.0, &used, reference)
             }
         }
     }
@@ -392,13 +392,13 @@ impl ScalingGroup {
     /// files of members that are as they were.
     fn scaled(&self, ask: &ChildAsk<'_>, group: &Group<'_>, batch: Batch) -> ChildWanted {
         let definition = self.definition(ask, group);
-        let template = self.0.template(group, &definition, batch, ask.chance);
+        let template = self.0.kind.template(group, &definition, batch, ask.chance);
         let mut members =
-            self.0.language().members(&template).into_iter().flat_map(|it| it.values());
+            self.0.kind.language().members(&template).into_iter().flat_map(|it| it.values());
         let keeps_files = members.any(|member| *member != definition);
         let mut wanted = ChildWanted { keeps_files, ..made(template) };
-        if self.0 != Scaling::Heat {
-            let registry = json!({ SCALED_TYPE: "AWS::EC2::Instance" });
+        if self.0.kind != Scaling::Heat {
+            let registry = json!({ self.0.member.as_str(): self.0.stands_for });
             wanted.parameters.insert("resource_registry".to_owned(), registry);
         }
         wanted
@@ -409,9 +409,9 @@ impl ScalingGroup {
             Stage::Empty => Batch { capacity: 0, changes: 0 },
             Stage::Batch(batch) => batch,
             Stage::Whole => {
-                let capacity = self.0.size(group);
+                let capacity = self.0.kind.size(group);
                 // What a rolling update that failed has changed is brought back by its rollback.
-                let changes = if self.0 == Scaling::Heat { capacity } else { 0 };
+                let changes = if self.0.kind == Scaling::Heat { capacity } else { 0 };
                 Batch { capacity, changes }
             }
         }
@@ -423,16 +423,16 @@ impl Nested for ScalingGroup {
         &[&["resource", "properties"], &["resource", "metadata"]]
     }
 
-    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure> {
         with_group(ask.subject, ask.child, |group| {
-            check_size(self.0.size(group), ask.room, group.properties.get("resource"))?;
+            check_size(self.0.kind.size(group), ask.room, group.properties.get("resource"))?;
             Ok(self.scaled(ask, group, self.batch(group, Stage::Whole)))
         })
     }
 
-    fn sample(&self, ask: &ChildAsk<'_>, even_if_empty: bool) -> Result<ChildWanted, DriverError> {
+    fn sample(&self, ask: &ChildAsk<'_>, even_if_empty: bool) -> Result<ChildWanted, Failure> {
         with_group(ask.subject, ask.child, |group| {
-            let size = sampled(self.0.size(group), even_if_empty);
+            let size = sampled(self.0.kind.size(group), even_if_empty);
             let capacity = if self.is_known(ask, group)? { size } else { 0 };
             Ok(self.scaled(ask, group, Batch { capacity, changes: 0 }))
         })
@@ -440,22 +440,22 @@ impl Nested for ScalingGroup {
 
     fn plan(&self, ask: &ChildAsk<'_>) -> Option<ChildPlan> {
         let from = ask.child.map_or(0, |child| child.members.len());
-        redefines(ask.work, self.0.definition_property())
+        redefines(ask.work, self.0.kind.definition_property())
             .then(|| ChildPlan { memory: json!(Way { from, at: 0 }), data: BTreeMap::new() })
     }
 
     fn uses(&self, subject: &Subject) -> Option<String> {
-        let name = match self.0 {
+        let name = match self.0.kind {
             Scaling::Heat => return None,
             Scaling::Instances | Scaling::Aws => "LaunchConfigurationName",
         };
         subject.properties.get(name).and_then(Value::as_str).map(str::to_owned)
     }
 
-    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, DriverError> {
+    fn next(&self, ask: &ChildAsk<'_>, memory: &Value) -> Result<Option<ChildStep>, Failure> {
         let way = Way::of(memory);
         with_group(ask.subject, ask.child, |group| {
-            check_size(self.0.size(group), ask.room, group.properties.get("resource"))?;
+            check_size(self.0.kind.size(group), ask.room, group.properties.get("resource"))?;
             let stages = self.stages(group, ask.work, way);
             let scaled = |stage| self.scaled(ask, group, self.batch(group, stage));
             let step = step(&stages, way, ask.timeout, scaled)?;
@@ -465,28 +465,26 @@ impl Nested for ScalingGroup {
         })
     }
 
-    fn scales(&self) -> Option<&dyn Scales> {
-        (self.0 != Scaling::Instances).then_some(self)
+    fn scales(&self) -> bool {
+        self.0.kind != Scaling::Instances
     }
 
     fn attribute(&self, subject: &Subject, child: &ChildSeen, name: &str) -> Option<Value> {
         with_group(subject, Some(child), |group| {
-            self.0.attribute(group, &Read::of(name), &child.outputs)
+            self.0.kind.attribute(group, &Read::of(name), &child.outputs)
         })
     }
 
     fn attribute_names(&self, _child: &ChildSeen) -> Vec<String> {
-        let names: &[&str] = match self.0 {
+        let names: &[&str] = match self.0.kind {
             Scaling::Heat => &["outputs", "outputs_list", "current_size", "refs", "refs_map"],
             Scaling::Instances | Scaling::Aws => &["InstanceList"],
         };
         names.iter().map(|name| (*name).to_owned()).collect()
     }
-}
 
-impl Scales for ScalingGroup {
     fn cooldown_secs(&self, subject: &Subject) -> Option<i64> {
-        with_group(subject, None, |group| self.0.cooldown_secs(group))
+        with_group(subject, None, |group| self.0.kind.cooldown_secs(group))
     }
 
     fn adjusted(
@@ -498,16 +496,16 @@ impl Scales for ScalingGroup {
         with_group(subject, Some(child), |group| {
             let from = group.stack.map_or(0, MemberStack::size);
             let Adjustment { by, kind, step_min, .. } = *adjustment;
-            let to = self.0.adjusted_size(group, by, kind, step_min).min(MEMBERS_MAX);
+            let to = self.0.kind.adjusted_size(group, by, kind, step_min).min(MEMBERS_MAX);
             (from != to).then_some((from, to))
         })
     }
 
-    fn resized(&self, ask: &ChildAsk<'_>, size: usize) -> ChildWanted {
+    fn resized(&self, ask: &ChildAsk<'_>, size: usize) -> Result<ChildWanted, Failure> {
         with_group(ask.subject, ask.child, |group| {
             // One more than there is room for is refused as all of them would be.
             let capacity = size.min(ask.room.saturating_add(1));
-            self.scaled(ask, group, Batch { capacity, changes: 0 })
+            Ok(self.scaled(ask, group, Batch { capacity, changes: 0 }))
         })
     }
 }

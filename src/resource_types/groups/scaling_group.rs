@@ -27,6 +27,17 @@ pub(crate) enum Scaling {
     Aws,
 }
 
+/// A type of groups.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Scaled {
+    pub(crate) kind: Scaling,
+    /// The type of instances, and the one that it stands for in their stack.
+    #[serde(default)]
+    pub(crate) member: String,
+    #[serde(default)]
+    pub(crate) stands_for: String,
+}
+
 impl Scaling {
     pub(crate) fn language(self) -> Language {
         match self {

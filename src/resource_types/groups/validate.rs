@@ -5,13 +5,11 @@ use serde_json::Value;
 
 use super::chain;
 use super::member_stack::count;
-use super::scaling_group::Scaling;
 use crate::clock::{Clock, SystemClock};
 use crate::model::ResourceName;
 use crate::resource_types::child::{ChildAsk, ChildWanted, Nested, ResourceUsed};
-use crate::resource_types::declared::Declaration;
-use crate::resource_types::driver::{Subject, Work};
 use crate::resource_types::early::Looked;
+use crate::resource_types::job::{Subject, Work};
 use crate::resource_types::nested::Budget;
 use crate::resource_types::registry::{PluginChecks, Registry};
 use crate::resource_types::types::Program;
@@ -27,7 +25,7 @@ impl Registry {
         let Looked { definition, name, properties, .. } = *looked;
         let type_name = &definition.resources()[name].type_name;
         let Some(declaration) = self.schema(type_name) else { return Ok(()) };
-        if is_amazons(declaration) && self.plugin_checks == PluginChecks::Heat {
+        if declaration.amazons && self.plugin_checks == PluginChecks::Heat {
             return Ok(());
         }
         match &declaration.program {
@@ -88,8 +86,8 @@ impl Registry {
             chance: &|bytes| SystemClock.fill(bytes),
         };
         Some(nested.sample(&ask, even_if_empty).map_err(|error| TemplateError {
-            class: error.class.into(),
-            ..TemplateError::validation(error.message)
+            class: error.class().to_owned().into(),
+            ..TemplateError::validation(error.to_string())
         }))
     }
 
@@ -121,10 +119,4 @@ impl Registry {
             _ => Ok(()),
         }
     }
-}
-
-/// Whether a type is a plugin of Amazon's, or made of theirs as Heat's group of any members is.
-pub(super) fn is_amazons(declaration: &Declaration) -> bool {
-    declaration.type_name.starts_with("AWS::")
-        || matches!(declaration.program, Some(Program::ScalingGroup(Scaling::Heat)))
 }

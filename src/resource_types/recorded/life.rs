@@ -13,9 +13,7 @@ use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::CloudError;
 use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run};
 use crate::resource_types::registry::Registry;
-use crate::resource_types::{
-    Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
-};
+use crate::resource_types::{Attempt, Beat, Declared, Failure, Learned, Subject, UpdateKind, Work};
 
 /// How many beats an action may take.
 const BEATS_MAX: usize = 300;
@@ -48,7 +46,7 @@ pub enum End {
 pub struct Life<'a> {
     registry: &'a Registry,
     type_name: String,
-    driver: Arc<dyn Driver>,
+    driver: Arc<Declared>,
     pub subject: Subject,
     /// The properties as a template has them.
     given: JsonMap,
@@ -68,18 +66,14 @@ impl<'a> Life<'a> {
         Some(Self { registry, type_name, driver, subject, given, facts })
     }
 
-    pub fn create(&mut self, given: JsonMap, world: &mut impl World) -> Result<End, DriverError> {
+    pub fn create(&mut self, given: JsonMap, world: &mut impl World) -> Result<End, Failure> {
         self.given = given.clone();
         self.subject.properties = self.accepted(given)?;
         self.work(&Work::Create, world)
     }
 
     /// Changes properties; null takes one away.
-    pub fn update(
-        &mut self,
-        changes: &JsonMap,
-        world: &mut impl World,
-    ) -> Result<End, DriverError> {
+    pub fn update(&mut self, changes: &JsonMap, world: &mut impl World) -> Result<End, Failure> {
         let before = self.subject.properties.clone();
         let mut given = self.given.clone();
         given.extend(changes.clone());
@@ -93,7 +87,7 @@ impl<'a> Life<'a> {
         match self.driver.on_change(&self.subject, &before, &changed) {
             UpdateKind::Nothing => Ok(End::Nothing),
             UpdateKind::Replace { reason } => Ok(End::Replaced(reason)),
-            UpdateKind::Refuse(text) => Err(DriverError::fatal("NotSupported", text)),
+            UpdateKind::Refuse(text) => Err(Failure::Unsupported(text)),
             UpdateKind::InPlace => {
                 let work = Work::Update { before: before.clone(), changed };
                 let end = self.work(&work, world);
@@ -107,25 +101,25 @@ impl<'a> Life<'a> {
         }
     }
 
-    pub fn delete(&mut self, world: &mut impl World) -> Result<End, DriverError> {
+    pub fn delete(&mut self, world: &mut impl World) -> Result<End, Failure> {
         self.work(&Work::Delete, world)
     }
 
     /// SUSPEND, RESUME, CHECK or SNAPSHOT.
-    pub fn act(&mut self, action: Action, world: &mut impl World) -> Result<End, DriverError> {
+    pub fn act(&mut self, action: Action, world: &mut impl World) -> Result<End, Failure> {
         match self.driver.acts(action) {
             true => self.work(&Work::Act(action), world),
             false => Ok(End::Nothing),
         }
     }
 
-    pub fn delete_snapshot(&mut self, world: &mut impl World) -> Result<End, DriverError> {
+    pub fn delete_snapshot(&mut self, world: &mut impl World) -> Result<End, Failure> {
         for _ in 0..BEATS_MAX {
             let data = &self.subject.data;
-            match self.run(world, |cloud| self.driver.delete_snapshot(cloud, data)) {
+            match self.run(world, |cloud| self.driver.program().delete_snapshot(cloud, data)) {
                 Ok(true) => return Ok(End::Done),
                 Ok(false) => {}
-                Err(error) if error.transient => {}
+                Err(error) if error.is_transient() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -133,7 +127,7 @@ impl<'a> Life<'a> {
     }
 
     /// The object as its service shows it.
-    pub fn shown(&self, world: &mut impl World) -> Result<JsonMap, DriverError> {
+    pub fn shown(&self, world: &mut impl World) -> Result<JsonMap, Failure> {
         let wanted = ["show".to_owned()];
         self.run(world, |cloud| self.driver.attributes(cloud, &self.subject, &wanted))
     }
@@ -162,7 +156,7 @@ impl<'a> Life<'a> {
         step: &Step,
         attempt: Attempt,
         world: &mut impl World,
-    ) -> Result<Beat, DriverError> {
+    ) -> Result<Beat, Failure> {
         let may_change = step.mutates || step.commands;
         let mut run = Run::new(self.facts.clone());
         let program =
@@ -172,7 +166,7 @@ impl<'a> Life<'a> {
                 Ok(outcome) => return outcome,
                 Err(ask) if ask.changes() && !may_change => {
                     let text = format!("The step {} only looks, and asks for {ask:?}", step.name);
-                    return Err(DriverError::fatal("Error", text));
+                    return Err(Failure::Failed(text));
                 }
                 Err(ask) => {
                     let answer = world.answer(&ask);
@@ -182,7 +176,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    fn work(&mut self, work: &Work, world: &mut impl World) -> Result<End, DriverError> {
+    fn work(&mut self, work: &Work, world: &mut impl World) -> Result<End, Failure> {
         let clock = SimulatedClock::new(1);
         if let Some(outcome) = self.driver.local(work, &self.subject, &Moment::of(&clock)) {
             self.learn(outcome?.learned);
@@ -213,9 +207,9 @@ impl<'a> Life<'a> {
                     return Ok(End::Done);
                 }
                 Ok(Beat::Replace { reason }) => return Ok(End::Replaced(reason)),
-                Err(error) if error.transient && failures < RETRIES_MAX => {
+                Err(error) if error.is_transient() && failures < RETRIES_MAX => {
                     failures += 1;
-                    if error.unanswered {
+                    if error.is_unanswered() {
                         attempt = Attempt::Unanswered;
                     }
                 }
@@ -240,6 +234,6 @@ fn on_record(step: Step) -> Step {
     written.and_then(serde_json::from_value).unwrap_or(step)
 }
 
-fn endless() -> DriverError {
-    DriverError::fatal("Error", "It does not come to an end.")
+fn endless() -> Failure {
+    Failure::Failed("It does not come to an end.".to_owned())
 }

@@ -15,10 +15,11 @@ use uuid::Uuid;
 use self::answers::Recorded;
 use self::life::{End, Life};
 use super::asks::Facts;
-use super::driver::{DriverError, Subject};
+use super::job::Subject;
 use super::registry::Registry;
 use crate::clock::{Clock, SimulatedClock};
 use crate::model::{Action, IndexMap, JsonMap, ProjectId, ResourceId, StackId};
+use crate::resource_types::failure::Failure;
 
 /// A file of recorded lives, by types. Placeholders (`{ref:network}`) stand for the values of the
 /// table.
@@ -171,7 +172,7 @@ impl Recording {
             let (end, has_failed) = match end {
                 Ok(End::Done | End::Nothing) => continue,
                 Ok(End::Replaced(reason)) => (format!("replaced: {reason}"), false),
-                Err(error) => (error.to_string(), true),
+                Err(error) => (error.told(), true),
             };
             played.ends.insert(operation.to_owned(), end);
             if has_failed && trouble.is_some() {
@@ -235,7 +236,7 @@ fn operate(
     operation: &str,
     recorded: &RecordedType,
     world: &mut Recorded<'_>,
-) -> Result<End, DriverError> {
+) -> Result<End, Failure> {
     match operation {
         "create" => life.create(recorded.given.clone(), world),
         "show" => life.shown(world).map(|_| End::Done),

@@ -15,7 +15,8 @@ fn of_properties_some_are_set_together_and_some_are_not() {
     let unset = "At least one of the following properties must be specified: a, b.";
     assert_eq!(check("exactly_one: [a, b]", json!({ "a": 1, "b": null })), "");
     assert_eq!(check("exactly_one: [a, b]", json!({ "a": 1, "b": 2 })), conflict);
-    assert_eq!(check("exactly_one: [a, b]", json!({ "a": "" })), unset);
+    assert_eq!(check("exactly_one: [a, b]", json!({ "a": "" })), "");
+    assert_eq!(check("{ exactly_one: [a, b], truthy: true }", json!({ "a": "" })), unset);
     assert_eq!(check("at_most_one: [a, b]", json!({})), "");
     assert_eq!(check("at_least_one: [a, b]", json!({})), unset);
     let needs = "a cannot be specified without c.";

@@ -15,7 +15,7 @@ mod swift;
 mod zaqar;
 
 pub(super) use heat::scaling_policy::PolicyNames;
-pub(super) use program::{Program, run};
+pub(super) use program::Program;
 
 /// A type file, embedded.
 pub(super) struct BuiltIn {

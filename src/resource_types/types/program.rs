@@ -11,12 +11,11 @@ use super::heat::software_deployment::{Deployed, DeploymentKind};
 use super::heat::wait_handle::{HandleKind, WaitHandle};
 use super::zaqar::{self, subscription::Subscription};
 use super::{aodh, aws, cinder, designate, glance, heat, keystone, mistral, neutron, nova, swift};
-use crate::resource_types::child::{Nested, Nesting};
-use crate::resource_types::declared::{Declaration, Declared, Plain, Special};
-use crate::resource_types::driver::Driver;
+use crate::resource_types::child::Nesting;
 use crate::resource_types::groups::{
-    DeploymentGroup, ResourceChain, ResourceGroup, Scaling, ScalingGroup,
+    DeploymentGroup, ResourceChain, ResourceGroup, Scaled, ScalingGroup,
 };
+use crate::resource_types::resource_type::ResourceType;
 
 /// A program, with what tells the types apart that it runs. A file of an operator's own may name
 /// [`Program::Nothing`] alone.
@@ -46,9 +45,11 @@ pub(crate) enum Program {
     DeploymentGroup(String),
     ResourceChain,
     ResourceGroup,
-    ScalingGroup(Scaling),
+    ScalingGroup(Scaled),
     StackBelow,
     StackBeside,
+    /// Whatever template there is.
+    Template,
 
     // Objects of services.
     /// Aodh's name of the kind.
@@ -74,73 +75,56 @@ pub(crate) enum Program {
     WebImage,
 }
 
-/// What a type's file says, and what runs the type.
-type Run = (Arc<Declared>, Arc<dyn Driver>);
+impl Program {
+    /// What runs a type of the program.
+    pub(in crate::resource_types) fn start(self) -> Arc<dyn ResourceType> {
+        match self {
+            Program::Nothing => Arc::new(heat::none::Nothing),
 
-/// What runs a type: its program, or the interpreter alone.
-pub(in crate::resource_types) fn run(declaration: Declaration) -> Run {
-    let Some(program) = declaration.program.clone() else { return declared(declaration, Plain) };
-    let it = declaration;
-    match program {
-        Program::Nothing => own(it, |_| heat::none::Nothing),
+            Program::Delay => Arc::new(heat::delay::Delay),
+            Program::LaunchConfiguration => {
+                Arc::new(aws::launch_configuration::LaunchConfiguration)
+            }
+            Program::RandomString => Arc::new(heat::random_string::RandomString),
+            Program::ScalingPolicy(names) => Arc::new(ScalingPolicy(names)),
+            Program::SoftwareConfig(kind) => Arc::new(Kept(kind)),
+            Program::SoftwareDeployment(kind) => Arc::new(Deployed(kind)),
+            Program::SwiftSignal => Arc::new(heat::swift_signal::SwiftSignal),
+            Program::SwiftSignalHandle => Arc::new(heat::swift_signal::SwiftHandle),
+            Program::TestResource => Arc::new(heat::test_resource::TestResource),
+            Program::PropertiesAlone => Arc::new(heat::none::PropertiesAlone),
+            Program::Value => Arc::new(heat::value::StoredValue),
+            Program::WaitCondition => Arc::new(heat::wait_condition::WaitCondition),
+            Program::WaitHandle(kind) => Arc::new(WaitHandle(kind)),
 
-        Program::Delay => own(it, heat::delay::Delay),
-        Program::LaunchConfiguration => own(it, aws::launch_configuration::LaunchConfiguration),
-        Program::RandomString => own(it, heat::random_string::RandomString),
-        Program::ScalingPolicy(names) => own(it, |declared| ScalingPolicy(declared, names)),
-        Program::SoftwareConfig(kind) => own(it, |declared| Kept { declared, kind }),
-        Program::SoftwareDeployment(kind) => own(it, |declared| Deployed::new(declared, kind)),
-        Program::SwiftSignal => own(it, heat::swift_signal::SwiftSignal),
-        Program::SwiftSignalHandle => own(it, heat::swift_signal::SwiftHandle),
-        Program::TestResource => own(it, heat::test_resource::TestResource),
-        Program::PropertiesAlone => declared(it, heat::none::PropertiesAlone),
-        Program::Value => own(it, heat::value::StoredValue),
-        Program::WaitCondition => own(it, heat::wait_condition::WaitCondition),
-        Program::WaitHandle(kind) => own(it, |declared| WaitHandle::new(declared, kind)),
+            Program::DeploymentGroup(of) => Arc::new(Nesting(DeploymentGroup(of))),
+            Program::ResourceChain => Arc::new(Nesting(ResourceChain)),
+            Program::ResourceGroup => Arc::new(Nesting(ResourceGroup)),
+            Program::ScalingGroup(kind) => Arc::new(Nesting(ScalingGroup(kind))),
+            Program::StackBelow => Arc::new(Nesting(aws::cloud_formation_stack::NestedStack)),
+            Program::StackBeside => Arc::new(Nesting(heat::stack::RemoteStack)),
+            Program::Template => Arc::new(Nesting(heat::template_resource::TemplateResource)),
 
-        Program::DeploymentGroup(of) => nesting(it, DeploymentGroup(of)),
-        Program::ResourceChain => nesting(it, ResourceChain),
-        Program::ResourceGroup => nesting(it, ResourceGroup),
-        Program::ScalingGroup(kind) => nesting(it, ScalingGroup(kind)),
-        Program::StackBelow => nesting(it, aws::cloud_formation_stack::NestedStack),
-        Program::StackBeside => nesting(it, heat::stack::RemoteStack),
-
-        Program::Alarm(kind) => declared(it, aodh::alarm::Alarm(kind)),
-        Program::BlockQuota => declared(it, cinder::quota::Quota),
-        Program::Container => declared(it, swift::container::Container),
-        Program::CronTrigger => declared(it, mistral::cron_trigger::CronTrigger),
-        Program::DeployedServer => declared(it, heat::deployed_server::DeployedServer),
-        Program::FloatingIp => declared(it, nova::floating::FloatingIp),
-        Program::FloatingIpAssociation => declared(it, nova::floating::FloatingIpAssociation),
-        Program::KeyPair => declared(it, nova::key_pair::KeyPair),
-        Program::Port => declared(it, neutron::port::Port),
-        Program::Project => declared(it, keystone::project::Project),
-        Program::Queue => declared(it, zaqar::queue::Queue),
-        Program::RecordSet => declared(it, designate::record_set::RecordSet),
-        Program::RouterInterface => declared(it, neutron::router_interface::RouterInterface),
-        Program::SecurityGroup => declared(it, neutron::security_group::SecurityGroup),
-        Program::Server => declared(it, nova::server::Server),
-        Program::SignedUrl => declared(it, zaqar::signed_url::SignedUrl),
-        Program::Subscription(kind) => declared(it, kind),
-        Program::Volume => declared(it, cinder::volume::Volume),
-        Program::VolumeAttachment => declared(it, cinder::volume_attachment::VolumeAttachment),
-        Program::WebImage => declared(it, glance::web_image::WebImage),
+            Program::Alarm(kind) => Arc::new(aodh::alarm::Alarm(kind)),
+            Program::BlockQuota => Arc::new(cinder::quota::Quota),
+            Program::Container => Arc::new(swift::container::Container),
+            Program::CronTrigger => Arc::new(mistral::cron_trigger::CronTrigger),
+            Program::DeployedServer => Arc::new(heat::deployed_server::DeployedServer),
+            Program::FloatingIp => Arc::new(nova::floating::FloatingIp),
+            Program::FloatingIpAssociation => Arc::new(nova::floating::FloatingIpAssociation),
+            Program::KeyPair => Arc::new(nova::key_pair::KeyPair),
+            Program::Port => Arc::new(neutron::port::Port),
+            Program::Project => Arc::new(keystone::project::Project),
+            Program::Queue => Arc::new(zaqar::queue::Queue),
+            Program::RecordSet => Arc::new(designate::record_set::RecordSet),
+            Program::RouterInterface => Arc::new(neutron::router_interface::RouterInterface),
+            Program::SecurityGroup => Arc::new(neutron::security_group::SecurityGroup),
+            Program::Server => Arc::new(nova::server::Server),
+            Program::SignedUrl => Arc::new(zaqar::signed_url::SignedUrl),
+            Program::Subscription(kind) => Arc::new(kind),
+            Program::Volume => Arc::new(cinder::volume::Volume),
+            Program::VolumeAttachment => Arc::new(cinder::volume_attachment::VolumeAttachment),
+            Program::WebImage => Arc::new(glance::web_image::WebImage),
+        }
     }
-}
-
-/// The interpreter, with what the type does otherwise.
-fn declared(declaration: Declaration, special: impl Special) -> Run {
-    let declared = Arc::new(Declared::with(declaration, Arc::new(special)));
-    (Arc::clone(&declared), declared)
-}
-
-/// A driver of its own.
-fn own<D: Driver>(declaration: Declaration, driver: impl FnOnce(Arc<Declared>) -> D) -> Run {
-    let declared = Arc::new(Declared::new(declaration));
-    (Arc::clone(&declared), Arc::new(driver(declared)))
-}
-
-/// A driver whose work is a stack.
-fn nesting<N: Nested>(declaration: Declaration, nested: N) -> Run {
-    own(declaration, |declared| Nesting { declared: Some(declared), nested })
 }

@@ -13,6 +13,7 @@ use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::super::later::{Later, Turn};
 use super::{find, missing, nowhere, own, set_status};
+use crate::model::hex;
 
 pub(super) fn answer(
     cloud: &mut Cloud,
@@ -155,8 +156,4 @@ pub(super) fn store(cloud: &mut Cloud, id: &str, bytes: &[u8], at: DateTime<Utc>
         image.set("status", "active");
         image.set("updated_at", stamp(at));
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

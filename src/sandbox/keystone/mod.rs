@@ -3,8 +3,10 @@
 mod app_credentials;
 mod catalog;
 mod directory;
+mod ec2;
 mod entries;
 mod grants;
+mod signature;
 mod tokens;
 mod trusts;
 
@@ -32,6 +34,7 @@ pub(super) struct Keystone {
     pub(super) trusts: Table<Trust>,
     pub(super) tokens: Table<Token>,
     pub(super) app_credentials: Table<AppCredential>,
+    credentials: Table<Credential>,
     memberships: Table<Membership>,
 }
 
@@ -131,6 +134,17 @@ pub(super) struct AppCredential {
     pub(super) said: JsonMap,
 }
 
+/// A secret of a user's in a project: a key to sign requests with, where it is one of EC2's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Credential {
+    id: String,
+    kind: String,
+    /// JSON text.
+    blob: String,
+    user_id: String,
+    project_id: Option<String>,
+}
+
 /// A token that was given out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Token {
@@ -189,6 +203,7 @@ impl Keystone {
             trusts: Table::new("trusts"),
             tokens: Table::new("tokens"),
             app_credentials: Table::new("application_credentials"),
+            credentials: Table::new("credentials"),
             memberships: Table::new("memberships"),
         }
     }
@@ -197,7 +212,7 @@ impl Keystone {
         self.users.len() == 0
     }
 
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 9] {
+    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 10] {
         [
             &mut self.domains,
             &mut self.projects,
@@ -207,6 +222,7 @@ impl Keystone {
             &mut self.trusts,
             &mut self.tokens,
             &mut self.app_credentials,
+            &mut self.credentials,
             &mut self.memberships,
         ]
     }
@@ -283,6 +299,18 @@ fn route(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
         (_, ["users", user, "application_credentials", rest @ ..]) => {
             let scope = checked(cloud, ask)?;
             app_credentials::answer(cloud, ask, &scope, (user, rest))
+        }
+        (_, ["users", user, "credentials", "OS-EC2", rest @ ..]) => {
+            let scope = checked(cloud, ask)?;
+            ec2::of_user(cloud, ask, &scope, (user, rest))
+        }
+        (_, ["credentials", rest @ ..]) => {
+            let scope = checked(cloud, ask)?;
+            ec2::credentials(cloud, ask, &scope, rest)
+        }
+        ("POST", ["ec2tokens"]) => {
+            checked(cloud, ask)?;
+            ec2::token(cloud, ask)
         }
         _ => {
             let scope = checked(cloud, ask)?;

@@ -13,7 +13,7 @@ use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::flavors::Flavor;
 use super::version::Version;
-use crate::model::JsonMap;
+use crate::model::{JsonMap, hex};
 
 /// A server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -216,8 +216,7 @@ fn later_fields(view: &mut JsonMap, scope: &Scope, version: Version, server: &Se
 }
 
 fn host_id(server: &Server) -> String {
-    let digest = Sha224::digest(format!("{}sandbox-1", server.project_id));
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha224::digest(format!("{}sandbox-1", server.project_id)))
 }
 
 pub(super) fn instance_name(server: &Server) -> String {

@@ -11,6 +11,7 @@ use super::super::answer::{self, Answer, Reply};
 use super::super::ask::{Ask, stamp_micros};
 use super::super::cloud::Cloud;
 use super::{Headers, containers, keep_headers};
+use crate::model::hex;
 
 /// Headers that are kept beside the metadata.
 const KEPT: [&str; 5] = [
@@ -127,8 +128,4 @@ pub(super) fn http_date(at: DateTime<Utc>) -> String {
 
 fn content_type(ask: &Ask) -> String {
     ask.header("content-type").unwrap_or("application/octet-stream").to_owned()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

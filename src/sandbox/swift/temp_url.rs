@@ -7,6 +7,7 @@ use sha2::Sha256;
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::containers;
+use crate::model::hex;
 
 /// Whether the request has a signature that is good for the object.
 pub(super) fn is_signed(cloud: &Cloud, ask: &Ask, project: &str, path: &[&str]) -> bool {
@@ -51,5 +52,5 @@ fn hmac(key: &[u8], message: &[u8]) -> String {
     // A key of any length is taken.
     let mac = Hmac::<Sha256>::new_from_slice(key).map(|mac| mac.chain_update(message).finalize());
     let bytes = mac.map(|mac| mac.into_bytes()).unwrap_or_default();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&bytes)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use hearth::actors::{Engine, EngineLimits, EngineParts, TemplateLoad};
-use hearth::api::{ApiParts, ApiSettings, FrontSettings, RunningApi, serve};
+use hearth::api::{ApiParts, ApiSettings, FrontSettings, Listeners, RunningApi, serve};
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::StreamId;
 use hearth::events::log::{EventLog, MemoryLog};
@@ -26,6 +26,8 @@ pub(crate) struct App {
     pub(crate) log: Arc<dyn EventLog>,
     pub(crate) views: Views,
     pub(crate) url: String,
+    /// CloudFormation's API.
+    pub(crate) cfn_url: String,
     pub(crate) project: String,
     pub(crate) token: String,
     pub(crate) client: reqwest::Client,
@@ -137,10 +139,13 @@ impl App {
             token_life,
             faults,
         } = setup;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (orchestration, cloudformation) = (listen(), listen());
+        let port = orchestration.local_addr().unwrap().port();
+        let cfn_url = format!("http://{}", cloudformation.local_addr().unwrap());
         let config = SandboxConfig {
             hearth_url: Some(format!("http://127.0.0.1:{port}")),
+            cfn_url: Some(cfn_url.clone()),
             // The same server by another name.
             other_regions: vec![("Elsewhere".to_owned(), format!("http://localhost:{port}"))],
             token_life,
@@ -200,7 +205,8 @@ impl App {
                 workers: Some(1),
             },
         };
-        let running = serve(parts, listener).unwrap();
+        let listeners = Listeners { orchestration, cloudformation: Some(cloudformation) };
+        let running = serve(parts, listeners).unwrap();
         let client =
             reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         let keystone = sandbox.auth_url.clone();
@@ -210,6 +216,7 @@ impl App {
             log,
             views,
             url,
+            cfn_url,
             project,
             token,
             client,

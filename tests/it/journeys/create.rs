@@ -1,6 +1,5 @@
 //! Creating stacks.
 
-use hearth::resource_types::Registry;
 use serde_json::json;
 
 use crate::support::world::{Ground, hot, test_resource};
@@ -91,34 +90,4 @@ async fn a_network_and_its_subnet_come_to_be_in_the_cloud() {
     let deleted = world.delete(web.stack).await.unwrap();
     assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
     assert_eq!(ground.counts(), before);
-}
-
-#[actix::test]
-async fn placeholders_of_retired_types_take_anything_and_do_nothing() {
-    let ground = Ground::new().await;
-    let world = ground.start().await;
-    let registry = Registry::built_in().unwrap();
-    let placeholders = registry.declarations().filter(|it| {
-        // The sandbox has no service for alarms, without which Heat refuses theirs as well.
-        let is_served = it.service.is_none();
-        is_served && registry.is_made(&it.type_name) && it.description.starts_with("A placeholder")
-    });
-    let names: Vec<String> = placeholders.map(|it| it.type_name.clone()).collect();
-    assert_eq!(names.len(), 31, "{names:?}");
-    let with = |value: &str| {
-        let entries = names.iter().enumerate().map(|(index, name)| {
-            (format!("r{index}"), json!({ "type": name, "properties": { "any": value } }))
-        });
-        hot(entries.collect())
-    };
-    let web = world.create("web", with("one")).await.unwrap();
-    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
-    let id = world.physical_id(web.stack, "r0").await;
-    assert!(id.is_some());
-    let updated = world.update(web.stack, with("other")).await.unwrap();
-    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
-    assert_eq!(world.physical_id(web.stack, "r0").await, id);
-    assert_eq!(ground.sandbox.requests().iter().filter(|it| it.method == "DELETE").count(), 0);
-    let deleted = world.delete(web.stack).await.unwrap();
-    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
 }

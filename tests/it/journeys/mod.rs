@@ -10,6 +10,7 @@ mod groups;
 mod hooks;
 mod late;
 mod limits;
+mod many;
 mod meeting;
 mod nested;
 mod outlets;

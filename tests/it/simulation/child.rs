@@ -18,7 +18,7 @@ use hearth::events::log::BlobId;
 use hearth::events::resource::Step;
 use hearth::events::stack::RevisionAccepted;
 use hearth::model::{Action, CommandId, JsonMap, Refusal, ResourceId, StackId, Trustor};
-use hearth::resource_types::{Attempt, Beat, Driver, DriverError, Subject, TreeBounds, Work};
+use hearth::resource_types::{Attempt, Beat, Declared, Failure, Subject, TreeBounds, Work};
 
 use super::world::{Ask, Outside, World};
 
@@ -26,7 +26,7 @@ use super::world::{Ask, Outside, World};
 pub(super) struct Nest {
     knowledge: hearth::actors::stack::Knowledge,
     clock: Arc<SimulatedClock>,
-    driver: Arc<dyn Driver>,
+    driver: Arc<Declared>,
     call: Box<BeatCall>,
     /// The signal that changes a group's size, where the beat is that.
     pub(super) resize: Option<(CommandId, Resize)>,
@@ -128,8 +128,8 @@ impl World {
         nest: &Nest,
         sight: &Sight,
         child: ChildDefined,
-    ) -> Result<Telling, DriverError> {
-        let refused = |refusal: Refusal| DriverError::fatal("", refusal.message);
+    ) -> Result<Telling, Failure> {
+        let refused = |refusal: Refusal| Failure::Child(refusal.message);
         let beat = nest.beat();
         if beat.nested.stands_beside() {
             self.ask_project(ProjectCommand::Reserve {
@@ -156,13 +156,13 @@ impl World {
         beat.telling(sight, (&step, then), revise, "alice")
     }
 
-    pub(super) fn sight(&mut self, nest: &Nest) -> Result<Sight, DriverError> {
+    pub(super) fn sight(&mut self, nest: &Nest) -> Result<Sight, Failure> {
         let beat = nest.beat();
         let stack = beat.subject.stack_id.unwrap();
         self.wake_stack(stack);
-        let lost = || DriverError { transient: true, ..DriverError::fatal("Error", "silence") };
+        let lost = || Failure::Silent("silence".to_owned());
         let parent = self.node.stacks.get(&stack).ok_or_else(lost)?;
-        let parent = Parent::of(parent, beat.nesting.revision).ok_or_else(lost)?;
+        let parent = Parent::of(parent.view(), beat.nesting.revision).ok_or_else(lost)?;
         let known = match &parent.known {
             Some(known) => known.clone(),
             None => {
@@ -175,12 +175,12 @@ impl World {
     }
 
     /// The resource that a type uses, if it uses one.
-    fn used(&mut self, nest: &Nest) -> Result<Option<Used>, DriverError> {
+    fn used(&mut self, nest: &Nest) -> Result<Option<Used>, Failure> {
         let beat = nest.beat();
         let Some(reference) = beat.uses() else { return Ok(None) };
-        let missing = || DriverError::fatal("ValueError", format!("{reference} is not there"));
+        let missing = || Failure::Invalid(format!("{reference} is not there"));
         let stack = self.node.stacks.get(&beat.subject.stack_id.unwrap()).ok_or_else(missing)?;
-        let (_, id) = stack.referred(&reference).ok_or_else(missing)?;
+        let (_, id) = stack.view().referred(&reference).ok_or_else(missing)?;
         let resource = self.folds.resources.get(&id).ok_or_else(missing)?;
         Used::of(resource).ok_or_else(missing).map(Some)
     }
@@ -191,15 +191,15 @@ impl World {
             return None;
         }
         self.wake_stack(id);
-        Seen::of(self.node.stacks.get(&id)?, &self.stack_knowledge)
+        Seen::of(self.node.stacks.get(&id)?.view(), &self.stack_knowledge)
     }
 
     /// The same; a stack that rests is not woken.
     pub(super) fn seen_at_rest(&self, id: StackId) -> Option<Seen> {
         match self.node.stacks.get(&id) {
-            Some(stack) => Seen::of(stack, &self.stack_knowledge),
+            Some(stack) => Seen::of(stack.view(), &self.stack_knowledge),
             None if self.log.has(StreamId::stack(id).as_str()) => {
-                Seen::of(&self.folded(id), &self.stack_knowledge)
+                Seen::of(self.folded(id).view(), &self.stack_knowledge)
             }
             None => None,
         }
@@ -232,7 +232,7 @@ impl World {
         if nest.resize.is_some() {
             return match answer {
                 Ok(()) => self.await_child(resource, nest),
-                Err(it) => self.fail(resource, &nest, DriverError::fatal(it.class, it.message)),
+                Err(it) => self.fail(resource, &nest, it.into()),
             };
         }
         let beat = nest.beat();
@@ -276,7 +276,7 @@ impl World {
             return;
         }
         let Some(stack) = self.node.stacks.get(&child) else { return };
-        let Some(end) = stack.end(&self.stack_knowledge) else { return };
+        let Some(end) = stack.view().end(&self.stack_knowledge) else { return };
         let awaiting = std::mem::take(&mut self.node.awaiting);
         let (told, left): (Vec<_>, Vec<_>) = awaiting.into_iter().partition(|it| it.0 == child);
         self.node.awaiting = left;
@@ -294,14 +294,14 @@ impl World {
             return self.come_back(resource, ResourceCommand::SignalCarriedOut { signal, result });
         }
         let seen = match nest.beat().nested.scales() {
-            Some(_) => self.seen(nest.child()),
-            None => None,
+            true => self.seen(nest.child()),
+            false => None,
         };
         let result = nest.beat().ended(end, seen.as_ref());
         self.answer_beat(resource, nest, result);
     }
 
-    pub(super) fn fail(&mut self, resource: ResourceId, nest: &Nest, error: DriverError) {
+    pub(super) fn fail(&mut self, resource: ResourceId, nest: &Nest, error: Failure) {
         match &nest.resize {
             Some((signal, _)) => {
                 let (signal, result) = (*signal, Err(error));
@@ -311,12 +311,7 @@ impl World {
         }
     }
 
-    fn answer_beat(
-        &mut self,
-        resource: ResourceId,
-        nest: &Nest,
-        result: Result<Beat, DriverError>,
-    ) {
+    fn answer_beat(&mut self, resource: ResourceId, nest: &Nest, result: Result<Beat, Failure>) {
         let attributes = match &result {
             Ok(Beat::Done { .. }) if !nest.call.observe.is_empty() => {
                 self.observed(&nest.call, &nest.call.observe)

@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use hearth::actors::resource::BeatCall;
 use hearth::events::resource::Step;
 use hearth::model::JsonMap;
-use hearth::resource_types::{Attempt, Beat, DriverError, Learned, Subject, Work};
+use hearth::openstack::CloudError;
+use hearth::resource_types::{Attempt, Beat, Failure, Learned, Subject, Work};
 use serde_json::Value;
 
 use super::declared::{CONDITION, HANDLE};
@@ -69,7 +70,7 @@ pub(super) struct Cloud {
 
 impl Cloud {
     /// Carries a call out, or not, and says what the caller hears.
-    pub(super) fn answer(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
+    pub(super) fn answer(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, Failure> {
         // What is found is not made again, so nothing is in its way.
         let found =
             call.attempt == Attempt::Unanswered && self.find(&call.subject.physical_name).is_some();
@@ -77,23 +78,23 @@ impl Cloud {
             Fate::Refused | Fate::Conflict if found => Fate::Fine,
             fate => fate,
         };
-        let (transient, unanswered, conflict) = match fate {
+        let status = match fate {
             Fate::Fine | Fate::EndsInError | Fate::Hangs => return self.carry_out(call, fate),
-            Fate::Refused => (false, false, false),
-            Fate::Busy => (true, false, false),
-            Fate::Conflict => (false, false, true),
-            Fate::Lost => (true, true, false),
+            Fate::Refused => 400,
+            Fate::Busy => 429,
+            Fate::Conflict => 409,
+            Fate::Lost => 504,
             Fate::AnswerLost => {
                 let _ = self.carry_out(call, Fate::Fine);
-                (true, true, false)
+                504
             }
         };
-        let error = DriverError::fatal("BadRequest", format!("{fate:?}"));
-        Err(DriverError { transient, unanswered, conflict, ..error })
+        let (class, message) = ("BadRequest".into(), format!("{fate:?}"));
+        Err(CloudError::Answered { status, class, message, retry_after: None }.into())
     }
 
     /// Carries a call out as if nothing had happened to it.
-    pub(super) fn carry_out(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
+    pub(super) fn carry_out(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, Failure> {
         let subject = &call.subject;
         match call.driver_type.as_str() {
             HANDLE => return Ok(address(call)),
@@ -183,7 +184,7 @@ impl Cloud {
         id
     }
 
-    fn update(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
+    fn update(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, Failure> {
         let Work::Update { changed, .. } = &call.work else { panic!("{:?}", call.work) };
         if changed.contains("late") {
             let name = call.subject.name.as_ref().unwrap();
@@ -212,7 +213,7 @@ impl Cloud {
         }
     }
 
-    pub(super) fn look(&mut self, subject: &Subject) -> Result<Beat, DriverError> {
+    pub(super) fn look(&mut self, subject: &Subject) -> Result<Beat, Failure> {
         let object = self.present(subject)?;
         match &mut object.state {
             State::Ready(0) => Ok(done()),
@@ -221,13 +222,15 @@ impl Cloud {
                 Ok(Beat::Wait { after: None })
             }
             State::Hanging => Ok(Beat::Wait { after: Some(Duration::from_secs(20)) }),
-            State::Error => Err(DriverError::fatal("ResourceInError", "Went to status ERROR")),
+            State::Error => {
+                Err(Failure::InError { status: "ERROR".to_owned(), reason: "Unknown".to_owned() })
+            }
         }
     }
 
-    pub(super) fn present(&mut self, subject: &Subject) -> Result<&mut Object, DriverError> {
+    pub(super) fn present(&mut self, subject: &Subject) -> Result<&mut Object, Failure> {
         let id = subject.physical_id.clone().unwrap_or_default();
-        let missing = || DriverError::fatal("NotFound", format!("{id} could not be found."));
+        let missing = || Failure::NotFound(format!("{id} could not be found."));
         self.objects.get_mut(&id).ok_or_else(missing)
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hearth::actors::resource::BeatCall;
-use hearth::resource_types::{Beat, DriverError, Work};
+use hearth::resource_types::{Beat, Failure, Work};
 use serde_json::{Value, json};
 
 use super::cloud::{Cloud, Fate, done, next};
@@ -70,7 +70,7 @@ impl Deployments {
 
 impl Cloud {
     /// A beat of a deployment.
-    pub(super) fn deploy(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, DriverError> {
+    pub(super) fn deploy(&mut self, call: &BeatCall, fate: Fate) -> Result<Beat, Failure> {
         let subject = &call.subject;
         match (call.step.name.as_str(), &call.work) {
             ("plan", Work::Create | Work::Update { .. }) => Ok(next(None, "deploy", true)),

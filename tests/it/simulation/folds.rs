@@ -8,7 +8,7 @@ use hearth::actors::shell::Aggregate;
 use hearth::actors::stack::Stack;
 use hearth::events::resource::Definition;
 use hearth::events::{ResourceEvent, StackEvent, StreamId};
-use hearth::model::{Action, ResourceId, StackId, Status, physical_name};
+use hearth::model::{Action, ResourceId, ResourceName, StackId, Status, physical_name};
 
 use super::declared::Deletion;
 use super::log::Log;
@@ -33,11 +33,13 @@ impl Folds {
 
     pub(super) fn resource(
         &mut self,
-        id: ResourceId,
+        (id, name): (ResourceId, &ResourceName),
         events: &[ResourceEvent],
         at: DateTime<Utc>,
     ) -> &Resource {
-        let resource = self.resources.entry(id).or_insert_with(|| Resource::new(id));
+        // The stack knows the name of what has not begun.
+        let blank = || Resource::named(id, name.clone());
+        let resource = self.resources.entry(id).or_insert_with(blank);
         events.iter().for_each(|event| resource.apply(event, at));
         resource
     }
@@ -50,7 +52,8 @@ impl Folds {
             *stack = log.fold(StreamId::stack(*id).as_str(), Stack::named(*id));
         }
         for (id, resource) in &mut self.resources {
-            *resource = log.fold(StreamId::resource(*id).as_str(), Resource::new(*id));
+            let blank = Resource::named(*id, resource.name.clone());
+            *resource = log.fold(StreamId::resource(*id).as_str(), blank);
         }
     }
 
@@ -89,7 +92,8 @@ impl Folds {
                 .filter(|resource| resource.stack.as_ref().is_some_and(|stack| stack.id == id));
             own.any(Resource::in_progress)
         };
-        let owes = |resource: &&Resource| resource.report(knowledge).owes_signal;
+        let owes =
+            |resource: &&Resource| resource.report(&Default::default(), knowledge).owes_signal;
         let owing = self.resources.values().filter(owes);
         let owing: Vec<StackId> =
             owing.filter_map(|it| it.stack.as_ref().map(|stack| stack.id)).collect();
@@ -154,18 +158,16 @@ pub(super) fn stacks_differ(live: &Stack, fold: &Stack) -> Option<String> {
     (!same).then(|| format!("the stack is not what its log says: {}_{}", live.action, live.status))
 }
 
-/// What differs between a resource that lives and its fold; the newest outcome may be unwritten.
+/// What differs between a resource that lives and its fold.
 pub(super) fn resources_differ(live: &Resource, fold: &Resource) -> Option<String> {
     let same = (live.action, live.status, &live.reason, &live.type_name)
         == (fold.action, fold.status, &fold.reason, &fold.type_name)
-        // The stack knows the name of what has not begun.
-        && (live.name == fold.name || fold.stack.is_none())
-        && (&live.physical_id, &live.data, &live.attributes, &live.call)
-            == (&fold.physical_id, &fold.data, &fold.attributes, &fold.call)
+        && (&live.name, &live.outcome) == (&fold.name, &fold.outcome)
+        && (&live.physical_id, &live.data, &live.attributes, &live.phase)
+            == (&fold.physical_id, &fold.data, &fold.attributes, &fold.phase)
         && (&live.definition, &live.target, &live.attempted)
             == (&fold.definition, &fold.target, &fold.attempted)
-        && (live.repetitions, live.repeating, live.failures, live.traversal)
-            == (fold.repetitions, fold.repeating, fold.failures, fold.traversal)
+        && (live.repetitions, live.traversal) == (fold.repetitions, fold.traversal)
         && (&live.signals, &live.hooks, live.hook, &live.replaces, &live.reality)
             == (&fold.signals, &fold.hooks, fold.hook, &fold.replaces, &fold.reality)
         && (live.is_open, live.is_made, live.marked, live.retains, live.deleted_from)

@@ -53,8 +53,8 @@ impl World {
         });
         let live = &self.node.stacks[&id];
         let Some(origin) = accepted else { return };
-        let Some(known) = live.known_of(origin).cloned() else { return };
-        let going_on = live.going_on(origin);
+        let Some(known) = live.view().known_of(origin).cloned() else { return };
+        let going_on = live.view().going_on(origin);
         let before = self.stands(&going_on);
         match self.planned(&known, &going_on) {
             Ok(plan) => {
@@ -112,7 +112,7 @@ impl World {
 
     /// What its driver says of a resource that failed.
     fn is_lost(&self, resource: &Resource) -> bool {
-        let Some((driver, subject)) = resource.inspected(&self.resource_knowledge) else {
+        let Some((driver, subject)) = resource.inspected(&[], &self.resource_knowledge) else {
             return true;
         };
         match driver.nests() {

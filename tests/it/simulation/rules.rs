@@ -84,61 +84,14 @@ pub(super) fn stack_settled(
 
 /// What is wrong with events that follow on a resource's state.
 pub(super) fn resource_events(before: &Resource, events: &[ResourceEvent]) -> Vec<String> {
-    let mut state = (before.action, before.status);
-    let mut again = before.repeating;
+    let mut phase = before.phase.clone();
     let mut wrongs = Vec::new();
     for event in events {
-        let at_work = state.1 == Status::InProgress;
-        let right = match event {
-            ResourceEvent::ActionStarted(started) => {
-                let fits = match started.action {
-                    Action::Create => state.0 == Action::Init || again,
-                    Action::Adopt => state.0 == Action::Init,
-                    Action::Delete => state != (Action::Delete, Status::Complete) || again,
-                    Action::Update | Action::Resume | Action::Check => {
-                        state.0 != Action::Init && state != (Action::Delete, Status::Complete)
-                    }
-                    // What was never begun as well, as in Heat.
-                    Action::Suspend | Action::Snapshot => {
-                        state != (Action::Delete, Status::Complete)
-                    }
-                    Action::Init | Action::Rollback | Action::Restore => false,
-                };
-                state = (started.action, Status::InProgress);
-                fits && !at_work
-            }
-            ResourceEvent::ActionSettled(settled) => {
-                let fits = (at_work && state.0 == settled.action)
-                    // A check of a type that has none is one event.
-                    || (!at_work && settled.action == Action::Check);
-                state = (settled.action, settled.status);
-                fits && settled.status != Status::InProgress
-            }
-            ResourceEvent::ReplacementRequired(_) => {
-                let fits = state == (Action::Update, Status::InProgress);
-                state = (Action::Update, Status::Complete);
-                fits
-            }
-            ResourceEvent::HealthMarked(_) => {
-                let fits = !at_work && state.0 != Action::Delete;
-                state.0 = Action::Check;
-                fits
-            }
-            ResourceEvent::CreateRepeated(_) => {
-                again = true;
-                state == (Action::Create, Status::Failed)
-            }
-            ResourceEvent::CallIntended(_)
-            | ResourceEvent::CallAnswered(_)
-            | ResourceEvent::CallRetried(_) => at_work,
-            ResourceEvent::AttributesObserved(_) | ResourceEvent::RealityObserved(_) => !at_work,
-            _ => true,
-        };
-        if !right {
+        if !phase.allows(event) {
             let told = resource_event_told(event);
-            let (action, status) = (before.action, before.status);
-            wrongs.push(format!("{}: {told} in {action}_{status}", before.name));
+            wrongs.push(format!("{}: {told} in {phase:?}", before.name));
         }
+        phase.take(event);
     }
     wrongs
 }

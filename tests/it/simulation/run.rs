@@ -11,6 +11,7 @@ use hearth::events::{StackEvent, StreamId};
 use hearth::model::{Action, Refusal, ResourceId, ResourceName, StackId, Status};
 
 use super::folds::{leaves, resources_differ, stacks_differ};
+use super::live::Live;
 use super::rules;
 use super::world::{Ask, Due, Line, Mail, Outside, Timer, World};
 
@@ -24,7 +25,7 @@ impl World {
             return;
         }
         let mut stack = self.folded(id);
-        let reports: Vec<Report> = stack.reports().values().cloned().collect();
+        let reports: Vec<Report> = stack.view().reports().values().cloned().collect();
         reports.iter().for_each(|report| self.note_report(report));
         let moment = Moment::of(self.clock.as_ref());
         let decision = stack.recover(&moment, &self.stack_knowledge);
@@ -34,22 +35,23 @@ impl World {
     }
 
     /// A stack as its log says it, with all that it needs to go on.
-    pub(super) fn folded(&self, id: StackId) -> Stack {
-        let mut stack = self.log.fold(StreamId::stack(id).as_str(), Stack::named(id));
+    pub(super) fn folded(&self, id: StackId) -> Live<Stack> {
+        let mut stack = Live::of(self.log.fold(StreamId::stack(id).as_str(), Stack::named(id)));
         for origin in stack.origins_needed() {
             let Some(revision) = stack.revision_of(origin) else { continue };
             if revision.source.is_none() {
                 continue;
             }
             let known = self.revived(&stack, revision);
-            stack.know_definition(origin, known);
+            stack.working.know_definition(&stack.machine, origin, known);
         }
         let rows: Vec<_> = stack.rows.values().map(|row| (row.id, row.name.clone())).collect();
         for (id, name) in rows {
             let stream = StreamId::resource(id);
             if self.log.has(stream.as_str()) {
                 let resource = self.log.fold(stream.as_str(), Resource::named(id, name));
-                stack.know_report(resource.report(&self.resource_knowledge));
+                let report = resource.report(&Default::default(), &self.resource_knowledge);
+                stack.working.know_report(report);
             }
         }
         stack
@@ -60,7 +62,7 @@ impl World {
             return;
         }
         let fresh = Resource::named(id, name.clone());
-        let mut resource = self.log.fold(StreamId::resource(id).as_str(), fresh);
+        let mut resource = Live::of(self.log.fold(StreamId::resource(id).as_str(), fresh));
         let clock = self.clock.clone();
         let decision = resource.recover(&Moment::of(clock.as_ref()), &self.resource_knowledge);
         self.node.resources.insert(id, resource);
@@ -191,7 +193,7 @@ impl World {
         let project = self.node.project.get_or_insert(folded);
         let mut next = Some(command);
         while let Some(command) = next {
-            let decision = project.decide(command, &moment, &())?;
+            let decision = project.decide(&mut (), command, &moment, &())?;
             if !decision.events.is_empty() {
                 let read = self.log.append(stream.as_str(), &decision.events, moment.now);
                 read.iter().for_each(|event| project.apply(event, moment.now));
@@ -236,11 +238,11 @@ impl World {
             clock.advance(chrono::TimeDelta::microseconds(1));
             let now = Moment::of(clock.as_ref()).now;
             if !events.is_empty() {
-                let before = self.folds.resource(id, &[], now);
-                self.wrongs.extend(rules::resource_events(before, &events));
                 let live = self.node.resources.get_mut(&id)?;
+                let before = self.folds.resource((id, &live.name), &[], now);
+                self.wrongs.extend(rules::resource_events(before, &events));
                 let read = self.log.append(StreamId::resource(id).as_str(), &events, now);
-                let fold = self.folds.resource(id, &read, now);
+                let fold = self.folds.resource((id, &live.name), &read, now);
                 events.iter().for_each(|event| live.apply(event, now));
                 self.wrongs.extend(resources_differ(live, fold));
                 let leaves = leaves(fold);

@@ -3,7 +3,7 @@
 use hearth::actors::nested;
 use hearth::actors::resource::{Adjust, Nesting, Resize, ResourceCommand, Signal};
 use hearth::model::{CommandId, ResourceId, StackId};
-use hearth::resource_types::{DriverError, SignalOutcome, Subject};
+use hearth::resource_types::{Failure, SignalOutcome, Subject};
 
 use super::child::look;
 use super::world::World;
@@ -52,7 +52,7 @@ impl World {
             Ok((sight, Some(child))) if sight.seen.is_some() => {
                 self.tell_definition(resource, nest, &sight, child);
             }
-            Ok(_) => self.fail(resource, &nest, DriverError::fatal("Error", "silence")),
+            Ok(_) => self.fail(resource, &nest, Failure::Failed("silence".to_owned())),
             Err(error) => self.fail(resource, &nest, error),
         }
     }
@@ -61,9 +61,9 @@ impl World {
     fn adjust(&mut self, policy: ResourceId, signal: CommandId, stack: StackId, adjust: Adjust) {
         self.wake_stack(stack);
         let group = self.node.stacks.get(&stack);
-        let found = group.and_then(|stack| stack.referred(&adjust.adjustment.group));
+        let found = group.and_then(|stack| stack.view().referred(&adjust.adjustment.group));
         let Some((name, group)) = found else {
-            let result = Err(DriverError::fatal("NotFound", "there is no such group"));
+            let result = Err(Failure::NotFound("there is no such group".to_owned()));
             return self.come_back(policy, ResourceCommand::SignalCarriedOut { signal, result });
         };
         self.node.parents.insert(group, stack);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hearth::actors::resource::{Answered, ResourceCommand};
-use hearth::actors::stack::StackCommand;
+use hearth::actors::stack::{Stack, StackCommand};
 use hearth::clock::Clock;
 use hearth::model::{JsonMap, StackId};
 use hearth::resource_types::{Beat, Subject};
@@ -11,6 +11,7 @@ use hearth::resource_types::{Beat, Subject};
 use super::cloud::{Fate, property_of};
 use super::declared::{OBJECT, TEST_RESOURCE};
 use super::deployments::DEPLOYMENT;
+use super::live::Live;
 use super::world::{Ask, Due, Line, World};
 
 /// More steps than any life takes.
@@ -302,7 +303,7 @@ impl World {
 
     fn rest_one(&mut self) {
         let awaited = |id: StackId| self.node.awaiting.iter().any(|(of, ..)| *of == id);
-        let at_rest = |stack: &&hearth::actors::stack::Stack| stack.at_rest() && !awaited(stack.id);
+        let at_rest = |stack: &&Live<Stack>| stack.view().at_rest() && !awaited(stack.id);
         let Some(id) = self.node.stacks.values().find(at_rest).map(|stack| stack.id) else {
             return;
         };

@@ -7,7 +7,7 @@ use hearth::actors::resource::{BeatCall, ResourceCommand, Signal};
 use hearth::clock::Clock;
 use hearth::events::resource::Step;
 use hearth::model::{Action, CommandId, ResourceId, ResourceName, StackId, Status};
-use hearth::resource_types::{Beat, DriverError, Learned};
+use hearth::resource_types::{Beat, Failure, Learned, Waiter};
 use serde_json::{Value, json};
 
 use super::declared::{CONDITION, HANDLE};
@@ -26,7 +26,7 @@ pub(super) fn address(call: &BeatCall) -> Beat {
 }
 
 /// A beat of a condition: its handle has a signal, or its time is over.
-pub(super) fn wait(call: &BeatCall, now: DateTime<Utc>) -> Result<Beat, DriverError> {
+pub(super) fn wait(call: &BeatCall, now: DateTime<Utc>) -> Result<Beat, Failure> {
     let done = Ok(Beat::Done { learned: Learned::default() });
     if call.step.name == "done" {
         return done;
@@ -43,7 +43,7 @@ pub(super) fn wait(call: &BeatCall, now: DateTime<Utc>) -> Result<Beat, DriverEr
     }
     let until: Option<DateTime<Utc>> = serde_json::from_value(call.step.state.clone()).ok();
     match until {
-        None if observed_signals.is_none() => Err(DriverError::fatal("ValueError", "no handle")),
+        None if observed_signals.is_none() => Err(Failure::Invalid("no handle".to_owned())),
         None => {
             let state = json!(now + TimeDelta::seconds(WAIT_SECS));
             let next = Step { state, ..call.step.clone() };
@@ -51,7 +51,10 @@ pub(super) fn wait(call: &BeatCall, now: DateTime<Utc>) -> Result<Beat, DriverEr
         }
         Some(until) => match (until - now).to_std() {
             Ok(left) if !left.is_zero() => Ok(Beat::Wait { after: Some(left) }),
-            _ => Err(DriverError::fatal("WaitConditionTimeout", "0 of 1 received")),
+            _ => Err(Failure::TooFewSignals {
+                to: Waiter::WaitCondition,
+                received: "0 of 1 received".to_owned(),
+            }),
         },
     }
 }

@@ -25,6 +25,7 @@ use hearth::template::{PseudoParameters, StackDefinition, StackSource};
 
 use super::child::Nest;
 use super::cloud::Cloud;
+use super::live::Live;
 use super::log::Log;
 use super::plans::Announced;
 use super::template::Template;
@@ -119,8 +120,8 @@ pub(super) enum Due {
 /// A process: all of it is lost when it dies.
 #[derive(Default)]
 pub(super) struct Node {
-    pub(super) stacks: BTreeMap<StackId, Stack>,
-    pub(super) resources: BTreeMap<ResourceId, Resource>,
+    pub(super) stacks: BTreeMap<StackId, Live<Stack>>,
+    pub(super) resources: BTreeMap<ResourceId, Live<Resource>>,
     pub(super) parents: BTreeMap<ResourceId, StackId>,
     pub(super) project: Option<Project>,
     pub(super) mail: BTreeMap<Line, VecDeque<Mail>>,

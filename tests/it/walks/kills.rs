@@ -16,6 +16,8 @@ use crate::support::world::{Ground, World, hot};
 /// How many appends the first engine lives for; each further one lives one longer, so that the end
 /// is reached.
 const APPENDS: i64 = 6;
+/// The workflow that it starts is none that a type makes, and the stack is refused without one.
+const REFUSED: &str = "OS::Zaqar::MistralTrigger";
 /// How long all of an action's lives may take.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
@@ -61,12 +63,16 @@ impl Goal {
 }
 
 async fn killed(walk: Walk) {
+    if walk.type_name == REFUSED {
+        return;
+    }
     let ground = Ground::of_user(&walk.by).await;
     let before = ground.counts();
     let mut stage = Stage::set(&walk, Runner::new(ground.session(), Replies::Arrive)).await;
     let template = |properties: &Value| {
         let own = json!({ "type": walk.type_name, "properties": properties });
-        hot(json!({ "own": own }))
+        // Beside it stands one that a type may name.
+        hot(json!({ "own": own, "a": { "type": "OS::Heat::None" } }))
     };
     let mut properties = stage.properties.clone();
     let mut goals = vec![Goal::Create(template(&properties))];

@@ -1,18 +1,15 @@
 //! Suspend, resume, check and snapshot: as the type does it, where it does anything. And a word from outside
 //! on whether the resource is healthy.
 
+use super::started;
 use crate::actors::resource::command::{Act, Outcome, ResourceCommand, ResourceEffect};
-use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, HealthMarked};
 use crate::model::{Action, Refusal, ResourceName, Status, TraversalId};
 
-impl Resource {
-    pub(in crate::actors::resource) fn act(
-        &mut self,
-        act: Box<Act>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+impl Decider<'_> {
+    pub(in crate::actors::resource) fn act(&mut self, act: Box<Act>) -> Decision<Resource> {
         if self.in_progress() {
             if self.traversal != Some(act.traversal) {
                 self.working.queued = Some(Box::new(ResourceCommand::Act(act)));
@@ -21,7 +18,7 @@ impl Resource {
         }
         self.working.looking = None;
         // What was taken over is looked at in the same traversal.
-        let is_through = matches!(&self.outcome, Some((of, _)) if *of == act.traversal);
+        let is_through = matches!(self.outcome(), Some((of, _)) if *of == act.traversal);
         if is_through && self.action != Action::Adopt {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
@@ -39,21 +36,26 @@ impl Resource {
             return self.without_event(act.traversal, failed);
         }
         let known = self.definition.as_ref().map(|definition| &definition.driver_type);
-        let driver = knowledge.registry.driver(known.unwrap_or(&act.driver_type));
+        let driver = self.knowledge.registry.driver(known.unwrap_or(&act.driver_type));
         let handles = driver.as_ref().is_some_and(|driver| driver.acts(act.action));
         if act.action == Action::Check && !handles {
-            return self.unchecked(&act, knowledge);
+            return self.unchecked(&act);
         }
         if act.action == Action::Check && self.action == Action::Init {
             let reason = unmade(&self.name);
-            return Decision::record(settled(&act, Status::Failed, reason))
-                .and_do(ResourceEffect::Report);
+            return Decision::record(ActionSettled::new(
+                act.action,
+                act.traversal,
+                Status::Failed,
+                reason,
+            ))
+            .and_do(ResourceEffect::Report);
         }
         let nests = driver.is_some_and(|driver| driver.nests().is_some());
         let started = Decision::record(self.act_started(&act));
         match self.cannot(act.action, nests) {
             Some(reason) => started
-                .and_record(settled(&act, Status::Failed, reason))
+                .and_record(ActionSettled::new(act.action, act.traversal, Status::Failed, reason))
                 .and_do(ResourceEffect::Report),
             None => started.and_then(ResourceCommand::Proceed),
         }
@@ -75,25 +77,65 @@ impl Resource {
     }
 
     fn act_started(&self, act: &Act) -> ActionStarted {
+        let type_name = self.type_name_or(&act.type_name);
         ActionStarted {
-            action: act.action,
-            traversal: act.traversal,
-            stack_id: act.stack.id,
-            stack_name: act.stack.name.clone(),
-            project_id: act.stack.project_id.clone(),
-            name: self.name.clone(),
-            type_name: self.type_name_or(&act.type_name),
-            definition: None,
             deadline: act.deadline,
-            user_id: act.trustor.user_id.clone(),
-            roles: act.trustor.roles.clone(),
-            hooks: Vec::new(),
-            observes: false,
-            replaces: Vec::new(),
-            retains: false,
+            ..started(act.action, act.traversal, &act.stack, &self.name, &type_name, &act.trustor)
         }
     }
 
+    /// A check of a type that has none: said once.
+    fn unchecked(&mut self, act: &Act) -> Decision<Resource> {
+        let reason = format!("CHECK not supported for {}", self.type_name_or(&act.type_name));
+        let is_said = (self.action, self.status) == (Action::Check, Status::Complete)
+            && self.reason == reason;
+        if is_said {
+            return self.without_event(act.traversal, Outcome::Converged);
+        }
+        let definition = self.definition.clone().unwrap_or_default();
+        let look = match definition.external_id {
+            Some(_) => self.look_up(&definition),
+            None => None,
+        };
+        Decision::record(ActionSettled {
+            physical_id: self.physical_id.clone(),
+            attributes: self.attributes.clone(),
+            ..ActionSettled::new(act.action, act.traversal, Status::Complete, reason)
+        })
+        .and_do(look.unwrap_or(ResourceEffect::Report))
+    }
+
+    pub(super) fn without_event(
+        &mut self,
+        traversal: TraversalId,
+        outcome: Outcome,
+    ) -> Decision<Resource> {
+        self.working.concluded = Some((traversal, outcome));
+        Decision::nothing().and_do(ResourceEffect::Report)
+    }
+
+    /// Somebody who knows says that the resource is healthy, or is not.
+    pub(in crate::actors::resource) fn mark(
+        &mut self,
+        healthy: bool,
+        reason: String,
+    ) -> Result<Decision<Resource>, Refusal> {
+        if self.in_progress() {
+            let stack = self.stack.as_ref().map(|stack| stack.name.as_str()).unwrap_or_default();
+            return Err(Refusal::new(
+                "ActionInProgress",
+                format!("Stack {stack} already has an action ({}) in progress.", self.action),
+            ));
+        }
+        let is_ill = (self.action, self.status) == (Action::Check, Status::Failed);
+        if (healthy && !is_ill) || self.action == Action::Delete {
+            return Ok(Decision::nothing());
+        }
+        Ok(Decision::record(HealthMarked { healthy, reason }).and_do(ResourceEffect::Report))
+    }
+}
+
+impl Resource {
     /// What the template calls the type; what was never begun has it from who knows.
     pub(super) fn type_name_or(&self, told: &str) -> String {
         match self.type_name.is_empty() {
@@ -117,73 +159,6 @@ impl Resource {
         action != Action::Resume
             || state == (Action::Suspend, Status::Complete)
             || state.0 == Action::Resume
-    }
-
-    /// A check of a type that has none: said once.
-    fn unchecked(&mut self, act: &Act, knowledge: &Knowledge) -> Decision<Self> {
-        let reason = format!("CHECK not supported for {}", self.type_name_or(&act.type_name));
-        let is_said = (self.action, self.status) == (Action::Check, Status::Complete)
-            && self.reason == reason;
-        if is_said {
-            return self.without_event(act.traversal, Outcome::Converged);
-        }
-        let definition = self.definition.clone().unwrap_or_default();
-        let look = match definition.external_id {
-            Some(_) => self.look_up(&definition, knowledge),
-            None => None,
-        };
-        Decision::record(ActionSettled {
-            physical_id: self.physical_id.clone(),
-            attributes: self.attributes.clone(),
-            ..settled(act, Status::Complete, reason)
-        })
-        .and_do(look.unwrap_or(ResourceEffect::Report))
-    }
-
-    pub(super) fn without_event(
-        &mut self,
-        traversal: TraversalId,
-        outcome: Outcome,
-    ) -> Decision<Self> {
-        self.outcome = Some((traversal, outcome));
-        Decision::nothing().and_do(ResourceEffect::Report)
-    }
-
-    /// Somebody who knows says that the resource is healthy, or is not.
-    pub(in crate::actors::resource) fn mark(
-        &mut self,
-        healthy: bool,
-        reason: String,
-    ) -> Result<Decision<Self>, Refusal> {
-        if self.in_progress() {
-            let stack = self.stack.as_ref().map(|stack| stack.name.as_str()).unwrap_or_default();
-            return Err(Refusal::new(
-                "ActionInProgress",
-                format!("Stack {stack} already has an action ({}) in progress.", self.action),
-            ));
-        }
-        let is_ill = (self.action, self.status) == (Action::Check, Status::Failed);
-        if (healthy && !is_ill) || self.action == Action::Delete {
-            return Ok(Decision::nothing());
-        }
-        Ok(Decision::record(HealthMarked { healthy, reason }).and_do(ResourceEffect::Report))
-    }
-}
-
-/// The end of an act that asked for nothing.
-fn settled(act: &Act, status: Status, reason: String) -> ActionSettled {
-    ActionSettled {
-        action: act.action,
-        traversal: act.traversal,
-        status,
-        reason,
-        physical_id: None,
-        data: Default::default(),
-        attributes: Default::default(),
-        metadata: Default::default(),
-        unanswered: false,
-        again: false,
-        untouched: false,
     }
 }
 
@@ -235,7 +210,7 @@ mod tests {
         assert_eq!(story.told(), ["ActionStarted", "ActionSettled"]);
         assert_eq!(story.resource.type_name, "OS::Heat::TestResource");
         let story = act(story, 2, Action::Resume).when(test_resource(3, "x"));
-        assert_eq!(story.resource.outcome, Some((traversal(3), Outcome::Replace)));
+        assert_eq!(story.outcome(), Some((traversal(3), Outcome::Replace)));
     }
 
     #[test]
@@ -245,9 +220,9 @@ mod tests {
         assert_eq!(story.resource.reason, "Can not check a, resource not created yet.");
         let reason = "Exception: resources.a: Resource a not created yet.".to_owned();
         let failed = Outcome::Failed { action: Action::Check, reason };
-        assert_eq!(story.resource.outcome, Some((traversal(1), failed)));
+        assert_eq!(story.outcome(), Some((traversal(1), failed)));
         let story = story.when(test_resource(2, "x"));
-        assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Replace)));
+        assert_eq!(story.outcome(), Some((traversal(2), Outcome::Replace)));
         assert_eq!(story.when(story::clean_up(2)).told(), ["ActionStarted", "ActionSettled"]);
     }
 
@@ -266,16 +241,16 @@ mod tests {
         assert_eq!(state(&story), (Action::Create, Status::Complete));
         let reason = "Error: resources.a: State ('CREATE', 'COMPLETE') invalid for resume";
         let failed = Outcome::Failed { action: Action::Resume, reason: reason.to_owned() };
-        assert_eq!(story.resource.outcome, Some((traversal(2), failed)));
+        assert_eq!(story.outcome(), Some((traversal(2), failed)));
     }
 
     #[test]
     fn a_resource_at_work_is_not_marked() {
         let slow = converge(1, "OS::Neutron::Net", json!({}));
         let mut story = given_nothing().when(slow);
-        let refused = story.resource.mark(false, "seen".to_owned()).err();
+        let mark = ResourceCommand::Mark { healthy: false, reason: "seen".to_owned() };
         let text = "Stack web already has an action (CREATE) in progress.";
-        assert_eq!(refused.map(|refusal| refusal.message).as_deref(), Some(text));
+        assert_eq!(story.refuses(mark).message, text);
     }
 
     #[test]
@@ -301,9 +276,9 @@ mod tests {
         let story = marked(story, true);
         assert_eq!(state(&story), (Action::Check, Status::Complete));
         let story = story.when(test_resource(2, "x"));
-        assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Converged)));
+        assert_eq!(story.outcome(), Some((traversal(2), Outcome::Converged)));
         let story = marked(story, false).when(test_resource(3, "x"));
-        assert_eq!(story.resource.outcome, Some((traversal(3), Outcome::Replace)));
+        assert_eq!(story.outcome(), Some((traversal(3), Outcome::Replace)));
     }
 
     #[test]
@@ -318,9 +293,9 @@ mod tests {
         let unhealthy = || ResourceCommand::Mark { healthy: false, reason: "seen".to_owned() };
         let marked = || given_nothing().when(test_resource(1, "x")).when(unhealthy());
         let story = marked().when(begun_before(2, "x"));
-        assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Converged)));
+        assert_eq!(story.outcome(), Some((traversal(2), Outcome::Converged)));
         assert_eq!(state(&story), (Action::Check, Status::Failed));
         let story = marked().when(begun_before(2, "y"));
-        assert_eq!(story.resource.outcome, Some((traversal(2), Outcome::Replace)));
+        assert_eq!(story.outcome(), Some((traversal(2), Outcome::Replace)));
     }
 }

@@ -2,26 +2,23 @@
 //! group has rested from the last.
 
 use crate::actors::resource::command::{Adjust, Adjusted, Resize, ResourceEffect};
-use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::resource::state::{Decider, Resource, Working};
 use crate::actors::shell::Decision;
-use crate::clock::Moment;
 use crate::events::resource::SignalTaken;
 use crate::model::{CommandId, Refusal, Status};
 use crate::resource_types::{Attempt, cooldown};
 
-impl Resource {
+impl Decider<'_> {
     pub(in crate::actors::resource) fn adjust(
         &mut self,
         adjust: Adjust,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Resource>, Refusal> {
         if self.knows_signal(adjust.id) {
             return Ok(Decision::nothing());
         }
         let Some(definition) = self.definition.clone() else { return Err(declined()) };
-        let driver = Self::driver(knowledge, &definition);
-        let scales = driver.is_ok_and(|it| it.nests().is_some_and(|it| it.scales().is_some()));
+        let driver = self.driver(&definition);
+        let scales = driver.is_ok_and(|it| it.nests().is_some_and(|it| it.scales()));
         if !scales {
             let text = format!("The resource {} is no group that can be scaled.", self.name);
             return Err(Refusal::new("ResourceFailure", text));
@@ -29,13 +26,13 @@ impl Resource {
         let is_free = self.status == Status::Complete
             && self.working.adjusting.is_none()
             && self.open_signal().is_none()
-            && cooldown::is_over(&self.metadata(), moment.now);
+            && cooldown::is_over(&self.metadata(), self.moment.now);
         if !is_free {
             return Err(declined());
         }
         self.working.adjusting = Some(adjust.id);
         Ok(Decision::nothing().and_do(ResourceEffect::Size {
-            subject: Box::new(self.subject(&definition, knowledge)),
+            subject: Box::new(self.subject(&definition)),
             driver_type: definition.driver_type,
             adjust: Box::new(adjust),
         }))
@@ -46,8 +43,7 @@ impl Resource {
         &mut self,
         id: CommandId,
         resize: Option<Resize>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         if self.working.adjusting != Some(id) {
             return Decision::nothing();
         }
@@ -58,13 +54,15 @@ impl Resource {
         };
         let details = serde_json::to_value(resize).unwrap_or_default();
         let taken = SignalTaken { signal: id, details };
-        let carry_out = self.carry_out(&taken, Attempt::First, definition, knowledge);
+        let carry_out = self.carry_out(&taken, Attempt::First, definition);
         Decision::record(taken).and_do(carry_out).and_do(ResourceEffect::Report)
     }
+}
 
+impl Resource {
     /// How an adjustment ended; `None` while it is made.
-    pub fn adjusted(&self, id: CommandId) -> Option<Adjusted> {
-        if self.working.adjusting == Some(id) || self.open_signal() == Some(id) {
+    pub fn adjusted(&self, working: &Working, id: CommandId) -> Option<Adjusted> {
+        if working.adjusting == Some(id) || self.open_signal() == Some(id) {
             return None;
         }
         Some(match &self.handled {

@@ -5,16 +5,16 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use serde_json::Value;
 
-use super::proceed::settling;
+use super::settle::Ending;
 use crate::actors::resource::command::{Answered, ResourceEffect};
-use crate::actors::resource::state::{Call, Knowledge, Resource};
+use crate::actors::resource::phase::Call;
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
-use crate::clock::Moment;
 use crate::events::resource::{AnswersKept, CallAnswered, CallRetried, ReplacementRequired, Step};
 use crate::model::sizes::REASON;
 use crate::model::taint::{mask_repeated, taint, taint_repeated};
-use crate::model::{Action, JsonMap, Status};
-use crate::resource_types::{Beat, DriverError, Learned, stack_user};
+use crate::model::{Action, JsonMap};
+use crate::resource_types::{Beat, Failure, Learned, stack_user};
 
 /// How often a call that fails transiently is made before the resource fails.
 const CALL_ATTEMPTS_MAX: u32 = 10;
@@ -26,19 +26,17 @@ const POLL_PAUSE_MIN: Duration = Duration::from_millis(50);
 const POLL_PAUSE_GROWTH: f64 = 1.06;
 const POLL_PAUSE_MAX: Duration = Duration::from_secs(2);
 
-impl Resource {
+impl Decider<'_> {
     pub(in crate::actors::resource) fn answered(
         &mut self,
         mut answered: Answered,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         if answered.epoch != self.working.epoch || !self.in_progress() {
             return Decision::nothing();
         }
         self.working.changing = false;
         let kept = answered.kept.take().map(|kept| self.taint_kept(kept));
-        let mut decision = self.came_to(answered, moment, knowledge);
+        let mut decision = self.came_to(answered);
         // What is not on record decides nothing.
         if let Some(kept) = kept.filter(|_| !decision.events.is_empty()) {
             decision.events.insert(0, kept.into());
@@ -47,21 +45,16 @@ impl Resource {
     }
 
     /// What the outcome of a beat leads to.
-    fn came_to(
-        &mut self,
-        answered: Answered,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    fn came_to(&mut self, answered: Answered) -> Decision<Resource> {
         if let Some(reason) = self.working.cancel.take() {
-            return self.cancelled(answered.result, reason, knowledge);
+            return self.cancelled(answered.result, reason);
         }
         match answered.result {
             Ok(Beat::Next { learned, next }) => {
                 self.working.polls = 0;
-                let learned = self.taint_learned(learned, knowledge);
+                let learned = self.taint_learned(learned);
                 let halted = match &self.working.queued {
-                    Some(_) => self.halt_child(learned.physical_id.as_ref(), knowledge),
+                    Some(_) => self.halt_child(learned.physical_id.as_ref()),
                     None => Decision::nothing(),
                 };
                 let has_users = learned.data.contains_key(stack_user::PROJECT);
@@ -86,28 +79,21 @@ impl Resource {
             }
             Ok(Beat::Done { learned }) => {
                 let definition = self.working_definition().unwrap_or_default();
-                self.complete(learned, answered.attributes, &definition, knowledge)
+                self.complete(learned, answered.attributes, &definition)
             }
             Ok(Beat::Replace { reason }) => self.replaced(reason),
-            Err(error) if error.transient && self.failures + 1 < CALL_ATTEMPTS_MAX => {
-                self.retried(&error, moment)
+            Err(error) if error.is_transient() && self.failures() + 1 < CALL_ATTEMPTS_MAX => {
+                self.retried(&error)
             }
-            Err(error) => self.fail(&error, knowledge),
+            Err(error) => self.fail(&error),
         }
     }
 
     /// The action was to end as soon as this call came back: keep what it learned.
-    fn cancelled(
-        &mut self,
-        result: Result<Beat, DriverError>,
-        reason: String,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
-        let (learned, unanswered) = match result {
-            Ok(Beat::Next { learned, next })
-                if self.cancellation_cleanup(&next, knowledge).is_some() =>
-            {
-                let learned = self.taint_learned(learned, knowledge);
+    fn cancelled(&mut self, result: Result<Beat, Failure>, reason: String) -> Decision<Resource> {
+        let (learned, in_doubt) = match result {
+            Ok(Beat::Next { learned, next }) if self.cancellation_cleanup(&next).is_some() => {
+                let learned = self.taint_learned(learned);
                 let (physical_id, data) = (learned.physical_id, learned.data);
                 // What the stack wants next has come since the action was given up, and stays.
                 self.working.cancel = Some(reason);
@@ -116,42 +102,38 @@ impl Resource {
             }
             Ok(Beat::Next { learned, .. } | Beat::Done { learned }) => (learned, false),
             Ok(Beat::Wait { .. } | Beat::Replace { .. }) => (Learned::default(), false),
-            Err(error) => (Learned::default(), error.unanswered || self.working.searching),
+            Err(error) => (Learned::default(), error.is_unanswered() || self.working.searching),
         };
-        let learned = self.taint_learned(learned, knowledge);
-        let halted = self.halt_child(learned.physical_id.as_ref(), knowledge);
-        let settled = self.settle(Status::Failed, self.aborted(&reason), learned);
-        let mut decision = Self::leaving_open(settled, unanswered);
+        let learned = self.taint_learned(learned);
+        let halted = self.halt_child(learned.physical_id.as_ref());
+        let ending = Ending { learned, in_doubt, ..Ending::failed(self.aborted(&reason)) };
+        let mut decision = self.settle(ending);
         decision.effects.extend(halted.effects);
         decision
     }
 
-    fn retried(&mut self, error: &DriverError, moment: &Moment<'_>) -> Decision<Self> {
-        let attempt = self.failures + 1;
-        let doubled = RETRY_PAUSE_MIN.saturating_mul(1 << (attempt - 1).min(10));
-        let mut chance = [0; 1];
-        moment.fill(&mut chance);
-        let jitter = 0.5 + f64::from(chance[0]) / 510.0;
-        let pause = error.retry_after.unwrap_or(doubled.min(RETRY_PAUSE_MAX).mul_f64(jitter));
-        self.working.unanswered = error.unanswered || self.working.searching;
-        let step = match &self.call {
-            Call::Due(step) | Call::Intended(step) => step.name.clone(),
-            Call::None | Call::First => "start".to_owned(),
-        };
-        let mut decision = self.later(pause);
-        decision.events.push(
-            CallRetried {
-                step,
-                error: self.without_secrets(&error.to_string()),
-                attempt,
-                until: moment.now + TimeDelta::from_std(pause).unwrap_or_default(),
-            }
-            .into(),
-        );
-        decision
+    fn failures(&self) -> u32 {
+        self.phase.at_work().map_or(0, |at_work| at_work.failures)
     }
 
-    fn replaced(&mut self, reason: String) -> Decision<Self> {
+    fn retried(&mut self, error: &Failure) -> Decision<Resource> {
+        let attempt = self.failures() + 1;
+        let doubled = RETRY_PAUSE_MIN.saturating_mul(1 << (attempt - 1).min(10));
+        let mut chance = [0; 1];
+        self.moment.fill(&mut chance);
+        let jitter = 0.5 + f64::from(chance[0]) / 510.0;
+        let pause = error.retry_after().unwrap_or(doubled.min(RETRY_PAUSE_MAX).mul_f64(jitter));
+        self.working.unanswered = error.is_unanswered() || self.working.searching;
+        let step = match self.call() {
+            Some(Call::Due(step) | Call::Intended(step)) => step.name.clone(),
+            Some(Call::First) | None => "start".to_owned(),
+        };
+        let until = self.moment.now + TimeDelta::from_std(pause).unwrap_or_default();
+        let error = self.without_secrets(&error.told());
+        self.later(pause).and_record(CallRetried { step, error, attempt, until })
+    }
+
+    fn replaced(&mut self, reason: String) -> Decision<Resource> {
         self.working.epoch += 1;
         let decision = Decision::record(ReplacementRequired {
             traversal: self.traversal.unwrap_or_default(),
@@ -164,26 +146,10 @@ impl Resource {
         }
     }
 
-    /// Marks the settling as one that leaves a call without its answer.
-    pub(in crate::actors::resource) fn leaving_open(
-        mut decision: Decision<Self>,
-        unanswered: bool,
-    ) -> Decision<Self> {
-        if let Some(settled) = settling(&mut decision) {
-            let makes = matches!(settled.action, Action::Create);
-            settled.unanswered |= unanswered && (makes || settled.action == Action::Delete);
-        }
-        decision
-    }
-
     /// What a beat learned, its secrets marked: resource data, and what the driver remembers.
-    pub(in crate::actors::resource) fn taint_learned(
-        &self,
-        mut learned: Learned,
-        knowledge: &Knowledge,
-    ) -> Learned {
+    pub(in crate::actors::resource) fn taint_learned(&self, mut learned: Learned) -> Learned {
         for (name, value) in &mut learned.data {
-            *value = self.taint_named(name, std::mem::take(value), knowledge);
+            *value = self.taint_named(name, std::mem::take(value));
         }
         learned
     }
@@ -206,25 +172,21 @@ impl Resource {
     }
 
     /// Attributes as they are kept: those that are secrets marked.
-    pub(in crate::actors::resource) fn taint_attributes(
-        &self,
-        mut attributes: JsonMap,
-        knowledge: &Knowledge,
-    ) -> JsonMap {
+    pub(in crate::actors::resource) fn taint_attributes(&self, mut attributes: JsonMap) -> JsonMap {
         for (name, value) in &mut attributes {
-            *value = self.taint_named(name, std::mem::take(value), knowledge);
+            *value = self.taint_named(name, std::mem::take(value));
         }
         attributes
     }
 
     /// A value as it is kept: marked whole where its name says that it is a secret, else where it
     /// repeats one. A cloud does not say where what it answers came from.
-    fn taint_named(&self, name: &str, value: Value, knowledge: &Knowledge) -> Value {
+    fn taint_named(&self, name: &str, value: Value) -> Value {
         let definition = self.working_definition().or_else(|| self.definition.clone());
         let Some(definition) = definition.filter(|_| !value.is_null()) else { return value };
-        let driver = knowledge.registry.driver(&definition.driver_type);
+        let driver = self.knowledge.registry.driver(&definition.driver_type);
         if driver.is_some_and(|driver| driver.is_secret(name))
-            || knowledge.registry.is_secret(&definition.driver_type, name)
+            || self.knowledge.registry.is_secret(&definition.driver_type, name)
         {
             return taint(value);
         }
@@ -239,21 +201,28 @@ mod tests {
     use super::*;
     use crate::actors::resource::story::{Story, converge, given_nothing};
     use crate::actors::resource::{ResourceCommand, ResourceEffect};
+    use crate::model::Status;
+    use crate::openstack::CloudError;
     use crate::resource_types::Attempt;
 
     fn creating() -> Story {
         given_nothing().when(converge(1, "OS::Neutron::Net", json!({})))
     }
 
-    fn answer(story: Story, result: Result<Beat, DriverError>) -> Story {
+    fn answer(story: Story, result: Result<Beat, Failure>) -> Story {
         let answered =
             Answered { epoch: story.beat(), result, kept: None, attributes: JsonMap::new() };
         story.when(ResourceCommand::Answered(Box::new(answered)))
     }
 
-    fn lost() -> DriverError {
-        let lost = DriverError::fatal("ConnectFailure", "connection closed");
-        DriverError { transient: true, unanswered: true, ..lost }
+    fn lost() -> Failure {
+        let (url, reason) = ("http://cloud".to_owned(), "connection closed".to_owned());
+        CloudError::Unanswered { url, reason }.into()
+    }
+
+    fn refused(class: &'static str, message: &str) -> Failure {
+        let (class, message) = (class.into(), message.to_owned());
+        CloudError::Answered { status: 400, class, message, retry_after: None }.into()
     }
 
     fn attempt(story: &Story) -> Option<Attempt> {
@@ -283,14 +252,14 @@ mod tests {
 
     #[test]
     fn a_search_that_fails_transiently_is_made_again() {
-        let busy = || DriverError { unanswered: false, ..lost() };
+        let busy = || Failure::Silent("not now".to_owned());
         let story = answer(creating(), Err(lost()));
         let epoch = story.beat();
         let story = answer(story.after(10).when(ResourceCommand::Due { epoch }), Err(busy()));
         let epoch = story.beat();
         let story = story.after(10).when(ResourceCommand::Due { epoch });
         assert_eq!(attempt(&story), Some(Attempt::Unanswered));
-        let refused = answer(story, Err(DriverError::fatal("Forbidden", "no")));
+        let refused = answer(story, Err(refused("Forbidden", "no")));
         assert!(refused.resource.is_open);
     }
 
@@ -321,8 +290,7 @@ mod tests {
 
     #[test]
     fn a_final_error_fails_the_resource_in_the_clouds_words() {
-        let refused = DriverError::fatal("BadRequest", "no such thing");
-        let story = answer(creating(), Err(refused));
+        let story = answer(creating(), Err(refused("BadRequest", "no such thing")));
         assert_eq!(story.resource.reason, "BadRequest: resources.a: no such thing");
         assert_eq!(story.resource.status, Status::Failed);
     }

@@ -2,20 +2,18 @@
 //! given up in mid-air: its answer is awaited, so that what it made is known. A type that has told
 //! others to go on takes that back first.
 
+use super::settle::Ending;
 use crate::actors::nested::own_child;
 use crate::actors::resource::command::ResourceEffect;
-use crate::actors::resource::state::{Call, Knowledge, Resource};
+use crate::actors::resource::phase::Call;
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::Step;
-use crate::model::{Action, Status};
-use crate::resource_types::{Attempt, Learned, Work};
+use crate::model::Action;
+use crate::resource_types::{Attempt, Work};
 
-impl Resource {
-    pub(in crate::actors::resource) fn cancel(
-        &mut self,
-        reason: String,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+impl Decider<'_> {
+    pub(in crate::actors::resource) fn cancel(&mut self, reason: String) -> Decision<Resource> {
         if !self.in_progress() {
             return self.leave_hook(false);
         }
@@ -29,26 +27,22 @@ impl Resource {
         if self.working.changing {
             return Decision::nothing();
         }
-        if let Some(last) = self.part(knowledge) {
+        if let Some(last) = self.part() {
             return last;
         }
         self.working.cancel = None;
         let reason = self.aborted(&reason);
-        let unanswered = matches!(self.call, Call::Intended(_)) || self.is_open;
-        let halted = self.halt_child(None, knowledge);
-        let settled = self.settle(Status::Failed, reason, Learned::default());
-        let mut decision = Self::leaving_open(settled, unanswered);
+        let in_doubt = self.awaits_answer() || self.is_open;
+        let halted = self.halt_child(None);
+        let mut decision = self.settle(Ending { in_doubt, ..Ending::failed(reason) });
         decision.effects.extend(halted.effects);
         decision
     }
 
     /// What is at work goes to its end. What was to follow stays undone, and so does what a child
     /// stack has not begun.
-    pub(in crate::actors::resource) fn begin_nothing(
-        &mut self,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
-        let mut decision = self.halt_child(None, knowledge);
+    pub(in crate::actors::resource) fn begin_nothing(&mut self) -> Decision<Resource> {
+        let mut decision = self.halt_child(None);
         if let Some(queued) = self.working.queued.take() {
             self.working.dropped = queued.traversal();
         }
@@ -65,33 +59,28 @@ impl Resource {
     }
 
     /// Takes back what others were told, where the action is given up and its type does that.
-    pub(super) fn part(&mut self, knowledge: &Knowledge) -> Option<Decision<Self>> {
+    pub(super) fn part(&mut self) -> Option<Decision<Resource>> {
         self.working.cancel.as_ref()?;
-        let Call::Due(step) = &self.call else { return None };
-        let (last, work) = self.cancellation_cleanup(step, knowledge)?;
-        Some(self.beat_again(last, Attempt::First, work, knowledge))
+        let Some(Call::Due(step)) = self.call() else { return None };
+        let (last, work) = self.cancellation_cleanup(step)?;
+        Some(self.beat_again(last, Attempt::First, work))
     }
 
     /// The driver's last step where the action is given up at a step.
-    pub(super) fn cancellation_cleanup(
-        &self,
-        step: &Step,
-        knowledge: &Knowledge,
-    ) -> Option<(Step, Work)> {
+    pub(super) fn cancellation_cleanup(&self, step: &Step) -> Option<(Step, Work)> {
         let definition = self.working_definition()?;
-        let driver = knowledge.registry.driver(&definition.driver_type)?;
-        Some((driver.cancellation_cleanup(step)?, self.work(&definition, knowledge)))
+        let driver = self.knowledge.registry.driver(&definition.driver_type)?;
+        Some((driver.program().cancellation_cleanup(step)?, self.work(&definition, self.knowledge)))
     }
 
     /// Nothing further of the child stack that is being made or changed is to start.
     pub(in crate::actors::resource) fn halt_child(
         &self,
         learned: Option<&String>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         let changes = matches!(self.action, Action::Create | Action::Update);
         let nests = self.working_definition().is_some_and(|definition| {
-            let driver = knowledge.registry.driver(&definition.driver_type);
+            let driver = self.knowledge.registry.driver(&definition.driver_type);
             driver.is_some_and(|driver| driver.nests().is_some())
         });
         let named = learned.or(self.physical_id.as_ref());
@@ -104,10 +93,7 @@ impl Resource {
     }
 
     /// The stack's time is over: Heat's words for its task that ran out of time.
-    pub(in crate::actors::resource) fn time_out(
-        &mut self,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    pub(in crate::actors::resource) fn time_out(&mut self) -> Decision<Resource> {
         let class = self.type_name.rsplit("::").next().unwrap_or_default();
         let (stack_name, stack_id) = match &self.stack {
             Some(stack) => (stack.name.to_string(), stack.id.to_string()),
@@ -118,6 +104,6 @@ impl Resource {
             self.action.as_str().to_lowercase(),
             self.name,
         );
-        self.cancel(reason, knowledge)
+        self.cancel(reason)
     }
 }

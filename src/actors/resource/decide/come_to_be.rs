@@ -1,27 +1,26 @@
 //! There is nothing yet: create the resource, or take over what somebody else has made.
 
-use super::converge::{nests, started};
+use super::converge::{begun, nests};
 use crate::actors::resource::command::{Act, Adopted, Converge, ResourceCommand};
-use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, Definition};
-use crate::model::{Action, Hook, JsonMap, Status};
+use crate::model::{Action, Hook, Status};
 use crate::resource_types::stack_user;
 
-impl Resource {
+impl Decider<'_> {
     pub(super) fn come_to_be(
         &mut self,
         converge: Box<Converge>,
         definition: Definition,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         if let Some(external_id) = definition.external_id.clone() {
             let adopted = Adopted { physical_id: Some(external_id), ..Adopted::default() };
             let decision = self.take_over(&converge, definition, adopted);
             return decision.and_then(ResourceCommand::Converge(converge));
         }
         if converge.stack_action == Action::Adopt {
-            if nests(&definition, knowledge) {
+            if nests(&definition, self.knowledge) {
                 return self.start(Action::Adopt, &converge, definition);
             }
             let adopted = converge.adopts.clone().unwrap_or_default();
@@ -44,7 +43,7 @@ impl Resource {
         converge: &Converge,
         definition: Definition,
         mut adopted: Adopted,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         adopted.data.retain(|key, _| !stack_user::OWN_DATA.contains(&key.as_str()));
         let (status, reason) = match &adopted.physical_id {
             Some(_) => (Status::Complete, "state changed".to_owned()),
@@ -56,20 +55,12 @@ impl Resource {
         };
         Decision::record(ActionStarted {
             definition: Some(definition),
-            ..started(Action::Adopt, converge, &converge.type_name)
+            ..begun(Action::Adopt, converge, &converge.type_name)
         })
         .and_record(ActionSettled {
-            action: Action::Adopt,
-            traversal: converge.traversal,
-            status,
-            reason,
             physical_id: adopted.physical_id,
             data: adopted.data,
-            metadata: JsonMap::new(),
-            attributes: JsonMap::new(),
-            unanswered: false,
-            again: false,
-            untouched: false,
+            ..ActionSettled::new(Action::Adopt, converge.traversal, status, reason)
         })
     }
 }

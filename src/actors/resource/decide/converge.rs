@@ -2,29 +2,29 @@
 //! The order of the questions is Heat's (`states.json`, update, decision_order).
 
 use super::come_to_be::check;
+use super::started;
 use crate::actors::resource::command::{Converge, Outcome, ResourceCommand, ResourceEffect};
-use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::resource::state::{Decider, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, Definition};
 use crate::model::sizes::REASON;
-use crate::model::{Action, Hook, JsonMap, Status};
+use crate::model::{Action, Hook, Status};
 
-impl Resource {
+impl Decider<'_> {
     pub(in crate::actors::resource) fn converge(
         &mut self,
         converge: Box<Converge>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         if self.in_progress() && !self.is_pausing() {
             if self.traversal != Some(converge.traversal) {
                 // A newer traversal takes the resource over once it is through with this action.
                 self.working.queued = Some(Box::new(ResourceCommand::Converge(converge)));
                 // What a child stack has not begun yet would be for nothing.
-                return self.halt_child(None, knowledge);
+                return self.halt_child(None);
             }
             return Decision::nothing();
         }
-        let through = self.outcome.as_ref().filter(|(of, _)| *of == converge.traversal);
+        let through = self.outcome().filter(|(of, _)| *of == converge.traversal);
         // A traversal that starts over after a restart may bring another definition than before it.
         let is_told = through.is_some_and(|(_, outcome)| *outcome != Outcome::Converged);
         let is_through = through.is_some();
@@ -38,20 +38,20 @@ impl Resource {
             Err(reason) => return self.cannot_start(&converge, reason.clone()),
         };
         if is_through && self.action == Action::Adopt && definition.external_id.is_some() {
-            return self.act(Box::new(check(&converge)), knowledge);
+            return self.act(Box::new(check(&converge)));
         }
         if self.action == Action::Init {
-            return self.come_to_be(converge, definition, knowledge);
+            return self.come_to_be(converge, definition);
         }
-        if let Some(verdict) = self.outright(converge.terms(), &definition, knowledge) {
-            return self.go_by(verdict, &converge, definition, knowledge);
+        if let Some(verdict) = self.outright(self.terms(&converge), &definition, self.knowledge) {
+            return self.go_by(verdict, &converge, definition);
         }
-        if let Some(look) = self.look_at_reality(&converge, knowledge) {
+        if let Some(look) = self.look_at_reality(&converge) {
             return look;
         }
         if self.is_gone(converge.traversal) {
-            let verdict = Self::made_anew(converge.terms());
-            return self.go_by(verdict, &converge, definition, knowledge);
+            let verdict = Resource::made_anew(self.terms(&converge));
+            return self.go_by(verdict, &converge, definition);
         }
         let held = || ResourceCommand::Converge(converge.clone());
         let (traversal, hooks) = (converge.traversal, converge.hooks.clone());
@@ -69,9 +69,9 @@ impl Resource {
             }
             return self.start(Action::Create, &converge, definition);
         }
-        match self.as_it_stands(converge.terms(), &definition, knowledge) {
-            Some(verdict) => self.go_by(verdict, &converge, definition, knowledge),
-            None => self.compare(&converge, definition, knowledge),
+        match self.as_it_stands(self.terms(&converge), &definition, self.knowledge) {
+            Some(verdict) => self.go_by(verdict, &converge, definition),
+            None => self.compare(&converge, definition),
         }
     }
 
@@ -80,34 +80,31 @@ impl Resource {
         action: Action,
         converge: &Converge,
         definition: Definition,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         Decision::record(ActionStarted {
             definition: Some(definition),
-            ..started(action, converge, &converge.type_name)
+            ..begun(action, converge, &converge.type_name)
         })
         .and_then(ResourceCommand::Proceed)
     }
 
-    pub(super) fn start_without(&self, action: Action, converge: &Converge) -> Decision<Self> {
-        Decision::record(started(action, converge, &self.type_name))
+    pub(super) fn start_without(&self, action: Action, converge: &Converge) -> Decision<Resource> {
+        Decision::record(begun(action, converge, &self.type_name))
     }
 
     /// The action fails before its first call.
-    pub(super) fn cannot_start(&self, converge: &Converge, reason: String) -> Decision<Self> {
-        let action = if self.action == Action::Init { Action::Create } else { Action::Update };
-        Decision::record(started(action, converge, &converge.type_name))
+    pub(super) fn cannot_start(&self, converge: &Converge, reason: String) -> Decision<Resource> {
+        let is_unmade = self.action == Action::Init || self.is_pausing();
+        let action = if is_unmade { Action::Create } else { Action::Update };
+        Decision::record(begun(action, converge, &converge.type_name))
             .and_record(ActionSettled {
-                action,
-                traversal: converge.traversal,
-                status: Status::Failed,
-                reason: REASON.shortened(reason),
                 physical_id: self.physical_id.clone(),
-                data: Default::default(),
-                attributes: JsonMap::new(),
-                metadata: JsonMap::new(),
-                unanswered: false,
-                again: false,
-                untouched: false,
+                ..ActionSettled::new(
+                    action,
+                    converge.traversal,
+                    Status::Failed,
+                    REASON.shortened(reason),
+                )
             })
             .and_do(ResourceEffect::Report)
     }
@@ -120,23 +117,14 @@ pub(in crate::actors::resource) fn nests(definition: &Definition, knowledge: &Kn
 }
 
 /// The action begins, so far without a definition.
-pub(super) fn started(action: Action, converge: &Converge, type_name: &str) -> ActionStarted {
+pub(super) fn begun(action: Action, converge: &Converge, type_name: &str) -> ActionStarted {
+    let Converge { traversal, stack, name, trustor, .. } = converge;
     ActionStarted {
-        action,
-        traversal: converge.traversal,
-        stack_id: converge.stack.id,
-        stack_name: converge.stack.name.clone(),
-        project_id: converge.stack.project_id.clone(),
-        name: converge.name.clone(),
-        type_name: type_name.to_owned(),
-        definition: None,
         deadline: converge.deadline,
-        user_id: converge.trustor.user_id.clone(),
-        roles: converge.trustor.roles.clone(),
         hooks: Resource::hooks_behind(action, converge.stack_action, &converge.hooks),
         observes: converge.observes,
         replaces: converge.replaces.clone(),
-        retains: false,
+        ..started(action, *traversal, stack, name, type_name, trustor)
     }
 }
 
@@ -147,6 +135,7 @@ mod tests {
     use super::*;
     use crate::actors::resource::story::{act, converge, given_nothing, test_resource};
     use crate::events::ResourceEvent;
+    use crate::model::JsonMap;
 
     #[test]
     fn a_type_that_calls_no_cloud_is_created_at_once() {
@@ -162,7 +151,7 @@ mod tests {
     fn the_same_definition_again_is_no_event() {
         let story = given_nothing().when(test_resource(1, "x")).when(test_resource(2, "x"));
         assert!(story.told().is_empty());
-        assert!(matches!(story.resource.outcome, Some((_, Outcome::Converged))));
+        assert!(matches!(story.outcome(), Some((_, Outcome::Converged))));
     }
 
     #[test]
@@ -195,7 +184,7 @@ mod tests {
         let other = converge(2, "OS::Heat::Value", json!({ "value": 1 }));
         let story = given_nothing().when(test_resource(1, "x")).when(other);
         assert!(story.told().is_empty());
-        assert!(matches!(story.resource.outcome, Some((_, Outcome::Replace))));
+        assert!(matches!(story.outcome(), Some((_, Outcome::Replace))));
     }
 
     #[test]
@@ -206,7 +195,7 @@ mod tests {
         assert_eq!((action, status), (Action::Snapshot, Status::Complete));
         let story = story.when(test_resource(3, "y"));
         assert!(story.told().is_empty());
-        assert!(matches!(story.resource.outcome, Some((_, Outcome::Replace))));
+        assert!(matches!(story.outcome(), Some((_, Outcome::Replace))));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::actors::resource::command::{ResourceCommand, ResourceEffect};
-use crate::actors::resource::state::Resource;
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{HookCleared, HookLeft, HookReached};
 use crate::model::{Action, Hook, Refusal, Status, TraversalId};
@@ -31,6 +31,26 @@ impl Resource {
         self.hook.is_some_and(|at| at.is_open && at.traversal == traversal)
     }
 
+    /// The hook behind an action that has just been completed.
+    pub(in crate::actors::resource) fn reached_after(&self, status: Status) -> Option<HookReached> {
+        let hook = Hook::after(self.action).filter(|hook| self.hooks.contains(hook))?;
+        let traversal = self.traversal?;
+        (status == Status::Complete).then_some(HookReached { traversal, hook })
+    }
+
+    /// The stack's action as far as hooks count it: only a create waits before and behind creates.
+    pub(in crate::actors::resource) fn hooks_behind(
+        action: Action,
+        stack_action: Action,
+        hooks: &BTreeSet<Hook>,
+    ) -> Vec<Hook> {
+        let counts = action == Action::Update || action == stack_action;
+        let behind = Hook::after(action).filter(|hook| counts && hooks.contains(hook));
+        behind.into_iter().collect()
+    }
+}
+
+impl Decider<'_> {
     /// The traversal of the task that waits.
     pub(in crate::actors::resource) fn held_for(&self) -> Option<TraversalId> {
         self.working.held.as_deref().and_then(ResourceCommand::traversal)
@@ -43,7 +63,7 @@ impl Resource {
         traversal: TraversalId,
         hooks: &BTreeSet<Hook>,
         held: impl FnOnce() -> ResourceCommand,
-    ) -> Option<Decision<Self>> {
+    ) -> Option<Decision<Resource>> {
         if !hooks.contains(&hook) {
             return None;
         }
@@ -62,18 +82,11 @@ impl Resource {
         }
     }
 
-    /// The hook behind an action that has just been completed.
-    pub(in crate::actors::resource) fn reached_after(&self, status: Status) -> Option<HookReached> {
-        let hook = Hook::after(self.action).filter(|hook| self.hooks.contains(hook))?;
-        let traversal = self.traversal?;
-        (status == Status::Complete).then_some(HookReached { traversal, hook })
-    }
-
     pub(in crate::actors::resource) fn clear_hook(
         &mut self,
         word: &str,
         shown: &str,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Resource>, Refusal> {
         let refused = |text| Err(Refusal::new("InvalidBreakPointHook", text));
         let place = match &self.physical_id {
             Some(id) => format!("\"{}\" [{id}]", self.name),
@@ -95,7 +108,7 @@ impl Resource {
 
     /// Nobody wants any more what the resource waits with. As in Heat the event list tells it where
     /// the waiting itself is given up, not where the stack's action ends without it.
-    pub(in crate::actors::resource) fn leave_hook(&mut self, silent: bool) -> Decision<Self> {
+    pub(in crate::actors::resource) fn leave_hook(&mut self, silent: bool) -> Decision<Resource> {
         self.working.held = None;
         match self.hook.filter(|at| at.is_open) {
             Some(at) => {
@@ -106,17 +119,6 @@ impl Resource {
             }
             None => Decision::nothing(),
         }
-    }
-
-    /// The stack's action as far as hooks count it: only a create waits before and behind creates.
-    pub(in crate::actors::resource) fn hooks_behind(
-        action: Action,
-        stack_action: Action,
-        hooks: &BTreeSet<Hook>,
-    ) -> Vec<Hook> {
-        let counts = action == Action::Update || action == stack_action;
-        let behind = Hook::after(action).filter(|hook| counts && hooks.contains(hook));
-        behind.into_iter().collect()
     }
 }
 

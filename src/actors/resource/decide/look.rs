@@ -1,23 +1,23 @@
 //! Looks that are taken before it is decided: at what failed, at a child stack, at attributes.
 
+use super::settle::Ending;
 use crate::actors::resource::command::{Converge, ResourceEffect};
-use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{AttributesObserved, Definition};
-use crate::model::{JsonMap, Status};
+use crate::model::JsonMap;
 
-impl Resource {
+impl Decider<'_> {
     /// Asks the driver whether what failed can go on.
     pub(super) fn see_failed(
         &mut self,
         converge: &Converge,
         definition: Definition,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         self.working.epoch += 1;
         let see = ResourceEffect::SeeFailed {
             epoch: self.working.epoch,
-            subject: Box::new(self.subject(&definition, knowledge)),
+            subject: Box::new(self.subject(&definition)),
             driver_type: definition.driver_type,
             trustor: converge.trustor.clone(),
         };
@@ -29,17 +29,16 @@ impl Resource {
         &mut self,
         epoch: u64,
         replace: bool,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         if epoch != self.working.epoch {
             return Decision::nothing();
         }
         let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
         match &converge.definition {
-            Ok(definition) if !replace => self.compare(&converge, definition.clone(), knowledge),
+            Ok(definition) if !replace => self.compare(&converge, definition.clone()),
             Ok(definition) => {
-                let verdict = Self::made_anew(converge.terms());
-                self.go_by(verdict, &converge, definition.clone(), knowledge)
+                let verdict = Resource::made_anew(self.terms(&converge));
+                self.go_by(verdict, &converge, definition.clone())
             }
             Err(_) => Decision::nothing(),
         }
@@ -51,14 +50,13 @@ impl Resource {
         &mut self,
         converge: &Converge,
         definition: &Definition,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         self.working.epoch += 1;
         self.working.looking = Some(Box::new(converge.clone()));
         Decision::nothing().and_do(ResourceEffect::SeeChild {
             epoch: self.working.epoch,
             driver_type: definition.driver_type.clone(),
-            subject: Box::new(self.subject(definition, knowledge)),
+            subject: Box::new(self.subject(definition)),
             nesting: self.nesting(definition, converge.traversal),
         })
     }
@@ -67,18 +65,17 @@ impl Resource {
         &mut self,
         epoch: u64,
         differs: bool,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         if epoch != self.working.epoch || self.in_progress() {
             return Decision::nothing();
         }
         let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
         match &converge.definition {
             Ok(definition) if differs => {
-                let updated = self.updated(converge.terms());
-                self.go_by(updated, &converge, definition.clone(), knowledge)
+                let updated = self.updated(self.terms(&converge));
+                self.go_by(updated, &converge, definition.clone())
             }
-            Ok(definition) => self.leave(&converge, definition, knowledge),
+            Ok(definition) => self.leave(&converge, definition),
             Err(_) => Decision::nothing(),
         }
     }
@@ -87,7 +84,6 @@ impl Resource {
     pub(in crate::actors::resource) fn look_up(
         &mut self,
         definition: &Definition,
-        knowledge: &Knowledge,
     ) -> Option<ResourceEffect> {
         let known = |name: &&String| self.attributes.contains_key(name.as_str());
         let wanted: Vec<String> =
@@ -99,7 +95,7 @@ impl Resource {
         Some(ResourceEffect::Observe {
             epoch: self.working.epoch,
             driver_type: definition.driver_type.clone(),
-            subject: Box::new(self.subject(definition, knowledge)),
+            subject: Box::new(self.subject(definition)),
             wanted,
             trustor: self.trustor.clone(),
         })
@@ -109,8 +105,7 @@ impl Resource {
         &mut self,
         epoch: u64,
         attributes: JsonMap,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         if epoch != self.working.epoch {
             return Decision::nothing();
         }
@@ -119,12 +114,12 @@ impl Resource {
         if attributes.iter().all(is_known) {
             return Decision::nothing().and_do(ResourceEffect::Report);
         }
-        let attributes = self.taint_attributes(attributes, knowledge);
+        let attributes = self.taint_attributes(attributes);
         if self.in_progress() {
             // Nothing else was left to do of the action.
             let mut kept = self.attributes.clone();
             kept.extend(attributes);
-            return self.settle_with(Status::Complete, "state changed".to_owned(), kept);
+            return self.settle(Ending { attributes: kept, ..Ending::complete() });
         }
         Decision::record(AttributesObserved { attributes }).and_do(ResourceEffect::Report)
     }

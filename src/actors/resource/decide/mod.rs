@@ -14,4 +14,38 @@ mod look;
 mod observe;
 mod proceed;
 mod repeat;
+mod settle;
 mod signal;
+
+use super::command::StackIdentity;
+use crate::events::resource::ActionStarted;
+use crate::model::{Action, ResourceName, TraversalId, Trustor};
+
+/// The start of an action that keeps the definition, waits at no hook and leaves what there is to
+/// the deletion policy.
+fn started(
+    action: Action,
+    traversal: TraversalId,
+    stack: &StackIdentity,
+    name: &ResourceName,
+    type_name: &str,
+    trustor: &Trustor,
+) -> ActionStarted {
+    ActionStarted {
+        action,
+        traversal,
+        stack_id: stack.id,
+        stack_name: stack.name.clone(),
+        project_id: stack.project_id.clone(),
+        name: name.clone(),
+        type_name: type_name.to_owned(),
+        definition: None,
+        deadline: None,
+        user_id: trustor.user_id.clone(),
+        roles: trustor.roles.clone(),
+        hooks: Vec::new(),
+        observes: false,
+        replaces: Vec::new(),
+        retains: false,
+    }
+}

@@ -1,25 +1,21 @@
 //! Look at what there is in the cloud before an update is decided, where that is asked for.
 
 use crate::actors::resource::command::{Converge, ResourceCommand, ResourceEffect};
-use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::resource::state::{Decider, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{Definition, RealityObserved};
 use crate::model::{Action, Status, TraversalId};
 use crate::resource_types::Reality;
 
-impl Resource {
+impl Decider<'_> {
     /// The look that the update waits for; `None` where none is wanted, or it was taken.
-    pub(super) fn look_at_reality(
-        &mut self,
-        converge: &Converge,
-        knowledge: &Knowledge,
-    ) -> Option<Decision<Self>> {
-        let wanted = converge.observes_as(knowledge);
+    pub(super) fn look_at_reality(&mut self, converge: &Converge) -> Option<Decision<Resource>> {
+        let wanted = converge.observes_as(self.knowledge);
         let stands = self.status != Status::Failed && self.action != Action::Delete;
         let taken = self.working.observed == Some(converge.traversal)
             || self.seen_in(converge.traversal).is_some();
         let definition = self.definition.clone()?;
-        let driver = Self::driver(knowledge, &definition).ok()?;
+        let driver = self.driver(&definition).ok()?;
         let is_there = self.physical_id.is_some() && driver.nests().is_none();
         if !wanted || !stands || taken || !is_there {
             return None;
@@ -28,7 +24,7 @@ impl Resource {
         self.working.looking = Some(Box::new(converge.clone()));
         Some(Decision::nothing().and_do(ResourceEffect::SeeReality {
             epoch: self.working.epoch,
-            subject: Box::new(self.subject(&definition, knowledge)),
+            subject: Box::new(self.subject(&definition)),
             driver_type: definition.driver_type,
             trustor: converge.trustor.clone(),
         }))
@@ -39,8 +35,7 @@ impl Resource {
         &mut self,
         epoch: u64,
         reality: Reality,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         if epoch != self.working.epoch || self.in_progress() {
             return Decision::nothing();
         }
@@ -49,7 +44,7 @@ impl Resource {
         self.working.observed = Some(traversal);
         let (gone, properties) = match reality {
             Reality::Gone => (true, Default::default()),
-            Reality::Differs(properties) => (false, self.taint_attributes(properties, knowledge)),
+            Reality::Differs(properties) => (false, self.taint_attributes(properties)),
         };
         let decision = match gone || !properties.is_empty() {
             true => Decision::record(RealityObserved { traversal, gone, properties }),
@@ -57,7 +52,9 @@ impl Resource {
         };
         decision.and_then(ResourceCommand::Converge(converge))
     }
+}
 
+impl Resource {
     /// What was seen in a traversal, where it is not what is on record.
     fn seen_in(&self, traversal: TraversalId) -> Option<&RealityObserved> {
         self.reality.as_deref().filter(|seen| seen.traversal == traversal)
@@ -113,7 +110,7 @@ mod tests {
         let story = given_nothing().when(test_resource(1, "x")).when(observing(2, "x"));
         let story = seen(story, Reality::Differs(Default::default()));
         assert!(story.told().is_empty());
-        assert!(matches!(story.resource.outcome, Some((_, Outcome::Converged))));
+        assert!(matches!(story.outcome(), Some((_, Outcome::Converged))));
     }
 
     #[test]
@@ -132,11 +129,9 @@ mod tests {
         let story = given_nothing().when(test_resource(1, "x")).when(observing(2, "x"));
         let story = seen(story, Reality::Gone);
         assert_eq!(story.told(), ["RealityObserved"]);
-        assert!(matches!(story.resource.outcome, Some((_, Outcome::Replace))));
-        let mut story = story.when_woken();
-        story.resource.outcome = None;
-        let story = story.when(observing(2, "x"));
+        assert!(matches!(story.outcome(), Some((_, Outcome::Replace))));
+        let story = story.when_woken().when(observing(2, "x"));
         assert!(story.told().is_empty());
-        assert!(matches!(story.resource.outcome, Some((_, Outcome::Replace))));
+        assert!(matches!(story.outcome(), Some((_, Outcome::Replace))));
     }
 }

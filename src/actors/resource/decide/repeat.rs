@@ -3,53 +3,48 @@
 
 use std::time::Duration;
 
-use super::proceed::settling;
+use super::settle::Ending;
+use super::started;
 use crate::actors::resource::command::ResourceEffect;
-use crate::actors::resource::state::{Knowledge, Resource};
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, CreateRepeated};
-use crate::model::{Action, JsonMap, Status};
-use crate::resource_types::DriverError;
+use crate::model::{Action, Status};
+use crate::resource_types::Failure;
 
 /// The pause before the first repetition; it doubles with each.
 const REPEAT_PAUSE: Duration = Duration::from_secs(2);
 
-impl Resource {
+impl Decider<'_> {
     /// Whether the failed create is made again.
-    pub(super) fn repeats(&self, error: &DriverError, knowledge: &Knowledge) -> bool {
-        let worth_it = error.class == "ResourceInError" || error.conflict;
+    pub(super) fn repeats(&self, error: &Failure) -> bool {
         let wanted = self.working.queued.is_none() && self.working.cancel.is_none();
         self.action == Action::Create
-            && worth_it
+            && error.wants_another()
             && wanted
-            && self.repetitions < knowledge.action_retry_limit
+            && self.repetitions < self.knowledge.action_retry_limit
     }
 
     /// The failure is on record; what the create made is deleted next.
-    pub(super) fn repeat(&mut self, mut failed: Decision<Self>) -> Decision<Self> {
-        let Some(started) = self.started_again(Action::Delete) else { return failed };
-        failed.effects.clear();
+    pub(super) fn repeat(&mut self, ending: Ending) -> Decision<Resource> {
+        let Some(started) = self.started_again(Action::Delete) else { return self.settle(ending) };
         let attempt = self.repetitions + 1;
         let repeated = CreateRepeated { traversal: started.traversal, attempt };
+        let failed = Decision::record(self.settled(ending));
         Self::and_proceed(failed.and_record(repeated).and_record(started))
     }
 
     /// The pause between the deletion and the new create.
-    pub(super) fn pause(&mut self, mut deleted: Decision<Self>) -> Decision<Self> {
-        deleted.effects.clear();
-        if let Some(settled) = settling(&mut deleted) {
-            settled.again = true;
-        }
+    pub(super) fn pause(&mut self) -> ResourceEffect {
         self.working.epoch += 1;
         let doubled = REPEAT_PAUSE.saturating_mul(1 << self.repetitions.saturating_sub(1).min(10));
         // Resources that failed together do not come back together.
         let spread = Duration::from_millis(u64::from(self.id.0.as_bytes()[0]) * 4);
-        let after = doubled + spread;
-        deleted.and_do(ResourceEffect::Later { epoch: self.working.epoch, after })
+        ResourceEffect::Later { epoch: self.working.epoch, after: doubled + spread }
     }
 
     /// The pause is over: the create starts anew.
-    pub(super) fn create_again(&mut self) -> Decision<Self> {
+    pub(super) fn create_again(&mut self) -> Decision<Resource> {
         match self.started_again(Action::Create) {
             Some(started) => Self::and_proceed(Decision::record(ActionStarted {
                 definition: self.target.as_deref().cloned(),
@@ -60,44 +55,21 @@ impl Resource {
     }
 
     /// The pause is given up: the create has failed for good.
-    pub(super) fn give_up_pause(&mut self, reason: String) -> Decision<Self> {
+    pub(super) fn give_up_pause(&mut self, reason: String) -> Decision<Resource> {
         let Some(started) = self.started_again(Action::Create) else { return Decision::nothing() };
-        let settled = ActionSettled {
-            action: Action::Create,
-            traversal: started.traversal,
-            status: Status::Failed,
-            reason,
-            physical_id: None,
-            data: Default::default(),
-            attributes: JsonMap::new(),
-            metadata: JsonMap::new(),
-            unanswered: false,
-            again: false,
-            untouched: false,
-        };
+        let traversal = started.traversal;
+        let settled = ActionSettled::new(Action::Create, traversal, Status::Failed, reason);
         self.working.epoch += 1;
         Decision::record(started).and_record(settled).and_do(ResourceEffect::Report)
     }
 
     /// A further action of the same traversal.
     fn started_again(&self, action: Action) -> Option<ActionStarted> {
-        let stack = self.stack.as_ref()?;
+        let (stack, name, type_name) = (self.stack.as_ref()?, &self.name, &self.type_name);
         Some(ActionStarted {
-            action,
-            traversal: self.traversal?,
-            stack_id: stack.id,
-            stack_name: stack.name.clone(),
-            project_id: stack.project_id.clone(),
-            name: self.name.clone(),
-            type_name: self.type_name.clone(),
-            definition: None,
-            deadline: None,
-            user_id: self.trustor.user_id.clone(),
-            roles: self.trustor.roles.clone(),
             hooks: self.hooks.clone(),
             observes: self.observes,
-            replaces: Vec::new(),
-            retains: false,
+            ..started(action, self.traversal?, stack, name, type_name, &self.trustor)
         })
     }
 }
@@ -109,9 +81,10 @@ mod tests {
     use super::*;
     use crate::actors::resource::story::{Story, act, converge, given_nothing};
     use crate::actors::resource::{Answered, ResourceCommand};
+    use crate::model::JsonMap;
     use crate::resource_types::{Beat, Learned};
 
-    fn answer(story: Story, result: Result<Beat, DriverError>) -> Story {
+    fn answer(story: Story, result: Result<Beat, Failure>) -> Story {
         let answered =
             Answered { epoch: story.beat(), result, kept: None, attributes: JsonMap::new() };
         story.when(ResourceCommand::Answered(Box::new(answered)))
@@ -124,7 +97,7 @@ mod tests {
         let learned = Learned { physical_id: Some("n1".to_owned()), ..Learned::default() };
         let next = crate::events::resource::Step { name: "ready".to_owned(), ..Default::default() };
         let story = answer(story, Ok(Beat::Next { learned, next }));
-        answer(story, Err(DriverError::fatal("ResourceInError", "Went to status ERROR")))
+        answer(story, Err(Failure::in_error("ERROR", "Unknown")))
     }
 
     #[test]
@@ -139,7 +112,7 @@ mod tests {
         let story = story.when(ResourceCommand::Due { epoch });
         assert_eq!(story.told(), ["ActionStarted", "CallIntended"]);
         assert_eq!((story.resource.action, &story.resource.physical_id), (Action::Create, &None));
-        let story = answer(story, Err(DriverError::fatal("ResourceInError", "Again")));
+        let story = answer(story, Err(Failure::in_error("ERROR", "Again")));
         assert_eq!(story.told(), ["ActionSettled"], "the limit of one repetition is reached");
         assert_eq!(story.resource.status, Status::Failed);
     }
@@ -169,7 +142,7 @@ mod tests {
     #[test]
     fn a_pause_is_no_outcome() {
         let story = answer(in_error(), Ok(Beat::Done { learned: Learned::default() }));
-        assert_eq!(story.resource.outcome, None);
+        assert_eq!(story.outcome(), None);
     }
 
     #[test]

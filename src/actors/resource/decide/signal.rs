@@ -4,14 +4,14 @@
 use serde_json::Value;
 
 use crate::actors::resource::command::{Nesting, ResourceEffect, Signal};
-use crate::actors::resource::state::{Call, Knowledge, Resource};
+use crate::actors::resource::phase::Call;
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
-use crate::clock::Moment;
 use crate::events::resource::{Definition, Remarked, SignalHandled, SignalTaken};
 use crate::model::sizes::{SIGNALS, json_bytes};
 use crate::model::taint::{plain, plain_map, taint};
 use crate::model::{Action, CommandId, JsonMap, Refusal, TraversalId};
-use crate::resource_types::{Attempt, DriverError, Learned, Said, SignalOutcome, Signaled, python};
+use crate::resource_types::{Attempt, Failure, Learned, Said, SignalOutcome, Signaled, python};
 
 /// How many signals are remembered, so that none is taken twice.
 const SIGNALS_KNOWN_MAX: usize = 64;
@@ -19,13 +19,11 @@ const SIGNALS_KNOWN_MAX: usize = 64;
 /// How many signals of a resource may ask for calls that are not made yet.
 const SIGNALS_OPEN_MAX: usize = 64;
 
-impl Resource {
+impl Decider<'_> {
     pub(in crate::actors::resource) fn signal(
         &mut self,
         signal: Signal,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Resource>, Refusal> {
         if self.knows_signal(signal.id) {
             return Ok(Decision::nothing());
         }
@@ -38,15 +36,15 @@ impl Resource {
                 format!("The Resource ({}) is not available.", self.name),
             ));
         };
-        let Some(driver) = knowledge.registry.driver(&definition.driver_type) else {
+        let Some(driver) = self.knowledge.registry.driver(&definition.driver_type) else {
             return Err(unsupported());
         };
-        let subject = self.subject(&definition, knowledge);
-        match driver.signal(&subject, &signal.details, moment) {
+        let subject = self.subject(&definition);
+        match driver.program().signal(&subject, &signal.details) {
             Signaled::Unsupported => Err(unsupported()),
             Signaled::Handled(outcome) => {
                 self.refuse_too_much(&outcome.metadata)?;
-                Ok(self.signal_handled(signal.id, outcome, &signal.details, knowledge))
+                Ok(self.signal_handled(signal.id, outcome, &signal.details))
             }
             Signaled::Work => {
                 if self.signals_open.len() >= SIGNALS_OPEN_MAX {
@@ -57,7 +55,7 @@ impl Resource {
                 }
                 // Whatever a signal brings may be a secret.
                 let taken = SignalTaken { signal: signal.id, details: taint(signal.details) };
-                let carry_out = self.carry_out(&taken, Attempt::First, definition, knowledge);
+                let carry_out = self.carry_out(&taken, Attempt::First, definition);
                 Ok(Decision::record(taken).and_do(carry_out).and_do(ResourceEffect::Report))
             }
         }
@@ -79,7 +77,7 @@ impl Resource {
     }
 
     /// A resource that is suspended or on its way out takes none, and says so in its event list.
-    fn no_signal(&self) -> Option<Decision<Self>> {
+    fn no_signal(&self) -> Option<Decision<Resource>> {
         let action = Some(self.action)
             .filter(|action| matches!(action, Action::Suspend | Action::Delete))?;
         let remark = Remarked { reason: format!("Cannot signal resource during {action}") };
@@ -90,21 +88,19 @@ impl Resource {
     pub(in crate::actors::resource) fn signal_carried_out(
         &mut self,
         signal: CommandId,
-        result: Result<SignalOutcome, DriverError>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+        result: Result<SignalOutcome, Failure>,
+    ) -> Decision<Resource> {
         let Some(taken) = self.signals_open.iter().find(|taken| taken.signal == signal) else {
             return Decision::nothing();
         };
         match result {
             Ok(outcome) => {
                 let details = plain(taken.details.clone());
-                self.signal_handled(signal, outcome, &details, knowledge)
+                self.signal_handled(signal, outcome, &details)
             }
             Err(error) => {
-                let error = self.without_secrets(&error.to_string());
-                tracing::warn!(resource.id = %self.id, %error, "a signal could not be carried out");
-                let driver = self.signaled_definition().map(|it| Self::driver(knowledge, &it));
+                let error = self.without_secrets(&error.told());
+                let driver = self.signaled_definition().map(|it| self.driver(&it));
                 let nests = driver.is_some_and(|it| it.is_ok_and(|it| it.nests().is_some()));
                 Decision::record(SignalHandled {
                     signal,
@@ -125,8 +121,7 @@ impl Resource {
         signal: CommandId,
         outcome: SignalOutcome,
         details: &Value,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Resource> {
         let reason = match outcome.said {
             Said::Nothing => None,
             Said::Details => Some(sentence(details)),
@@ -135,33 +130,27 @@ impl Resource {
         let learned = Learned { data: outcome.data, ..Learned::default() };
         let in_child = outcome.in_child.map(|it| *it).unwrap_or_default();
         let reason = in_child.error.clone().or(reason);
-        if let Some(error) = &in_child.error {
-            tracing::warn!(resource.id = %self.id, %error, "a signal could not be carried out");
-        }
         let decision = Decision::record(SignalHandled {
             signal,
             reason: reason.map(|reason| self.without_secrets(&reason)),
             error: in_child.error.map(|error| self.without_secrets(&error)),
             metadata: outcome.metadata.into_iter().map(|(id, it)| (id, kept(it))).collect(),
-            data: self.taint_learned(learned, knowledge).data,
-            attributes: self.taint_attributes(in_child.attributes, knowledge),
+            data: self.taint_learned(learned).data,
+            attributes: self.taint_attributes(in_child.attributes),
         })
         .and_do(ResourceEffect::Report);
         // What is awaited may be this signal.
-        let waits = matches!(&self.call, Call::Due(step) if !step.mutates);
+        let waits = matches!(self.call(), Some(Call::Due(step)) if !step.mutates);
         if waits && self.in_progress() { Self::and_proceed(decision) } else { decision }
     }
 
     /// The calls of signals that a former process took and did not see through.
-    pub(in crate::actors::resource) fn signals_owed(
-        &self,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    pub(in crate::actors::resource) fn signals_owed(&self) -> Decision<Resource> {
         let mut decision = Decision::nothing();
         let Some(definition) = self.signaled_definition() else { return decision };
         for taken in &self.signals_open {
             let definition = definition.clone();
-            let effect = self.carry_out(taken, Attempt::Unanswered, definition, knowledge);
+            let effect = self.carry_out(taken, Attempt::Unanswered, definition);
             decision.effects.push(effect);
         }
         decision
@@ -172,7 +161,6 @@ impl Resource {
         taken: &SignalTaken,
         attempt: Attempt,
         definition: Definition,
-        knowledge: &Knowledge,
     ) -> ResourceEffect {
         let details = plain(taken.details.clone());
         let nesting = Nesting {
@@ -182,13 +170,15 @@ impl Resource {
         ResourceEffect::CarryOutSignal {
             signal: Signal { id: taken.signal, details },
             nesting: Box::new(nesting),
-            subject: Box::new(self.subject(&definition, knowledge)),
+            subject: Box::new(self.subject(&definition)),
             driver_type: definition.driver_type,
             attempt,
             trustor: self.signals_for.clone(),
         }
     }
+}
 
+impl Resource {
     /// What the resource is now, or is becoming.
     fn signaled_definition(&self) -> Option<Definition> {
         self.working_definition().or_else(|| self.definition.clone())

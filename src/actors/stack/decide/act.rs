@@ -7,8 +7,7 @@ use crate::model::IndexMap;
 use crate::actors::resource::{Act, ResourceCommand};
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
-use crate::actors::stack::state::{Knowledge, Stack, Traversal};
-use crate::clock::Moment;
+use crate::actors::stack::state::{Decider, Stack, Traversal};
 use crate::events::stack::{ActionDeferred, Node, RevisionAccepted, TraversalStarted};
 use crate::graph::Dependencies;
 use crate::model::{Action, Refusal, ResourceId, ResourceName, Status};
@@ -27,13 +26,11 @@ pub(in crate::actors::stack) fn is_act(action: Action) -> bool {
     }
 }
 
-impl Stack {
+impl Decider<'_> {
     pub(in crate::actors::stack) fn act(
         &mut self,
         asked: ActionDeferred,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Stack>, Refusal> {
         let action = asked.action;
         self.alive()?;
         if self.in_progress() {
@@ -54,34 +51,23 @@ impl Stack {
         if is_so && action != Action::Check {
             return Ok(Decision::nothing());
         }
-        Ok(self.start_act(Decision::nothing(), &asked, moment, knowledge))
+        Ok(self.start_act(Decision::nothing(), &asked))
     }
 
     /// The action that was asked for during the one that ends here.
-    pub(super) fn and_deferred(
-        &self,
-        decision: Decision<Self>,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    pub(super) fn and_deferred(&self, decision: Decision<Stack>) -> Decision<Stack> {
         match self.deferred.first() {
-            Some(asked) => self.start_act(decision, asked, moment, knowledge),
+            Some(asked) => self.start_act(decision, asked),
             None => decision,
         }
     }
 
-    fn start_act(
-        &self,
-        decision: Decision<Self>,
-        asked: &ActionDeferred,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    fn start_act(&self, decision: Decision<Stack>, asked: &ActionDeferred) -> Decision<Stack> {
         let Some(newest) = self.revision() else { return decision };
         let trustor = asked.trustor.clone();
-        let started = self.act_traversal(asked.action, newest, moment, knowledge);
+        let started = self.act_traversal(asked.action, newest);
         let started = TraversalStarted { trustor, ..started };
-        let deadline = Self::deadline_of(&started);
+        let deadline = Stack::deadline_of(&started);
         decision.and_record(started).and_do(deadline).and_then(StackCommand::Advance)
     }
 
@@ -90,10 +76,8 @@ impl Stack {
         &self,
         action: Action,
         newest: &RevisionAccepted,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
     ) -> TraversalStarted {
-        let resources = self.known().map(|known| known.definition.resources());
+        let resources = self.view().known().map(|known| known.definition.resources());
         let nodes = self.traversal.iter().flat_map(|former| {
             former.nodes.iter().map(|(name, id)| {
                 let declared = resources.and_then(|resources| resources.get(name));
@@ -111,26 +95,21 @@ impl Stack {
         TraversalStarted {
             nodes: nodes.collect(),
             rows: None,
-            ..self.traversal_of(action, newest, None, moment, knowledge)
+            ..self.traversal_of(action, newest, None)
         }
     }
 
     /// What is told to an incarnation in its turn.
-    pub(super) fn act_task(
-        &mut self,
-        name: &ResourceName,
-        id: ResourceId,
-        knowledge: &Knowledge,
-    ) -> Option<StackEffect> {
-        let traversal = self.traversal.as_ref()?;
+    pub(super) fn act_task(&mut self, name: &ResourceName, id: ResourceId) -> Option<StackEffect> {
+        let traversal = self.state.traversal.as_ref()?;
         let failures = &mut self.working.failures;
         if traversal.requires.get(name)?.iter().any(|used| failures.contains_key(used)) {
             // As in Heat, what uses a resource that failed its check is not looked at.
             failures.insert(name.clone(), None);
             return None;
         }
-        let definition = self.known().map(|known| &known.definition);
-        let driver_type = definition.and_then(|it| knowledge.registry.driver_type(it, name));
+        let definition = self.view().known().map(|known| &known.definition);
+        let driver_type = definition.and_then(|it| self.knowledge.registry.driver_type(it, name));
         let act = Act {
             traversal: traversal.id,
             action: traversal.action,
@@ -146,11 +125,11 @@ impl Stack {
     }
 
     /// Whether every resource of the stack has a check of its own.
-    pub(super) fn checks_fully(&self, knowledge: &Knowledge) -> bool {
-        let Some(known) = self.known() else { return true };
+    pub(super) fn checks_fully(&self) -> bool {
+        let Some(known) = self.view().known() else { return true };
         known.definition.resources().keys().all(|name| {
-            let driver_type = knowledge.registry.driver_type(&known.definition, name);
-            let driver = driver_type.and_then(|it| knowledge.registry.driver(it));
+            let driver_type = self.knowledge.registry.driver_type(&known.definition, name);
+            let driver = driver_type.and_then(|it| self.knowledge.registry.driver(it));
             driver.is_some_and(|driver| driver.acts(Action::Check))
         })
     }

@@ -6,9 +6,8 @@ use super::act::order;
 use crate::actors::resource::{Adopted, CleanUp, Converge, ResourceCommand};
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::StackEffect;
-use crate::actors::stack::state::{Knowledge, Stack};
+use crate::actors::stack::state::{Decider, Stack};
 use crate::actors::stack::values::Values;
-use crate::clock::Moment;
 use crate::events::resource::Definition;
 use crate::graph::{Dependencies, Task, TaskGraph};
 use crate::model::taint;
@@ -18,13 +17,9 @@ use crate::template::steps_since;
 /// The steps on templates after which a stack lets others of its thread have their turn.
 const TURN_STEPS_MAX: u64 = 50_000;
 
-impl Stack {
+impl Decider<'_> {
     /// Hands out what is ready, as much as one turn allows.
-    pub(in crate::actors::stack) fn advance(
-        &mut self,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    pub(in crate::actors::stack) fn advance(&mut self) -> Decision<Stack> {
         let mut decision = Decision::nothing();
         let Some(mut tasks) = self.tasks() else { return decision };
         let began = steps_since(0);
@@ -34,7 +29,7 @@ impl Stack {
                 break;
             }
             while let Some(task) = ready.next() {
-                match self.hand_out(&task, knowledge) {
+                match self.hand_out(&task) {
                     Some(tell) => decision.effects.push(tell),
                     None => tasks.done(&task),
                 }
@@ -56,7 +51,7 @@ impl Stack {
         if over && let Some(drops) = self.drop_user_project() {
             decision.effects.push(drops);
         } else if over {
-            let mut complete = self.complete(moment, knowledge);
+            let mut complete = self.complete();
             decision.effects.append(&mut complete.effects);
             decision.events = complete.events;
             decision.then = complete.then;
@@ -66,7 +61,7 @@ impl Stack {
 
     /// The traversal of the traversal under way, built on first use.
     fn tasks(&mut self) -> Option<TaskGraph> {
-        let traversal = self.traversal.as_ref().filter(|traversal| !traversal.settled)?;
+        let traversal = self.state.traversal.as_ref().filter(|traversal| !traversal.settled)?;
         if self.working.traversing == Some(traversal.id) {
             return self.working.tasks.take();
         }
@@ -81,7 +76,7 @@ impl Stack {
                 let report = self.working.reports.get(id);
                 let is_init = report.is_none_or(|report| report.action == Action::Init);
                 // What is at its first action has not said so yet.
-                is_init && !self.is_told(*id)
+                is_init && !self.view().is_told(*id)
             })
         };
         let tasks = match traversal.is_act() {
@@ -110,18 +105,18 @@ impl Stack {
     }
 
     /// What is to be told for a task; `None` where there is nothing to do.
-    fn hand_out(&mut self, task: &Task, knowledge: &Knowledge) -> Option<StackEffect> {
+    fn hand_out(&mut self, task: &Task) -> Option<StackEffect> {
         match task {
             Task::Converge(name) => {
                 let traversal = self.traversal.as_ref()?;
                 let id = *traversal.nodes.get(name)?;
                 if traversal.is_act() {
-                    return self.act_task(name, id, knowledge);
+                    return self.act_task(name, id);
                 }
-                Some(self.converge_task(name, id, knowledge))
+                Some(self.converge_task(name, id))
             }
             Task::CleanUp(id) => {
-                let traversal = self.traversal.as_ref()?;
+                let traversal = self.state.traversal.as_ref()?;
                 let row = self.working.rows.get(id)?;
                 if traversal.nodes.get(&row.name) == Some(id) {
                     return None;
@@ -152,16 +147,11 @@ impl Stack {
     }
 
     /// Hands a resource its definition.
-    pub(super) fn converge_task(
-        &mut self,
-        name: &ResourceName,
-        id: ResourceId,
-        knowledge: &Knowledge,
-    ) -> StackEffect {
+    pub(super) fn converge_task(&mut self, name: &ResourceName, id: ResourceId) -> StackEffect {
         self.lets_use(name, id);
         let traversal = self.traversal.as_ref().map(|traversal| traversal.id).unwrap_or_default();
         self.working.told.insert(id, (name.clone(), traversal));
-        self.tell_converge(name, id, knowledge)
+        self.tell_converge(name, id)
     }
 
     /// From here on the incarnation may use what the revision says.
@@ -181,16 +171,12 @@ impl Stack {
         }
     }
 
-    fn tell_converge(
-        &self,
-        name: &ResourceName,
-        id: ResourceId,
-        knowledge: &Knowledge,
-    ) -> StackEffect {
+    fn tell_converge(&self, name: &ResourceName, id: ResourceId) -> StackEffect {
         let traversal = self.traversal.as_ref();
-        let type_name = self.known().map(|known| known.declared_type(name)).unwrap_or_default();
+        let type_name =
+            self.view().known().map(|known| known.declared_type(name)).unwrap_or_default();
         let definition = self
-            .resolve(name, knowledge)
+            .resolve(name)
             .map_err(|refusal| format!("{}: resources.{name}: {}", refusal.class, refusal.message));
         StackEffect::Tell {
             id,
@@ -204,12 +190,13 @@ impl Stack {
                 definition,
                 deadline: traversal.and_then(|traversal| traversal.deadline),
                 trustor: self.acting(),
-                observed_signals: self.signals_observed_by(name, knowledge),
+                observed_signals: self.view().signals_observed_by(name, self.knowledge),
                 stack_action: self.action,
                 observes: traversal.is_some_and(|traversal| traversal.observes),
                 revisits: traversal.is_some_and(|traversal| traversal.revisits),
                 hooks: self.hooks(name),
                 restricted: self
+                    .view()
                     .known()
                     .map(|known| known.definition.restricted_actions(name))
                     .unwrap_or_default(),
@@ -220,24 +207,26 @@ impl Stack {
     }
 
     /// A resource's definition with every reference resolved and every secret marked.
-    fn resolve(&self, name: &ResourceName, knowledge: &Knowledge) -> Result<Definition, Refusal> {
-        let known = self.known().ok_or_else(|| Refusal::not_found("Resource", name))?;
+    fn resolve(&self, name: &ResourceName) -> Result<Definition, Refusal> {
+        let known = self.view().known().ok_or_else(|| Refusal::not_found("Resource", name))?;
         let revision = self.revision().map(|newest| newest.origin).unwrap_or_default();
-        let values = Values::of(self, knowledge);
-        known.definition_of(name, &values, &knowledge.registry, revision)
+        let values = Values::of(self.view(), self.knowledge);
+        known.definition_of(name, &values, &self.knowledge.registry, revision)
     }
 
     /// What the former incarnations are in the cloud of one that is not made yet.
     fn replaced_by(&self, id: ResourceId) -> Vec<String> {
-        let is_made = |id| self.reports().get(&id).is_some_and(|it| it.action != Action::Init);
+        let is_made =
+            |id| self.view().reports().get(&id).is_some_and(|it| it.action != Action::Init);
         let before = |id: ResourceId| self.working.rows.get(&id)?.replaces;
         let former = std::iter::successors(before(id).filter(|_| !is_made(id)), |id| before(*id));
-        former.filter_map(|id| self.reports().get(&id)?.physical_id.clone()).collect()
+        former.filter_map(|id| self.view().reports().get(&id)?.physical_id.clone()).collect()
     }
 
     /// The hooks that the environment sets for a resource.
     fn hooks(&self, name: &ResourceName) -> BTreeSet<Hook> {
-        let words = self.known().map(|known| known.definition.hooks(name)).unwrap_or_default();
+        let words =
+            self.view().known().map(|known| known.definition.hooks(name)).unwrap_or_default();
         words.iter().filter_map(|word| Hook::named(word)).collect()
     }
 

@@ -2,36 +2,29 @@
 
 use crate::actors::resource::ResourceCommand;
 use crate::actors::shell::Decision;
-use crate::actors::stack::state::{Knowledge, Stack};
-use crate::clock::Moment;
+use crate::actors::stack::state::{Decider, Stack};
 use crate::model::{Action, Refusal, Status};
 
-impl Stack {
-    pub(in crate::actors::stack) fn cancel_update(
-        &mut self,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+impl Decider<'_> {
+    pub(in crate::actors::stack) fn cancel_update(&mut self) -> Result<Decision<Stack>, Refusal> {
         self.alive()?;
         if !(self.in_progress() && self.action == Action::Update) {
             return Err(self.cannot_cancel());
         }
-        Ok(self.roll_back(Decision::nothing(), moment, knowledge))
+        Ok(self.roll_back(Decision::nothing()))
     }
 
     pub(in crate::actors::stack) fn cancel_without_rollback(
         &mut self,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Stack>, Refusal> {
         self.alive()?;
         if !(self.in_progress() && matches!(self.action, Action::Update | Action::Create)) {
             return Err(self.cannot_cancel());
         }
         let reason = format!("Stack {} cancelled", self.action);
-        let decision = self.ending(self.settled(Status::Failed, reason, knowledge));
+        let decision = self.ending(self.settled(Status::Failed, reason));
         let decision = self.interrupt(decision, || ResourceCommand::BeginNothing);
-        Ok(self.and_deferred(decision, moment, knowledge))
+        Ok(self.and_deferred(decision))
     }
 
     fn cannot_cancel(&self) -> Refusal {

@@ -2,18 +2,15 @@
 
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{Create, StackCommand};
-use crate::actors::stack::state::{Knowledge, Stack};
-use crate::clock::Moment;
+use crate::actors::stack::state::{Decider, Stack};
 use crate::events::stack::{RevisionAccepted, StackCreated};
 use crate::model::{Action, Refusal, StackRevision};
 
-impl Stack {
+impl Decider<'_> {
     pub(in crate::actors::stack) fn create(
         &mut self,
         create: Create,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Stack>, Refusal> {
         if self.exists() {
             return Err(Refusal::new(
                 "StackExists",
@@ -23,11 +20,13 @@ impl Stack {
         let revise = create.revise;
         let revision = StackRevision(1);
         let action = if create.adopts.is_some() { Action::Adopt } else { Action::Create };
-        let accepted =
-            RevisionAccepted { adopts: create.adopts, ..Self::accepted(revision, action, &revise) };
-        let started = self.traversal_of(action, &accepted, Some(&revise.known), moment, knowledge);
-        self.know_definition(revision, revise.known.clone());
-        let deadline = Self::deadline_of(&started);
+        let accepted = RevisionAccepted {
+            adopts: create.adopts,
+            ..Stack::accepted(revision, action, &revise)
+        };
+        let started = self.traversal_of(action, &accepted, Some(&revise.known));
+        self.working.know_definition(self.state, revision, revise.known.clone());
+        let deadline = Stack::deadline_of(&started);
         Ok(Decision::record(StackCreated {
             stack_id: create.id,
             name: create.name,

@@ -5,35 +5,32 @@ use std::collections::HashMap;
 use crate::actors::resource::ResourceCommand;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
-use crate::actors::stack::state::{Knowledge, Stack};
-use crate::clock::Moment;
+use crate::actors::stack::state::{Decider, Stack};
 use crate::events::stack::TraversalStarted;
 use crate::model::{Action, Refusal, Status, Trustor};
 
-impl Stack {
+impl Decider<'_> {
     pub(in crate::actors::stack) fn delete(
         &mut self,
         retains: bool,
         trustor: Option<Trustor>,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Stack>, Refusal> {
         self.alive()?;
         let Some(newest) = self.revision().cloned() else { return Ok(Decision::nothing()) };
         let mut decision = Decision::nothing();
         let started = TraversalStarted {
             retains,
             trustor: trustor.clone(),
-            ..self.traversal_of(Action::Delete, &newest, None, moment, knowledge)
+            ..self.traversal_of(Action::Delete, &newest, None)
         };
         if self.in_progress() {
             let reason = format!("Stack {} cancelled", self.action);
-            decision = self.ending(self.settled(Status::Failed, reason, knowledge));
+            decision = self.ending(self.settled(Status::Failed, reason));
         }
         decision = self.interrupt(decision, || ResourceCommand::Cancel {
             reason: "user triggered cancel".to_owned(),
         });
-        let deadline = Self::deadline_of(&started);
+        let deadline = Stack::deadline_of(&started);
         let decision = self.delete_snapshots(decision.and_record(started), trustor.as_ref());
         Ok(decision.and_do(deadline).and_then(StackCommand::Advance))
     }
@@ -41,9 +38,9 @@ impl Stack {
     /// Tells every resource that is at work to stop.
     pub(super) fn interrupt(
         &self,
-        mut decision: Decision<Self>,
+        mut decision: Decision<Stack>,
         command: impl Fn() -> ResourceCommand,
-    ) -> Decision<Self> {
+    ) -> Decision<Stack> {
         let reports = self.working.reports.values().filter(|report| report.in_progress());
         let told = self.working.told.iter();
         let mut at_work: HashMap<_, _> = told.map(|(id, (name, _))| (*id, name.clone())).collect();

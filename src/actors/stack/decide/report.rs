@@ -3,34 +3,23 @@
 use crate::actors::resource::{Outcome, Report};
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::StackCommand;
-use crate::actors::stack::state::{Knowledge, Stack};
-use crate::clock::Moment;
+use crate::actors::stack::state::{Decider, Stack};
 use crate::events::stack::{ReplacementStarted, Row};
 use crate::graph::Task;
 use crate::model::{Action, ResourceId, StackRevision, Status};
 
-impl Stack {
-    pub(in crate::actors::stack) fn reported(
-        &mut self,
-        report: Report,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+impl Decider<'_> {
+    pub(in crate::actors::stack) fn reported(&mut self, report: Report) -> Decision<Stack> {
         if let Some(made) = self.user_project_made(&report) {
             return Decision::record(made).and_then(StackCommand::Report(Box::new(report)));
         }
         let news = self.news(&report);
-        let decision = self.after_report(report, moment, knowledge);
-        self.and_tell(news, decision, knowledge)
+        let decision = self.after_report(report);
+        self.and_tell(news, decision)
     }
 
     /// The next turn of the traversal.
-    fn after_report(
-        &mut self,
-        report: Report,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    fn after_report(&mut self, report: Report) -> Decision<Stack> {
         let (id, name, outcome) = (report.id, report.name.clone(), report.outcome.clone());
         let is_told =
             |traversal| self.working.told.get(&id).is_some_and(|(_, of)| *of == traversal);
@@ -49,19 +38,19 @@ impl Stack {
                 self.working.rows.shift_remove(&id);
                 self.working.reports.remove(&id);
                 self.finish(&Task::CleanUp(id));
-                self.advance(moment, knowledge)
+                self.advance()
             }
             Some(Outcome::Converged) if is_current => {
                 if !traversal.is_act() {
                     self.converged(id);
                 }
                 self.finish(&Task::Converge(name));
-                self.advance(moment, knowledge)
+                self.advance()
             }
             Some(Outcome::Replace) if is_current => {
-                let new = ResourceId(moment.fresh_id());
+                let new = ResourceId(self.moment.fresh_id());
                 let type_name =
-                    self.known().map(|known| known.declared_type(&name)).unwrap_or_default();
+                    self.view().known().map(|known| known.declared_type(&name)).unwrap_or_default();
                 if let Some(old) = self.working.rows.get_mut(&id) {
                     old.replaced_by = Some(new);
                 }
@@ -75,7 +64,7 @@ impl Stack {
                     replaced_by: None,
                 };
                 self.working.rows.insert(new, row);
-                let tell = self.converge_task(&name, new, knowledge);
+                let tell = self.converge_task(&name, new);
                 Decision::record(ReplacementStarted {
                     traversal: self
                         .traversal
@@ -94,14 +83,14 @@ impl Stack {
                 let reason = format!("Resource CHECK failed: {reason}");
                 self.working.failures.insert(name.clone(), Some(reason));
                 self.finish(&Task::Converge(name));
-                self.advance(moment, knowledge)
+                self.advance()
             }
             Some(Outcome::Failed { action, reason }) => {
                 if is_current && action == Action::Update {
                     self.half_updated(id);
                 }
                 let reason = format!("Resource {action} failed: {reason}");
-                self.fail(reason, moment, knowledge)
+                self.fail(reason)
             }
             Some(Outcome::Converged | Outcome::Replace) | None => Decision::nothing(),
         }
@@ -109,7 +98,7 @@ impl Stack {
 
     /// The incarnation uses what the revision says, and nothing of before.
     fn converged(&mut self, id: ResourceId) {
-        let Some(traversal) = &self.traversal else { return };
+        let Some(traversal) = &self.state.traversal else { return };
         let origin = self.origin_of(traversal.revision);
         let Some(row) = self.working.rows.get_mut(&id) else { return };
         let requires = traversal.requires.get(&row.name).into_iter().flatten();
@@ -121,7 +110,7 @@ impl Stack {
     /// An update in place that failed may have come half the way: the incarnation counts as the
     /// revision's, as in Heat. What was refused before anything was done keeps its state.
     fn half_updated(&mut self, id: ResourceId) {
-        let Some(traversal) = &self.traversal else { return };
+        let Some(traversal) = &self.state.traversal else { return };
         let origin = self.origin_of(traversal.revision);
         let report = self.working.reports.get(&id);
         let is_failed =

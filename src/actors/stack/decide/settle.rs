@@ -4,25 +4,23 @@ use super::act::is_act;
 use crate::actors::resource::ResourceCommand;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
-use crate::actors::stack::state::{Knowledge, Stack};
-use crate::actors::stack::values::Values;
-use crate::clock::Moment;
-use crate::events::stack::{OutputResolved, TraversalSettled};
+use crate::actors::stack::state::{Decider, Stack};
+use crate::events::stack::TraversalSettled;
 use crate::model::sizes::REASON;
 use crate::model::{Action, Status};
 
-impl Stack {
+impl Decider<'_> {
     /// Everything is done.
-    pub(super) fn complete(&self, moment: &Moment<'_>, knowledge: &Knowledge) -> Decision<Self> {
-        let in_part = match self.action == Action::Check && !self.checks_fully(knowledge) {
+    pub(super) fn complete(&self) -> Decision<Stack> {
+        let in_part = match self.action == Action::Check && !self.checks_fully() {
             true => ". 'CHECK' not fully supported (see resources)",
             false => "",
         };
         if let Some(reason) = self.failed_checks() {
-            return self.fail(reason + in_part, moment, knowledge);
+            return self.fail(reason + in_part);
         }
         let reason = format!("Stack {} completed successfully{in_part}", self.action);
-        let mut settled = self.settled(Status::Complete, reason, knowledge);
+        let mut settled = self.settled(Status::Complete, reason);
         if !is_act(self.action) {
             settled.rows = None;
         }
@@ -30,7 +28,7 @@ impl Stack {
         if self.action == Action::Delete {
             return decision.and_do(self.release());
         }
-        self.and_deferred(decision, moment, knowledge)
+        self.and_deferred(decision)
     }
 
     /// The stack's name is free.
@@ -43,26 +41,21 @@ impl Stack {
     }
 
     /// Something failed: nothing further starts, and a create or update goes back where asked.
-    pub(super) fn fail(
-        &self,
-        reason: String,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
-        let decision = self.ending(self.settled(Status::Failed, reason, knowledge));
+    pub(super) fn fail(&self, reason: String) -> Decision<Stack> {
+        let decision = self.ending(self.settled(Status::Failed, reason));
         let goes_back = matches!(
             self.action,
             Action::Create | Action::Adopt | Action::Update | Action::Restore
         ) && self.revision().is_some_and(|newest| !newest.disable_rollback);
         match goes_back {
-            true => self.roll_back(decision, moment, knowledge),
-            false => self.and_deferred(decision, moment, knowledge),
+            true => self.roll_back(decision),
+            false => self.and_deferred(decision),
         }
     }
 
     /// Records the end of the traversal, and of the snapshot that it takes; after a failure nobody
     /// waits at hooks any more.
-    pub(super) fn ending(&self, settled: TraversalSettled) -> Decision<Self> {
+    pub(super) fn ending(&self, settled: TraversalSettled) -> Decision<Stack> {
         let failed = settled.status == Status::Failed;
         let mut decision = Decision::nothing();
         let snapshot = self.snapshot_settled(settled.status, &settled.reason);
@@ -77,22 +70,17 @@ impl Stack {
     }
 
     /// A new revision with the definition of the one before, and the traversal towards it.
-    pub(super) fn roll_back(
-        &self,
-        decision: Decision<Self>,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    pub(super) fn roll_back(&self, decision: Decision<Stack>) -> Decision<Stack> {
         let Some(accepted) = self.rolled_back() else { return decision };
         let known = self.working.definitions.get(&accepted.origin);
-        let mut started = self.traversal_of(Action::Rollback, &accepted, known, moment, knowledge);
+        let mut started = self.traversal_of(Action::Rollback, &accepted, known);
         if !decision.events.is_empty() {
             // The settling that stands before it says how the incarnations are.
             started.rows = None;
         }
         // What could not be adopted is somebody else's still.
         started.retains = self.action == Action::Adopt;
-        let deadline = Self::deadline_of(&started);
+        let deadline = Stack::deadline_of(&started);
         decision
             .and_record(accepted)
             .and_record(started)
@@ -101,38 +89,14 @@ impl Stack {
     }
 
     /// The end of the traversal under way.
-    pub(super) fn settled(
-        &self,
-        status: Status,
-        reason: String,
-        knowledge: &Knowledge,
-    ) -> TraversalSettled {
+    pub(super) fn settled(&self, status: Status, reason: String) -> TraversalSettled {
         TraversalSettled {
             traversal: self.traversal.as_ref().map(|traversal| traversal.id).unwrap_or_default(),
             action: self.action,
             status,
             reason: REASON.shortened(reason),
-            outputs: self.outputs(knowledge),
-            rows: Some(self.current_rows().cloned().collect()),
+            outputs: self.view().outputs(self.knowledge),
+            rows: Some(self.view().current_rows().cloned().collect()),
         }
-    }
-
-    /// The outputs as they resolve now, secrets marked; none for a stack that goes or has gone.
-    pub(in crate::actors) fn outputs(&self, knowledge: &Knowledge) -> Vec<OutputResolved> {
-        if self.action == Action::Delete {
-            return Vec::new();
-        }
-        let Some(known) = self.known() else { return Vec::new() };
-        let definition = &known.definition;
-        let values = Values::of(self, knowledge);
-        let outputs = definition.resolve_outputs(&values).into_iter();
-        outputs
-            .map(|output| OutputResolved {
-                value: output.value,
-                key: output.key,
-                description: output.description,
-                error: output.error,
-            })
-            .collect()
     }
 }

@@ -7,21 +7,18 @@
 
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect, TakeSnapshot};
-use crate::actors::stack::state::{Knowledge, Snapshot, Stack};
-use crate::clock::Moment;
+use crate::actors::stack::state::{Decider, Snapshot, Stack};
 use crate::events::stack::{
     ResourceKept, SnapshotDeletionSettled, SnapshotDeletionStarted, SnapshotSettled,
     SnapshotStarted,
 };
 use crate::model::{Action, Refusal, Status, TraversalId, Trustor};
 
-impl Stack {
+impl Decider<'_> {
     pub(in crate::actors::stack) fn take_snapshot(
         &mut self,
         take: TakeSnapshot,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Stack>, Refusal> {
         self.alive()?;
         if self.in_progress() {
             let (name, action) = (&self.name, self.action);
@@ -40,10 +37,10 @@ impl Stack {
         let Some(newest) = self.revision() else { return Ok(Decision::nothing()) };
         let started =
             SnapshotStarted { snapshot: take.snapshot, name: take.name, revision: newest.revision };
-        let mut traversal = self.act_traversal(Action::Snapshot, newest, moment, knowledge);
+        let mut traversal = self.act_traversal(Action::Snapshot, newest);
         traversal.traversal = take.snapshot;
         traversal.trustor = take.trustor;
-        let deadline = Self::deadline_of(&traversal);
+        let deadline = Stack::deadline_of(&traversal);
         let decision = Decision::record(started).and_record(traversal);
         Ok(decision.and_do(deadline).and_then(StackCommand::Advance))
     }
@@ -54,7 +51,7 @@ impl Stack {
         let kept = |report: &crate::actors::resource::Report| -> Option<ResourceKept> {
             report.kept.as_deref().cloned()
         };
-        let resources = traversal.nodes.values().filter_map(|id| self.reports().get(id));
+        let resources = traversal.nodes.values().filter_map(|id| self.view().reports().get(id));
         Some(SnapshotSettled {
             snapshot: traversal.id,
             status,
@@ -67,7 +64,7 @@ impl Stack {
         &mut self,
         id: TraversalId,
         trustor: Option<Trustor>,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Stack>, Refusal> {
         self.alive()?;
         let Some(snapshot) = self.snapshots.get(&id) else {
             return Err(snapshot_not_found(id));
@@ -87,9 +84,9 @@ impl Stack {
     /// Every snapshot goes with the stack; one that is under way ends with what it has.
     pub(super) fn delete_snapshots(
         &self,
-        mut decision: Decision<Self>,
+        mut decision: Decision<Stack>,
         trustor: Option<&Trustor>,
-    ) -> Decision<Self> {
+    ) -> Decision<Stack> {
         for (id, snapshot) in &self.snapshots {
             if (snapshot.action, snapshot.status) != (Action::Delete, Status::InProgress) {
                 decision = self.begin_deletion(decision, (*id, snapshot), trustor);
@@ -100,10 +97,10 @@ impl Stack {
 
     fn begin_deletion(
         &self,
-        decision: Decision<Self>,
+        decision: Decision<Stack>,
         (id, snapshot): (TraversalId, &Snapshot),
         trustor: Option<&Trustor>,
-    ) -> Decision<Self> {
+    ) -> Decision<Stack> {
         let trustor = trustor.unwrap_or(&self.trustor).clone();
         let Trustor { user_id, roles } = trustor.clone();
         let started = SnapshotDeletionStarted { snapshot: id, user_id, roles };
@@ -126,9 +123,7 @@ impl Stack {
         &mut self,
         id: TraversalId,
         result: Result<(), String>,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Stack> {
         let is_owed = self.snapshots.get(&id).is_some_and(|snapshot| {
             (snapshot.action, snapshot.status) == (Action::Delete, Status::InProgress)
         });
@@ -154,7 +149,7 @@ impl Stack {
                 };
                 let mut decision = Decision::record(failed);
                 if ends {
-                    let mut failed = self.fail(reason, moment, knowledge);
+                    let mut failed = self.fail(reason);
                     decision.events.append(&mut failed.events);
                     decision.effects.append(&mut failed.effects);
                     decision.then = failed.then;
@@ -163,7 +158,9 @@ impl Stack {
             }
         }
     }
+}
 
+impl Stack {
     /// The deletions of snapshots that are on record and not known to be done.
     pub(in crate::actors::stack) fn deletions_owed(&self) -> Vec<StackEffect> {
         let deleting = self.snapshots.iter().filter(|(_, snapshot)| {

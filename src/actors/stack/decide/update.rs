@@ -2,53 +2,42 @@
 
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{Revise, StackCommand};
-use crate::actors::stack::state::{Knowledge, Stack};
-use crate::clock::Moment;
+use crate::actors::stack::state::{Decider, Stack};
 use crate::events::stack::TraversalStarted;
 use crate::model::{Action, Refusal, StackRevision, Status};
 
-impl Stack {
+impl Decider<'_> {
     pub(in crate::actors::stack) fn update(
         &mut self,
         revise: Revise,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Stack>, Refusal> {
         self.alive()?;
         refuse_resting(self.action)?;
-        self.lead_to(Action::Update, revise, moment, knowledge)
+        self.lead_to(Action::Update, revise)
     }
 
     /// Bring the stack to the definition of a snapshot: an update by another name.
     pub(in crate::actors::stack) fn restore(
         &mut self,
         revise: Revise,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    ) -> Result<Decision<Stack>, Refusal> {
         self.alive()?;
         if self.action == Action::Delete {
             refuse_resting(self.action)?;
         }
-        self.lead_to(Action::Restore, revise, moment, knowledge)
+        self.lead_to(Action::Restore, revise)
     }
 
-    fn lead_to(
-        &mut self,
-        action: Action,
-        revise: Revise,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Result<Decision<Self>, Refusal> {
+    fn lead_to(&mut self, action: Action, revise: Revise) -> Result<Decision<Stack>, Refusal> {
         let revision = StackRevision(self.alive()? + 1);
-        let accepted = Self::accepted(revision, action, &revise);
+        let accepted = Stack::accepted(revision, action, &revise);
         let started = TraversalStarted {
             observes: revise.observes,
             revisits: revise.revisits,
-            ..self.traversal_of(action, &accepted, Some(&revise.known), moment, knowledge)
+            ..self.traversal_of(action, &accepted, Some(&revise.known))
         };
-        self.know_definition(revision, revise.known.clone());
-        let deadline = Self::deadline_of(&started);
+        self.working.know_definition(self.state, revision, revise.known.clone());
+        let deadline = Stack::deadline_of(&started);
         let mut decision = Decision::nothing();
         if self.in_progress() {
             let reason = format!("Stack {} superseded", self.action);

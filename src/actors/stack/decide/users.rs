@@ -4,12 +4,11 @@
 use crate::actors::resource::Report;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
-use crate::actors::stack::state::{Knowledge, Stack};
-use crate::clock::Moment;
+use crate::actors::stack::state::{Decider, Stack};
 use crate::events::stack::{UserProjectDeleted, UserProjectMade};
 use crate::model::Action;
 
-impl Stack {
+impl Decider<'_> {
     /// A project that a resource tells of and nothing is on record of.
     pub(in crate::actors::stack) fn user_project_made(
         &self,
@@ -32,9 +31,7 @@ impl Stack {
     pub(in crate::actors::stack) fn user_project_dropped(
         &mut self,
         result: Result<(), String>,
-        moment: &Moment<'_>,
-        knowledge: &Knowledge,
-    ) -> Decision<Self> {
+    ) -> Decision<Stack> {
         self.working.drops_users = false;
         let ends = self.in_progress() && self.action == Action::Delete;
         let Some(project_id) = self.user_project.clone().filter(|_| ends) else {
@@ -44,9 +41,7 @@ impl Stack {
             Ok(()) => {
                 Decision::record(UserProjectDeleted { project_id }).and_then(StackCommand::Advance)
             }
-            Err(reason) => {
-                self.fail(format!("Error deleting project: {reason}"), moment, knowledge)
-            }
+            Err(reason) => self.fail(format!("Error deleting project: {reason}")),
         }
     }
 }

@@ -66,7 +66,8 @@ pub(super) async fn preview(
     answer_large(state, &project, view).await
 }
 
-async fn read(
+/// Reads what is to be created.
+pub(in crate::api) async fn read(
     state: &ApiState,
     who: &RequestContext,
     body: &JsonMap,

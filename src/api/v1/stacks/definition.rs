@@ -23,8 +23,16 @@ pub(in crate::api) async fn template(
 ) -> Answer {
     context.require("stacks:template").await?;
     let stack = any_stack(&state, &context, &path).await?;
-    let source = source_of(&state, stack.id, None).await?;
-    let mut template = shown(&state, &stack, &source, "template");
+    answer(&template_of(&state, &stack).await?)
+}
+
+/// A stack's template.
+pub(in crate::api) async fn template_of(
+    state: &ApiState,
+    stack: &StackRow,
+) -> Result<Value, Fault> {
+    let source = source_of(state, stack.id, None).await?;
+    let mut template = shown(state, stack, &source, "template");
     if stack.action == Action::Delete {
         // A deletion is a walk to the same template without its resources.
         for section in ["resources", "Resources"] {
@@ -33,7 +41,7 @@ pub(in crate::api) async fn template(
             }
         }
     }
-    answer(&template)
+    Ok(template)
 }
 
 pub(in crate::api) async fn environment(

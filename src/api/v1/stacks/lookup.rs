@@ -6,6 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::{create, list};
 use crate::api::ApiState;
+use crate::api::arn::Arn;
 use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::Body;
@@ -81,10 +82,12 @@ pub(super) async fn redirect(
 ) -> Answer {
     context.require("stacks:lookup").await?;
     let links = Links::of(request);
-    let mut location = match arn(name_or_id) {
+    let mut location = match Arn::read(name_or_id) {
         // As in Heat, an ARN is taken at its word.
         Some(Arn { project, name, id, within }) => {
-            format!("{}{within}", links.stack_path(project, name, id))
+            let slash = if within.is_empty() { "" } else { "/" };
+            let within = within.trim_end_matches('/');
+            format!("{}{slash}{within}", links.stack_path(project, name, id))
         }
         None => {
             let project = context.visible_project();
@@ -108,38 +111,4 @@ pub(super) async fn redirect(
         .map_err(|_| Fault::bad_request("The query cannot be part of a Location."))?;
     response.headers_mut().insert(LOCATION, location);
     Ok(response)
-}
-
-/// `arn:openstack:heat::PROJECT:stacks/NAME/ID`, and what may follow.
-#[derive(Debug, PartialEq)]
-struct Arn<'a> {
-    project: &'a str,
-    name: &'a str,
-    id: &'a str,
-    /// The path of something within the stack; empty or begins with a slash.
-    within: &'a str,
-}
-
-fn arn(text: &str) -> Option<Arn<'_>> {
-    let rest = text.strip_prefix("arn:openstack:heat::")?;
-    let (project, path) = rest.split_once(':')?;
-    let (name, path) = path.strip_prefix("stacks/")?.split_once('/')?;
-    let (id, within) = path.split_at(path.find('/').unwrap_or(path.len()));
-    let within = within.trim_end_matches('/');
-    (!name.is_empty() && !id.is_empty()).then_some(Arn { project, name, id, within })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_arn_is_taken_apart_and_nothing_else_is() {
-        let web = Arn { project: "p", name: "web", id: "1", within: "" };
-        assert_eq!(arn("arn:openstack:heat::p:stacks/web/1"), Some(web));
-        let resource = Arn { project: "p", name: "web", id: "1", within: "/resources/a" };
-        assert_eq!(arn("arn:openstack:heat::p:stacks/web/1/resources/a/"), Some(resource));
-        assert_eq!(arn("arn:openstack:heat::p:stacks/web"), None);
-        assert_eq!(arn("web"), None);
-    }
 }

@@ -27,7 +27,8 @@ pub(in crate::api) async fn show(
     answer(&json!({ "stack": of(&state, &Links::of(&request), stack.id, with_outputs).await? }))
 }
 
-async fn of(
+/// A stack as it is shown.
+pub(in crate::api) async fn of(
     state: &ApiState,
     links: &Links,
     id: StackId,

@@ -71,7 +71,7 @@ pub(in crate::api) async fn preview_patch(
 
 /// What becomes of the former definition where the new one is silent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Existing {
+pub(in crate::api) enum Existing {
     Kept,
     Forgotten,
 }
@@ -115,7 +115,8 @@ async fn preview(
     answer_large(state, &who.caller.project_id, view).await
 }
 
-async fn read(
+/// Reads what a stack is to become.
+pub(in crate::api) async fn read(
     state: &ApiState,
     who: &RequestContext,
     stack: StackId,

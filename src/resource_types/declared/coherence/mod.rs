@@ -134,6 +134,9 @@ impl Check<'_> {
         if let Some(name) = &declaration.name {
             self.property(&["name"], name);
         }
+        if let Some(makes) = &declaration.makes {
+            self.constraint(&["makes"], makes);
+        }
         if let Some(create) = &declaration.create {
             self.properties(&["create", "nulls"], &create.nulls);
         }
@@ -149,7 +152,10 @@ impl Check<'_> {
             }
         }
         for (index, after) in declaration.after.iter().enumerate() {
-            self.property(&["after", &index.to_string(), "ours"], &after.ours);
+            // Through another type, they are that one's properties.
+            if after.through.is_none() {
+                self.property(&["after", &index.to_string(), "ours"], &after.ours);
+            }
         }
     }
 

@@ -7,7 +7,8 @@ use super::format::{MemberCall, Members};
 use crate::openstack::{CloudError, Request, Response, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Declared, dotted, shape};
-use crate::resource_types::driver::{Beat, DriverError, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Subject};
 use crate::resource_types::python;
 
 /// What a call is made for.
@@ -25,7 +26,7 @@ impl Declared {
         members: &Members,
         side: Side,
         (subject, entries): (&Subject, &[Value]),
-    ) -> Result<Option<Beat>, DriverError> {
+    ) -> Result<Option<Beat>, Failure> {
         let calls = match side {
             Side::Add => &members.add,
             Side::Drop => &members.drop,
@@ -65,7 +66,7 @@ impl Declared {
         call: &MemberCall,
         subject: &Subject,
         entries: &[Value],
-    ) -> Result<Request, DriverError> {
+    ) -> Result<Request, Failure> {
         let Some((method, path)) = call.parts() else {
             return Err(self.incomplete("a call of members has no method"));
         };
@@ -91,7 +92,7 @@ impl Declared {
         side: Side,
         (subject, entries): (&Subject, &[Value]),
         answer: Result<Response, CloudError>,
-    ) -> Result<Option<Beat>, DriverError> {
+    ) -> Result<Option<Beat>, Failure> {
         match answer {
             Ok(_) => Ok(None),
             Err(error) if self.declaration().is_busy(&error) => {
@@ -119,7 +120,7 @@ impl Declared {
         subject: &Subject,
         body: &Value,
         entries: &[Value],
-    ) -> Result<Value, DriverError> {
+    ) -> Result<Value, Failure> {
         let text = body.to_string();
         let mut properties = self.properties(&subject.properties);
         properties.retain(|name, _| text.contains(&format!("{{{name}")));

@@ -20,11 +20,12 @@ use super::{Declared, dotted};
 use crate::model::JsonMap;
 use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Subject, Work};
 
 impl Declared {
     /// Looks at the entries, and makes them those that are wanted.
-    pub(super) fn members(&self, beating: &Beating<'_>, index: u32) -> Result<Beat, DriverError> {
+    pub(super) fn members(&self, beating: &Beating<'_>, index: u32) -> Result<Beat, Failure> {
         let Some(members) = self.declaration().members.get(index as usize) else {
             return Err(self.incomplete("there are no such members"));
         };
@@ -59,7 +60,7 @@ impl Declared {
         beating: &Beating<'_>,
         members: &Members,
         subject: &Subject,
-    ) -> Result<(Difference, Subject), DriverError> {
+    ) -> Result<(Difference, Subject), Failure> {
         let Beating { cloud, work, .. } = *beating;
         let wanted = match work {
             Work::Delete => Vec::new(),
@@ -119,7 +120,7 @@ impl Declared {
         subject: &Subject,
         members: &Members,
         properties: &JsonMap,
-    ) -> Result<Vec<Value>, DriverError> {
+    ) -> Result<Vec<Value>, Failure> {
         let mut properties = self.properties(properties);
         properties.retain(|name, _| name == members.property());
         let mut properties = self.looked_up(cloud, subject, properties)?;
@@ -139,7 +140,7 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
         members: &Members,
-    ) -> Result<Option<Vec<Value>>, DriverError> {
+    ) -> Result<Option<Vec<Value>>, Failure> {
         let Some(live) = &members.live else { return Ok(None) };
         let microversion = live.microversion.as_deref();
         let mut request = self.request(cloud, Method::Get, &live.get, subject, microversion)?;
@@ -165,13 +166,13 @@ impl Declared {
         subject: &Subject,
         name: &str,
         wanted: &Value,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
         let of = |members: &&Members| members.property() == name && members.live.is_some();
         let Some(members) = self.declaration().members.iter().find(of) else { return Ok(None) };
         let mut live = match self.live(cloud, subject, members) {
             Ok(live) => live.unwrap_or_default(),
             // It is the user who may not know.
-            Err(error) if error.class == "Forbidden" => return Ok(None),
+            Err(error) if error.is_forbidden() => return Ok(None),
             Err(error) => return Err(error),
         };
         if members.takes == Takes::Ours {

@@ -7,9 +7,11 @@ use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
 use crate::openstack::Method;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Purpose, Special, done};
-use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Subject, Work};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::{At, Purpose, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 /// A kind of alarm, by Aodh's name for it.
@@ -69,7 +71,7 @@ stages! {
     }
 }
 
-impl Special for Alarm {
+impl ResourceType for Alarm {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Update { .. } | Work::Act(Action::Suspend | Action::Resume) => Stage::Put.step(),
@@ -77,7 +79,7 @@ impl Special for Alarm {
         }
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         if Stage::of(beating.step).is_none() {
             return declared.plain_beat(beating);
         }
@@ -107,12 +109,12 @@ impl Special for Alarm {
 
     fn live(
         &self,
-        declared: &Declared,
-        _cloud: &Asks<'_>,
+        at: At<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
+        let At { declared, .. } = at;
         // Queues are among the actions, and metadata in the query.
         let is_mixed = ACTIONS.iter().any(|(actions, queues)| [*actions, *queues].contains(&name))
             || ["composite_rule", "matching_metadata", "query"].contains(&name);
@@ -135,7 +137,7 @@ impl Alarm {
         declared: &Declared,
         cloud: &Asks<'_>,
         subject: &Subject,
-    ) -> Result<JsonMap, DriverError> {
+    ) -> Result<JsonMap, Failure> {
         let properties = declared.properties(&subject.properties);
         let mut properties = declared.declaration().resolved(cloud, properties)?;
         properties.retain(|_, value| !value.is_null());

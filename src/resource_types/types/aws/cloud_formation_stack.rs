@@ -2,20 +2,21 @@
 
 use serde_json::Value;
 
-use crate::model::JsonMap;
+use crate::model::{JsonMap, Refusal};
 use crate::resource_types::child::{ChildAsk, ChildSeen, ChildWanted, Nested, arn};
-use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Subject;
 use crate::template::NestedTemplate;
 
 pub(crate) struct NestedStack;
 
 impl Nested for NestedStack {
-    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure> {
         let properties = &ask.subject.properties;
         let url = properties.get("TemplateURL").and_then(Value::as_str).unwrap_or_default();
         ask.definition
             .template_text(url)
-            .map_err(|error| DriverError::fatal(error.class, error.message))?;
+            .map_err(|error| Refusal::new(error.class, error.message))?;
         let parameters = properties.get("Parameters").and_then(Value::as_object);
         let timeout = properties.get("TimeoutInMinutes").and_then(Value::as_u64);
         Ok(ChildWanted {

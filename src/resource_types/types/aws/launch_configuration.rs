@@ -1,8 +1,7 @@
 //! AWS::AutoScaling::LaunchConfiguration: what the instances of a group are made from. It is
 //! nothing in the cloud.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -10,15 +9,14 @@ use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service};
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::Declared;
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
-};
+use crate::resource_types::declared::{Beating, Declared};
+use crate::resource_types::failure::Failure;
 use crate::resource_types::groups::FROM_INSTANCE;
+use crate::resource_types::job::{Beat, Change, Learned, LocalOutcome, Subject, UpdateKind, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
-pub(crate) struct LaunchConfiguration(pub(crate) Arc<Declared>);
+pub(crate) struct LaunchConfiguration;
 
 stages! {
     /// An instance is looked at.
@@ -27,29 +25,24 @@ stages! {
     }
 }
 
-impl Driver for LaunchConfiguration {
+impl ResourceType for LaunchConfiguration {
     fn local(
         &self,
+        _declared: &Declared,
         work: &Work,
         subject: &Subject,
         _moment: &Moment<'_>,
-    ) -> Option<Result<LocalOutcome, DriverError>> {
+    ) -> Option<Result<LocalOutcome, Failure>> {
         let asks = *work == Work::Create && subject.properties.contains_key("InstanceId");
         (!asks).then(|| Ok(LocalOutcome::default()))
     }
 
-    fn first(&self, _work: &Work, _subject: &Subject) -> Step {
+    fn first(&self, _declared: &Declared, _work: &Work, _subject: &Subject) -> Step {
         Stage::Look.step()
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        _work: &Work,
-        subject: &Subject,
-        _step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, subject, .. } = *beating;
         let id = subject.properties.get("InstanceId").and_then(Value::as_str).unwrap_or_default();
         let path = format!("/servers/{id}");
         let server: Value = cloud.send(Request::get(Service::Compute, path))?.json()?;
@@ -57,26 +50,17 @@ impl Driver for LaunchConfiguration {
         Ok(Beat::Done { learned: Learned { data, ..Learned::default() } })
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        _before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.0.change_by_schema(subject, changed, true)
+    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
+        let Change { subject, changed, .. } = change;
+        declared.change_by_schema(subject, changed, true)
     }
 
-    fn attributes(
-        &self,
-        _cloud: &Asks<'_>,
-        _subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
+    fn attributes(&self, _at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
         Ok(JsonMap::new())
     }
 
     /// Its name, though there is nothing of that name in the cloud.
-    fn reference(&self, subject: &Subject) -> Value {
+    fn reference(&self, _declared: &Declared, subject: &Subject) -> Value {
         subject.physical_name.as_str().into()
     }
 }

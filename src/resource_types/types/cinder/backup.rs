@@ -13,8 +13,9 @@ use super::volume::Stage;
 use crate::events::resource::Step;
 use crate::openstack::{CloudError, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, done, next, unknown_status};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::stage::Stages;
 
 /// Where the id of a snapshot's backup is kept.
@@ -31,14 +32,14 @@ pub(super) fn first(work: &Work, subject: &Subject) -> Step {
 }
 
 /// One beat.
-pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {
     match Stage::of(beating.step) {
         Some(Stage::Backup) => make(beating),
         _ => await_backup(beating),
     }
 }
 
-fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn make(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, work, subject, .. } = *beating;
     // The description says which snapshot it belongs to, should the answer be lost.
     let token = subject.traversal.map(|traversal| traversal.to_string()).unwrap_or_default();
@@ -75,7 +76,7 @@ fn find(cloud: &Asks<'_>, subject: &Subject, token: &str) -> Result<Option<Strin
     Ok(made.and_then(|backup| backup["id"].as_str().map(str::to_owned)))
 }
 
-fn await_backup(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn await_backup(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, work, subject, .. } = *beating;
     let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
     let shown = cloud.send(Request::get(Service::Volume, path(subject.data.get(key))))?;
@@ -83,10 +84,10 @@ fn await_backup(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     match (backup["status"].as_str().unwrap_or_default(), work) {
         ("available", _) => Ok(after(work)),
         ("creating", _) => Ok(Beat::Wait { after: None }),
-        (other, Work::Delete) => Err(unknown_status("Volume backup failed", other)),
+        (other, Work::Delete) => Err(Failure::unknown_status("Volume backup failed", other)),
         _ => {
             let reason = backup["fail_reason"].as_str().unwrap_or_default();
-            Err(DriverError::fatal("Error", reason))
+            Err(Failure::Failed(reason.to_owned()))
         }
     }
 }
@@ -104,10 +105,7 @@ fn path(backup: Option<&Value>) -> String {
 }
 
 /// Deletes the backup of a snapshot, until Cinder no longer knows it.
-pub(super) fn delete(
-    cloud: &Asks<'_>,
-    data: &BTreeMap<String, Value>,
-) -> Result<bool, DriverError> {
+pub(super) fn delete(cloud: &Asks<'_>, data: &BTreeMap<String, Value>) -> Result<bool, Failure> {
     let Some(backup) = data.get(SNAPSHOT).filter(|backup| !backup.is_null()) else {
         return Ok(true);
     };

@@ -18,8 +18,9 @@ use super::VOLUMES;
 use super::pair::{Hold, Pair};
 use super::volume::Stage;
 use crate::events::resource::Step;
-use crate::resource_types::declared::{Beating, Progress, done, next, unknown_status};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::declared::{Beating, Progress, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject};
 use crate::resource_types::stage::Stages;
 
 /// The resource data that names them: a list of [`Holder`].
@@ -68,7 +69,7 @@ fn learned(held_by: Value) -> Learned {
 }
 
 /// One beat that lets go or gives back; `stage` wants the volume free.
-pub(super) fn beat(beating: &Beating<'_>, stage: Stage) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>, stage: Stage) -> Result<Beat, Failure> {
     let Beating { subject, step, .. } = *beating;
     let progress = beating.progress();
     let holders = holders(subject);
@@ -90,8 +91,8 @@ pub(super) fn beat(beating: &Beating<'_>, stage: Stage) -> Result<Beat, DriverEr
 }
 
 /// An update that failed gives the volume back before it says so.
-pub(super) fn failed(subject: &Subject, error: DriverError) -> Result<Beat, DriverError> {
-    if error.transient || error.unanswered || !is_awaited(subject) {
+pub(super) fn failed(subject: &Subject, error: Failure) -> Result<Beat, Failure> {
+    if error.is_transient() || error.is_unanswered() || !is_awaited(subject) {
         return Err(error);
     }
     let progress = Progress { ends: Some((&error).into()), ..Progress::default() };
@@ -107,7 +108,7 @@ fn at(progress: &Progress, index: u32) -> Progress {
     Progress { index, ends: progress.ends.clone(), ..Progress::default() }
 }
 
-fn let_go(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+fn let_go(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let (pair, progress) = (pair(subject, holder), beating.progress());
     let going = at(&progress, progress.index).to(Stage::Going);
@@ -126,12 +127,12 @@ fn let_go(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     }
 }
 
-fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let (pair, progress) = (pair(subject, holder), beating.progress());
     match pair.hold(cloud)? {
         Hold::Firm => {
-            let error = unknown_status("Volume detachment failed", "in-use");
+            let error = Failure::unknown_status("Volume detachment failed", "in-use");
             progress.again(cloud.now(), error, |progress| progress.to(Stage::LetGo))
         }
         Hold::Loosening => Ok(Beat::Wait { after: None }),
@@ -143,7 +144,7 @@ fn going(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
     }
 }
 
-fn give_back(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+fn give_back(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let (pair, progress) = (pair(subject, holder), beating.progress());
     let coming = at(&progress, progress.index).to(Stage::Coming);
@@ -161,11 +162,11 @@ fn give_back(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError
             Ok(next(Learned::default(), at(&progress, index).to(Stage::GiveBack)))
         }
         Err(error) if error.is_transient() || error.is_unanswered() => Err(error.into()),
-        Err(error) => Err(progress.ends.map_or_else(|| error.into(), DriverError::from)),
+        Err(error) => Err(progress.ends.map_or_else(|| error.into(), Failure::from)),
     }
 }
 
-fn coming(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
+fn coming(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let progress = beating.progress();
     let volume = cloud.poll_one(&VOLUMES, pair(subject, holder).volume)?;
@@ -177,6 +178,6 @@ fn coming(beating: &Beating<'_>, holder: &Holder) -> Result<Beat, DriverError> {
             Ok(next(Learned::default(), at(&progress, index).to(Stage::GiveBack)))
         }
         "available" | "attaching" | "reserved" | "in-use" => Ok(Beat::Wait { after: None }),
-        other => Err(unknown_status("Volume attachment failed", other)),
+        other => Err(Failure::unknown_status("Volume attachment failed", other)),
     }
 }

@@ -6,8 +6,7 @@ use serde_json::json;
 use super::VOLUMES;
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::unknown_status;
-use crate::resource_types::driver::DriverError;
+use crate::resource_types::failure::Failure;
 
 pub(super) struct Pair<'a> {
     pub(super) server: &'a str,
@@ -45,7 +44,7 @@ impl Pair<'_> {
     }
 
     /// Whether the volume is the server's, by Nova's word.
-    pub(super) fn is_attached(&self, cloud: &Asks<'_>) -> Result<bool, DriverError> {
+    pub(super) fn is_attached(&self, cloud: &Asks<'_>) -> Result<bool, Failure> {
         match cloud.send(Request::get(Service::Compute, self.path())) {
             Ok(_) => Ok(true),
             Err(error) if error.is_not_found() => Ok(false),
@@ -54,7 +53,7 @@ impl Pair<'_> {
     }
 
     /// Whether the volume is still the server's, by Cinder's word.
-    pub(super) fn hold(&self, cloud: &Asks<'_>) -> Result<Hold, DriverError> {
+    pub(super) fn hold(&self, cloud: &Asks<'_>) -> Result<Hold, Failure> {
         let volume = match cloud.poll_one(&VOLUMES, self.volume) {
             Ok(volume) => volume,
             Err(error) if error.is_not_found() => return Ok(Hold::None),
@@ -70,7 +69,7 @@ impl Pair<'_> {
             "in-use" => Ok(Hold::Firm),
             "detaching" | "reserved" => Ok(Hold::Loosening),
             "available" | "deleting" => Ok(Hold::None),
-            other => Err(unknown_status("Volume detachment failed", other)),
+            other => Err(Failure::unknown_status("Volume detachment failed", other)),
         }
     }
 }

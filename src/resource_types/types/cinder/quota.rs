@@ -6,8 +6,10 @@ use serde_json::Value;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special};
-use crate::resource_types::driver::{Beat, DriverError};
+use crate::resource_types::declared::{Beating, Declared, PlainStage};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Beat;
+use crate::resource_types::resource_type::ResourceType;
 use crate::resource_types::stage::Stages;
 
 pub(crate) struct Quota;
@@ -21,8 +23,8 @@ const LIMITS: [(&str, &[&str], bool); 5] = [
     ("snapshots", &["snapshots"], false),
 ];
 
-impl Special for Quota {
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+impl ResourceType for Quota {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let stage = PlainStage::of(beating.step);
         if matches!(stage, Some(PlainStage::Create | PlainStage::Update)) {
             let given = declared.properties(&beating.subject.properties);
@@ -34,7 +36,7 @@ impl Special for Quota {
 }
 
 /// Refuses a limit below what the project has; -1 is none.
-fn check(cloud: &Asks<'_>, limits: &JsonMap) -> Result<(), DriverError> {
+fn check(cloud: &Asks<'_>, limits: &JsonMap) -> Result<(), Failure> {
     let project = limits.get("project").and_then(Value::as_str).unwrap_or_default();
     let mut known: Vec<(&str, Vec<Value>)> = Vec::new();
     for (name, collections, by_size) in LIMITS {
@@ -51,20 +53,17 @@ fn check(cloud: &Asks<'_>, limits: &JsonMap) -> Result<(), DriverError> {
             });
         }
         if limit < used {
-            return Err(DriverError::fatal(
-                "ValueError",
-                format!(
-                    "Invalid quota {name} value(s): {limit}. Can not be less than the current \
-                     usage value(s): {used}."
-                ),
-            ));
+            return Err(Failure::Invalid(format!(
+                "Invalid quota {name} value(s): {limit}. Can not be less than the current usage \
+                 value(s): {used}."
+            )));
         }
     }
     Ok(())
 }
 
 /// A project's objects of one kind.
-fn listed(cloud: &Asks<'_>, collection: &str, project: &str) -> Result<Vec<Value>, DriverError> {
+fn listed(cloud: &Asks<'_>, collection: &str, project: &str) -> Result<Vec<Value>, Failure> {
     let request = Request::get(Service::Volume, format!("/{collection}/detail"))
         .query("all_tenants", "True")
         .query("project_id", project);

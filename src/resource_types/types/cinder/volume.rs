@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 
 use super::{VOLUMES, backup, holders, text};
 use crate::events::resource::Step;
+use crate::model::python::is_truthy;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{
-    Beating, Declared, PlainStage, Purpose, Special, done, in_error, next, unknown_status,
-};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::python;
-use crate::resource_types::rules::conflict;
+use crate::resource_types::resource_type::{At, Purpose, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct Volume;
@@ -81,12 +81,12 @@ fn request(method: Method, subject: &Subject, rest: &str) -> Request {
     Request::new(method, Service::Volume, format!("/volumes/{id}{rest}"))
 }
 
-fn poll(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
+fn poll(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, Failure> {
     let id = subject.physical_id.as_deref().unwrap_or_default();
     Ok(cloud.poll_one(&VOLUMES, id)?)
 }
 
-impl Special for Volume {
+impl ResourceType for Volume {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Update { changed, .. } => after(None, changed, subject),
@@ -103,12 +103,12 @@ impl Special for Volume {
 
     fn live(
         &self,
-        declared: &Declared,
-        _cloud: &Asks<'_>,
+        at: At<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
+        let At { declared, .. } = at;
         Ok(match name {
             // What the volume was filled from says nothing of it now.
             "backup_id" => None,
@@ -124,7 +124,7 @@ impl Special for Volume {
         })
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { work, subject, step, .. } = *beating;
         match Stage::of(step) {
             Some(Stage::LetGo | Stage::Going) => match holders::beat(beating, freeing(work)) {
@@ -153,7 +153,7 @@ impl Special for Volume {
         &self,
         cloud: &Asks<'_>,
         data: &BTreeMap<String, Value>,
-    ) -> Result<bool, DriverError> {
+    ) -> Result<bool, Failure> {
         backup::delete(cloud, data)
     }
 
@@ -168,14 +168,7 @@ impl Special for Volume {
         dropped.into_iter().chain([backup]).collect()
     }
 
-    fn attribute(
-        &self,
-        _declared: &Declared,
-        _cloud: &Asks<'_>,
-        _subject: &Subject,
-        object: &Value,
-        name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    fn attribute(&self, _at: At<'_>, object: &Value, name: &str) -> Result<Option<Value>, Failure> {
         Ok(Some(match name {
             "show" => return Ok(None),
             "metadata_values" => object["metadata"].clone(),
@@ -193,29 +186,35 @@ impl Special for Volume {
     }
 
     fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {
-        let is_set = |name: &&str| properties.get(*name).is_some_and(|value| !value.is_null());
+        let is_set = |name: &&str| properties.get(*name).is_some_and(is_truthy);
         if is_set(&"backup_id") {
             return Ok(());
         }
-        let sources: Vec<&str> =
-            ["snapshot_id", "source_volid", "image"].into_iter().filter(is_set).collect();
+        let sources: Vec<&str> = ["snapshot_id", "source_volid", "image", "imageRef"]
+            .into_iter()
+            .filter(is_set)
+            .collect();
+        let listed: Vec<String> = sources.iter().map(|name| format!("'{name}'")).collect();
+        let listed = listed.join(", ");
         let has_size = properties.get("size").is_some_and(|size| !size.is_null());
-        if has_size {
-            return if sources.len() > 1 { Err(conflict(&sources)) } else { Ok(()) };
-        }
         match sources.as_slice() {
-            ["snapshot_id"] | ["source_volid"] => Ok(()),
-            [] | ["image"] => Err(Refusal::validation(
-                "If \"size\" is not provided, one of \"image\", \"imageRef\", \"source_volid\", \
-                 \"snapshot_id\" must be provided.",
-            )),
-            several => Err(conflict(several)),
+            ["snapshot_id"] | ["source_volid"] if !has_size => Ok(()),
+            _ if !has_size => Err(Refusal::validation(format!(
+                "If neither \"backup_id\" nor \"size\" is provided, one and only one of \
+                 \"source_volid\", \"snapshot_id\" must be specified, but currently specified \
+                 options: [{listed}]."
+            ))),
+            [_, _, ..] => Err(Refusal::validation(format!(
+                "If \"size\" is provided, only one of \"image\", \"imageRef\", \"source_volid\", \
+                 \"snapshot_id\" can be specified, but currently specified options: [{listed}]."
+            ))),
+            _ => Ok(()),
         }
     }
 }
 
 /// One beat of a stage.
-fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, work, subject, step, .. } = *beating;
     let given = declared.properties(&subject.properties);
     let following = |stage: Stage| match work {
@@ -234,8 +233,8 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
                 }
                 "available" => Ok(done()),
                 "creating" | "restoring-backup" | "downloading" => Ok(Beat::Wait { after: None }),
-                status if status.starts_with("error") => Err(in_error(status, "Unknown")),
-                other => Err(unknown_status("Volume create failed", other)),
+                status if status.starts_with("error") => Err(Failure::in_error(status, "Unknown")),
+                other => Err(Failure::unknown_status("Volume create failed", other)),
             }
         }
         Some(Stage::Describe) => {
@@ -268,7 +267,7 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
         {
             "restoring-backup" => Ok(Beat::Wait { after: None }),
             "available" | "in-use" => Ok(following(Stage::Refill)),
-            other => Err(unknown_status("Volume restore failed", other)),
+            other => Err(Failure::unknown_status("Volume restore failed", other)),
         },
         Some(Stage::Extend) => extend(beating, &given),
         Some(Stage::Extended) => {
@@ -279,7 +278,7 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
                     Ok(Beat::Wait { after: None })
                 }
                 "available" | "in-use" => Ok(following(Stage::Extend)),
-                other => Err(unknown_status("Volume resize failed", other)),
+                other => Err(Failure::unknown_status("Volume resize failed", other)),
             }
         }
         Some(Stage::ReadOnly) => {
@@ -296,7 +295,7 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
         }
         Some(Stage::Delete) => match declared.look(cloud, subject)? {
             Some(volume) if volume["status"] == "in-use" => {
-                Err(DriverError::fatal("Error", "Volume in use"))
+                Err(Failure::Failed("Volume in use".to_owned()))
             }
             Some(volume) if volume["status"] == "deleting" => {
                 Ok(next(Learned::default(), beating.progress().to(Stage::Gone)))
@@ -310,10 +309,10 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Driver
             let volume = declared.show(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
                 "available" | "in-use" => Ok(done()),
-                other => Err(DriverError::fatal(
-                    "Error",
-                    format!("'status': expected '['available', 'in-use']', got '{other}'"),
-                )),
+                other => Err(Failure::Unhealthy {
+                    expected: "'['available', 'in-use']'",
+                    status: other.to_owned(),
+                }),
             }
         }
         _ => declared.plain_beat(beating),
@@ -342,7 +341,7 @@ fn wants_read_only(properties: &JsonMap) -> bool {
 }
 
 /// Makes a volume of a backup; it bears the token as its name until it is described.
-fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let unnamed = {
         let mut unnamed = subject.clone();
@@ -366,7 +365,7 @@ fn restore(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverErr
 }
 
 /// Fills the volume from a backup; one that the template no longer names is left as it is.
-fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
+fn refill(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let Some(backup) = text(given, "backup_id") else {
         return Ok(next(Learned::default(), Stage::Refilled.step()));
@@ -391,13 +390,13 @@ fn in_the_way(subject: &Subject, volume: &Value) -> Option<Beat> {
     }
 }
 
-fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, DriverError> {
+fn extend(beating: &Beating<'_>, given: &JsonMap) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let wanted = given.get("size").and_then(Value::as_i64).unwrap_or_default();
     let volume = poll(cloud, subject)?;
     let size = volume["size"].as_i64().unwrap_or_default();
     if wanted < size {
-        return Err(DriverError::fatal("NotSupported", NO_SHRINKING));
+        return Err(Failure::Unsupported(NO_SHRINKING.to_owned()));
     }
     if wanted > size && volume["status"] != "extending" {
         let body = json!({ "os-extend": { "new_size": wanted } });

@@ -7,11 +7,10 @@ use super::pair::{Hold, Pair};
 use super::{VOLUMES, text};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{
-    Beating, Declared, Progress, Special, done, next, unknown_status,
-};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, Progress, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct VolumeAttachment;
@@ -36,7 +35,7 @@ fn pair(properties: &JsonMap) -> Pair<'_> {
     }
 }
 
-impl Special for VolumeAttachment {
+impl ResourceType for VolumeAttachment {
     fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let progress = Progress::default();
         match work {
@@ -48,7 +47,7 @@ impl Special for VolumeAttachment {
         }
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         // An update takes the former pair apart and then makes the new one.
         let leaving = match work {
@@ -73,13 +72,10 @@ impl Special for VolumeAttachment {
                     Err(error) if error.is_transient() || error.is_unanswered() => {
                         Err(error.into())
                     }
-                    Err(error) => Err(DriverError::fatal(
-                        "Error",
-                        format!(
-                            "Failed to attach volume {} to server {} - {error}",
-                            joined.volume, joined.server
-                        ),
-                    )),
+                    Err(error) => Err(Failure::Failed(format!(
+                        "Failed to attach volume {} to server {} - {error}",
+                        joined.volume, joined.server
+                    ))),
                 }
             }
             Some(Stage::Attached) => {
@@ -87,7 +83,7 @@ impl Special for VolumeAttachment {
                 match volume["status"].as_str().unwrap_or_default() {
                     "available" | "attaching" | "reserved" => Ok(Beat::Wait { after: None }),
                     "in-use" => Ok(done()),
-                    other => Err(unknown_status("Volume attachment failed", other)),
+                    other => Err(Failure::unknown_status("Volume attachment failed", other)),
                 }
             }
             Some(Stage::Find) => match joined.is_attached(cloud) {
@@ -96,7 +92,7 @@ impl Special for VolumeAttachment {
                     let learned = Learned { physical_id, ..Learned::default() };
                     Ok(next(learned, Stage::Detach.step()))
                 }
-                Err(error) if error.transient => Err(error),
+                Err(error) if error.is_transient() => Err(error),
                 Ok(false) | Err(_) => Ok(done()),
             },
             Some(Stage::Detach) => match cloud.send(leaving.detach()) {
@@ -113,7 +109,7 @@ impl Special for VolumeAttachment {
                 match leaving.hold(cloud)? {
                     // Nova refused to detach what was still being attached, and now it is.
                     Hold::Firm => {
-                        let error = unknown_status("Volume detachment failed", "in-use");
+                        let error = Failure::unknown_status("Volume detachment failed", "in-use");
                         return beating
                             .progress()
                             .again(cloud.now(), error, |p| p.to(Stage::Detach));
@@ -131,7 +127,7 @@ impl Special for VolumeAttachment {
             }
             Some(Stage::Check) => match joined.is_attached(cloud)? {
                 true => Ok(done()),
-                false => Err(DriverError::fatal("NotFound", "The volume is not attached.")),
+                false => Err(Failure::NotFound("The volume is not attached.".to_owned())),
             },
             _ => declared.plain_beat(beating),
         }
@@ -139,12 +135,10 @@ impl Special for VolumeAttachment {
 
     fn attribute(
         &self,
-        _declared: &Declared,
-        _cloud: &Asks<'_>,
-        _subject: &Subject,
+        _at: At<'_>,
         _object: &Value,
         name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
         Ok((name == "show").then_some(Value::Null))
     }
 }

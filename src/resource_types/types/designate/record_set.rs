@@ -1,15 +1,17 @@
 //! OS::Designate::RecordSet: a name without a final dot stands in the zone.
 
 use crate::openstack::{Request, Service, path_segment};
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special};
-use crate::resource_types::driver::{Beat, DriverError};
+use crate::resource_types::declared::{Beating, Declared, PlainStage};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Beat;
 use crate::resource_types::python;
+use crate::resource_types::resource_type::ResourceType;
 use crate::resource_types::stage::Stages;
 
 pub(in crate::resource_types::types) struct RecordSet;
 
-impl Special for RecordSet {
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+impl ResourceType for RecordSet {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, .. } = *beating;
         let given = subject.properties.get("name").filter(|name| !name.is_null());
         let name = given.map_or_else(|| subject.physical_name.clone(), python::text);

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use crate::events::resource::Step;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Request, Service, path_segment};
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Special, done, in_error, next};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct WebImage;
@@ -32,7 +33,7 @@ stages! {
     }
 }
 
-impl Special for WebImage {
+impl ResourceType for WebImage {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Update { changed, .. }
@@ -50,24 +51,20 @@ impl Special for WebImage {
         !matches!(name, "location" | "members" | "active")
     }
 
-    fn object(
-        &self,
-        declared: &Declared,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-    ) -> Result<Option<Value>, DriverError> {
+    fn object(&self, at: At<'_>) -> Result<Option<Value>, Failure> {
+        let At { declared, cloud, subject, .. } = at;
         let image = declared.look(cloud, subject)?;
         Ok(image.filter(|image| !matches!(image["status"].as_str(), Some("deleted" | "killed"))))
     }
 
     fn live(
         &self,
-        declared: &Declared,
-        _cloud: &Asks<'_>,
+        at: At<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
+        let At { declared, .. } = at;
         if name != "extra_properties" {
             return Ok(declared.plain_live(object, name, wanted));
         }
@@ -76,7 +73,7 @@ impl Special for WebImage {
         Ok(Some(Value::Object(known.collect())))
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         let given = declared.properties(&subject.properties);
         let change = |stage: Stage| Ok(next(Learned::default(), stage.step()));
@@ -120,10 +117,10 @@ impl Special for WebImage {
                     "active" if is_active(declared, subject) => Ok(done()),
                     "active" => change(Stage::Deactivate),
                     "deactivated" => Ok(done()),
-                    "killed" => Err(in_error("killed", "Unknown")),
+                    "killed" => Err(Failure::in_error("killed", "Unknown")),
                     // Glance puts an image whose download failed back to where it began.
                     "queued" if !failed.is_empty() => {
-                        Err(in_error("queued", &format!("import failed in {failed}")))
+                        Err(Failure::in_error("queued", format!("import failed in {failed}")))
                     }
                     _ => Ok(Beat::Wait { after: None }),
                 }
@@ -184,7 +181,7 @@ fn is_active(declared: &Declared, subject: &Subject) -> bool {
     declared.properties(&subject.properties).get("active") != Some(&Value::Bool(false))
 }
 
-fn after_update(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn after_update(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Work::Update { changed, .. } = beating.work else { return Ok(done()) };
     if changed.contains("active") && is_active(declared, beating.subject) {
         return Ok(next(Learned::default(), Stage::Reactivate.step()));
@@ -198,7 +195,7 @@ fn texts<'a>(properties: &'a JsonMap, name: &str) -> BTreeSet<&'a str> {
 }
 
 /// Shares the image with the wanted projects and no others.
-fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError> {
+fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), Failure> {
     let Beating { cloud, work, subject, .. } = *beating;
     let wanted = texts(given, "members");
     let empty = JsonMap::new();
@@ -227,7 +224,7 @@ fn members(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError> {
     Ok(())
 }
 
-fn tags(beating: &Beating<'_>, given: &JsonMap) -> Result<(), DriverError> {
+fn tags(beating: &Beating<'_>, given: &JsonMap) -> Result<(), Failure> {
     let Beating { cloud, work, subject, .. } = *beating;
     let Work::Update { before, changed } = work else { return Ok(()) };
     if !changed.contains("tags") {
@@ -256,7 +253,7 @@ fn patch(
     given: &JsonMap,
     before: &JsonMap,
     changed: &BTreeSet<String>,
-) -> Result<(), DriverError> {
+) -> Result<(), Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let image = declared.show(cloud, subject)?;
     let mut fields = JsonMap::new();

@@ -1,7 +1,5 @@
 //! OS::Heat::Delay: time that passes between other resources.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,24 +8,23 @@ use super::wait::{Wait, seconds};
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::Declared;
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
-};
+use crate::resource_types::declared::{Beating, Declared};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Change, Learned, LocalOutcome, Subject, UpdateKind, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 
-pub(crate) struct Delay(pub(crate) Arc<Declared>);
+pub(crate) struct Delay;
 
 impl Delay {
     /// The shortest wait and the longest addition to it, when the work is one that waits.
-    fn bounds(&self, work: &Work, subject: &Subject) -> Option<(f64, f64)> {
+    fn bounds(declared: &Declared, work: &Work, subject: &Subject) -> Option<(f64, f64)> {
         let action = match work {
             Work::Create => "CREATE",
             Work::Delete => "DELETE",
             Work::Act(action @ (Action::Suspend | Action::Resume)) => action.as_str(),
             Work::Update { .. } | Work::Act(_) => return None,
         };
-        let properties = self.0.properties(&subject.properties);
+        let properties = declared.properties(&subject.properties);
         let actions = properties.get("actions").and_then(Value::as_array)?;
         if !actions.iter().any(|waits| waits.as_str() == Some(action)) {
             return None;
@@ -39,33 +36,24 @@ impl Delay {
     }
 }
 
-impl Driver for Delay {
+impl ResourceType for Delay {
     fn local(
         &self,
+        declared: &Declared,
         work: &Work,
         subject: &Subject,
         _moment: &Moment<'_>,
-    ) -> Option<Result<LocalOutcome, DriverError>> {
-        self.bounds(work, subject).is_none().then(|| Ok(LocalOutcome::default()))
+    ) -> Option<Result<LocalOutcome, Failure>> {
+        Self::bounds(declared, work, subject).is_none().then(|| Ok(LocalOutcome::default()))
     }
 
-    fn acts(&self, action: Action) -> bool {
-        self.0.acts(action)
-    }
-
-    fn first(&self, _work: &Work, _subject: &Subject) -> Step {
+    fn first(&self, _declared: &Declared, _work: &Work, _subject: &Subject) -> Step {
         Wait::step()
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        work: &Work,
-        subject: &Subject,
-        step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
-        let (least, jitter) = self.bounds(work, subject).unwrap_or_default();
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        let (least, jitter) = Self::bounds(declared, work, subject).unwrap_or_default();
         Ok(match Wait::of(step) {
             None => {
                 let chance = f64::from(cloud.now().timestamp_subsec_micros()) / 1e6;
@@ -79,22 +67,13 @@ impl Driver for Delay {
         })
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        _before: &JsonMap,
-        _changed: &BTreeSet<String>,
-    ) -> UpdateKind {
+    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
+        let Change { subject, .. } = change;
         // The schema lets properties be updated, yet the class has no way to do it.
-        self.0.replaced(subject)
+        declared.replaced(subject)
     }
 
-    fn attributes(
-        &self,
-        _cloud: &Asks<'_>,
-        _subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
+    fn attributes(&self, _at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
         Ok(JsonMap::new())
     }
 }

@@ -11,9 +11,10 @@ use serde_json::Value;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::resource_types::agent;
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
 use crate::resource_types::stage::{Stages, stages};
 
@@ -30,7 +31,7 @@ stages! {
     }
 }
 
-impl Special for DeployedServer {
+impl ResourceType for DeployedServer {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let wants_user = agent::has_user(&declared.properties(&subject.properties));
         let has_user = StackUser::made(subject).is_some();
@@ -56,7 +57,7 @@ impl Special for DeployedServer {
         }
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         let settle = || Stage::Settle.step();
         if let Some(beat) = stack_user::make(cloud, subject, step, settle) {
@@ -79,14 +80,8 @@ impl Special for DeployedServer {
         }
     }
 
-    fn attribute(
-        &self,
-        declared: &Declared,
-        _cloud: &Asks<'_>,
-        subject: &Subject,
-        _object: &Value,
-        name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    fn attribute(&self, at: At<'_>, _object: &Value, name: &str) -> Result<Option<Value>, Failure> {
+        let At { declared, subject, .. } = at;
         Ok(match name {
             "name" => {
                 let properties = declared.properties(&subject.properties);

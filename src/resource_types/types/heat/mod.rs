@@ -19,9 +19,9 @@ pub(super) mod wait_condition;
 pub(super) mod wait_handle;
 
 pub(in crate::resource_types) use checks::{check, schema};
-pub(in crate::resource_types) use template_resource::{TEMPLATE_RESOURCE, TemplateResource};
+pub(in crate::resource_types) use template_resource::{TEMPLATE_RESOURCE, TEMPLATE_RESOURCE_FILE};
 
-use crate::resource_types::driver::{Learned, LocalOutcome, Subject};
+use crate::resource_types::job::{Learned, LocalOutcome, Subject};
 
 /// The outcome of a creation that gives the resource its physical name as its id.
 fn named(subject: &Subject) -> LocalOutcome {

@@ -1,18 +1,18 @@
 //! OS::Heat::RandomString: made once, of chosen classes of characters, and kept.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
 use crate::model::{JsonMap, Refusal};
-use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::Declared;
-use crate::resource_types::driver::{Driver, DriverError, LocalOutcome, Subject, UpdateKind, Work};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Change, LocalOutcome, Subject, UpdateKind, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 
-pub(crate) struct RandomString(pub(crate) Arc<Declared>);
+pub(crate) struct RandomString;
 
 /// Characters to draw from, and how many of them there are at least.
 struct Source {
@@ -22,10 +22,9 @@ struct Source {
 
 impl RandomString {
     /// The minimums of each set and the whole length.
-    fn recipe(&self, given: &JsonMap) -> (Vec<Source>, usize) {
-        let properties = self.0.properties(given);
+    fn recipe(properties: &JsonMap) -> (Vec<Source>, usize) {
         let mut sources = Vec::new();
-        for entry in list(&properties, "character_sequences") {
+        for entry in list(properties, "character_sequences") {
             let characters = entry["sequence"].as_str().unwrap_or_default().chars();
             sources.push(Source { characters: distinct(characters), at_least: at_least(entry) });
         }
@@ -33,7 +32,7 @@ impl RandomString {
         if let Some(class) = properties.get("sequence").and_then(Value::as_str) {
             sources.push(Source { characters: members(class), at_least: 1 });
         } else {
-            for entry in list(&properties, "character_classes") {
+            for entry in list(properties, "character_classes") {
                 let class = entry["class"].as_str().unwrap_or("lettersdigits");
                 sources.push(Source { characters: members(class), at_least: at_least(entry) });
             }
@@ -100,17 +99,18 @@ fn generate(moment: &Moment<'_>, sources: &[Source], length: usize) -> String {
     text.into_iter().collect()
 }
 
-impl Driver for RandomString {
+impl ResourceType for RandomString {
     fn local(
         &self,
+        declared: &Declared,
         work: &Work,
         subject: &Subject,
         moment: &Moment<'_>,
-    ) -> Option<Result<LocalOutcome, DriverError>> {
+    ) -> Option<Result<LocalOutcome, Failure>> {
         if *work != Work::Create {
             return Some(Ok(LocalOutcome::default()));
         }
-        let (sources, length) = self.recipe(&subject.properties);
+        let (sources, length) = Self::recipe(&declared.properties(&subject.properties));
         let value = Value::from(generate(moment, &sources, length));
         let mut outcome = named(subject);
         outcome.learned.data = BTreeMap::from([("value".to_owned(), value.clone())]);
@@ -118,21 +118,13 @@ impl Driver for RandomString {
         Some(Ok(outcome))
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        _before: &JsonMap,
-        _changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.0.replaced(subject)
+    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
+        let Change { subject, .. } = change;
+        declared.replaced(subject)
     }
 
-    fn attributes(
-        &self,
-        _cloud: &Asks<'_>,
-        subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
+    fn attributes(&self, at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { subject, .. } = at;
         Ok(subject
             .data
             .get("value")
@@ -141,15 +133,15 @@ impl Driver for RandomString {
             .collect())
     }
 
-    fn reference(&self, subject: &Subject) -> Value {
+    fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
         match subject.data.get("value") {
             Some(value) => value.clone(),
-            None => self.0.reference(subject),
+            None => declared.plain_reference(subject),
         }
     }
 
-    fn validate(&self, subject: &Subject) -> Result<(), Refusal> {
-        let (sources, length) = self.recipe(&subject.properties);
+    fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {
+        let (sources, length) = Self::recipe(properties);
         if sources.iter().map(|source| source.at_least).sum::<usize>() > length {
             return Err(Refusal::validation(
                 "Length property cannot be smaller than combined character class and character \
@@ -157,10 +149,6 @@ impl Driver for RandomString {
             ));
         }
         Ok(())
-    }
-
-    fn secret_names(&self) -> &[String] {
-        self.0.secret_names()
     }
 }
 

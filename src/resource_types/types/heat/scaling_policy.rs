@@ -1,22 +1,19 @@
 //! OS::Heat::ScalingPolicy, AWS::AutoScaling::ScalingPolicy: a signal to it changes the size of a
 //! group.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::named;
 use crate::clock::Moment;
-use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::Declared;
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Signaled, Subject, UpdateKind, Work,
-};
+use crate::resource_types::declared::{Beating, Declared};
+use crate::resource_types::failure::Failure;
 use crate::resource_types::groups::{Adjustment, CapacityKind};
+use crate::resource_types::job::{
+    Beat, Change, Learned, LocalOutcome, Signaled, Subject, UpdateKind, Work,
+};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stack_user;
 use crate::template::ALL_ATTRIBUTES;
 
@@ -35,15 +32,16 @@ pub(crate) struct PolicyNames {
     cooldown: String,
 }
 
-pub(crate) struct ScalingPolicy(pub(crate) Arc<Declared>, pub(crate) PolicyNames);
+pub(crate) struct ScalingPolicy(pub(crate) PolicyNames);
 
-impl Driver for ScalingPolicy {
+impl ResourceType for ScalingPolicy {
     fn local(
         &self,
+        _declared: &Declared,
         work: &Work,
         subject: &Subject,
         _moment: &Moment<'_>,
-    ) -> Option<Result<LocalOutcome, DriverError>> {
+    ) -> Option<Result<LocalOutcome, Failure>> {
         // Where it is signaled, the catalog says.
         if subject.reads.iter().any(|name| name == SIGNAL_URL || name == ALL_ATTRIBUTES)
             && matches!(work, Work::Create | Work::Update { .. })
@@ -56,14 +54,8 @@ impl Driver for ScalingPolicy {
         }))
     }
 
-    fn beat(
-        &self,
-        _cloud: &Asks<'_>,
-        work: &Work,
-        subject: &Subject,
-        _step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { work, subject, .. } = *beating;
         let learned = match work {
             Work::Create => named(subject).learned,
             Work::Update { .. } | Work::Delete | Work::Act(_) => Learned::default(),
@@ -71,23 +63,19 @@ impl Driver for ScalingPolicy {
         Ok(Beat::Done { learned })
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        _before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.0.change_by_schema(subject, changed, true)
+    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
+        let Change { subject, changed, .. } = change;
+        declared.change_by_schema(subject, changed, true)
     }
 
-    fn signal(&self, _subject: &Subject, _details: &Value, _moment: &Moment<'_>) -> Signaled {
+    fn signal(&self, _subject: &Subject, _details: &Value) -> Signaled {
         // Whatever state an alarm tells: which signals come here, its author decides.
         Signaled::Work
     }
 
-    fn adjustment(&self, subject: &Subject) -> Option<Adjustment> {
-        let properties = self.0.properties(&subject.properties);
-        let PolicyNames { group, adjustment, kind, min_step, cooldown, .. } = &self.1;
+    fn adjustment(&self, declared: &Declared, subject: &Subject) -> Option<Adjustment> {
+        let properties = declared.properties(&subject.properties);
+        let PolicyNames { group, adjustment, kind, min_step, cooldown, .. } = &self.0;
         let text = |name: &String| properties.get(name).and_then(Value::as_str).unwrap_or_default();
         let number = |name: &String| properties.get(name).and_then(Value::as_f64);
         Some(Adjustment {
@@ -100,13 +88,9 @@ impl Driver for ScalingPolicy {
         })
     }
 
-    fn attributes(
-        &self,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
-        let known = self.0.declaration().attributes.contains_key(SIGNAL_URL);
+    fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { declared, cloud, subject, .. } = at;
+        let known = declared.declaration().attributes.contains_key(SIGNAL_URL);
         let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == SIGNAL_URL);
         if !known || !is_wanted {
             return Ok(JsonMap::new());

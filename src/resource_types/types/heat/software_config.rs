@@ -1,9 +1,6 @@
 //! OS::Heat::SoftwareConfig and its kin: configurations that Hearth keeps to be deployed. The id of
 //! the resource is that of the configuration, so that making it twice makes one.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -11,11 +8,11 @@ use super::multipart::{Part, message, parts_of};
 use crate::events::resource::Step;
 use crate::model::{ConfigId, JsonMap, ProjectId};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Declared, PlainStage, done};
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
-};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::software::{ConfigContent, SoftwareConfig, read_io};
 use crate::resource_types::stage::Stages;
 use crate::template::yaml_text;
@@ -24,10 +21,7 @@ use crate::template::yaml_text;
 pub(super) const UNGROUPED: &str = "Heat::Ungrouped";
 
 /// A type whose resources are configurations.
-pub(crate) struct Kept {
-    pub(crate) declared: Arc<Declared>,
-    pub(crate) kind: ConfigKind,
-}
+pub(crate) struct Kept(pub(crate) ConfigKind);
 
 /// What is made of the properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -44,7 +38,7 @@ pub(crate) enum ConfigKind {
 }
 
 /// The message of a list of parts. The id of a configuration stands for its text.
-fn joined(cloud: &Asks<'_>, subject: &Subject, parts: &Value) -> Result<String, DriverError> {
+fn joined(cloud: &Asks<'_>, subject: &Subject, parts: &Value) -> Result<String, Failure> {
     let software = cloud.software(&project(subject));
     let mut read = Vec::new();
     for item in parts.as_array().into_iter().flatten() {
@@ -73,10 +67,15 @@ fn joined(cloud: &Asks<'_>, subject: &Subject, parts: &Value) -> Result<String, 
 
 impl Kept {
     /// The configuration that the properties describe.
-    fn config(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<SoftwareConfig, DriverError> {
-        let given = self.declared.properties(&subject.properties);
+    fn config(
+        &self,
+        declared: &Declared,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+    ) -> Result<SoftwareConfig, Failure> {
+        let given = declared.properties(&subject.properties);
         let property = |name: &str| given.get(name).cloned().unwrap_or_default();
-        let (group, config) = match self.kind {
+        let (group, config) = match self.0 {
             ConfigKind::Plain => (property("group"), property("config")),
             ConfigKind::Cloud => {
                 let text = yaml_text(&property("cloud_config"));
@@ -108,8 +107,8 @@ pub(super) fn project(subject: &Subject) -> ProjectId {
     subject.project_id.clone().unwrap_or_default()
 }
 
-impl Driver for Kept {
-    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+impl ResourceType for Kept {
+    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         match work {
             Work::Create => PlainStage::Create.step(),
             Work::Delete => PlainStage::Delete.step(),
@@ -117,19 +116,13 @@ impl Driver for Kept {
         }
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        _work: &Work,
-        subject: &Subject,
-        step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, subject, step, .. } = *beating;
         let software = cloud.software(&project(subject));
         let id = ConfigId(subject.resource_id.unwrap_or_default().0);
         match PlainStage::of(step) {
             Some(PlainStage::Create) => {
-                software.create_config(id, self.config(cloud, subject)?)?;
+                software.create_config(id, self.config(declared, cloud, subject)?)?;
                 let physical_id = Some(id.to_string());
                 Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
             }
@@ -141,21 +134,8 @@ impl Driver for Kept {
         }
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.declared.on_change(subject, before, changed)
-    }
-
-    fn attributes(
-        &self,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
+    fn attributes(&self, at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { cloud, subject, .. } = at;
         let Some(id) = &subject.physical_id else { return Ok(JsonMap::new()) };
         let kept = cloud.software(&project(subject)).config(id);
         let config = match kept {
@@ -163,7 +143,7 @@ impl Driver for Kept {
             Err(refusal) if refusal.class == "NotFound" => Value::Null,
             Err(refusal) => return Err(refusal.into()),
         };
-        let config = match self.kind {
+        let config = match self.0 {
             ConfigKind::Component => config.get("configs").cloned().unwrap_or_default(),
             ConfigKind::Plain | ConfigKind::Cloud | ConfigKind::Multipart => config,
         };

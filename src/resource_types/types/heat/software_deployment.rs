@@ -2,35 +2,24 @@
 //! server and wait for what the server says of it. Each action derives a configuration of its own
 //! from the one named, with the values of its inputs.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::software_config::{UNGROUPED, project};
-use crate::clock::Moment;
 use crate::events::resource::Step;
-use crate::model::{Action, ConfigId, DeploymentId, JsonMap};
+use crate::model::{ConfigId, DeploymentId, JsonMap};
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Declared, done};
-use crate::resource_types::driver::ANY;
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, Said, SignalOutcome, Signaled, Subject,
-    UpdateKind, Work,
-};
+use crate::resource_types::declared::{Beating, Declared, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Said, SignalOutcome, Signaled, Subject, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::software::{ConfigContent, Deploy, SoftwareConfig};
 use crate::resource_types::stack_user::{self, StackUser};
 use crate::resource_types::stage::{Stages, stages};
 
 /// A deployment of one of the two types.
-pub(crate) struct Deployed {
-    declared: Arc<Declared>,
-    /// Inputs are filled into the configuration itself.
-    structured: bool,
-    secrets: Vec<String>,
-}
+pub(crate) struct Deployed(pub(crate) DeploymentKind);
 
 /// What a deployment makes of its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -83,9 +72,9 @@ fn lists(actions: Option<&Value>, action: &str) -> bool {
 }
 
 impl Deployed {
-    pub(crate) fn new(declared: Arc<Declared>, kind: DeploymentKind) -> Self {
-        let structured = kind == DeploymentKind::Structured;
-        Self { declared, structured, secrets: vec![ANY.to_owned()] }
+    /// Whether inputs are filled into the configuration itself.
+    fn is_structured(&self) -> bool {
+        self.0 == DeploymentKind::Structured
     }
 
     /// Whether the configuration is applied at this action.
@@ -104,7 +93,7 @@ impl Deployed {
         cloud: &Asks<'_>,
         subject: &Subject,
         given: &JsonMap,
-    ) -> Result<SoftwareConfig, DriverError> {
+    ) -> Result<SoftwareConfig, Failure> {
         match given.get("config").and_then(Value::as_str).filter(|id| !id.is_empty()) {
             Some(id) => Ok(cloud.software(&project(subject)).config(id)?),
             None => Ok(SoftwareConfig::default()),
@@ -119,14 +108,14 @@ impl Deployed {
         given: &JsonMap,
         action: &str,
         credentials: Vec<JsonMap>,
-    ) -> Result<SoftwareConfig, DriverError> {
+    ) -> Result<SoftwareConfig, Failure> {
         let mut inputs = inputs(source, subject, given, action);
         inputs.extend(credentials);
-        let config = match self.structured {
+        let config = match self.is_structured() {
             true => self.filled(&source.content.config, &inputs, given)?,
             false => source.content.config.clone(),
         };
-        let empty = if self.structured { json!({}) } else { "".into() };
+        let empty = if self.is_structured() { json!({}) } else { "".into() };
         let named = given.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
         let name = named.map(str::to_owned).or_else(|| source.name.clone());
         Ok(SoftwareConfig {
@@ -147,7 +136,7 @@ impl Deployed {
         snippet: &Value,
         inputs: &[JsonMap],
         given: &JsonMap,
-    ) -> Result<Value, DriverError> {
+    ) -> Result<Value, Failure> {
         let key = given.get("input_key").and_then(Value::as_str).unwrap_or("get_input");
         let is_strict = given.get("input_values_validate").is_some_and(|mode| mode == "STRICT");
         match snippet {
@@ -158,17 +147,14 @@ impl Deployed {
                     let of_name = |input: &&JsonMap| input.get("name") == Some(&json!(name));
                     return match inputs.iter().find(of_name) {
                         Some(input) => Ok(input.get("value").cloned().unwrap_or_default()),
-                        None if is_strict => Err(DriverError::fatal(
-                            "UserParameterMissing",
-                            format!("The Parameter ({name}) was not provided."),
-                        )),
+                        None if is_strict => Err(Failure::NoInput(name.clone())),
                         None => Ok(Value::Null),
                     };
                 }
                 let filled = map
                     .iter()
                     .map(|(name, value)| Ok((name.clone(), self.filled(value, inputs, given)?)));
-                Ok(Value::Object(filled.collect::<Result<JsonMap, DriverError>>()?))
+                Ok(Value::Object(filled.collect::<Result<JsonMap, Failure>>()?))
             }
             Value::Array(list) => {
                 list.iter().map(|item| self.filled(item, inputs, given)).collect()
@@ -180,12 +166,18 @@ impl Deployed {
     }
 
     /// Looks whether anything is deployed at this action, and by which configuration.
-    fn plan(&self, cloud: &Asks<'_>, work: &Work, subject: &Subject) -> Result<Beat, DriverError> {
+    fn plan(
+        &self,
+        declared: &Declared,
+        cloud: &Asks<'_>,
+        work: &Work,
+        subject: &Subject,
+    ) -> Result<Beat, Failure> {
         let software = cloud.software(&project(subject));
-        let given = self.declared.properties(&subject.properties);
+        let given = declared.properties(&subject.properties);
         let source = match self.source(cloud, subject, &given) {
             // What is deleted needs no configuration.
-            Err(error) if error.class == "NotFound" && *work == Work::Delete => {
+            Err(error) if error.is_not_found() && *work == Work::Delete => {
                 SoftwareConfig::default()
             }
             other => other?,
@@ -224,7 +216,7 @@ impl Deployed {
         subject: &Subject,
         given: &JsonMap,
         former: ConfigId,
-    ) -> Result<bool, DriverError> {
+    ) -> Result<bool, Failure> {
         let former = cloud.software(&project(subject)).config(&former.to_string());
         let Ok(former) = former else { return Ok(false) };
         let inputs = inputs(source, subject, given, "UPDATE");
@@ -239,13 +231,14 @@ impl Deployed {
 
     fn deploy(
         &self,
+        declared: &Declared,
         cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         plan: Plan,
-    ) -> Result<Beat, DriverError> {
+    ) -> Result<Beat, Failure> {
         let software = cloud.software(&project(subject));
-        let given = self.declared.properties(&subject.properties);
+        let given = declared.properties(&subject.properties);
         let source = self.source(cloud, subject, &given)?;
         let credentials = credentials(cloud, subject, &given)?;
         let derived = self.derived(&source, subject, &given, word(work), credentials)?;
@@ -275,12 +268,13 @@ impl Deployed {
 
     fn wait(
         &self,
+        declared: &Declared,
         cloud: &Asks<'_>,
         work: &Work,
         subject: &Subject,
         plan: Plan,
-    ) -> Result<Beat, DriverError> {
-        let given = self.declared.properties(&subject.properties);
+    ) -> Result<Beat, Failure> {
+        let given = declared.properties(&subject.properties);
         let end = || match work {
             Work::Delete => {
                 Beat::Next { learned: Learned::default(), next: plan.to(Stage::Remove) }
@@ -300,20 +294,25 @@ impl Deployed {
             Some("FAILED") => {
                 let reason = found.status_reason.unwrap_or_default();
                 let text = format!("Deployment to server failed: {reason}");
-                Err(DriverError::fatal("Error", text))
+                Err(Failure::Failed(text))
             }
             _ => Ok(Beat::Wait { after: None }),
         }
     }
 
-    fn give_up(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, DriverError> {
+    fn give_up(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, Failure> {
         if let Some(id) = &subject.physical_id {
             cloud.software(&project(subject)).give_up_deployment(id)?;
         }
         Ok(done())
     }
 
-    fn remove(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, DriverError> {
+    fn remove(
+        &self,
+        declared: &Declared,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+    ) -> Result<Beat, Failure> {
         let software = cloud.software(&project(subject));
         let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
         let found = software.deployment(&id.to_string());
@@ -322,7 +321,7 @@ impl Deployed {
             software.delete_config(found.config_id)?;
         }
         software.delete_deployment(id)?;
-        let given = self.declared.properties(&subject.properties);
+        let given = declared.properties(&subject.properties);
         if !wants_user(&given) {
             return Ok(done());
         }
@@ -344,7 +343,7 @@ fn credentials(
     cloud: &Asks<'_>,
     subject: &Subject,
     given: &JsonMap,
-) -> Result<Vec<JsonMap>, DriverError> {
+) -> Result<Vec<JsonMap>, Failure> {
     let Some(user) = StackUser::made(subject).filter(|_| wants_user(given)) else {
         return Ok(Vec::new());
     };
@@ -373,7 +372,7 @@ fn input(name: &str, value: Value, description: Option<&str>) -> JsonMap {
     input
 }
 
-fn server_exists(cloud: &Asks<'_>, id: &str) -> Result<bool, DriverError> {
+fn server_exists(cloud: &Asks<'_>, id: &str) -> Result<bool, Failure> {
     let path = format!("/servers/{}", path_segment(id));
     match cloud.send(Request::new(Method::Get, Service::Compute, path)) {
         Ok(_) => Ok(true),
@@ -425,29 +424,23 @@ fn inputs(
     inputs
 }
 
-impl Driver for Deployed {
-    fn first(&self, _work: &Work, _subject: &Subject) -> Step {
+impl ResourceType for Deployed {
+    fn first(&self, _declared: &Declared, _work: &Work, _subject: &Subject) -> Step {
         Plan::default().to(Stage::Plan)
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        work: &Work,
-        subject: &Subject,
-        step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
         let plan: Plan = serde_json::from_value(step.state.clone()).unwrap_or_default();
         let then = || plan.to(Stage::Deploy);
         if let Some(beat) = stack_user::make(cloud, subject, step, then) {
             return beat;
         }
         match Stage::of(step) {
-            Some(Stage::Plan) => self.plan(cloud, work, subject),
-            Some(Stage::Deploy) => self.deploy(cloud, work, subject, plan),
-            Some(Stage::Wait) => self.wait(cloud, work, subject, plan),
-            Some(Stage::Remove) => self.remove(cloud, subject),
+            Some(Stage::Plan) => self.plan(declared, cloud, work, subject),
+            Some(Stage::Deploy) => self.deploy(declared, cloud, work, subject, plan),
+            Some(Stage::Wait) => self.wait(declared, cloud, work, subject, plan),
+            Some(Stage::Remove) => self.remove(declared, cloud, subject),
             Some(Stage::GiveUp) => self.give_up(cloud, subject),
             None => Ok(done()),
         }
@@ -457,24 +450,11 @@ impl Driver for Deployed {
         (Stage::of(step) == Some(Stage::Wait)).then(|| Stage::GiveUp.step())
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.declared.on_change(subject, before, changed)
+    fn is_secret(&self, _declared: &Declared, _name: &str) -> bool {
+        true
     }
 
-    fn acts(&self, action: Action) -> bool {
-        self.declared.acts(action)
-    }
-
-    fn secret_names(&self) -> &[String] {
-        &self.secrets
-    }
-
-    fn signal(&self, _subject: &Subject, _details: &Value, _moment: &Moment<'_>) -> Signaled {
+    fn signal(&self, _subject: &Subject, _details: &Value) -> Signaled {
         Signaled::Work
     }
 
@@ -483,8 +463,7 @@ impl Driver for Deployed {
         cloud: &Asks<'_>,
         subject: &Subject,
         details: &Value,
-        _attempt: Attempt,
-    ) -> Result<SignalOutcome, DriverError> {
+    ) -> Result<SignalOutcome, Failure> {
         // Nothing is deployed yet: Heat's signal falls on the floor too.
         let Some(id) = &subject.physical_id else { return Ok(SignalOutcome::default()) };
         let software = cloud.software(&project(subject));
@@ -495,12 +474,8 @@ impl Driver for Deployed {
         Ok(SignalOutcome { said, ..SignalOutcome::default() })
     }
 
-    fn attributes(
-        &self,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
+    fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { cloud, subject, .. } = at;
         let Some(id) = &subject.physical_id else { return Ok(JsonMap::new()) };
         let found = cloud.software(&project(subject)).deployment(id)?;
         if wanted.is_empty() {

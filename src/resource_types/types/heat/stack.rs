@@ -1,14 +1,13 @@
 //! OS::Heat::Stack: a stack of its own in the same project, here or in another region, or in
 //! another cloud, with the environment and the files of the one that asks for it.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
 use crate::model::JsonMap;
 use crate::openstack::Elsewhere;
 use crate::resource_types::child::{ChildAsk, ChildSeen, ChildWanted, Nested};
-use crate::resource_types::driver::{DriverError, Subject, UpdateKind};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Change, Subject, UpdateKind};
 use crate::template::NestedTemplate;
 
 pub(crate) struct RemoteStack;
@@ -26,7 +25,7 @@ pub(crate) fn place(properties: &JsonMap) -> Elsewhere<'_> {
 }
 
 impl Nested for RemoteStack {
-    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, DriverError> {
+    fn wanted(&self, ask: &ChildAsk<'_>) -> Result<ChildWanted, Failure> {
         let properties = &ask.subject.properties;
         let text = properties.get("template").and_then(Value::as_str).unwrap_or_default();
         let parameters = properties.get("parameters").and_then(Value::as_object);
@@ -52,12 +51,8 @@ impl Nested for RemoteStack {
     }
 
     /// What is in another region is another stack; another credential opens the same one.
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        _changed: &BTreeSet<String>,
-    ) -> Option<UpdateKind> {
+    fn on_change(&self, change: Change<'_>) -> Option<UpdateKind> {
+        let Change { subject, before, .. } = change;
         let moved = place(before).region != place(&subject.properties).region;
         let name = subject.name.clone().unwrap_or_default();
         let reason = format!("The Resource {name} requires replacement.");

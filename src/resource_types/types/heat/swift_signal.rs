@@ -1,8 +1,7 @@
 //! OS::Heat::SwiftSignal and its handle: signals that are put as versions of an object in Swift, at
 //! an address that anybody may use who has it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -12,14 +11,14 @@ use sha2::Sha256;
 use super::wait::Wait;
 use super::wait_condition::too_late;
 use crate::events::resource::Step;
-use crate::model::JsonMap;
+use crate::model::{JsonMap, hex};
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Declared, PlainStage, done};
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, Subject, UpdateKind, Work,
-};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done};
+use crate::resource_types::failure::{Failure, Waiter};
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 /// The key of the account by which addresses are signed.
@@ -31,8 +30,8 @@ const EXPIRES: i64 = 2_147_483_647 - 60;
 /// Where the address of a handle is kept.
 const ENDPOINT: &str = "endpoint";
 
-pub(crate) struct SwiftHandle(pub(crate) Arc<Declared>);
-pub(crate) struct SwiftSignal(pub(crate) Arc<Declared>);
+pub(crate) struct SwiftHandle;
+pub(crate) struct SwiftSignal;
 
 /// A container, and an object in it where one is named.
 fn path(container: &str, object: Option<&str>) -> String {
@@ -50,8 +49,8 @@ fn container(subject: &Subject) -> String {
 }
 
 /// The account's key; made where there is none.
-fn key(cloud: &Asks<'_>) -> Result<String, DriverError> {
-    let read = || -> Result<Option<String>, DriverError> {
+fn key(cloud: &Asks<'_>) -> Result<String, Failure> {
+    let read = || -> Result<Option<String>, Failure> {
         let head = cloud.send(request(Method::Head, ""))?;
         Ok(head.header(KEY_HEADER).map(str::to_owned))
     };
@@ -61,12 +60,12 @@ fn key(cloud: &Asks<'_>) -> Result<String, DriverError> {
     let fresh = cloud.fresh_id()?.simple().to_string();
     cloud.send(request(Method::Post, "").header(KEY_HEADER, fresh))?;
     // Another may have made one at the same time: the one that is there counts.
-    let missing = || DriverError::fatal("Error", "The account keeps no key for temporary URLs.");
+    let missing = || Failure::Failed("The account keeps no key for temporary URLs.".to_owned());
     read()?.ok_or_else(missing)
 }
 
 /// An address of the object to which anybody may put, as Swift's middleware wants it.
-fn address(cloud: &Asks<'_>, subject: &Subject) -> Result<String, DriverError> {
+fn address(cloud: &Asks<'_>, subject: &Subject) -> Result<String, Failure> {
     let key = key(cloud)?;
     let endpoint = cloud.endpoint(&Service::ObjectStore)?;
     let place = path(&container(subject), Some(&subject.physical_name));
@@ -81,7 +80,7 @@ fn hmac(key: &[u8], message: &[u8]) -> String {
     // A key of any length is taken.
     let mac = Hmac::<Sha256>::new_from_slice(key).map(|mac| mac.chain_update(message).finalize());
     let bytes = mac.map(|mac| mac.into_bytes()).unwrap_or_default();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&bytes)
 }
 
 stages! {
@@ -93,8 +92,8 @@ stages! {
     }
 }
 
-impl Driver for SwiftHandle {
-    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+impl ResourceType for SwiftHandle {
+    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         match work {
             Work::Create => Stage::Create.step(),
             Work::Delete => Stage::Delete.step(),
@@ -102,14 +101,8 @@ impl Driver for SwiftHandle {
         }
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        _work: &Work,
-        subject: &Subject,
-        step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, subject, step, .. } = *beating;
         let (container, object) = (container(subject), subject.physical_name.as_str());
         match Stage::of(step) {
             // All of it does no harm when it is done again: nobody has the address yet.
@@ -151,21 +144,8 @@ impl Driver for SwiftHandle {
         }
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.0.on_change(subject, before, changed)
-    }
-
-    fn attributes(
-        &self,
-        _cloud: &Asks<'_>,
-        subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
+    fn attributes(&self, at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { subject, .. } = at;
         let Some(endpoint) = subject.data.get(ENDPOINT) else { return Ok(JsonMap::new()) };
         let call = format!("curl -i -X PUT '{}'", python::text(endpoint));
         Ok(JsonMap::from_iter([
@@ -175,7 +155,7 @@ impl Driver for SwiftHandle {
         ]))
     }
 
-    fn reference(&self, subject: &Subject) -> Value {
+    fn reference(&self, _declared: &Declared, subject: &Subject) -> Value {
         subject.data.get(ENDPOINT).cloned().unwrap_or_default()
     }
 }
@@ -196,8 +176,8 @@ struct Sent {
 }
 
 impl SwiftSignal {
-    fn wanted(&self, subject: &Subject) -> Wanted {
-        let properties = self.0.properties(&subject.properties);
+    fn wanted(declared: &Declared, subject: &Subject) -> Wanted {
+        let properties = declared.properties(&subject.properties);
         let number = |name: &str| properties.get(name).and_then(Value::as_f64).unwrap_or(1.0);
         Wanted {
             handle: properties.get("handle").map(python::text).unwrap_or_default(),
@@ -215,13 +195,13 @@ impl Wanted {
     }
 
     /// The object that signals are put to, once the address is known to be of this stack.
-    fn object(&self, subject: &Subject) -> Result<String, DriverError> {
+    fn object(&self, subject: &Subject) -> Result<String, Failure> {
         let parts: Vec<&str> = self.path().splitn(5, '/').collect();
         let wrong = |part: &str| {
             let path = self.path();
             let text =
                 format!("\"{path}\" is not a valid SwiftSignalHandle.  The {part} is invalid");
-            DriverError::fatal("ValueError", text)
+            Failure::Invalid(text)
         };
         let project = subject.project_id.as_ref().map(ToString::to_string).unwrap_or_default();
         match parts.as_slice() {
@@ -240,7 +220,7 @@ impl Wanted {
 
 /// The signals that have come, in the order of their versions; a later one of the same id takes
 /// the place of the first.
-fn sent(cloud: &Asks<'_>, subject: &Subject, wanted: &Wanted) -> Result<Vec<Sent>, DriverError> {
+fn sent(cloud: &Asks<'_>, subject: &Subject, wanted: &Wanted) -> Result<Vec<Sent>, Failure> {
     let (container, object) = (container(subject), wanted.object(subject)?);
     let listed =
         match cloud.send(request(Method::Get, path(&container, None)).query("format", "json")) {
@@ -279,15 +259,13 @@ fn sent(cloud: &Asks<'_>, subject: &Subject, wanted: &Wanted) -> Result<Vec<Sent
     Ok(signals)
 }
 
-fn read(body: &str) -> Result<JsonMap, DriverError> {
+fn read(body: &str) -> Result<JsonMap, Failure> {
     if body.is_empty() {
         return Ok(JsonMap::new());
     }
     match serde_json::from_str(body) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) | Err(_) => {
-            Err(DriverError::fatal("Error", format!("Failed to parse JSON data: {body}")))
-        }
+        Ok(_) | Err(_) => Err(Failure::Failed(format!("Failed to parse JSON data: {body}"))),
     }
 }
 
@@ -297,40 +275,34 @@ fn reasons(signals: &[Sent], status: &str) -> Vec<String> {
 }
 
 /// Whether the signals are enough; an error where one says failure, or nothing that is known.
-fn verdict(signals: &[Sent], count: usize) -> Result<bool, DriverError> {
+fn verdict(signals: &[Sent], count: usize) -> Result<bool, Failure> {
     for signal in signals {
         match signal.status.as_str() {
             "SUCCESS" => {}
             "FAILURE" => {
                 let reasons = reasons(signals, "FAILURE").join(";");
-                return Err(DriverError::fatal("SwiftSignalFailure", reasons));
+                return Err(Failure::SignaledFailure { to: Waiter::SwiftSignal, reasons });
             }
-            other => return Err(DriverError::fatal("Error", format!("Unknown status: {other}"))),
+            other => return Err(Failure::Failed(format!("Unknown status: {other}"))),
         }
     }
     Ok(!signals.is_empty() && signals.len() >= count)
 }
 
-impl Driver for SwiftSignal {
-    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+impl ResourceType for SwiftSignal {
+    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         match work {
             Work::Create => Wait::step(),
             Work::Update { .. } | Work::Delete | Work::Act(_) => PlainStage::Done.step(),
         }
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        _work: &Work,
-        subject: &Subject,
-        step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, subject, step, .. } = *beating;
         if PlainStage::of(step) == Some(PlainStage::Done) {
             return Ok(done());
         }
-        let wanted = self.wanted(subject);
+        let wanted = Self::wanted(declared, subject);
         let Some(wait) = Wait::of(step) else {
             wanted.object(subject)?;
             let next = Wait::begin(cloud.now(), Some(wanted.timeout));
@@ -338,9 +310,8 @@ impl Driver for SwiftSignal {
         };
         let signals = sent(cloud, subject, &wanted)?;
         if wait.remaining(cloud.now()).is_none() {
-            let received = reasons(&signals, "SUCCESS");
-            let text = too_late(&received, wanted.count);
-            return Err(DriverError::fatal("SwiftSignalTimeout", text));
+            let received = too_late(&reasons(&signals, "SUCCESS"), wanted.count);
+            return Err(Failure::TooFewSignals { to: Waiter::SwiftSignal, received });
         }
         match verdict(&signals, wanted.count)? {
             true => Ok(done()),
@@ -348,22 +319,9 @@ impl Driver for SwiftSignal {
         }
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.0.on_change(subject, before, changed)
-    }
-
-    fn attributes(
-        &self,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
-        let signals = sent(cloud, subject, &self.wanted(subject))?;
+    fn attributes(&self, at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { declared, cloud, subject, .. } = at;
+        let signals = sent(cloud, subject, &Self::wanted(declared, subject))?;
         let data = match signals.is_empty() {
             true => Value::Null,
             false => Value::Object(
@@ -402,8 +360,8 @@ mod tests {
         assert_eq!(verdict(&[signal("SUCCESS")], 1), Ok(true));
         assert_eq!(verdict(&[signal("SUCCESS")], 2), Ok(false));
         let failed = verdict(&[signal("SUCCESS"), signal("FAILURE")], 1).unwrap_err();
-        assert_eq!(failed.to_string(), "SwiftSignalFailure: it is FAILURE");
+        assert_eq!(failed.told(), "SwiftSignalFailure: it is FAILURE");
         let unknown = verdict(&[signal("MAYBE")], 1).unwrap_err();
-        assert_eq!(unknown.to_string(), "Error: Unknown status: MAYBE");
+        assert_eq!(unknown.told(), "Error: Unknown status: MAYBE");
     }
 }

@@ -1,7 +1,6 @@
 //! OS::Heat::TestResource: keeps a text; waits, fails and is replaced as it is told.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,14 +9,13 @@ use super::named;
 use super::wait::{Wait, seconds};
 use crate::clock::Moment;
 use crate::events::resource::Step;
-use crate::model::{Action, JsonMap};
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::Declared;
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Subject, UpdateKind, Work,
-};
+use crate::model::JsonMap;
+use crate::resource_types::declared::{Beating, Declared};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Change, Learned, LocalOutcome, Subject, UpdateKind, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 
-pub(crate) struct TestResource(pub(crate) Arc<Declared>);
+pub(crate) struct TestResource;
 
 impl TestResource {
     /// The seconds that the work takes; below zero it never ends.
@@ -52,20 +50,13 @@ impl TestResource {
     }
 
     /// What the work comes to when the wait is over.
-    fn verdict(
-        &self,
-        work: &Work,
-        subject: &Subject,
-        properties: &JsonMap,
-    ) -> Result<(), DriverError> {
+    fn verdict(&self, work: &Work, subject: &Subject, properties: &JsonMap) -> Result<(), Failure> {
         match work {
             Work::Create | Work::Update { .. } if fails(properties) => {
                 let name = subject.name.as_ref().map_or("", |name| name.as_str());
-                Err(DriverError::fatal("ValueError", format!("Test Resource failed {name}")))
+                Err(Failure::Invalid(format!("Test Resource failed {name}")))
             }
-            Work::Act(_) if subject.physical_id.is_none() => {
-                Err(DriverError::fatal("Exception", "Resource not created"))
-            }
+            Work::Act(_) if subject.physical_id.is_none() => Err(Failure::NotCreated),
             Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => Ok(()),
         }
     }
@@ -85,14 +76,15 @@ fn output(stored: Option<&Value>) -> JsonMap {
     JsonMap::from_iter([("output".to_owned(), stored.cloned().unwrap_or_default())])
 }
 
-impl Driver for TestResource {
+impl ResourceType for TestResource {
     fn local(
         &self,
+        declared: &Declared,
         work: &Work,
         subject: &Subject,
         _moment: &Moment<'_>,
-    ) -> Option<Result<LocalOutcome, DriverError>> {
-        let properties = self.0.properties(&subject.properties);
+    ) -> Option<Result<LocalOutcome, Failure>> {
+        let properties = declared.properties(&subject.properties);
         let takes_time = self.wait_secs(work, &properties) != 0.0
             || seconds(properties.get("attr_wait_secs")) > 0.0;
         if takes_time {
@@ -104,23 +96,13 @@ impl Driver for TestResource {
         Some(self.verdict(work, subject, &properties).map(|()| outcome))
     }
 
-    fn acts(&self, action: Action) -> bool {
-        self.0.acts(action)
-    }
-
-    fn first(&self, _work: &Work, _subject: &Subject) -> Step {
+    fn first(&self, _declared: &Declared, _work: &Work, _subject: &Subject) -> Step {
         Wait::step()
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        work: &Work,
-        subject: &Subject,
-        step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
-        let properties = self.0.properties(&subject.properties);
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        let properties = declared.properties(&subject.properties);
         let Some(wait) = Wait::of(step) else {
             let learned = self.stored(work, subject, &properties).learned;
             // A negative number of seconds never ends.
@@ -135,26 +117,18 @@ impl Driver for TestResource {
         }
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
+    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
+        let Change { subject, changed, .. } = change;
         let replaces = subject.properties.get("update_replace") == Some(&Value::Bool(true));
         if changed.contains("value") && replaces {
-            return self.0.replaced_by_class(subject);
+            return declared.replaced_by_class(subject);
         }
-        self.0.on_change(subject, before, changed)
+        declared.plain_on_change(subject, changed)
     }
 
-    fn attributes(
-        &self,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
-        let properties = self.0.properties(&subject.properties);
+    fn attributes(&self, at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { declared, cloud, subject, .. } = at;
+        let properties = declared.properties(&subject.properties);
         let pause = Duration::try_from_secs_f64(seconds(properties.get("attr_wait_secs")));
         cloud.pause(pause.unwrap_or_default())?;
         Ok(output(subject.data.get("value")))
@@ -169,7 +143,7 @@ mod tests {
     use crate::clock::SimulatedClock;
     use crate::resource_types::Registry;
 
-    fn run(work: Work, properties: Value) -> Option<Result<LocalOutcome, DriverError>> {
+    fn run(work: Work, properties: Value) -> Option<Result<LocalOutcome, Failure>> {
         let Value::Object(properties) = properties else { panic!("properties are a map") };
         let subject = Subject {
             name: Some("a".into()),
@@ -192,7 +166,7 @@ mod tests {
     #[test]
     fn a_failure_is_worded_as_heat_words_it() {
         let error = run(Work::Create, json!({"fail": true})).unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "ValueError: Test Resource failed a");
+        assert_eq!(error.told(), "ValueError: Test Resource failed a");
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! OS::Heat::WaitCondition and its namesake of CloudFormation's: waits until its handle was
 //! signaled often enough. The end of the wait is on record, so it holds over restarts.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,40 +10,37 @@ use super::wait::Wait;
 use super::wait_handle::part;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Declared, PlainStage};
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, ObservedSignals, Signals, Subject, UpdateKind,
-    Work,
-};
+use crate::resource_types::declared::{Beating, Declared, PlainStage};
+use crate::resource_types::failure::{Failure, Waiter};
+use crate::resource_types::job::{Beat, Learned, ObservedSignals, Signals, Subject, Work};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::Stages;
 
 /// How long after its time a condition waits for word of a handle that it has heard nothing of.
 const HEARING_GRACE: Duration = Duration::from_secs(60);
 
-pub(crate) struct WaitCondition(pub(crate) Arc<Declared>);
+pub(crate) struct WaitCondition;
 
 /// What a condition waits for.
 struct Wanted {
+    is_aws: bool,
     handle: Value,
     timeout: Duration,
     count: usize,
 }
 
 impl WaitCondition {
-    fn is_aws(&self) -> bool {
-        self.0.declaration().properties.contains_key("Handle")
-    }
-
-    fn wanted(&self, subject: &Subject) -> Wanted {
-        let properties = self.0.properties(&subject.properties);
-        let (handle, timeout, count) = match self.is_aws() {
+    fn wanted(declared: &Declared, subject: &Subject) -> Wanted {
+        let properties = declared.properties(&subject.properties);
+        let is_aws = declared.declaration().properties.contains_key("Handle");
+        let (handle, timeout, count) = match is_aws {
             true => ("Handle", "Timeout", "Count"),
             false => ("handle", "timeout", "count"),
         };
         let number = |name: &str| properties.get(name).and_then(Value::as_f64).unwrap_or(1.0);
         Wanted {
+            is_aws,
             handle: properties.get(handle).cloned().unwrap_or_default(),
             timeout: Duration::try_from_secs_f64(number(timeout)).unwrap_or_default(),
             count: number(count) as usize,
@@ -52,11 +48,7 @@ impl WaitCondition {
     }
 
     /// The handle among the stack's other resources, and its signals.
-    fn handle<'a>(
-        &self,
-        subject: &'a Subject,
-        wanted: &Wanted,
-    ) -> Result<&'a Signals, DriverError> {
+    fn handle<'a>(&self, subject: &'a Subject, wanted: &Wanted) -> Result<&'a Signals, Failure> {
         let named =
             |observed_signals: &&ObservedSignals| observed_signals.reference == wanted.handle;
         let found = subject.observed_signals.iter().find(named);
@@ -66,22 +58,22 @@ impl WaitCondition {
         }
         let shown = python::text(&wanted.handle);
         let text = match found {
-            Some(observed_signals) if self.is_aws() => {
+            Some(observed_signals) if wanted.is_aws => {
                 format!("WaitCondition invalid Handle {}", observed_signals.name)
             }
             Some(observed_signals) => {
                 format!("{} is not a valid wait condition handle.", observed_signals.name)
             }
-            None if self.is_aws() => format!("\"{shown}\" is not a valid ARN URL"),
+            None if wanted.is_aws => format!("\"{shown}\" is not a valid ARN URL"),
             None => format!("{shown} is not a valid wait condition handle."),
         };
-        Err(DriverError::fatal("ValueError", text))
+        Err(Failure::Invalid(text))
     }
 
     /// The attribute.
-    fn heard_data(&self, subject: &Subject) -> JsonMap {
-        let wanted = self.wanted(subject);
-        let name = if self.is_aws() { "Data" } else { "data" };
+    fn heard_data(&self, declared: &Declared, subject: &Subject) -> JsonMap {
+        let wanted = Self::wanted(declared, subject);
+        let name = if wanted.is_aws { "Data" } else { "data" };
         // The handle may be gone, or not be heard of yet: then what was known at the end counts.
         let value = match self.handle(subject, &wanted) {
             Ok(signals) => data(signals, &wanted),
@@ -91,10 +83,11 @@ impl WaitCondition {
     }
 
     /// Whether the signals are enough; an error where one says failure.
-    fn verdict(&self, signals: &Signals, wanted: &Wanted) -> Result<bool, DriverError> {
+    fn verdict(&self, signals: &Signals, wanted: &Wanted) -> Result<bool, Failure> {
         let reasons = reasons(signals, "FAILURE");
         if !reasons.is_empty() {
-            return Err(DriverError::fatal("WaitConditionFailure", reasons.join(";")));
+            let reasons = reasons.join(";");
+            return Err(Failure::SignaledFailure { to: Waiter::WaitCondition, reasons });
         }
         Ok(signals.unneeded || signals.entries.len() >= wanted.count)
     }
@@ -125,26 +118,20 @@ fn data(signals: &Signals, wanted: &Wanted) -> Value {
     python::json(&Value::Object(data)).into()
 }
 
-impl Driver for WaitCondition {
-    fn first(&self, work: &Work, _subject: &Subject) -> Step {
+impl ResourceType for WaitCondition {
+    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         match work {
             Work::Delete | Work::Act(_) => PlainStage::Done.step(),
             Work::Create | Work::Update { .. } => Wait::step(),
         }
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        _work: &Work,
-        subject: &Subject,
-        step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, subject, step, .. } = *beating;
         if PlainStage::of(step) == Some(PlainStage::Done) {
             return Ok(Beat::Done { learned: Learned::default() });
         }
-        let wanted = self.wanted(subject);
+        let wanted = Self::wanted(declared, subject);
         let Some(wait) = Wait::of(step) else {
             self.handle(subject, &wanted)?;
             let next = Wait::begin(cloud.now(), Some(wanted.timeout));
@@ -167,34 +154,21 @@ impl Driver for WaitCondition {
         Ok(Beat::Done { learned: Learned { data, ..Learned::default() } })
     }
 
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.0.on_change(subject, before, changed)
-    }
-
     fn observes_signals(&self) -> bool {
         true
     }
 
-    fn attributes(
-        &self,
-        _cloud: &Asks<'_>,
-        subject: &Subject,
-        _wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
-        Ok(self.heard_data(subject))
+    fn attributes(&self, at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { declared, subject, .. } = at;
+        Ok(self.heard_data(declared, subject))
     }
 
-    fn unmade(&self, subject: &Subject) -> JsonMap {
-        self.heard_data(subject)
+    fn unmade(&self, declared: &Declared, subject: &Subject) -> JsonMap {
+        self.heard_data(declared, subject)
     }
 }
 
-fn timed_out(signals: &Signals, wanted: &Wanted) -> DriverError {
-    let received = reasons(signals, "SUCCESS");
-    DriverError::fatal("WaitConditionTimeout", too_late(&received, wanted.count))
+fn timed_out(signals: &Signals, wanted: &Wanted) -> Failure {
+    let received = too_late(&reasons(signals, "SUCCESS"), wanted.count);
+    Failure::TooFewSignals { to: Waiter::WaitCondition, received }
 }

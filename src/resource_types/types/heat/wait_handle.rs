@@ -1,7 +1,6 @@
 //! Handles of wait conditions: they take signals and keep them in their metadata, by id.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,12 +10,13 @@ use crate::events::resource::Step;
 use crate::model::{Action, JsonMap};
 use crate::openstack::{Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Declared, done};
-use crate::resource_types::driver::{
-    Attempt, Beat, Driver, DriverError, Learned, LocalOutcome, Said, SignalOutcome, Signaled,
-    Signals, Subject, UpdateKind, Work,
+use crate::resource_types::declared::{Beating, Declared, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{
+    Beat, Learned, LocalOutcome, Said, SignalOutcome, Signaled, Signals, Subject, Work,
 };
 use crate::resource_types::python;
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
 use crate::resource_types::stage::{Stages, stages};
 
@@ -31,12 +31,10 @@ const TOKEN: &str = "token";
 const ENDPOINT: &str = "endpoint";
 
 /// A handle, whichever its type.
-pub(crate) struct WaitHandle {
-    declared: Arc<Declared>,
-    kind: HandleKind,
-    /// The data and attributes by which anybody may signal.
-    secrets: Vec<String>,
-}
+pub(crate) struct WaitHandle(pub(crate) HandleKind);
+
+/// The data and attributes by which anybody may signal.
+const SECRETS: [&str; 5] = [PASSWORD, TOKEN, ADDRESS, "curl_cli", "signal"];
 
 /// How a handle is signaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -46,8 +44,6 @@ pub(crate) enum HandleKind {
     Own,
     /// In CloudFormation's words, at an address that is its reference.
     Aws,
-    /// The same, and each update wants new signals.
-    Renewed,
 }
 
 /// The names of a signal's parts: data, reason, status, id.
@@ -63,13 +59,8 @@ pub(super) fn part<'a>(entry: &'a Value, name: &str) -> &'a Value {
 }
 
 impl WaitHandle {
-    pub(crate) fn new(declared: Arc<Declared>, kind: HandleKind) -> Self {
-        let secrets = [PASSWORD, TOKEN, ADDRESS, "curl_cli", "signal"].map(str::to_owned).to_vec();
-        Self { declared, kind, secrets }
-    }
-
     fn parts(&self) -> Parts {
-        if self.kind == HandleKind::Own { OWN_PARTS } else { AWS_PARTS }
+        if self.0 == HandleKind::Own { OWN_PARTS } else { AWS_PARTS }
     }
 
     fn transport<'a>(&self, properties: &'a JsonMap) -> &'a str {
@@ -79,7 +70,7 @@ impl WaitHandle {
     /// A signal with what its sender may leave out.
     fn normalized(&self, subject: &Subject, details: &Value) -> JsonMap {
         let mut signal = details.as_object().cloned().unwrap_or_default();
-        if self.kind == HandleKind::Own {
+        if self.0 == HandleKind::Own {
             let number = subject.signals.len() + 1;
             let defaults = [
                 ("reason", Value::from(format!("Signal {number} received"))),
@@ -105,26 +96,25 @@ stages! {
     }
 }
 
-impl Driver for WaitHandle {
+impl ResourceType for WaitHandle {
     fn local(
         &self,
+        declared: &Declared,
         work: &Work,
         subject: &Subject,
         _moment: &Moment<'_>,
-    ) -> Option<Result<LocalOutcome, DriverError>> {
-        let has_beats = match (self.kind, work) {
+    ) -> Option<Result<LocalOutcome, Failure>> {
+        let has_beats = match (self.0, work) {
             (_, Work::Create) => true,
             (HandleKind::Own, Work::Delete) => true,
-            (HandleKind::Own, Work::Act(action)) => self.acts(*action) && has_user(subject),
-            (HandleKind::Own, Work::Update { .. }) | (HandleKind::Aws | HandleKind::Renewed, _) => {
-                false
-            }
+            (HandleKind::Own, Work::Act(action)) => declared.acts(*action) && has_user(subject),
+            (HandleKind::Own, Work::Update { .. }) | (HandleKind::Aws, _) => false,
         };
         (!has_beats).then(|| Ok(LocalOutcome::default()))
     }
 
-    fn first(&self, work: &Work, _subject: &Subject) -> Step {
-        match (self.kind, work) {
+    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
+        match (self.0, work) {
             (HandleKind::Own, Work::Create) => stack_user::first(Value::Null),
             (HandleKind::Own, Work::Delete) => Stage::Remove.step(),
             (HandleKind::Own, Work::Act(_)) => Stage::Enable.step(),
@@ -132,14 +122,8 @@ impl Driver for WaitHandle {
         }
     }
 
-    fn beat(
-        &self,
-        cloud: &Asks<'_>,
-        work: &Work,
-        subject: &Subject,
-        step: &Step,
-        _attempt: Attempt,
-    ) -> Result<Beat, DriverError> {
+    fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+        let Beating { cloud, work, subject, step, .. } = *beating;
         let settle = || Stage::Settle.step();
         if let Some(beat) = stack_user::make(cloud, subject, step, settle) {
             return beat;
@@ -173,26 +157,12 @@ impl Driver for WaitHandle {
         Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
     }
 
-    fn acts(&self, action: Action) -> bool {
-        let of_user = matches!(action, Action::Suspend | Action::Resume);
-        self.kind == HandleKind::Own && of_user || self.declared.acts(action)
+    fn is_secret(&self, _declared: &Declared, name: &str) -> bool {
+        SECRETS.contains(&name)
     }
 
-    fn secret_names(&self) -> &[String] {
-        &self.secrets
-    }
-
-    fn on_change(
-        &self,
-        subject: &Subject,
-        before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
-        self.declared.on_change(subject, before, changed)
-    }
-
-    fn signal(&self, subject: &Subject, details: &Value, _moment: &Moment<'_>) -> Signaled {
-        if self.kind != HandleKind::Own && details.is_null() {
+    fn signal(&self, subject: &Subject, details: &Value) -> Signaled {
+        if self.0 != HandleKind::Own && details.is_null() {
             return Signaled::Handled(SignalOutcome {
                 said: Said::Details,
                 ..SignalOutcome::default()
@@ -218,17 +188,9 @@ impl Driver for WaitHandle {
         Some(Signals { entries: subject.signals.clone(), unneeded })
     }
 
-    fn is_renewed(&self) -> bool {
-        self.kind == HandleKind::Renewed
-    }
-
-    fn attributes(
-        &self,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        wanted: &[String],
-    ) -> Result<JsonMap, DriverError> {
-        let names = self.declared.declaration().attributes.keys();
+    fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
+        let At { declared, cloud, subject, .. } = at;
+        let names = declared.declaration().attributes.keys();
         let mut attributes = JsonMap::new();
         for name in names.filter(|name| wanted.is_empty() || wanted.contains(name)) {
             let value = match name.as_str() {
@@ -241,17 +203,17 @@ impl Driver for WaitHandle {
         Ok(attributes)
     }
 
-    fn reference(&self, subject: &Subject) -> Value {
+    fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
         match subject.data.get(ADDRESS) {
             Some(address) => address.clone(),
-            None => self.declared.reference(subject),
+            None => declared.plain_reference(subject),
         }
     }
 }
 
 impl WaitHandle {
     /// The end of the creation: a token of the user's, where that is the way to signal.
-    fn settled(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, DriverError> {
+    fn settled(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, Failure> {
         let user = StackUser::made(subject);
         let mut data = BTreeMap::new();
         if let (Some(user), "TOKEN_SIGNAL") = (&user, self.transport(&subject.properties)) {
@@ -265,7 +227,7 @@ impl WaitHandle {
     }
 
     /// What a sender must know, as JSON in the form of Python's.
-    fn how_to_signal(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
+    fn how_to_signal(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Value, Failure> {
         match (self.transport(&subject.properties), StackUser::made(subject)) {
             ("NO_SIGNAL", _) => Ok("{}".into()),
             ("TOKEN_SIGNAL", Some(_)) => Ok("null".into()),
@@ -317,15 +279,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::clock::SimulatedClock;
     use crate::resource_types::Registry;
 
     fn signal(type_name: &str, known: Value, details: Value) -> SignalOutcome {
         let Value::Object(signals) = known else { panic!("signals are a map") };
         let driver = Registry::built_in().unwrap().driver(type_name).unwrap();
-        let clock = SimulatedClock::new(1);
         let subject = Subject { signals, ..Subject::default() };
-        match driver.signal(&subject, &details, &Moment::of(&clock)) {
+        match driver.program().signal(&subject, &details) {
             Signaled::Handled(outcome) => outcome,
             other => panic!("{other:?}"),
         }

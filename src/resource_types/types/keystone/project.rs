@@ -3,14 +3,16 @@
 
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special};
-use crate::resource_types::driver::{Beat, DriverError};
+use crate::resource_types::declared::{Beating, Declared, PlainStage};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Beat;
+use crate::resource_types::resource_type::ResourceType;
 use crate::resource_types::stage::Stages;
 
 pub(crate) struct Project;
 
-impl Special for Project {
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+impl ResourceType for Project {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         if PlainStage::of(beating.step) == Some(PlainStage::Delete)
             && let Some(id) = &beating.subject.physical_id
         {
@@ -20,7 +22,7 @@ impl Special for Project {
     }
 }
 
-fn delete_default_group(cloud: &Asks<'_>, project: &str) -> Result<(), DriverError> {
+fn delete_default_group(cloud: &Asks<'_>, project: &str) -> Result<(), Failure> {
     let request = Request::get(Service::Network, "/v2.0/security-groups")
         .query("project_id", project)
         .query("name", "default");

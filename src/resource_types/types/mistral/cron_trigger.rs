@@ -3,12 +3,12 @@
 use uuid::Uuid;
 
 use crate::model::JsonMap;
-use crate::resource_types::declared::{Purpose, Special};
-use crate::resource_types::driver::Subject;
+use crate::resource_types::job::Subject;
+use crate::resource_types::resource_type::{Purpose, ResourceType};
 
 pub(in crate::resource_types::types) struct CronTrigger;
 
-impl Special for CronTrigger {
+impl ResourceType for CronTrigger {
     fn body(&self, _: Purpose, _: &Subject, body: &mut JsonMap) {
         let is_id = |text: &str| Uuid::try_parse(text).is_ok();
         if let Some(name) = body.shift_remove("workflow_id") {

@@ -6,7 +6,7 @@
 //! delete: … ─▶ restore ─▶ done              where that one may still be needed
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -15,8 +15,10 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Purpose, Special, next};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateKind, Work};
+use crate::resource_types::declared::{Beating, Declared, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Change, Learned, Subject, UpdateKind, Work};
+use crate::resource_types::resource_type::{At, Purpose, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct Port;
@@ -41,7 +43,7 @@ fn loses_groups(work: &Work, subject: &Subject) -> bool {
 /// Resource data: the addresses that were taken from the ports that it replaces, by their ids.
 const FORMER: &str = "former_addresses";
 
-impl Special for Port {
+impl ResourceType for Port {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Create if !subject.replaces.is_empty() => Stage::Former.step(),
@@ -49,7 +51,7 @@ impl Special for Port {
         }
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         match Stage::of(step) {
             Some(Stage::Former) => {
@@ -113,13 +115,8 @@ impl Special for Port {
         }
     }
 
-    fn on_change(
-        &self,
-        declared: &Declared,
-        subject: &Subject,
-        _before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
+    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
+        let Change { subject, changed, .. } = change;
         if text(&subject.properties, "replacement_policy") == Some("REPLACE_ALWAYS") {
             return declared.replaced_by_class(subject);
         }
@@ -133,14 +130,8 @@ impl Special for Port {
         update_allowed && !by_default
     }
 
-    fn attribute(
-        &self,
-        _declared: &Declared,
-        cloud: &Asks<'_>,
-        _subject: &Subject,
-        object: &Value,
-        name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    fn attribute(&self, at: At<'_>, object: &Value, name: &str) -> Result<Option<Value>, Failure> {
+        let At { cloud, .. } = at;
         match name {
             "network" => {
                 let id = object["network_id"].as_str().unwrap_or_default();
@@ -170,7 +161,7 @@ fn remembered(former: JsonMap) -> Learned {
 }
 
 /// The addresses of a port; none where it has none, or is gone.
-fn addresses(cloud: &Asks<'_>, id: &str) -> Result<Option<Value>, DriverError> {
+fn addresses(cloud: &Asks<'_>, id: &str) -> Result<Option<Value>, Failure> {
     match cloud.send(Request::get(Service::Network, port_path(id))) {
         Ok(response) => {
             let addresses = response.json()?["port"]["fixed_ips"].take();
@@ -190,7 +181,7 @@ fn port_path(id: &str) -> String {
     format!("/v2.0/ports/{}", path_segment(id))
 }
 
-fn shown(cloud: &Asks<'_>, path: &str, id: &str, wrap: &str) -> Result<Value, DriverError> {
+fn shown(cloud: &Asks<'_>, path: &str, id: &str, wrap: &str) -> Result<Value, Failure> {
     let request = Request::get(Service::Network, format!("{path}/{}", path_segment(id)));
     Ok(cloud.send(request)?.json()?[wrap].take())
 }

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use super::text;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done, next};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::Stages;
 
 pub(crate) struct RouterInterface;
@@ -22,11 +24,7 @@ struct Tie {
 
 impl Tie {
     /// As the properties want it.
-    fn wanted(
-        declared: &Declared,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-    ) -> Result<Self, DriverError> {
+    fn wanted(declared: &Declared, cloud: &Asks<'_>, subject: &Subject) -> Result<Self, Failure> {
         let properties = declared.properties(&subject.properties);
         let properties = declared.declaration().resolved(cloud, properties)?;
         let get = |name| text(&properties, name).map(str::to_owned);
@@ -59,7 +57,7 @@ impl Tie {
     }
 
     /// Whether the router has the interface already.
-    fn exists(&self, cloud: &Asks<'_>) -> Result<bool, DriverError> {
+    fn exists(&self, cloud: &Asks<'_>) -> Result<bool, Failure> {
         let request =
             Request::get(Service::Network, "/v2.0/ports").query("device_id", &self.router);
         let body = cloud.send(request)?.json()?;
@@ -77,8 +75,8 @@ impl Tie {
     }
 }
 
-impl Special for RouterInterface {
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+impl ResourceType for RouterInterface {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, .. } = *beating;
         match PlainStage::of(step) {
             Some(PlainStage::Create) => {
@@ -101,7 +99,7 @@ impl Special for RouterInterface {
                         let learned = Learned { physical_id, ..Learned::default() };
                         Ok(next(learned, PlainStage::Delete.step()))
                     }
-                    Err(error) if error.transient => Err(error),
+                    Err(error) if error.is_transient() => Err(error),
                     // Without its router or subnet there is no interface either.
                     Ok(_) | Err(_) => Ok(done()),
                 }
@@ -125,10 +123,7 @@ impl Special for RouterInterface {
                 let tie = subject.physical_id.as_deref().and_then(Tie::named);
                 match tie {
                     Some(tie) if tie.exists(cloud)? => Ok(done()),
-                    _ => Err(DriverError::fatal(
-                        "EntityNotFound",
-                        "The router has no such interface any longer.",
-                    )),
+                    _ => Err(Failure::Gone("The router has no such interface any longer.")),
                 }
             }
             _ => declared.plain_beat(beating),
@@ -137,12 +132,10 @@ impl Special for RouterInterface {
 
     fn attribute(
         &self,
-        _declared: &Declared,
-        _cloud: &Asks<'_>,
-        _subject: &Subject,
+        _at: At<'_>,
         _object: &Value,
         name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
         Ok((name == "show").then_some(Value::Null))
     }
 }

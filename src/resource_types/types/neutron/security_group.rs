@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 use crate::events::resource::Step;
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done, next};
-use crate::resource_types::driver::{Beat, DriverError, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Subject, Work};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::ResourceType;
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct SecurityGroup;
@@ -32,7 +34,7 @@ stages! {
     }
 }
 
-impl Special for SecurityGroup {
+impl ResourceType for SecurityGroup {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let plain = declared.first_step(work, subject);
         match work {
@@ -46,7 +48,7 @@ impl Special for SecurityGroup {
         }
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         match Stage::of(step) {
             Some(Stage::Create | Stage::Update) => match declared.plain_beat(beating)? {
@@ -97,7 +99,7 @@ fn difference(
     declared: &Declared,
     cloud: &Asks<'_>,
     subject: &Subject,
-) -> Result<Difference, DriverError> {
+) -> Result<Difference, Failure> {
     let group = declared.show(cloud, subject)?;
     let live = group["security_group_rules"].as_array().map_or(&[][..], Vec::as_slice);
     let wanted = wanted(declared, subject);

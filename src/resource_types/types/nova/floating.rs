@@ -8,17 +8,17 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{
-    Beating, Declared, PlainStage, Purpose, Special, done, next,
-};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::resource_type::{Purpose, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct FloatingIp;
 pub(crate) struct FloatingIpAssociation;
 
-impl Special for FloatingIp {
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+impl ResourceType for FloatingIp {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let has_pool = text(&beating.subject.properties, "pool").is_some();
         if PlainStage::of(beating.step) != Some(PlainStage::Create) || has_pool {
             return declared.plain_beat(beating);
@@ -37,15 +37,15 @@ impl Special for FloatingIp {
 }
 
 /// The network outside where there is no other.
-fn only_pool(cloud: &Asks<'_>) -> Result<Value, DriverError> {
+fn only_pool(cloud: &Asks<'_>) -> Result<Value, Failure> {
     let request = Request::get(Service::Network, "/v2.0/networks").query("router:external", "True");
     let listed = cloud.send(request)?.json()?;
     match listed["networks"].as_array().map_or(&[][..], Vec::as_slice) {
         [network] => Ok(network["id"].clone()),
-        networks => Err(DriverError::fatal(
-            "Error",
-            format!("Expected 1 external network, found {}", networks.len()),
-        )),
+        networks => {
+            let text = format!("Expected 1 external network, found {}", networks.len());
+            Err(Failure::Failed(text))
+        }
     }
 }
 
@@ -58,7 +58,7 @@ stages! {
     }
 }
 
-impl Special for FloatingIpAssociation {
+impl ResourceType for FloatingIpAssociation {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Create => Stage::Associate.step(),
@@ -71,7 +71,7 @@ impl Special for FloatingIpAssociation {
         }
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         match Stage::of(step) {
             Some(Stage::Associate) => {
@@ -101,13 +101,12 @@ impl Special for FloatingIpAssociation {
 }
 
 /// The port of a server's first interface, and its first address of IPv4.
-fn first_interface(cloud: &Asks<'_>, server: &str) -> Result<Value, DriverError> {
+fn first_interface(cloud: &Asks<'_>, server: &str) -> Result<Value, Failure> {
     let path = format!("/servers/{}/os-interface", path_segment(server));
     let listed = cloud.send(Request::get(Service::Compute, path))?.json()?;
     let Some(interface) = listed["interfaceAttachments"].as_array().and_then(|all| all.first())
     else {
-        let text = format!("No network interface found for server {server}.");
-        return Err(DriverError::fatal("InterfaceNotFound", text));
+        return Err(Failure::NoInterface(server.to_owned()));
     };
     let addresses = interface["fixed_ips"].as_array().into_iter().flatten();
     let mut addresses = addresses.filter_map(|address| address["ip_address"].as_str());
@@ -116,7 +115,7 @@ fn first_interface(cloud: &Asks<'_>, server: &str) -> Result<Value, DriverError>
 }
 
 /// Frees the floating IP; one that is gone is free.
-fn release(cloud: &Asks<'_>, floating_ip: Option<&str>) -> Result<(), DriverError> {
+fn release(cloud: &Asks<'_>, floating_ip: Option<&str>) -> Result<(), Failure> {
     let Some(floating_ip) = floating_ip else { return Ok(()) };
     match put(cloud, floating_ip, json!({ "port_id": null, "fixed_ip_address": null })) {
         Err(error) if !error.is_not_found() => Err(error.into()),

@@ -6,8 +6,10 @@ use super::text;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Microversion, Service};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
-use crate::resource_types::driver::{Beat, DriverError, Subject};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Subject};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::Stages;
 
 pub(crate) struct KeyPair;
@@ -15,8 +17,8 @@ pub(crate) struct KeyPair;
 /// From here on Nova generates no keys.
 const PUBLIC_KEY_REQUIRED: Microversion = Microversion::new(2, 92);
 
-impl Special for KeyPair {
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+impl ResourceType for KeyPair {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, .. } = *beating;
         match PlainStage::of(beating.step) {
             Some(PlainStage::Create) => {
@@ -61,14 +63,8 @@ impl Special for KeyPair {
         }
     }
 
-    fn attribute(
-        &self,
-        _declared: &Declared,
-        _cloud: &Asks<'_>,
-        subject: &Subject,
-        _object: &Value,
-        name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    fn attribute(&self, at: At<'_>, _object: &Value, name: &str) -> Result<Option<Value>, Failure> {
+        let At { subject, .. } = at;
         match name {
             "private_key" => {
                 Ok(Some(subject.data.get("private_key").cloned().unwrap_or_else(|| "".into())))
@@ -102,7 +98,7 @@ fn is_shared(subject: &Subject, name: &str) -> bool {
     subject.taken.contains(name)
 }
 
-fn remove(declared: &Declared, cloud: &Asks<'_>, subject: &Subject) -> Result<(), DriverError> {
+fn remove(declared: &Declared, cloud: &Asks<'_>, subject: &Subject) -> Result<(), Failure> {
     let former = Subject { physical_id: Some(named(subject)), ..subject.clone() };
     let request = declared.request(cloud, Method::Delete, "/os-keypairs/{id}", &former, None)?;
     match cloud.send(request) {
@@ -117,7 +113,7 @@ fn adopt(
     declared: &Declared,
     cloud: &Asks<'_>,
     subject: &Subject,
-) -> Result<Option<Beat>, DriverError> {
+) -> Result<Option<Beat>, Failure> {
     if Declared::is_others(subject, &named(subject)) {
         return Ok(None);
     }

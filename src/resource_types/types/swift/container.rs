@@ -5,9 +5,11 @@ use serde_json::Value;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Special, done, next};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::declared::{Beating, Declared, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct Container;
@@ -43,7 +45,7 @@ fn with_metadata(mut request: Request, properties: &JsonMap, property: &str) -> 
 }
 
 /// The names of the objects in the container; none when it is gone.
-fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, DriverError> {
+fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, Failure> {
     match cloud.send(request(Method::Get, container).query("format", "json")) {
         Ok(response) => {
             let listed = response.json()?;
@@ -55,8 +57,8 @@ fn objects(cloud: &Asks<'_>, container: &str) -> Result<Option<Vec<String>>, Dri
     }
 }
 
-impl Special for Container {
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+impl ResourceType for Container {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, .. } = *beating;
         let given = declared.properties(&subject.properties);
         let container = subject.physical_id.as_deref().unwrap_or_else(|| name(subject));
@@ -97,13 +99,9 @@ impl Special for Container {
                 Some(_) if given.get("PurgeOnDelete") == Some(&Value::Bool(true)) => {
                     Ok(next(Learned::default(), Stage::Purge.step()))
                 }
-                Some(_) => Err(DriverError::fatal(
-                    "ResourceActionNotSupported",
-                    format!(
-                        "Deleting non-empty container ({container}) when PurgeOnDelete is False is \
-                         not supported for resource."
-                    ),
-                )),
+                Some(_) => Err(Failure::UnsupportedAction(format!(
+                    "Deleting non-empty container ({container}) when PurgeOnDelete is False"
+                ))),
             },
             Some(Stage::Purge) => {
                 for object in objects(cloud, container)?.into_iter().flatten() {
@@ -140,12 +138,8 @@ impl Special for Container {
     }
 
     /// Its headers.
-    fn object(
-        &self,
-        _declared: &Declared,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-    ) -> Result<Option<Value>, DriverError> {
+    fn object(&self, at: At<'_>) -> Result<Option<Value>, Failure> {
+        let At { cloud, subject, .. } = at;
         let container = subject.physical_id.as_deref().unwrap_or_default();
         let response = match cloud.send(request(Method::Head, container)) {
             Ok(response) => response,
@@ -159,12 +153,11 @@ impl Special for Container {
     /// Of the metadata the keys that the property has.
     fn live(
         &self,
-        _declared: &Declared,
-        _cloud: &Asks<'_>,
+        _at: At<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
         let header = |name: String| object.get(name.to_lowercase()).cloned();
         let Value::Object(wanted) = wanted else {
             return Ok(Some(header(name.to_owned()).unwrap_or_default()));
@@ -174,14 +167,8 @@ impl Special for Container {
         Ok(Some(Value::Object(known.collect())))
     }
 
-    fn attribute(
-        &self,
-        _declared: &Declared,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        _object: &Value,
-        name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    fn attribute(&self, at: At<'_>, _object: &Value, name: &str) -> Result<Option<Value>, Failure> {
+        let At { cloud, subject, .. } = at;
         let container = subject.physical_id.as_deref().unwrap_or_default();
         if matches!(name, "DomainName" | "RootURL" | "WebsiteURL") {
             let root = cloud.endpoint(&Service::ObjectStore)?;

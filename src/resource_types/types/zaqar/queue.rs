@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, path_segment};
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Special, done};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
 pub(in crate::resource_types::types) struct Queue;
@@ -22,7 +23,7 @@ stages! {
     }
 }
 
-impl Special for Queue {
+impl ResourceType for Queue {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Create | Work::Update { .. } => Stage::Metadata.step(),
@@ -30,7 +31,7 @@ impl Special for Queue {
         }
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         if Stage::of(beating.step).is_none() {
             return declared.plain_beat(beating);
         }
@@ -53,14 +54,8 @@ impl Special for Queue {
         Ok(done())
     }
 
-    fn attribute(
-        &self,
-        declared: &Declared,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        _object: &Value,
-        name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    fn attribute(&self, at: At<'_>, _object: &Value, name: &str) -> Result<Option<Value>, Failure> {
+        let At { declared, cloud, subject, .. } = at;
         Ok(match name {
             "queue_id" => subject.physical_id.clone().map(Value::String),
             "href" => {

@@ -7,16 +7,17 @@ use serde_json::{Value, json};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Method;
-use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::Stages;
 
 pub(in crate::resource_types::types) struct SignedUrl;
 
 const KEPT: [&str; 5] = ["signature", "expires", "paths", "methods", "project"];
 
-impl Special for SignedUrl {
+impl ResourceType for SignedUrl {
     fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
         match work {
             Work::Create => PlainStage::Create.step(),
@@ -24,7 +25,7 @@ impl Special for SignedUrl {
         }
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         if PlainStage::of(beating.step) != Some(PlainStage::Create) {
             return Ok(done());
         }
@@ -50,14 +51,8 @@ impl Special for SignedUrl {
         Ok(Beat::Done { learned })
     }
 
-    fn attribute(
-        &self,
-        _declared: &Declared,
-        _cloud: &Asks<'_>,
-        subject: &Subject,
-        _object: &Value,
-        name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    fn attribute(&self, at: At<'_>, _object: &Value, name: &str) -> Result<Option<Value>, Failure> {
+        let At { subject, .. } = at;
         if name == "query_str" {
             return Ok(subject.data.get("signature").map(|_| query(subject).into()));
         }

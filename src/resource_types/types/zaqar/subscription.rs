@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Method, Service};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, Special, done};
-use crate::resource_types::driver::{Beat, DriverError, Subject};
+use crate::resource_types::declared::{Beating, Declared, PlainStage, done};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Subject};
 use crate::resource_types::python;
+use crate::resource_types::resource_type::ResourceType;
 use crate::resource_types::stage::Stages;
 
 /// What gets the messages of a queue.
@@ -25,8 +27,8 @@ pub(crate) enum Subscription {
 const PATH: &str = "/v2/queues/{queue_name}/subscriptions";
 const SUBSCRIBERS: [&str; 5] = ["http", "https", "mailto", "trust+http", "trust+https"];
 
-impl Special for Subscription {
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+impl ResourceType for Subscription {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, .. } = *beating;
         match PlainStage::of(beating.step) {
             Some(PlainStage::Create) => {
@@ -69,7 +71,7 @@ impl Subscription {
         declared: &Declared,
         cloud: &Asks<'_>,
         subject: &Subject,
-    ) -> Result<JsonMap, DriverError> {
+    ) -> Result<JsonMap, Failure> {
         let properties = declared.properties(&subject.properties);
         let properties = declared.declaration().resolved(cloud, properties)?;
         let property = |name: &str| properties.get(name).cloned().unwrap_or_default();

@@ -10,42 +10,6 @@ use super::{Finding, Path, Step, Written, keys};
 use crate::template::Member;
 use crate::template::node::{Form, Node};
 
-/// Which types make what a custom constraint asks for.
-const MADE_BY: &[(&str, &[&str])] = &[
-    ("neutron.network", &["OS::Neutron::Net", "OS::Neutron::ProviderNet"]),
-    ("neutron.subnet", &["OS::Neutron::Subnet"]),
-    ("neutron.subnetpool", &["OS::Neutron::SubnetPool"]),
-    ("neutron.address_scope", &["OS::Neutron::AddressScope"]),
-    ("neutron.port", &["OS::Neutron::Port"]),
-    ("neutron.router", &["OS::Neutron::Router"]),
-    ("neutron.security_group", &["OS::Neutron::SecurityGroup"]),
-    ("neutron.qos_policy", &["OS::Neutron::QoSPolicy"]),
-    ("neutron.segment", &["OS::Neutron::Segment"]),
-    ("nova.server", &["OS::Nova::Server"]),
-    ("nova.keypair", &["OS::Nova::KeyPair"]),
-    ("nova.flavor", &["OS::Nova::Flavor"]),
-    ("glance.image", &["OS::Glance::WebImage", "OS::Glance::Image"]),
-    ("cinder.volume", &["OS::Cinder::Volume"]),
-    ("cinder.vtype", &["OS::Cinder::VolumeType"]),
-    ("cinder.qos_specs", &["OS::Cinder::QoSSpecs"]),
-    ("keystone.project", &["OS::Keystone::Project"]),
-    ("keystone.domain", &["OS::Keystone::Domain"]),
-    ("keystone.user", &["OS::Keystone::User"]),
-    ("keystone.group", &["OS::Keystone::Group"]),
-    ("keystone.role", &["OS::Keystone::Role"]),
-    ("octavia.loadbalancer", &["OS::Octavia::LoadBalancer"]),
-    ("octavia.listener", &["OS::Octavia::Listener"]),
-    ("octavia.pool", &["OS::Octavia::Pool"]),
-    ("octavia.l7policy", &["OS::Octavia::L7Policy"]),
-    ("zaqar.queue", &["OS::Zaqar::Queue"]),
-    ("mistral.workflow", &["OS::Mistral::Workflow"]),
-    ("designate.zone", &["OS::Designate::Zone"]),
-    ("barbican.secret", &["OS::Barbican::Secret"]),
-    ("manila.share_network", &["OS::Manila::ShareNetwork"]),
-    ("manila.share_type", &["OS::Manila::ShareType"]),
-    ("magnum.cluster_template", &["OS::Magnum::ClusterTemplate"]),
-];
-
 /// Finds them.
 pub(super) fn for_references(written: &Written<'_>, found: &mut Vec<Finding>) {
     let dialect = written.dialect;
@@ -95,11 +59,11 @@ fn walk(
 
 /// The message and what to write instead.
 fn told(written: &Written<'_>, own: &str, wants: &str, text: &str) -> Option<(String, String)> {
-    let (_, makers) = MADE_BY.iter().find(|(constraint, _)| *constraint == wants)?;
     let dialect = written.dialect;
-    let makers = written.resources().filter(|(name, resource)| {
-        *name != own && written.type_of(resource).is_some_and(|it| makers.contains(&it))
-    });
+    let makes = |it: &str| written.types.makes(it).is_some_and(|made| made == wants);
+    let makers = written
+        .resources()
+        .filter(|(name, resource)| *name != own && written.type_of(resource).is_some_and(makes));
     let makers: Vec<_> = makers.collect();
     let instead = |resource: &str| format!("write {{get_resource: {resource}}}");
     if makers.iter().any(|(name, _)| *name == text) {

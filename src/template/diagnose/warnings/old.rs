@@ -83,11 +83,9 @@ fn warning(
 ) -> Option<Finding> {
     let since = advice.deprecated_since.as_ref()?;
     let since = if since.is_empty() { String::new() } else { format!(" since {since}") };
-    let message = match &advice.successor {
-        Some(newer) => {
-            format!("the {what} `{name}` is deprecated{since}; `{newer}` takes its place")
-        }
-        None => format!("the {what} `{name}` is deprecated{since}"),
-    };
+    let end = if advice.does_nothing { " and does nothing any more" } else { "" };
+    let newer = advice.successor.as_ref();
+    let newer = newer.map(|newer| format!("; `{newer}` takes its place")).unwrap_or_default();
+    let message = format!("the {what} `{name}` is deprecated{since}{end}{newer}");
     Some(written.warning("deprecated", path, place, message))
 }

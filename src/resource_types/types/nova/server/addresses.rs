@@ -8,7 +8,8 @@ use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Subject;
 
 /// The kinds of consoles, and the protocol that each is asked for with.
 const CONSOLES: [(&str, &str); 8] = [
@@ -28,7 +29,7 @@ pub(super) fn attribute(
     subject: &Subject,
     server: &Value,
     name: &str,
-) -> Result<Option<Value>, DriverError> {
+) -> Result<Option<Value>, Failure> {
     Ok(Some(match name {
         "name" => text(&subject.properties, "name").unwrap_or(&subject.physical_name).into(),
         "instance_name" => server["OS-EXT-SRV-ATTR:instance_name"].clone(),
@@ -47,7 +48,7 @@ pub(super) fn attribute(
     }))
 }
 
-fn ports(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, DriverError> {
+fn ports(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, Failure> {
     let id = subject.physical_id.as_deref().unwrap_or_default();
     let request = Request::get(Service::Network, "/v2.0/ports").query("device_id", id);
     let mut body = cloud.send(request)?.json()?;
@@ -58,7 +59,7 @@ fn ports(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, DriverError>
 }
 
 /// Addresses by the name of their network, and again by its id.
-fn networks(cloud: &Asks<'_>, subject: &Subject, server: &Value) -> Result<Value, DriverError> {
+fn networks(cloud: &Asks<'_>, subject: &Subject, server: &Value) -> Result<Value, Failure> {
     let ports = ports(cloud, subject)?;
     let mut networks = JsonMap::new();
     let mut by_id = JsonMap::new();
@@ -79,7 +80,7 @@ fn networks(cloud: &Asks<'_>, subject: &Subject, server: &Value) -> Result<Value
 }
 
 /// Ports with their addresses, networks and subnets, by network name and again by its id.
-fn addresses(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
+fn addresses(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, Failure> {
     let mut by_name: JsonMap = JsonMap::new();
     let mut ids = Vec::new();
     for port in ports(cloud, subject)? {
@@ -123,14 +124,14 @@ fn addresses(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> 
     Ok(by_name.into())
 }
 
-fn shown(cloud: &Asks<'_>, collection: &str, wrap: &str, id: &Value) -> Result<Value, DriverError> {
+fn shown(cloud: &Asks<'_>, collection: &str, wrap: &str, id: &Value) -> Result<Value, Failure> {
     let id = path_segment(id.as_str().unwrap_or_default());
     let request = Request::get(Service::Network, format!("/v2.0/{collection}/{id}"));
     Ok(cloud.send(request)?.json()?[wrap].take())
 }
 
 /// The address of every kind of console, or why there is none.
-fn consoles(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, DriverError> {
+fn consoles(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, Failure> {
     let mut urls = JsonMap::new();
     for (kind, protocol) in CONSOLES {
         let body = json!({ "remote_console": { "protocol": protocol, "type": kind } });

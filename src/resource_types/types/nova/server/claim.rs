@@ -16,7 +16,8 @@ use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, done, next};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject};
 use crate::resource_types::stage::Stages;
 
 /// Resource data: the former server by the port that was taken from it.
@@ -43,7 +44,7 @@ fn held(
     cloud: &Asks<'_>,
     subject: &Subject,
     resolved: &JsonMap,
-) -> Result<Option<(String, String)>, DriverError> {
+) -> Result<Option<(String, String)>, Failure> {
     for port in entries(resolved).iter().filter_map(|entry| get(entry, "port")) {
         let path = format!("/v2.0/ports/{}", path_segment(port));
         let shown = match cloud.send(Request::get(Service::Network, path)) {
@@ -60,7 +61,7 @@ fn held(
 }
 
 /// One beat before the server is made.
-pub(super) fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>, resolved: &JsonMap) -> Result<Beat, Failure> {
     let Beating { cloud, subject, step, .. } = *beating;
     let prepare = || next(Learned::default(), Stage::Prepare.step());
     let Some((port, server)) = held(cloud, subject, resolved)? else { return Ok(prepare()) };
@@ -97,7 +98,7 @@ pub(super) fn then_give_back(subject: &Subject, learned: Learned) -> Beat {
 }
 
 /// Gives one port back to the server that it was taken from, if that is still there.
-pub(super) fn give_back(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn give_back(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let mut claimed = claimed(subject);
     let Some((port, server)) = claimed.pop_first() else { return Ok(done()) };

@@ -7,7 +7,8 @@ use super::super::text;
 use crate::model::JsonMap;
 use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
-use crate::resource_types::driver::{DriverError, Subject};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::Subject;
 
 fn is_wanted(properties: &JsonMap) -> bool {
     text(properties, "user_data_format") == Some("SOFTWARE_CONFIG")
@@ -23,7 +24,7 @@ pub(super) fn told(
     cloud: &Asks<'_>,
     subject: &Subject,
     properties: &JsonMap,
-) -> Result<JsonMap, DriverError> {
+) -> Result<JsonMap, Failure> {
     match is_wanted(properties) {
         true => agent::told(cloud, subject, properties, &["ec2"]),
         false => Ok(JsonMap::new()),
@@ -36,7 +37,7 @@ pub(super) fn user_data(
     cloud: &Asks<'_>,
     subject: &Subject,
     properties: &JsonMap,
-) -> Result<String, DriverError> {
+) -> Result<String, Failure> {
     let given = text(properties, "user_data").unwrap_or_default();
     let is_made_up = text(properties, "user_data_format") == Some("HEAT_CFNTOOLS");
     if is_made_up || Uuid::try_parse(given).is_err() {
@@ -59,7 +60,7 @@ pub(super) fn metadata(
     cloud: &Asks<'_>,
     subject: &Subject,
     properties: &JsonMap,
-) -> Result<JsonMap, DriverError> {
+) -> Result<JsonMap, Failure> {
     let mut metadata = subject.metadata.clone();
     metadata.extend(told(cloud, subject, properties)?);
     Ok(metadata)

@@ -15,7 +15,8 @@ use crate::events::resource::Step;
 use crate::openstack::{CloudError, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, done, next};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::stage::Stages;
 
 /// Where the id of a snapshot's image is kept.
@@ -38,14 +39,14 @@ pub(super) fn first(work: &Work, subject: &Subject) -> Step {
 }
 
 /// One beat.
-pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {
     match Stage::of(beating.step) {
         Some(Stage::Image) => make(beating),
         _ => await_image(beating),
     }
 }
 
-fn make(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn make(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, work, subject, .. } = *beating;
     let token = subject.traversal.map(|traversal| traversal.to_string()).unwrap_or_default();
     let found = if beating.is_unanswered() { find(cloud, subject, &token)? } else { None };
@@ -83,18 +84,18 @@ fn find(cloud: &Asks<'_>, subject: &Subject, token: &str) -> Result<Option<Strin
     Ok(made.and_then(|image| image["id"].as_str().map(str::to_owned)))
 }
 
-fn await_image(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn await_image(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, work, subject, .. } = *beating;
     let key = if *work == Work::Delete { DELETION } else { SNAPSHOT };
     let image = cloud.send(Request::get(Service::Image, path(subject.data.get(key))))?;
     let status = image.json()?["status"].as_str().unwrap_or_default().to_ascii_lowercase();
     match status.as_str() {
         "active" => {}
-        "killed" | "error" | "deleted" => return Err(DriverError::fatal("Error", status)),
+        "killed" | "error" | "deleted" => return Err(Failure::Failed(status)),
         _ => return Ok(Beat::Wait { after: None }),
     }
     let server = match poll(cloud, subject) {
-        Err(error) if error.class == "NotFound" => return Ok(after(work)),
+        Err(error) if error.is_not_found() => return Ok(after(work)),
         polled => polled?.unwrap_or_default(),
     };
     let task = server["OS-EXT-STS:task_state"].as_str().unwrap_or_default();
@@ -117,10 +118,7 @@ fn path(image: Option<&Value>) -> String {
 }
 
 /// Deletes the image of a snapshot.
-pub(super) fn delete(
-    cloud: &Asks<'_>,
-    data: &BTreeMap<String, Value>,
-) -> Result<bool, DriverError> {
+pub(super) fn delete(cloud: &Asks<'_>, data: &BTreeMap<String, Value>) -> Result<bool, Failure> {
     let Some(image) = data.get(SNAPSHOT).filter(|image| !image.is_null()) else { return Ok(true) };
     match cloud.send(Request::delete(Service::Image, path(Some(image)))) {
         Ok(_) => Ok(true),

@@ -20,7 +20,7 @@ mod user_data;
 mod validate;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -29,10 +29,10 @@ use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::{Collection, Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{
-    Beating, Declared, Special, done, in_error, next, unknown_status,
-};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, UpdateKind, Work};
+use crate::resource_types::declared::{Beating, Declared, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Change, Learned, Subject, UpdateKind, Work};
+use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stack_user;
 use crate::resource_types::stage::{Stages, stages};
 
@@ -108,7 +108,7 @@ stages! {
     }
 }
 
-impl Special for Server {
+impl ResourceType for Server {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
         let is_deletion = *work == Work::Delete;
         if is_deletion && config::has_user(&declared.properties(&subject.properties)) {
@@ -117,7 +117,7 @@ impl Special for Server {
         first(declared, work, subject)
     }
 
-    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+    fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, work, .. } = *beating;
         let prepare = || networks::next_preparation(declared, subject, 0);
         if let Some(beat) = stack_user::make(cloud, subject, step, prepare) {
@@ -195,10 +195,9 @@ impl Special for Server {
                 let server = declared.show(cloud, subject)?;
                 match status(&server) {
                     "ACTIVE" => Ok(done()),
-                    other => Err(DriverError::fatal(
-                        "Error",
-                        format!("'status': expected 'ACTIVE', got '{other}'"),
-                    )),
+                    other => {
+                        Err(Failure::Unhealthy { expected: "'ACTIVE'", status: other.to_owned() })
+                    }
                 }
             }
             Some(Stage::Suspend | Stage::Suspended | Stage::Resume | Stage::Resumed) => {
@@ -210,13 +209,8 @@ impl Special for Server {
         }
     }
 
-    fn on_change(
-        &self,
-        declared: &Declared,
-        subject: &Subject,
-        _before: &JsonMap,
-        changed: &BTreeSet<String>,
-    ) -> UpdateKind {
+    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
+        let Change { subject, changed, .. } = change;
         let after = declared.properties(&subject.properties);
         let replaces = |name: &str| {
             changed.contains(name)
@@ -232,7 +226,7 @@ impl Special for Server {
         &self,
         cloud: &Asks<'_>,
         data: &BTreeMap<String, Value>,
-    ) -> Result<bool, DriverError> {
+    ) -> Result<bool, Failure> {
         image::delete(cloud, data)
     }
 
@@ -245,14 +239,8 @@ impl Special for Server {
         restored
     }
 
-    fn attribute(
-        &self,
-        _declared: &Declared,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-        object: &Value,
-        name: &str,
-    ) -> Result<Option<Value>, DriverError> {
+    fn attribute(&self, at: At<'_>, object: &Value, name: &str) -> Result<Option<Value>, Failure> {
+        let At { cloud, subject, .. } = at;
         addresses::attribute(cloud, subject, object, name)
     }
 
@@ -261,30 +249,26 @@ impl Special for Server {
     }
 
     /// A server that is not at rest tells nothing.
-    fn object(
-        &self,
-        declared: &Declared,
-        cloud: &Asks<'_>,
-        subject: &Subject,
-    ) -> Result<Option<Value>, DriverError> {
+    fn object(&self, at: At<'_>) -> Result<Option<Value>, Failure> {
+        let At { declared, cloud, subject, .. } = at;
         let server = declared.look(cloud, subject)?;
         let status = server.as_ref().and_then(|server| server["status"].as_str());
         if status.is_some_and(|status| status != "ACTIVE") {
             let name = subject.name.clone().unwrap_or_default();
             let text = format!("Server {name} is not in ACTIVE state");
-            return Err(DriverError::fatal("Error", text));
+            return Err(Failure::Failed(text));
         }
         Ok(server)
     }
 
     fn live(
         &self,
-        declared: &Declared,
-        cloud: &Asks<'_>,
+        at: At<'_>,
         object: &Value,
         name: &str,
         wanted: &Value,
-    ) -> Result<Option<Value>, DriverError> {
+    ) -> Result<Option<Value>, Failure> {
+        let At { declared, cloud, .. } = at;
         match name {
             "image" => Ok(object["image"].get("id").cloned()),
             "flavor" => flavor(cloud, object, wanted),
@@ -315,7 +299,7 @@ fn first(declared: &Declared, work: &Work, subject: &Subject) -> Step {
 }
 
 /// The server is there: its metadata say what it was told.
-fn made(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn made(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let properties = declared.properties(&subject.properties);
     let metadata = config::told(cloud, subject, &properties)?;
@@ -323,7 +307,7 @@ fn made(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError>
 }
 
 /// The server's flavor: newer clouds tell its name alone, so the one that is wanted is looked up.
-fn flavor(cloud: &Asks<'_>, server: &Value, wanted: &Value) -> Result<Option<Value>, DriverError> {
+fn flavor(cloud: &Asks<'_>, server: &Value, wanted: &Value) -> Result<Option<Value>, Failure> {
     let live = &server["flavor"];
     if let Some(id) = live.get("id") {
         return Ok(Some(id.clone()));
@@ -345,7 +329,7 @@ fn action(subject: &Subject, body: Value) -> Request {
 }
 
 /// The server as it is now; none while Nova does not answer well.
-fn poll(cloud: &Asks<'_>, subject: &Subject) -> Result<Option<Value>, DriverError> {
+fn poll(cloud: &Asks<'_>, subject: &Subject) -> Result<Option<Value>, Failure> {
     let id = subject.physical_id.as_deref().unwrap_or_default();
     match cloud.poll_one(&SERVERS, id) {
         Ok(server) => Ok(Some(server)),
@@ -362,7 +346,7 @@ fn status(server: &Value) -> &str {
 }
 
 /// Whether the server can be used; an error when it never will be.
-fn readiness(server: &Value, otherwise: &str) -> Result<bool, DriverError> {
+fn readiness(server: &Value, otherwise: &str) -> Result<bool, Failure> {
     match status(server) {
         "ACTIVE" => Ok(true),
         "ERROR" => {
@@ -372,10 +356,10 @@ fn readiness(server: &Value, otherwise: &str) -> Result<bool, DriverError> {
                 Value::Null => "Unknown".to_owned(),
                 code => code.to_string(),
             };
-            Err(in_error("ERROR", &format!("Message: {message}, Code: {code}")))
+            Err(Failure::in_error("ERROR", format!("Message: {message}, Code: {code}")))
         }
         passing if PASSING.contains(&passing) => Ok(false),
-        other => Err(unknown_status(otherwise, other)),
+        other => Err(Failure::unknown_status(otherwise, other)),
     }
 }
 
@@ -383,9 +367,9 @@ fn has_tags(subject: &Subject) -> bool {
     subject.properties.get("tags").and_then(Value::as_array).is_some_and(|tags| !tags.is_empty())
 }
 
-fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
-    let created = |server: &Value| -> Result<Beat, DriverError> {
+    let created = |server: &Value| -> Result<Beat, Failure> {
         let physical_id = declared.declaration().id_of(server);
         let learned = Declared::made(subject, physical_id);
         Ok(next(learned, beating.progress().at(0).to(Stage::Ready)))
@@ -422,7 +406,8 @@ fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverErro
         *metadata = update::metadata_texts(metadata);
     }
     properties.entry("image").or_insert("".into());
-    let body = declared.body(crate::resource_types::declared::Purpose::Create, subject, properties);
+    let body =
+        declared.body(crate::resource_types::resource_type::Purpose::Create, subject, properties);
     let request = Request::post(Service::Compute, "/servers").json(body);
     match cloud.send(request) {
         Ok(response) => created(&declared.declaration().unwrapped(response.json()?)),
@@ -430,7 +415,7 @@ fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverErro
     }
 }
 
-fn gone(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+fn gone(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let id = subject.physical_id.as_deref().unwrap_or_default();
     let progress = beating.progress();
@@ -451,7 +436,7 @@ fn gone(beating: &Beating<'_>) -> Result<Beat, DriverError> {
             let message = fault["message"].as_str().unwrap_or("Unknown");
             let code = &fault["code"];
             let reason = format!("Server {name} delete failed: ({code}) {message}");
-            Err(in_error("ERROR", &reason))
+            Err(Failure::in_error("ERROR", &reason))
         }
         _ => Ok(Beat::Wait { after: None }),
     }

@@ -11,8 +11,9 @@ use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, next};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::failure::Failure;
 use crate::resource_types::finders;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::stage::Stages;
 
 /// Resource data: the ports made for the server, by the key of their entry.
@@ -84,7 +85,7 @@ fn token(subject: &Subject, key: &str) -> String {
 }
 
 /// Makes the port of an entry.
-pub(super) fn make_port(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn make_port(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, work, .. } = *beating;
     let index = beating.progress().index as usize;
     let given = declared.properties(&subject.properties);
@@ -116,7 +117,7 @@ pub(super) fn make_port(declared: &Declared, beating: &Beating<'_>) -> Result<Be
     Ok(next(learned, following))
 }
 
-fn find_port(cloud: &Asks<'_>, token: &str) -> Result<Option<String>, DriverError> {
+fn find_port(cloud: &Asks<'_>, token: &str) -> Result<Option<String>, Failure> {
     let request = Request::get(Service::Network, "/v2.0/ports").query("description", token);
     let body = cloud.send(request)?.json()?;
     let mut ports = body["ports"].as_array().into_iter().flatten();
@@ -131,7 +132,7 @@ fn port_body(
     entry: &Value,
     index: usize,
     token: &str,
-) -> Result<Value, DriverError> {
+) -> Result<Value, Failure> {
     let mut port = JsonMap::new();
     if let Some(network) = network_of(cloud, entry)? {
         port.insert("network_id".into(), network.into());
@@ -158,7 +159,7 @@ fn port_body(
 }
 
 /// The ids of the security groups that the server's ports are to have.
-pub(super) fn groups(cloud: &Asks<'_>, properties: &JsonMap) -> Result<Vec<String>, DriverError> {
+pub(super) fn groups(cloud: &Asks<'_>, properties: &JsonMap) -> Result<Vec<String>, Failure> {
     let groups = properties.get("security_groups").and_then(Value::as_array);
     let names = groups.into_iter().flatten().filter_map(Value::as_str);
     names.map(|name| finders::find(cloud, "neutron.own_security_group", name)).collect()
@@ -187,7 +188,7 @@ fn extra_fields(extra: &Value) -> JsonMap {
 }
 
 /// The network of an entry: its own, or that of its subnet.
-pub(super) fn network_of(cloud: &Asks<'_>, entry: &Value) -> Result<Option<String>, DriverError> {
+pub(super) fn network_of(cloud: &Asks<'_>, entry: &Value) -> Result<Option<String>, Failure> {
     if let Some(network) = get(entry, "network") {
         return Ok(Some(network.to_owned()));
     }
@@ -198,7 +199,7 @@ pub(super) fn network_of(cloud: &Asks<'_>, entry: &Value) -> Result<Option<Strin
 }
 
 /// Points the floating IP of an entry at its port.
-pub(super) fn associate(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn associate(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let index = beating.progress().index as usize;
     let given = declared.properties(&subject.properties);
@@ -237,7 +238,7 @@ pub(super) fn nics(
     cloud: &Asks<'_>,
     subject: &Subject,
     resolved: &JsonMap,
-) -> Result<Value, DriverError> {
+) -> Result<Value, Failure> {
     let entries = entries(resolved);
     if entries.is_empty() {
         return Ok("auto".into());
@@ -273,7 +274,7 @@ pub(super) fn nics(
 }
 
 /// Looks for ports of a server that was never made.
-pub(super) fn find_lost(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn find_lost(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let properties = declared.properties(&subject.properties);
     let mut ports = made(subject);
@@ -301,7 +302,7 @@ pub(super) fn drop_ports(subject: &Subject) -> Beat {
 }
 
 /// Deletes one port that was made for the server.
-pub(super) fn drop_port(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn drop_port(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let mut ports = made(subject);
     let Some((_, id)) = ports.pop_first() else {
@@ -315,7 +316,7 @@ pub(super) fn drop_port(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     })
 }
 
-pub(super) fn delete_port(cloud: &Asks<'_>, id: &str) -> Result<(), DriverError> {
+pub(super) fn delete_port(cloud: &Asks<'_>, id: &str) -> Result<(), Failure> {
     let path = format!("/v2.0/ports/{}", path_segment(id));
     match cloud.send(Request::delete(Service::Network, path)) {
         Ok(_) => Ok(()),
@@ -325,7 +326,7 @@ pub(super) fn delete_port(cloud: &Asks<'_>, id: &str) -> Result<(), DriverError>
 }
 
 /// The server's interfaces as they are.
-pub(super) fn interfaces(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, DriverError> {
+pub(super) fn interfaces(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, Failure> {
     let request = server_request(Method::Get, subject, "/os-interface");
     let mut body = cloud.send(request)?.json()?;
     match body["interfaceAttachments"].take() {

@@ -6,8 +6,9 @@ use super::Stage;
 use super::{PASSING, action, poll, status};
 use crate::events::resource::Step;
 use crate::model::Action;
-use crate::resource_types::declared::{Beating, done, next, unknown_status};
-use crate::resource_types::driver::{Beat, DriverError, Learned};
+use crate::resource_types::declared::{Beating, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned};
 use crate::resource_types::stage::Stages;
 
 /// The step that the action begins with.
@@ -19,7 +20,7 @@ pub(super) fn first(action: Action) -> Step {
 }
 
 /// One beat.
-pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, step, .. } = *beating;
     let stage = Stage::of(step);
     let suspends = matches!(stage, Some(Stage::Suspend | Stage::Suspended));
@@ -29,17 +30,14 @@ pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
     };
     let Some(id) = &subject.physical_id else {
         let name = subject.name.as_ref().map_or("", |name| name.as_str());
-        return Err(DriverError::fatal(
-            "Error",
-            format!("Cannot {verb} {name}, resource_id not set"),
-        ));
+        return Err(Failure::Failed(format!("Cannot {verb} {name}, resource_id not set")));
     };
     let asks = matches!(stage, Some(Stage::Suspend | Stage::Resume));
     let server = match poll(cloud, subject) {
         Ok(Some(server)) => server,
         Ok(None) => return Ok(Beat::Wait { after: None }),
-        Err(error) if asks && error.class == "NotFound" => {
-            return Err(DriverError::fatal("NotFound", format!("Failed to find server {id}")));
+        Err(error) if asks && error.is_not_found() => {
+            return Err(Failure::NotFound(format!("Failed to find server {id}")));
         }
         Err(error) => return Err(error),
     };
@@ -52,7 +50,7 @@ pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, DriverError> {
             true => Ok(Beat::Wait { after: None }),
             false => {
                 let name = server["name"].as_str().unwrap_or_default();
-                Err(unknown_status(&format!("{noun} of server {name} failed"), now))
+                Err(Failure::unknown_status(format!("{noun} of server {name} failed"), now))
             }
         };
     }

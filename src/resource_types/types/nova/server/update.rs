@@ -17,8 +17,9 @@ use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
-use crate::resource_types::declared::{Beating, Declared, Progress, done, next, unknown_status};
-use crate::resource_types::driver::{Beat, DriverError, Learned, Subject, Work};
+use crate::resource_types::declared::{Beating, Declared, Progress, done, next};
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::stage::Stages;
 
 /// The stages in Heat's order, and the properties that ask for them.
@@ -65,7 +66,7 @@ pub(super) fn metadata_texts(metadata: &Value) -> Value {
 }
 
 /// One beat of an update.
-pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, DriverError> {
+pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, work, subject, step, .. } = *beating;
     let Work::Update { before, changed } = work else {
         return declared.plain_beat(beating);
@@ -170,10 +171,8 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
                 "ACTIVE" => Ok(Beat::Wait { after: None }),
                 other => {
                     let flavor = text(&given, "flavor").unwrap_or_default();
-                    Err(DriverError::fatal(
-                        "Error",
-                        format!("Resizing to '{flavor}' failed, status '{other}'"),
-                    ))
+                    let text = format!("Resizing to '{flavor}' failed, status '{other}'");
+                    Err(Failure::Failed(text))
                 }
             }
         }
@@ -203,7 +202,10 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
                 "ACTIVE" => Ok(done_with(Stage::Resize)),
                 other => {
                     let id = subject.physical_id.as_deref().unwrap_or_default();
-                    Err(unknown_status(&format!("Confirm resize for server {id} failed"), other))
+                    Err(Failure::unknown_status(
+                        format!("Confirm resize for server {id} failed"),
+                        other,
+                    ))
                 }
             }
         }
@@ -213,7 +215,8 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, D
             Some(server) => match status(&server) {
                 "REBUILD" => Ok(Beat::Wait { after: None }),
                 "ERROR" => {
-                    Err(DriverError::fatal("Error", "Rebuilding server failed, status 'ERROR'"))
+                    let text = "Rebuilding server failed, status 'ERROR'";
+                    Err(Failure::Failed(text.to_owned()))
                 }
                 _ => Ok(done_with(Stage::Rebuild)),
             },
@@ -239,7 +242,7 @@ fn metadata(
     declared: &Declared,
     beating: &Beating<'_>,
     properties: &JsonMap,
-) -> Result<(), DriverError> {
+) -> Result<(), Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let wanted = metadata_texts(properties.get("metadata").unwrap_or(&Value::Null));
     let server = declared.show(cloud, subject)?;
@@ -264,7 +267,7 @@ fn has_flavor(
     cloud: &Asks<'_>,
     given: JsonMap,
     server: &Value,
-) -> Result<bool, DriverError> {
+) -> Result<bool, Failure> {
     let resolved = declared.declaration().resolved(cloud, given)?;
     let id = text(&resolved, "flavor").unwrap_or_default();
     if server["flavor"]["id"] == id {
@@ -281,7 +284,7 @@ fn rebuild(
     given: JsonMap,
     before: &JsonMap,
     changed: &BTreeSet<String>,
-) -> Result<Beat, DriverError> {
+) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let is_doubtful = changed.contains("image") && was_given(before, &given, "image");
     let renews_data =
@@ -336,7 +339,7 @@ fn plan(
     subject: &Subject,
     [before, given]: [&JsonMap; 2],
     resolved: &JsonMap,
-) -> Result<Plan, DriverError> {
+) -> Result<Plan, Failure> {
     let mut live = interfaces(cloud, subject)?;
     let made = made(subject);
     let left_behind = left_behind(&made, given, &live);
@@ -421,7 +424,7 @@ fn secure(
     subject: &Subject,
     resolved: &JsonMap,
     interfaces: &[Value],
-) -> Result<(), DriverError> {
+) -> Result<(), Failure> {
     let made = made(subject);
     let named: Vec<&str> =
         entries(resolved).iter().filter_map(|entry| get(entry, "port")).collect();
@@ -468,7 +471,7 @@ fn carry_out(
     subject: &Subject,
     resolved: &JsonMap,
     plan: Plan,
-) -> Result<Learned, DriverError> {
+) -> Result<Learned, Failure> {
     match plan {
         Plan::Detach { port, made_for } => {
             let path = format!("/os-interface/{}", path_segment(&port));
@@ -488,10 +491,8 @@ fn carry_out(
             let request = server_request(Method::Post, subject, "/os-interface").json(body);
             let attached = cloud.send(request)?.json()?["interfaceAttachment"].take();
             // A look at what is attached finds the interface from now on: all is done again.
-            secure(cloud, subject, resolved, &[attached]).map_err(|error| DriverError {
-                unanswered: error.unanswered || error.transient,
-                ..error
-            })?;
+            secure(cloud, subject, resolved, &[attached])
+                .map_err(|failure| Failure::InDoubt(Box::new(failure)))?;
             Ok(Learned::default())
         }
         Plan::MakePort { .. } | Plan::Nothing => Ok(Learned::default()),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::super::text;
-use crate::model::JsonMap;
+use crate::model::{JsonMap, hex};
 use crate::resource_types::types::heat::multipart as mime;
 
 /// Where the parts are put in the guest, as Heat's tools expect it.
@@ -70,8 +70,7 @@ fn multipart(own: Vec<Part>, metadata: &JsonMap) -> String {
     for part in &parts {
         digest.update(part.content.as_bytes());
     }
-    let digest: String =
-        digest.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&digest.finalize()[..12]);
     let boundary = format!("==============={digest}==");
     let mut message =
         format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n");

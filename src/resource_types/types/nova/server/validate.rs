@@ -11,7 +11,7 @@ use crate::resource_types::rules::conflict;
 pub(super) fn properties(name: &str, properties: &JsonMap) -> Result<(), Refusal> {
     agent::check(properties)?;
     boot_sources(name, properties)?;
-    networks(properties)?;
+    networks(name, properties)?;
     if properties.get("personality").and_then(Value::as_object).is_some_and(|it| !it.is_empty()) {
         return Err(Refusal::validation(
             "Cannot use the personality parameter as nova no longer supports it. Use user_data \
@@ -89,20 +89,33 @@ fn boot_sources(name: &str, properties: &JsonMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn networks(properties: &JsonMap) -> Result<(), Refusal> {
+/// As in Heat a text that comes of what is not there yet is empty, and yet given.
+fn networks(name: &str, properties: &JsonMap) -> Result<(), Refusal> {
     let networks = list(properties, "networks");
     for entry in networks {
-        let has = |name: &str| {
-            get(entry, name).is_some() || entry[name].is_null() && entry.get(name).is_some()
-        };
-        if !["network", "port", "subnet", "allocate_network"].into_iter().any(has) {
-            return Err(Refusal::validation(
+        let has = |key: &str| entry.get(key).is_some_and(|value| !value.is_null());
+        let allocates = get(entry, "allocate_network").is_some();
+        if !["network", "port", "subnet"].into_iter().any(has) && !allocates {
+            return Err(Refusal::validation(format!(
                 "One of the properties \"network\", \"port\", \"allocate_network\" or \"subnet\" \
-                 should be set for the specified network of server.",
+                 should be set for the specified network of server \"{name}\".",
+            )));
+        }
+        let given = entry.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        if allocates && given.count() != 1 {
+            return Err(Refusal::validation(
+                "Can not specify \"allocate_network\" with other keys of networks at the same time.",
             ));
         }
-        if get(entry, "port").is_some() && get(entry, "fixed_ip").is_some() {
+        if get(entry, "fixed_ip").is_some() && has("port") {
             return Err(conflict(&["networks/fixed_ip", "networks/port"]));
+        }
+        let finds_port = ["port", "subnet", "port_extra_properties"].into_iter().any(has);
+        if has("floating_ip") && has("network") && !finds_port {
+            return Err(Refusal::validation(
+                "Property \"floating_ip\" is not supported if only \"network\" is specified, \
+                 because the corresponding port can not be retrieved.",
+            ));
         }
     }
     if networks.len() > 1 && networks.iter().any(|entry| get(entry, "allocate_network").is_some()) {
@@ -111,7 +124,7 @@ fn networks(properties: &JsonMap) -> Result<(), Refusal> {
              for server.",
         ));
     }
-    let has_port = networks.iter().any(|entry| get(entry, "port").is_some());
+    let has_port = networks.iter().any(|entry| !entry["port"].is_null());
     if has_port && !list(properties, "security_groups").is_empty() {
         return Err(conflict(&["security_groups", "networks/port"]));
     }

@@ -1,0 +1,114 @@
+//! An action is over: what is recorded of its end, and what follows it.
+
+use crate::actors::resource::command::{ResourceCommand, ResourceEffect};
+use crate::actors::resource::state::{Decider, Resource};
+use crate::actors::shell::Decision;
+use crate::events::resource::{ActionSettled, Definition};
+use crate::model::sizes::REASON;
+use crate::model::{Action, JsonMap, Status};
+use crate::resource_types::{Failure, Learned};
+
+/// How an action ends.
+#[derive(Default)]
+pub(super) struct Ending {
+    pub(super) status: Status,
+    pub(super) reason: String,
+    /// Its secrets are marked, and those of the attributes.
+    pub(super) learned: Learned,
+    pub(super) attributes: JsonMap,
+    /// A call was given up without its answer.
+    pub(super) in_doubt: bool,
+    /// It was refused before it changed anything.
+    pub(super) untouched: bool,
+}
+
+impl Ending {
+    pub(super) fn complete() -> Self {
+        Self { status: Status::Complete, reason: "state changed".to_owned(), ..Self::default() }
+    }
+
+    pub(super) fn failed(reason: String) -> Self {
+        Self { status: Status::Failed, reason, ..Self::default() }
+    }
+}
+
+impl Decider<'_> {
+    /// The action is done.
+    pub(super) fn complete(
+        &mut self,
+        learned: Learned,
+        mut attributes: JsonMap,
+        definition: &Definition,
+    ) -> Decision<Resource> {
+        for name in &definition.attributes {
+            // An attribute without a value was looked up all the same.
+            attributes.entry(name.clone()).or_insert(serde_json::Value::Null);
+        }
+        let attributes = self.taint_attributes(attributes);
+        let learned = self.taint_learned(learned);
+        self.settle(Ending { learned, attributes, ..Ending::complete() })
+    }
+
+    /// The action fails for good: the class, the place and the cloud's own words.
+    pub(super) fn fail(&mut self, error: &Failure) -> Decision<Resource> {
+        let message = self.without_secrets(&error.to_string());
+        let reason = self.failure(error.class(), error.below(), &message);
+        // A search that failed has not found out what it was for.
+        let in_doubt = error.is_unanswered() || self.working.searching;
+        let is_whole = error.is_refusal() && !in_doubt && !self.touched();
+        let untouched = is_whole && self.action == Action::Update;
+        let ending = Ending { in_doubt, untouched, ..Ending::failed(reason) };
+        match self.repeats(error) {
+            true => self.repeat(ending),
+            false => self.settle(ending),
+        }
+    }
+
+    /// Whether the action has changed the cloud, or may have.
+    fn touched(&self) -> bool {
+        self.phase.at_work().is_some_and(|at_work| at_work.touched)
+    }
+
+    /// Ends the action, and goes on with what was asked for meanwhile.
+    pub(super) fn settle(&mut self, ending: Ending) -> Decision<Resource> {
+        let complete = ending.status == Status::Complete;
+        let hook = self.reached_after(ending.status);
+        let waits = |queued: &ResourceCommand| matches!(queued, ResourceCommand::Act(_));
+        // What is to be done with the resource as it is waits for the create to have its end.
+        let again = self.repeats_create()
+            && (self.action, complete) == (Action::Delete, true)
+            && self.working.queued.as_deref().is_none_or(waits);
+        let settled = Decision::record(ActionSettled { again, ..self.settled(ending) });
+        if again {
+            return settled.and_do(self.pause());
+        }
+        let settled = settled.and_do(ResourceEffect::Report);
+        match (self.working.queued.take(), hook) {
+            (Some(queued), _) => settled.and_then(*queued),
+            (None, Some(hook)) => settled.and_record(hook),
+            (None, None) => settled,
+        }
+    }
+
+    /// The end as it is recorded. A beat that is still out no longer counts.
+    pub(super) fn settled(&mut self, ending: Ending) -> ActionSettled {
+        self.working.epoch += 1;
+        self.working.changing = false;
+        self.working.polls = 0;
+        self.working.cancel = None;
+        let Ending { status, reason, learned, attributes, in_doubt, untouched } = ending;
+        // What was not found out yet is to be found out still.
+        let still = self.is_open && (self.action, status) == (Action::Delete, Status::Failed);
+        let leaves_call = matches!(self.action, Action::Create | Action::Delete);
+        let traversal = self.traversal.unwrap_or_default();
+        ActionSettled {
+            physical_id: learned.physical_id.or_else(|| self.physical_id.clone()),
+            data: learned.data,
+            attributes,
+            metadata: learned.metadata,
+            unanswered: still || (in_doubt && leaves_call),
+            untouched,
+            ..ActionSettled::new(self.action, traversal, status, REASON.shortened(reason))
+        }
+    }
+}

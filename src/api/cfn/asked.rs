@@ -1,0 +1,193 @@
+//! A request of this API, read: parameters may stand in its query and in the form that is its body.
+
+use std::collections::BTreeMap;
+
+use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
+use actix_web::{HttpRequest, dev};
+use url::form_urlencoded;
+
+use super::fault::{CfnFault, INVALID_COMBINATION, MISSING_PARAMETER, REQUEST_LIMIT};
+use super::shape::Format;
+use super::signature;
+use crate::api::request::{read, state};
+use crate::api::url::root;
+
+/// How many parameters a request may have: two for each parameter of a stack.
+const PARAMS_MAX: usize = 4096;
+
+/// See the module.
+pub(super) struct Asked {
+    pub(super) verb: String,
+    /// As the client believes it to be.
+    pub(super) host: String,
+    /// Decoded, with what a proxy puts before it.
+    pub(super) path: String,
+    pub(super) params: BTreeMap<String, String>,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+impl Asked {
+    /// Reads an action, whose form may stand in the body.
+    pub(super) async fn action(
+        request: &HttpRequest,
+        payload: dev::Payload,
+    ) -> Result<Self, CfnFault> {
+        let mut asked = Self::signal(request, payload).await?;
+        if asked.verb == "POST" && signature::is_version_4(&asked) {
+            // Keystone leaves the query of such a request out of what is signed.
+            asked.params.retain(|name, _| name.starts_with("X-Amz-"));
+        }
+        if is_form(request) {
+            let form = form_urlencoded::parse(&asked.body).into_owned();
+            // As in Heat, what stands in both is taken from the query.
+            for (name, value) in form.take(PARAMS_MAX + 1) {
+                asked.params.entry(name).or_insert(value);
+            }
+        }
+        asked.bounded()
+    }
+
+    /// Reads what has its parameters in the query alone.
+    pub(super) async fn signal(
+        request: &HttpRequest,
+        payload: dev::Payload,
+    ) -> Result<Self, CfnFault> {
+        let settings = &state(request)?.settings;
+        let body = read(payload, settings.json_body_size_max, &settings.front).await?;
+        let root = root(request);
+        let place = root.split_once("://").map_or(root.as_str(), |(_, place)| place);
+        let (host, prefix) = place.split_at(place.find('/').unwrap_or(place.len()));
+        let query = form_urlencoded::parse(request.query_string().as_bytes()).into_owned();
+        let asked = Self {
+            verb: request.method().as_str().to_owned(),
+            host: host.to_owned(),
+            path: decoded(&format!("{prefix}{}", request.uri().path())),
+            params: query.take(PARAMS_MAX + 1).collect(),
+            headers: request.headers().clone(),
+            body,
+        };
+        asked.bounded()
+    }
+
+    fn bounded(self) -> Result<Self, CfnFault> {
+        if self.params.len() > PARAMS_MAX {
+            let text = format!("There are more than {PARAMS_MAX} parameters.");
+            return Err(CfnFault::new(REQUEST_LIMIT, text));
+        }
+        Ok(self)
+    }
+
+    pub(super) fn param(&self, name: &str) -> Option<&str> {
+        self.params.get(name).map(String::as_str)
+    }
+
+    /// A parameter that there has to be.
+    pub(super) fn needed(&self, name: &str) -> Result<&str, CfnFault> {
+        let given = self.param(name).filter(|value| !value.is_empty());
+        given.ok_or_else(|| CfnFault::new(MISSING_PARAMETER, name))
+    }
+
+    /// One of two parameters that exclude each other.
+    pub(super) fn refuse_both(&self, one: &str, other: &str) -> Result<(), CfnFault> {
+        if self.param(one).is_some() && self.param(other).is_some() {
+            let text = format!("{one} and {other} may not be used together");
+            return Err(CfnFault::new(INVALID_COMBINATION, text));
+        }
+        Ok(())
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    pub(super) fn format(&self) -> Format {
+        match self.param("ContentType") {
+            Some("JSON") => Format::Json,
+            Some(_) | None => Format::Xml,
+        }
+    }
+
+    /// Pairs of a list as Amazon writes them (`Parameters.member.1.ParameterKey`), in the order of
+    /// their numbers; halves without the other are dropped.
+    pub(super) fn pairs(&self, list: &str, key: &str, value: &str) -> Vec<(String, String)> {
+        let mut found: BTreeMap<u64, (Option<&str>, Option<&str>)> = BTreeMap::new();
+        let prefix = format!("{list}.member.");
+        for (name, given) in &self.params {
+            let Some((number, field)) =
+                name.strip_prefix(&prefix).and_then(|rest| rest.split_once('.'))
+            else {
+                continue;
+            };
+            let Ok(number) = number.parse() else { continue };
+            let pair = found.entry(number).or_default();
+            if field == key {
+                pair.0 = Some(given);
+            } else if field == value {
+                pair.1 = Some(given);
+            }
+        }
+        let pairs = found.into_values().filter_map(|(key, value)| key.zip(value));
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+}
+
+fn is_form(request: &HttpRequest) -> bool {
+    let declared = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let declared = declared.and_then(|value| value.split(';').next()).unwrap_or("").trim();
+    matches!(declared.to_ascii_lowercase().as_str(), "" | "application/x-www-form-urlencoded")
+}
+
+/// A path without its percent signs. What is no UTF-8 then is signed by nobody.
+pub(super) fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.filter(|_| byte == b'%').and_then(|it| u8::from_str_radix(it, 16).ok()) {
+            Some(decoded) => {
+                bytes.push(decoded);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_decoded_once() {
+        assert_eq!(decoded("/v1/arn%3Aa/%2520/%zz/%"), "/v1/arn:a/%20/%zz/%");
+    }
+
+    #[test]
+    fn pairs_need_both_halves_and_no_numbers_in_a_row() {
+        let params = [
+            ("Parameters.member.12.ParameterKey", "b"),
+            ("Parameters.member.12.ParameterValue", "2"),
+            ("Parameters.member.3.ParameterKey", "a"),
+            ("Parameters.member.3.ParameterValue", "1"),
+            ("Parameters.member.4.ParameterKey", "half"),
+            ("Parameters.member.x.ParameterKey", "none"),
+        ];
+        let asked = Asked {
+            verb: String::new(),
+            host: String::new(),
+            path: String::new(),
+            params: params.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+        };
+        let pairs = asked.pairs("Parameters", "ParameterKey", "ParameterValue");
+        let pairs: Vec<_> =
+            pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(pairs, [("a", "1"), ("b", "2")]);
+    }
+}

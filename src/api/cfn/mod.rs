@@ -1,0 +1,93 @@
+//! The API of Amazon's CloudFormation, as Heat has it: actions by name, answers in XML, requests
+//! that are signed. What an action does, the Orchestration API does, too: here are its names and
+//! shapes.
+
+mod arn;
+mod asked;
+mod auth;
+pub(super) mod fault;
+mod resources;
+mod shape;
+mod signal;
+mod signature;
+mod stacks;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use self::asked::Asked;
+use self::fault::{ACCESS_DENIED, CfnFault, INVALID_ACTION};
+use self::shape::Format;
+use self::signature::Window;
+use self::stacks::{Outcome, Served};
+use super::request::state;
+use super::versions;
+
+/// What can be asked for by `Action`, each under a rule of its own name.
+const ACTIONS: [&str; 13] = [
+    "CancelUpdateStack",
+    "CreateStack",
+    "DeleteStack",
+    "DescribeStackEvents",
+    "DescribeStackResource",
+    "DescribeStackResources",
+    "DescribeStacks",
+    "EstimateTemplateCost",
+    "GetTemplate",
+    "ListStackResources",
+    "ListStacks",
+    "UpdateStack",
+    "ValidateTemplate",
+];
+
+/// The routes below a version.
+pub(super) fn routes(config: &mut web::ServiceConfig) {
+    config
+        .service(web::resource(["", "/"]).to(act))
+        .service(signal::route("/waitcondition/{arn:.*}", signal::wait_condition))
+        .service(signal::route("/signal/{arn:.*}", signal::signal))
+        .default_service(web::to(versions::not_found));
+}
+
+/// An action, by any verb.
+async fn act(request: HttpRequest, payload: web::Payload) -> HttpResponse {
+    let asked = match Asked::action(&request, payload.into_inner()).await {
+        Ok(asked) => asked,
+        Err(fault) => return fault.answer(Format::Xml),
+    };
+    let format = asked.format();
+    let action = asked.param("Action").unwrap_or_default();
+    match perform(&request, &asked, action).await {
+        Ok(result) => shape::answer(format, action, result),
+        Err(fault) => fault.answer(format),
+    }
+}
+
+async fn perform(request: &HttpRequest, asked: &Asked, action: &str) -> Outcome {
+    let state = state(request)?;
+    // Whoever is nobody does not learn what there is.
+    let (context, _admitted) = auth::authenticate(state, request, asked, Window::Now).await?;
+    if !ACTIONS.contains(&action) {
+        return Err(INVALID_ACTION.into());
+    }
+    if context.require(&format!("cloudformation:{action}")).await.is_err() {
+        let text = format!("Action {action} not allowed for user");
+        return Err(CfnFault::new(ACCESS_DENIED, text));
+    }
+    let served = Served { state, context: &context, request, asked };
+    match action {
+        "CancelUpdateStack" => served.cancel_update().await,
+        "CreateStack" => served.create_stack().await,
+        "DeleteStack" => served.delete_stack().await,
+        "DescribeStackEvents" => served.describe_stack_events().await,
+        "DescribeStackResource" => served.describe_stack_resource().await,
+        "DescribeStackResources" => served.describe_stack_resources().await,
+        "DescribeStacks" => served.describe_stacks().await,
+        "EstimateTemplateCost" => served.estimate_template_cost(),
+        "GetTemplate" => served.get_template().await,
+        "ListStackResources" => served.list_stack_resources().await,
+        "ListStacks" => served.list_stacks().await,
+        "UpdateStack" => served.update_stack().await,
+        "ValidateTemplate" => served.validate_template().await,
+        _ => Err(INVALID_ACTION.into()),
+    }
+}

@@ -1,0 +1,150 @@
+//! Actions on the resources of a stack, and its events.
+
+use serde_json::{Value, json};
+
+use super::arn;
+use super::fault::{CfnFault, INVALID_VALUE, MISSING_PARAMETER};
+use super::stacks::{Outcome, Served};
+use crate::api::error::Fault;
+use crate::api::v1::{requester, resources, time};
+use crate::model::JsonMap;
+use crate::model::sizes::{Room, json_bytes};
+use crate::projections::{EventQuery, EventRow, ResourceRow, StackRow};
+
+impl Served<'_> {
+    pub(super) async fn describe_stack_events(&self) -> Outcome {
+        let stacks = match self.asked.param("StackName") {
+            Some(_) => vec![self.stack().await?],
+            None => self.stacks().await?,
+        };
+        let (mut events, mut room) = (Vec::new(), Room::default());
+        for stack in &stacks {
+            for event in self.state.views.events(stack.id, EventQuery::default()).await? {
+                let shown = of_event(stack, &event);
+                room.take(json_bytes(&shown))?;
+                events.push((event.position, shown));
+            }
+        }
+        // Newest first: the log is one.
+        events.sort_by_key(|(position, _)| std::cmp::Reverse(*position));
+        let events: Vec<Value> = events.into_iter().map(|(_, shown)| shown).collect();
+        Ok(json!({ "StackEvents": events }))
+    }
+
+    pub(super) async fn describe_stack_resource(&self) -> Outcome {
+        let stack = self.stack().await?;
+        let name = self.asked.needed("LogicalResourceId")?;
+        let (state, context) = (self.state, self.context);
+        let resource = resources::named_for(state, context, &stack, name).await?;
+        let who = requester(state, context);
+        let metadata = resources::metadata_now(state, &who, &stack, &resource).await?;
+        let detail = named([
+            ("Description", resource.description.as_str().into()),
+            ("LastUpdatedTimestamp", updated(&resource)),
+            ("LogicalResourceId", resource.name.as_str().into()),
+            ("Metadata", Value::Object(metadata)),
+            ("PhysicalResourceId", physical_id(&resource)),
+            ("ResourceStatusReason", resource.reason.as_str().into()),
+            ("ResourceType", resource.type_name.as_str().into()),
+            ("StackId", arn::of(&stack).into()),
+            ("StackName", stack.name.as_str().into()),
+            ("ResourceStatus", status(&resource)),
+        ]);
+        Ok(json!({ "StackResourceDetail": detail }))
+    }
+
+    pub(super) async fn describe_stack_resources(&self) -> Outcome {
+        self.asked.refuse_both("StackName", "PhysicalResourceId")?;
+        let stack = match self.asked.param("PhysicalResourceId") {
+            Some(physical_id) => self.stack_with(physical_id).await?,
+            None => self.stack().await?,
+        };
+        let mut resources = self.state.views.resources(stack.id).await?;
+        if let Some(name) = self.asked.param("LogicalResourceId") {
+            resources.retain(|resource| resource.name.as_str() == name);
+        }
+        let view = |resource: &ResourceRow| {
+            named([
+                ("Description", resource.description.as_str().into()),
+                ("LogicalResourceId", resource.name.as_str().into()),
+                ("PhysicalResourceId", physical_id(resource)),
+                ("ResourceStatusReason", resource.reason.as_str().into()),
+                ("ResourceType", resource.type_name.as_str().into()),
+                ("StackId", arn::of(&stack).into()),
+                ("StackName", stack.name.as_str().into()),
+                ("Timestamp", updated(resource)),
+                ("ResourceStatus", status(resource)),
+            ])
+        };
+        Ok(json!({ "StackResources": resources.iter().map(view).collect::<Vec<_>>() }))
+    }
+
+    pub(super) async fn list_stack_resources(&self) -> Outcome {
+        let stack = self.stack().await?;
+        let resources = self.state.views.resources(stack.id).await?;
+        let view = |resource: &ResourceRow| {
+            named([
+                ("LastUpdatedTimestamp", updated(resource)),
+                ("LogicalResourceId", resource.name.as_str().into()),
+                ("PhysicalResourceId", physical_id(resource)),
+                ("ResourceStatusReason", resource.reason.as_str().into()),
+                ("ResourceType", resource.type_name.as_str().into()),
+                ("ResourceStatus", status(resource)),
+            ])
+        };
+        Ok(json!({ "StackResourceSummaries": resources.iter().map(view).collect::<Vec<_>>() }))
+    }
+
+    /// The project's one stack that has a resource with a physical id.
+    async fn stack_with(&self, physical_id: &str) -> Result<StackRow, CfnFault> {
+        if physical_id.is_empty() {
+            return Err(CfnFault::new(MISSING_PARAMETER, "PhysicalResourceId"));
+        }
+        let project = self.context.caller.project_id.clone();
+        let found = self.state.views.stacks_with(project, physical_id.to_owned()).await?;
+        match <[StackRow; 1]>::try_from(found) {
+            Ok([stack]) => Ok(stack),
+            Err(none) if none.is_empty() => {
+                let text = format!("The Resource ({physical_id}) could not be found.");
+                Err(Fault::new("EntityNotFound", text).into())
+            }
+            Err(_) => {
+                let text =
+                    format!("Multiple resources were found with the physical ID ({physical_id}).");
+                Err(CfnFault::new(INVALID_VALUE, text))
+            }
+        }
+    }
+}
+
+fn of_event(stack: &StackRow, event: &EventRow) -> Value {
+    json!({
+        "EventId": event.id,
+        "LogicalResourceId": event.name,
+        "PhysicalResourceId": event.physical_id,
+        // Heat keeps them to whoever asks for one event.
+        "ResourceProperties": "{}",
+        "ResourceStatusReason": event.reason,
+        "ResourceType": event.type_name,
+        "StackId": arn::of(stack),
+        "StackName": stack.name,
+        "Timestamp": time(event.at),
+        "ResourceStatus": format!("{}_{}", event.action, event.status),
+    })
+}
+
+fn named<const N: usize>(fields: [(&str, Value); N]) -> JsonMap {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn physical_id(resource: &ResourceRow) -> Value {
+    resource.physical_id.as_deref().unwrap_or_default().into()
+}
+
+fn updated(resource: &ResourceRow) -> Value {
+    time(resource.updated_at.unwrap_or(resource.created_at)).into()
+}
+
+fn status(resource: &ResourceRow) -> Value {
+    format!("{}_{}", resource.action, resource.status).into()
+}

@@ -1,0 +1,184 @@
+//! What the actions do and answer.
+
+use serde_json::json;
+
+use super::desk::{Desk, named, now, within};
+use super::signer::query;
+
+const TEMPLATE: &str = r#"{
+    "AWSTemplateFormatVersion": "2010-09-09",
+    "Description": "said & done",
+    "Parameters": {
+        "Text": { "Type": "String", "Default": "blue", "Description": "a <color>" },
+        "Key": { "Type": "String", "Default": "k", "NoEcho": "true" }
+    },
+    "Resources": {
+        "Said": { "Type": "OS::Heat::TestResource", "Metadata": { "a": [1] },
+                  "Properties": { "value": { "Ref": "Text" } } },
+        "Net": { "Type": "OS::Neutron::Net" }
+    },
+    "Outputs": {
+        "Said": { "Value": { "Fn::GetAtt": ["Said", "output"] }, "Description": "what it says" }
+    }
+}"#;
+
+#[actix::test]
+async fn a_stack_lives_from_its_making_to_its_end() {
+    let desk = Desk::open().await;
+    let created = desk
+        .post(
+            "CreateStack",
+            &[
+                ("StackName", "web"),
+                ("TemplateBody", TEMPLATE),
+                ("TimeoutInMinutes", "7"),
+                ("OnFailure", "ROLLBACK"),
+                ("Parameters.member.1.ParameterKey", "Text"),
+                ("Parameters.member.1.ParameterValue", "green"),
+            ],
+        )
+        .await;
+    assert_eq!(created.status, 200, "{}", created.text);
+    assert_eq!(created.header("content-type"), "application/xml");
+    assert!(created.header("x-openstack-request-id").starts_with("req-"));
+    let arn = within(&created.text, "StackId");
+    let id = arn.rsplit('/').next().unwrap();
+    assert_eq!(arn, format!("arn:openstack:heat::{}:stacks/web/{id}", desk.app.project));
+    assert_eq!(
+        created.text,
+        format!(
+            "<CreateStackResponse><CreateStackResult><StackId>{arn}</StackId>\
+                 </CreateStackResult></CreateStackResponse>"
+        )
+    );
+    assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
+
+    for name in ["web", id, arn] {
+        let shown = desk.get("DescribeStacks", &[("StackName", name)]).await;
+        assert_eq!(shown.status, 200, "{}", shown.text);
+        let has = |text: &str| assert!(shown.text.contains(text), "{text} in {}", shown.text);
+        has("<Capabilities/>");
+        has("<Description>said &amp; done</Description>");
+        has("<DisableRollback>False</DisableRollback>");
+        has("<ParameterKey>Text</ParameterKey><ParameterValue>green</ParameterValue>");
+        has("<ParameterKey>Key</ParameterKey><ParameterValue>******</ParameterValue>");
+        has(&format!("<ParameterKey>AWS::StackId</ParameterKey><ParameterValue>{arn}<"));
+        has("<TimeoutInMinutes>7</TimeoutInMinutes>");
+        has("<StackStatus>CREATE_COMPLETE</StackStatus>");
+        has("<member><Description>what it says</Description><OutputKey>Said</OutputKey>\
+             <OutputValue>green</OutputValue></member>");
+        assert!(!shown.text.contains("LastUpdatedTime"));
+    }
+    let listed = desk.get("ListStacks", &[]).await;
+    assert_eq!(within(&listed.text, "StackName"), "web");
+    assert!(!listed.text.contains("DeletionTime"), "{}", listed.text);
+
+    let template = desk.get("GetTemplate", &[("StackName", "web"), ("ContentType", "JSON")]).await;
+    let body = &template.json()["GetTemplateResponse"]["GetTemplateResult"]["TemplateBody"];
+    assert_eq!(*body, serde_json::from_str::<serde_json::Value>(TEMPLATE).unwrap());
+
+    let updated = desk.post("UpdateStack", &[("StackName", arn), ("TemplateBody", TEMPLATE)]).await;
+    assert_eq!(within(&updated.text, "StackId"), arn);
+    assert_eq!(desk.settled("web").await, "UPDATE_COMPLETE");
+    let shown = desk.get("DescribeStacks", &[]).await;
+    assert_eq!(within(&shown.text, "OutputValue"), "blue");
+    assert!(shown.text.contains("<LastUpdatedTime>20"));
+
+    let deleted = desk.post("DeleteStack", &[("StackName", "web")]).await;
+    let empty = "<DeleteStackResponse><DeleteStackResult/></DeleteStackResponse>";
+    assert_eq!((deleted.status, deleted.text.as_str()), (200, empty));
+    while desk.get("DescribeStacks", &[("StackName", "web")]).await.status == 200 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn resources_and_events_are_told_by_their_stack_or_what_they_are_in_the_cloud() {
+    let desk = Desk::open().await;
+    let web = [("StackName", "web"), ("TemplateBody", TEMPLATE)];
+    assert_eq!(desk.post("CreateStack", &web).await.status, 200);
+    assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
+
+    let one = [("StackName", "web"), ("LogicalResourceId", "Said")];
+    let detail = desk.get("DescribeStackResource", &one).await;
+    let detail = within(&detail.text, "StackResourceDetail");
+    assert_eq!(within(detail, "Metadata"), r#"{"a": [1]}"#);
+    assert_eq!(within(detail, "ResourceStatus"), "CREATE_COMPLETE");
+    let as_json =
+        desk.get("DescribeStackResource", &[one[0], one[1], ("ContentType", "JSON")]).await;
+    assert_eq!(as_json.header("content-type"), "application/json");
+    let detail = &as_json.json()["DescribeStackResourceResponse"]["DescribeStackResourceResult"]["StackResourceDetail"];
+    assert_eq!(detail["Metadata"], json!({ "a": [1] }));
+
+    let listed = desk.get("ListStackResources", &[("StackName", "web")]).await;
+    assert_eq!(listed.text.matches("<member>").count(), 2);
+    let all = desk.get("DescribeStackResources", &[("StackName", "web")]).await;
+    let (_, net) = all.text.split_once("<LogicalResourceId>Net<").unwrap();
+    let physical = within(net, "PhysicalResourceId").to_owned();
+    let by_id = desk.get("DescribeStackResources", &[("PhysicalResourceId", &physical)]).await;
+    assert_eq!(by_id.text, all.text);
+    let both = [("PhysicalResourceId", physical.as_str()), ("StackName", "web")];
+    let refused = desk.get("DescribeStackResources", &both).await;
+    assert_eq!(within(&refused.text, "Code"), "InvalidParameterCombination");
+    let unknown = desk.get("DescribeStackResources", &[("PhysicalResourceId", "x")]).await;
+    assert_eq!((unknown.status, within(&unknown.text, "Code")), (400, "InvalidParameterValue"));
+
+    let events = desk.get("DescribeStackEvents", &[("StackName", "web")]).await;
+    assert_eq!(within(&events.text, "ResourceStatus"), "CREATE_COMPLETE");
+    assert_eq!(within(&events.text, "ResourceProperties"), "{}");
+    assert_eq!(desk.get("DescribeStackEvents", &[]).await.text, events.text);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn templates_are_looked_over_without_a_stack() {
+    let desk = Desk::open().await;
+    let valid = desk.post("ValidateTemplate", &[("TemplateBody", TEMPLATE)]).await;
+    assert!(
+        valid.text.contains(
+            "<ParameterKey>Text</ParameterKey><DefaultValue>blue</DefaultValue>\
+                                 <Description>a &lt;color&gt;</Description><NoEcho>false</NoEcho>"
+        ),
+        "{}",
+        valid.text
+    );
+    // What can be read and does not hold together is an answer, as in Heat.
+    let wrong = r#"{"HeatTemplateFormatVersion": "2012-12-12", "Resources":
+        {"A": {"Type": "OS::Heat::TestResource", "Properties": {"none": 1}}}}"#;
+    let invalid = desk.post("ValidateTemplate", &[("TemplateBody", wrong)]).await;
+    assert_eq!(invalid.status, 200, "{}", invalid.text);
+    assert!(within(&invalid.text, "ValidateTemplateResult").contains("Unknown Property none"));
+    let unread = desk.post("ValidateTemplate", &[("TemplateBody", "{")]).await;
+    assert!(within(&unread.text, "Message").ends_with("must be a JSON or YAML document."));
+    let cost = desk.post("EstimateTemplateCost", &[("TemplateBody", TEMPLATE)]).await;
+    assert_eq!(within(&cost.text, "Url"), "http://en.wikipedia.org/wiki/Gratis");
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn every_way_to_sign_is_taken() {
+    let desk = Desk::open().await;
+    let list = named("ListStacks", &[]);
+    let now = now();
+    let query_4 = desk.key.version_4_in_query(&desk.host, &list, now);
+    let answers = [
+        desk.get("ListStacks", &[]).await,
+        desk.post("ListStacks", &[]).await,
+        desk.send("GET", &format!("/v1/?{}", query(&query_4)), &[], None).await,
+        {
+            let form = desk.key.version_2("POST", &desk.host, "/v1/", &list, Some(now));
+            desk.send("POST", "/v1/", &[], Some(query(&form))).await
+        },
+        {
+            // A token counts where the client says that it has one.
+            let headers = [("x-auth-user", "demo"), ("x-auth-token", desk.app.token.as_str())];
+            let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+            desk.send("GET", "/v1/?Action=ListStacks", &headers, None).await
+        },
+    ];
+    for (way, answer) in answers.iter().enumerate() {
+        assert_eq!(answer.status, 200, "{way}: {}", answer.text);
+    }
+    desk.app.stop().await;
+}

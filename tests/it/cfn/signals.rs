@@ -1,0 +1,93 @@
+//! Signals at addresses that were signed in advance.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, now, within};
+use super::signer::{query, quoted};
+use crate::api::app::Answered;
+
+const WAITING: &str = r#"{
+    "heat_template_version": "2018-08-31",
+    "resources": {
+        "handle": { "type": "OS::Heat::WaitConditionHandle" },
+        "wait": { "type": "OS::Heat::WaitCondition", "properties": {
+            "handle": { "get_resource": "handle" }, "timeout": 60, "count": 2 } }
+    },
+    "outputs": { "got": { "value": { "get_attr": ["wait", "data"] } } }
+}"#;
+
+/// Creates the stack `web`, and waits until its handle is there; the handle's ARN.
+async fn waiting(desk: &Desk) -> String {
+    let web = [("StackName", "web"), ("TemplateBody", WAITING)];
+    let created = desk.post("CreateStack", &web).await;
+    let arn = within(&created.text, "StackId").to_owned();
+    let handle = [("StackName", "web"), ("LogicalResourceId", "handle")];
+    while !desk.get("DescribeStackResource", &handle).await.text.contains("CREATE_COMPLETE") {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    format!("{arn}/resources/handle")
+}
+
+impl Desk {
+    async fn signal(
+        &self,
+        verb: &str,
+        (door, arn): (&str, &str),
+        body: Option<Value>,
+        at: Option<DateTime<Utc>>,
+    ) -> Answered {
+        let path = format!("/v1/{door}/{arn}");
+        let params = self.key.version_2(verb, &self.host, &path, &Vec::new(), at);
+        let arn = quoted(arn).replace("%2F", "/");
+        let address = format!("/v1/{door}/{arn}?{}", query(&params));
+        // As curl sends what it is told to send.
+        self.send(verb, &address, &[], body.map(|body| body.to_string())).await
+    }
+}
+
+#[actix::test]
+async fn a_condition_waits_for_signals_at_a_signed_address() {
+    let desk = Desk::open().await;
+    let arn = waiting(&desk).await;
+    let condition = ("waitcondition", arn.as_str());
+    // An address is good for as long as Keystone takes its time, or for ever without any.
+    let long_ago = Some(now() - TimeDelta::minutes(16));
+    let late = desk.signal("PUT", condition, Some(json!({})), long_ago).await;
+    assert_eq!((late.status, within(&late.text, "Code")), (403, "AccessDenied"));
+    let first = Some(json!({ "status": "SUCCESS", "id": "a", "data": "one" }));
+    let heard = desk.signal("PUT", condition, first, None).await;
+    assert_eq!((heard.status, heard.text.as_str()), (200, "<resource>handle</resource>"));
+    let second = Some(json!({ "status": "SUCCESS", "id": "b", "data": "two" }));
+    let heard = desk.signal("POST", ("signal", &arn), second, Some(now())).await;
+    assert_eq!((heard.status, heard.text.as_str()), (200, ""));
+    assert_eq!(desk.settled("web").await, "CREATE_COMPLETE");
+    let shown = desk.get("DescribeStacks", &[("StackName", "web")]).await;
+    assert_eq!(within(&shown.text, "OutputValue"), r#"{"a": "one", "b": "two"}"#);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn a_signal_that_cannot_be_meant_is_refused() {
+    let desk = Desk::open().await;
+    let arn = waiting(&desk).await;
+    let code = |answer: &Answered| (answer.status, within(&answer.text, "Code").to_owned());
+    for wrong in [
+        arn.replace("/handle", "/other"),
+        arn.replace("stacks/web", "stacks/wep"),
+        arn.replace(&desk.app.project, "other"),
+        arn.replace("/resources/handle", ""),
+        "handle".to_owned(),
+    ] {
+        let refused = desk.signal("PUT", ("waitcondition", &wrong), Some(json!({})), None).await;
+        assert_eq!(code(&refused), (400, "InvalidParameterValue".to_owned()), "{wrong}");
+    }
+    let unsigned = desk.send("PUT", &format!("/v1/waitcondition/{arn}"), &[], None).await;
+    assert_eq!(code(&unsigned), (400, "IncompleteSignature".to_owned()));
+    let deleting = desk.signal("DELETE", ("signal", &arn), None, None).await;
+    assert_eq!(deleting.status, 404);
+    let long = Some(json!({ "data": "x".repeat(300_000) }));
+    let long = desk.signal("POST", ("signal", &arn), long, None).await;
+    assert_eq!(code(&long), (400, "RequestLimitExceeded".to_owned()));
+    desk.app.stop().await;
+}
