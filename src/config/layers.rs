@@ -113,6 +113,20 @@ impl Layers {
         }
     }
 
+    /// The same of one with a secret in it, which is not shown where it is refused.
+    pub fn secret_parsed<T: FromStr>(
+        &self,
+        group: &str,
+        name: &str,
+        wanted: &'static str,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some((origin, value)) = self.find(group, name) else { return Ok(None) };
+        match value.trim().parse() {
+            Ok(parsed) => Ok(Some(parsed)),
+            Err(_) => Err(self.refused(group, name, origin, wanted, "***")),
+        }
+    }
+
     /// A limit of Heat's, where a negative number takes the limit away.
     pub fn limit(
         &self,

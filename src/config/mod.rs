@@ -15,6 +15,7 @@ mod notifications;
 mod policy;
 mod sandbox;
 mod terminal;
+mod transport_url;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ pub use front::Front;
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
 pub use logging::{LogOptions, Syslog};
-pub use notifications::Notifications;
+pub use notifications::{NotificationDriver, Notifications};
 pub use policy::PolicyOptions;
 pub use sandbox::{SandboxDelays, sandbox_password};
 pub use terminal::{colors_refused, is_dumb_terminal};

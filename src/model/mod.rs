@@ -1,6 +1,7 @@
 //! Plain data that every room may use: ids, actions and statuses, callers, secrets, refusals, sizes.
 
 pub mod action;
+pub mod bus;
 pub mod caller;
 pub mod fault;
 pub mod front;

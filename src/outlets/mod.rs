@@ -4,6 +4,7 @@
 //! An outlet follows what is durable, sends, and keeps in the log how far it has come, so that a
 //! process that dies repeats what it sent last and leaves nothing out.
 
+mod bus;
 mod notifications;
 mod place;
 mod scaling;
@@ -15,13 +16,13 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use notifications::{Notification, NotificationSettings, to_log};
+pub use notifications::{Carrier, Notification, NotificationSettings, to_log};
 
 use crate::actors::Engine;
 use crate::clock::Clock;
 use crate::events::log::{EventLog, LogError};
 use crate::projections::{ViewError, Views};
-use place::Place;
+use place::{Begin, Place};
 
 /// The pause before an outlet that broke off starts over.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -88,11 +89,11 @@ impl Outlet {
         match self {
             Self::Notifications(settings) => {
                 // What happened before anybody wanted to hear of it is not told.
-                let found = Place::find(parts, "notifications", parts.log.durable_position());
+                let found = Place::find(parts, "notifications", Begin::AtNext);
                 notifications::follow(parts, settings, place.insert(found.await?)).await
             }
             Self::Sinks => {
-                let found = Place::find(parts, "event_sinks", crate::events::Position(0));
+                let found = Place::find(parts, "event_sinks", Begin::AtFirst);
                 sinks::follow(parts, place.insert(found.await?)).await
             }
         }

@@ -7,12 +7,14 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::bus::Bus;
 use super::place::Place;
 use super::scaling::Scaled;
 use super::{Broken, OutletParts};
 use crate::events::RecordedEvent;
 use crate::events::log::Filter;
-use crate::model::{StackId, Status};
+use crate::model::bus::BusSettings;
+use crate::model::{JsonMap, StackId, Status};
 use crate::projections::{StackThen, event_id};
 
 /// The priority of what tells of a failure.
@@ -25,7 +27,37 @@ pub struct NotificationSettings {
     pub level: String,
     /// `default_publisher_id`.
     pub publisher_id: String,
-    pub send: Arc<dyn Fn(&Notification) + Send + Sync>,
+    pub carrier: Carrier,
+}
+
+/// What takes notifications away.
+#[derive(Clone)]
+pub enum Carrier {
+    Function(Arc<dyn Fn(&Notification) + Send + Sync>),
+    Bus(Arc<BusSettings>),
+}
+
+/// A carrier at work.
+enum Way<'a> {
+    Function(&'a (dyn Fn(&Notification) + Send + Sync)),
+    Bus(Bus),
+}
+
+impl<'a> Way<'a> {
+    fn of(carrier: &'a Carrier) -> Self {
+        match carrier {
+            Carrier::Function(function) => Self::Function(function.as_ref()),
+            Carrier::Bus(settings) => Self::Bus(Bus::new(Arc::clone(settings))),
+        }
+    }
+
+    /// Comes back once it is out of Hearth's hands, be it hours later.
+    async fn send(&mut self, notification: &Notification) {
+        match self {
+            Self::Function(function) => function(notification),
+            Self::Bus(bus) => bus.send(notification).await,
+        }
+    }
 }
 
 /// A notification, as a message bus would carry it.
@@ -39,6 +71,8 @@ pub struct Notification {
     pub priority: String,
     pub payload: Value,
     pub at: DateTime<Utc>,
+    /// The request that led to it, with the keys of Heat's context; there is no credential in it.
+    pub context: JsonMap,
 }
 
 impl Notification {
@@ -73,11 +107,12 @@ pub(super) async fn follow(
 ) -> Result<(), Broken> {
     let filter = Filter { kinds: vec!["stack", "resource"] };
     let mut events = parts.log.subscribe(place.reached, filter);
+    let mut way = Way::of(&settings.carrier);
     while let Some(event) = place.awaits(events.next()).await? {
         let event = event?;
         let notification = notification(parts, settings, &event).await?;
         if let Some(notification) = &notification {
-            (settings.send)(notification);
+            way.send(notification).await;
         }
         place.move_to(event.position, usize::from(notification.is_some())).await?;
     }
@@ -126,7 +161,38 @@ async fn notification(
         priority: if is_error { ERROR.to_owned() } else { settings.level.clone() },
         payload,
         at: event.at,
+        context: context(&stack, event),
     }))
+}
+
+/// Whose request it was, by the keys of Heat's context of requests.
+fn context(stack: &StackThen, event: &RecordedEvent) -> JsonMap {
+    let caller = event.meta.caller.as_ref();
+    let user = caller.map_or(&stack.owner_id, |caller| &caller.user_id);
+    let project = &stack.project_id;
+    let context = json!({
+        "user": user,
+        "user_identity": format!("{user} {project} - - -"),
+        "username": caller.map_or(&stack.owner, |caller| &caller.user_name),
+        "project": project,
+        "project_id": project,
+        "project_name": caller.map(|caller| &caller.project_name),
+        "roles": caller.map_or(&[][..], |caller| &caller.roles),
+        "is_admin": caller.is_some_and(|caller| caller.is_admin()),
+        "request_id": event.meta.request_id,
+        "auth_token": null,
+        "password": null,
+        "trust_id": null,
+        "domain": null,
+        "user_domain": null,
+        "project_domain": null,
+        "system_scope": null,
+        "read_only": false,
+        "show_deleted": false,
+        "global_request_id": null,
+        "resource_uuid": null,
+    });
+    context.as_object().cloned().unwrap_or_default()
 }
 
 /// What every notification says of its stack.

@@ -15,6 +15,15 @@ const SENT_MAX: usize = 256;
 /// How long what was sent waits for more before it goes on record.
 const RECORD_AFTER: Duration = Duration::from_secs(1);
 
+/// Where an outlet begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// With all that the log has.
+    AtFirst,
+    /// With what comes next.
+    AtNext,
+}
+
 /// A place in the log, of an outlet.
 pub(super) struct Place {
     log: Arc<dyn EventLog>,
@@ -28,17 +37,21 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Where the outlet was; `first` where it never was.
+    /// Where the outlet was; one that never was begins there.
     pub(super) async fn find(
         parts: &OutletParts,
         name: &str,
-        first: Position,
+        begin: Begin,
     ) -> Result<Place, Broken> {
         let stream = StreamId::outlet(name);
         let slice = parts.log.read(&stream, StreamRevision(0)).await?;
         let decoded = slice.events.last().map(|event| event.decode::<OutletEvent>());
         let known = decoded.transpose().map_err(crate::projections::ViewError::from)?;
         let reached = known.as_ref().map(|OutletEvent::Delivered(it)| it.position);
+        let first = match begin {
+            Begin::AtFirst => Position(0),
+            Begin::AtNext => parts.log.durable_position(),
+        };
         let mut place = Place {
             log: Arc::clone(&parts.log),
             clock: Arc::clone(&parts.clock),
@@ -47,7 +60,8 @@ impl Place {
             reached: reached.unwrap_or(first),
             sent: 0,
         };
-        if known.is_none() && first.0 > 0 {
+        if known.is_none() && begin == Begin::AtNext {
+            // A process that dies now is followed by one that was there already.
             place.sent = 1;
             place.record().await?;
         }

@@ -41,8 +41,14 @@ impl Deref for Served {
 impl Served {
     /// Starts a server with an empty log, and waits until it answers.
     pub(crate) async fn start(real: &RealCloud, session: &Session) -> Self {
+        Self::start_with(real, session, "").await
+    }
+
+    /// The same, with more settings than it takes to reach the cloud.
+    pub(crate) async fn start_with(real: &RealCloud, session: &Session, more: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("hearth.conf"), real.config()).unwrap();
+        let config = format!("{}{more}", real.config());
+        std::fs::write(directory.path().join("hearth.conf"), config).unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let project = session.project_id().await.unwrap();
         let mut served = Self {

@@ -17,12 +17,12 @@ use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, Listeners, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{CloudChoice, Settings};
+use crate::config::{CloudChoice, NotificationDriver, Settings};
 use crate::events::log::{EventLog, OpenError, SqliteLog};
 use crate::events::vault::{Vault, VaultError};
 use crate::model::Secret;
 use crate::openstack::{Cloud, CloudError};
-use crate::outlets::{self, NotificationSettings, OutletParts, Outlets};
+use crate::outlets::{self, Carrier, NotificationSettings, OutletParts, Outlets};
 use crate::policy::{Policy, PolicyError};
 use crate::private_files;
 use crate::projections::{ViewError, Views};
@@ -363,8 +363,11 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
 
 fn notification_settings(settings: &Settings) -> Option<NotificationSettings> {
     let told = settings.notifications.clone()?;
-    let send = Arc::new(outlets::to_log);
-    Some(NotificationSettings { level: told.level, publisher_id: told.publisher_id, send })
+    let carrier = match told.driver {
+        NotificationDriver::Log => Carrier::Function(Arc::new(outlets::to_log)),
+        NotificationDriver::Bus(bus) => Carrier::Bus(bus),
+    };
+    Some(NotificationSettings { level: told.level, publisher_id: told.publisher_id, carrier })
 }
 
 fn api_settings(settings: &Settings, auth_url: &str) -> Result<ApiSettings, StartError> {

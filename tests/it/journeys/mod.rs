@@ -2,6 +2,7 @@
 //! observed on a running Heat.
 mod acts;
 mod adopt;
+mod bus;
 mod create;
 mod delete;
 mod elsewhere;

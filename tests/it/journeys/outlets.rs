@@ -16,7 +16,7 @@ use crate::support::world::{Ground, World, hot, test_resource};
 /// What was notified, oldest first.
 pub(crate) type Received = Arc<Mutex<Vec<Notification>>>;
 
-async fn create(world: &World, name: &str, template: Value, sinks: &Value) -> Accepted {
+pub(super) async fn create(world: &World, name: &str, template: Value, sinks: &Value) -> Accepted {
     let environment = json!({ "event_sinks": sinks });
     let ask = CreateStack {
         name: name.into(),

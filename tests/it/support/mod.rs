@@ -1,6 +1,7 @@
 //! What tests share: the whole engine over a sandbox, the language as a process, and a log that breaks off where it is told.
 
 pub(crate) mod batch;
+pub(crate) mod broker;
 pub(crate) mod chance;
 pub(crate) mod cut_log;
 pub(crate) mod far;

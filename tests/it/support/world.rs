@@ -18,7 +18,7 @@ use hearth::model::{
     AllowedTarget, Caller, CommandId, Refusal, RequestId, Scope, Secret, StackId, Status,
 };
 use hearth::openstack::{Cloud, CloudSettings, FetchBudget, Session, UserDomainSettings};
-use hearth::outlets::{Notification, NotificationSettings, OutletParts, Outlets};
+use hearth::outlets::{Carrier, Notification, NotificationSettings, OutletParts, Outlets};
 use hearth::projections::{EventQuery, Views};
 use hearth::resource_types::Registry;
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
@@ -130,14 +130,26 @@ impl Ground {
         log: Arc<dyn EventLog>,
         observed_signals: Option<&Arc<Mutex<Vec<Notification>>>>,
     ) -> (World, Outlets) {
-        let world = self.start_on(log.clone()).await;
-        let notifications = observed_signals.map(|observed_signals| {
+        let carrier = observed_signals.map(|observed_signals| {
             let observed_signals = Arc::clone(observed_signals);
-            NotificationSettings {
-                level: "INFO".to_owned(),
-                publisher_id: "orchestration.test".to_owned(),
-                send: Arc::new(move |told| observed_signals.lock().unwrap().push(told.clone())),
-            }
+            Carrier::Function(Arc::new(move |told| {
+                observed_signals.lock().unwrap().push(told.clone());
+            }))
+        });
+        self.start_carrying(log, carrier).await
+    }
+
+    /// Starts an engine with outlets, and whoever carries notifications.
+    pub(crate) async fn start_carrying(
+        &self,
+        log: Arc<dyn EventLog>,
+        carrier: Option<Carrier>,
+    ) -> (World, Outlets) {
+        let world = self.start_on(log.clone()).await;
+        let notifications = carrier.map(|carrier| NotificationSettings {
+            level: "INFO".to_owned(),
+            publisher_id: "orchestration.test".to_owned(),
+            carrier,
         });
         let outlets = Outlets::start(&OutletParts {
             engine: world.engine.clone(),

@@ -1,0 +1,145 @@
+//! Notifications on a message bus.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hearth::outlets::Carrier;
+use serde_json::{Value, json};
+
+use super::outlets::create;
+use crate::support::broker::{Broker, Taken, Whim};
+use crate::support::cut_log::CutLog;
+use crate::support::world::{Ground, World, hot, test_resource};
+
+fn carrier(broker: &Broker) -> Option<Carrier> {
+    Some(Carrier::Bus(Arc::new(broker.settings())))
+}
+
+fn template(fail: bool) -> Value {
+    hot(json!({ "a": test_resource(json!({ "value": "x", "fail": fail })) }))
+}
+
+/// Waits for a number of different messages; what the broker has by then.
+async fn taken(broker: &Broker, count: usize) -> Vec<Taken> {
+    let started = Instant::now();
+    loop {
+        let taken = broker.taken();
+        if types(&taken).len() >= count {
+            return taken;
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", types(&taken));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// What each message is of; oslo.messaging passes over one with an id that was there.
+fn types(taken: &[Taken]) -> Vec<String> {
+    let mut known = std::collections::BTreeSet::new();
+    let messages = taken.iter().map(Taken::message);
+    let fresh = messages.filter(|it| known.insert(it["_unique_id"].to_string()));
+    fresh.map(|it| it["event_type"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn create_and_delete(world: &World) {
+    let web = create(world, "web", template(false), &json!([])).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+const LIFE: [&str; 4] = [
+    "orchestration.stack.create.start",
+    "orchestration.stack.create.end",
+    "orchestration.stack.delete.start",
+    "orchestration.stack.delete.end",
+];
+
+/// The fields are those that `messagingv2` of oslo.messaging 17 was seen to send for Heat 27.
+#[actix::test]
+async fn a_stack_is_told_of_as_oslo_messaging_tells_it() {
+    let (ground, broker) = (Ground::new().await, Broker::start());
+    let (world, outlets) = ground.start_carrying(ground.log.clone(), carrier(&broker)).await;
+    let web = create(&world, "web", template(true), &json!([])).await;
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    let taken = taken(&broker, 2).await;
+    let queues: Vec<&str> = taken.iter().map(|it| it.queue.as_str()).collect();
+    assert_eq!(queues, ["notifications.info", "notifications.error"]);
+    assert!(taken.iter().all(|it| it.exchange == "heat" && it.content_type == "application/json"));
+    assert_eq!(broker.declared(), ["heat", "notifications.info", "heat", "notifications.error"]);
+    let mut message = taken[0].message();
+    let fields = message.as_object_mut().unwrap();
+    let id = fields.remove("message_id").unwrap();
+    let unique = fields.remove("_unique_id").unwrap();
+    assert_eq!(id.as_str().unwrap().replace('-', ""), unique.as_str().unwrap());
+    let caller = &world.requester().caller;
+    assert_eq!(fields["_context_user"], json!(caller.user_id));
+    assert_eq!(fields["_context_project_name"], json!(caller.project_name));
+    assert_eq!(fields["_context_auth_token"], Value::Null);
+    assert_eq!(fields["event_type"], LIFE[0]);
+    assert_eq!(fields["payload"]["stack_name"], "web");
+    fields.retain(|name, _| !name.starts_with("_context_"));
+    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+    assert_eq!(names, ["publisher_id", "event_type", "priority", "payload", "timestamp"]);
+    outlets.stop().await;
+}
+
+#[actix::test]
+async fn a_bus_that_is_away_gets_everything_in_order_when_it_is_back() {
+    let (ground, broker) = (Ground::new().await, Broker::start());
+    let (address, carrier) = (broker.address, carrier(&broker));
+    drop(broker);
+    let (world, outlets) = ground.start_carrying(ground.log.clone(), carrier).await;
+    create_and_delete(&world).await;
+    let broker = Broker::start_at(address);
+    assert_eq!(types(&taken(&broker, 4).await), LIFE);
+    outlets.stop().await;
+}
+
+#[actix::test]
+async fn what_the_broker_does_not_confirm_is_sent_again() {
+    for whim in [Whim::DiesBeforeAck, Whim::Nack, Whim::Precondition] {
+        let (ground, broker) = (Ground::new().await, Broker::start());
+        broker.has_whim(whim);
+        let (world, outlets) = ground.start_carrying(ground.log.clone(), carrier(&broker)).await;
+        create_and_delete(&world).await;
+        let taken = taken(&broker, 4).await;
+        assert_eq!(types(&taken), LIFE, "{whim:?}");
+        let twice = usize::from(whim == Whim::DiesBeforeAck);
+        assert_eq!(taken.len(), 4 + twice, "{whim:?}");
+        outlets.stop().await;
+    }
+}
+
+/// What a process sent that was killed before it noted so is sent again, as the same message.
+#[actix::test]
+async fn nothing_is_left_out_after_a_crash() {
+    let broker = Broker::start();
+    let mut cut = 0;
+    for appends in 4..12 {
+        let ground = Ground::new().await;
+        let before = broker.taken().len();
+        let log = Arc::new(CutLog::new(ground.log.clone(), appends));
+        let (world, outlets) = ground.start_carrying(log.clone(), carrier(&broker)).await;
+        let web = create(&world, "web", template(false), &json!([])).await;
+        let started = Instant::now();
+        while !log.is_cut() && broker.taken().len() < before + 2 {
+            assert!(started.elapsed() < Duration::from_secs(20));
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        cut += usize::from(log.is_cut());
+        log.cut();
+        world.engine.shutdown().await;
+        outlets.stop().await;
+        drop(world);
+        let (world, outlets) = ground.start_carrying(ground.log.clone(), carrier(&broker)).await;
+        ground.views_catch_up(&world).await;
+        assert_eq!(world.at_rest(web.stack).await, "CREATE_COMPLETE");
+        while types(&broker.taken()[before..]) != LIFE[..2] {
+            let late = started.elapsed() > Duration::from_secs(20);
+            assert!(!late, "{appends}: {:?}", types(&broker.taken()[before..]));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        outlets.stop().await;
+    }
+    assert!(cut >= 3, "of the logs, {cut} were cut");
+}
