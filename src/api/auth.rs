@@ -1,10 +1,11 @@
 //! The token check in front of every versioned URL, with the answers of `keystonemiddleware`.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{HeaderMap, WWW_AUTHENTICATE};
+use actix_web::http::header::{HOST, HeaderMap, ORIGIN, WWW_AUTHENTICATE};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError, web};
 use serde_json::json;
@@ -12,17 +13,22 @@ use serde_json::json;
 use super::ApiState;
 use super::context::Authenticated;
 use super::error::Fault;
-use super::front;
-use crate::model::{Caller, Refusal, Secret};
-use crate::openstack::CloudError;
+use super::front::{self, Auth};
+use crate::model::{Caller, ProjectId, Refusal, Secret};
+use crate::openstack::{CloudError, NameAndPassword, ProjectNamed};
 
-/// Lets a request pass that has a token which Keystone knows.
+/// The domain of a user who names none.
+const DEFAULT_DOMAIN: &str = "default";
+/// Whose a request is, and in which project, that says nothing and need not.
+const ADMIN: &str = "admin";
+
+/// Lets a request pass that Keystone knows the user of.
 pub(super) async fn authenticate<B: MessageBody>(
     state: web::Data<ApiState>,
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
-    match identify(&state, request.headers()).await {
+    match caller_of(&state, &request).await {
         Ok(authenticated) => {
             let _admitted = match front::admit(&state, request.request(), &authenticated.caller) {
                 Ok(admitted) => admitted,
@@ -38,6 +44,60 @@ pub(super) async fn authenticate<B: MessageBody>(
     }
 }
 
+/// Whose a request is.
+async fn caller_of(
+    state: &ApiState,
+    request: &ServiceRequest,
+) -> Result<Authenticated, HttpResponse> {
+    let headers = request.headers();
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    match &state.settings.front.auth {
+        Auth::Password if header("x-auth-key").is_some() => {
+            // As in Heat, it is for the project of the URL.
+            let project = ProjectId(request.path().split('/').nth(2).unwrap_or_default().into());
+            let password = Secret::new(header("x-auth-key").unwrap_or_default().to_owned());
+            let given = NameAndPassword {
+                name: header("x-auth-user").unwrap_or_default(),
+                password: &password,
+                user_domain_id: header("x-user-domain-id").unwrap_or(DEFAULT_DOMAIN),
+                project: ProjectNamed::Id(&project),
+            };
+            logged_in(state, &given).await
+        }
+        Auth::Nothing { password } if header("x-auth-token").is_none() => {
+            if is_of_a_page(headers) {
+                return Err(unauthorized(state));
+            }
+            let given = NameAndPassword {
+                name: header("x-auth-user").unwrap_or(ADMIN),
+                password,
+                user_domain_id: DEFAULT_DOMAIN,
+                project: ProjectNamed::Name(header("x-auth-project").unwrap_or(ADMIN)),
+            };
+            logged_in(state, &given).await
+        }
+        Auth::Token | Auth::Password | Auth::Nothing { .. } => identify(state, headers).await,
+    }
+}
+
+/// Whether a browser may have been made to send it by a page of somebody else's: by a name that
+/// leads to this machine, or with that page's origin.
+fn is_of_a_page(headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name).trim_matches(['[', ']']);
+    let is_here = name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    !is_here || headers.contains_key(ORIGIN)
+}
+
+async fn logged_in(
+    state: &ApiState,
+    given: &NameAndPassword<'_>,
+) -> Result<Authenticated, HttpResponse> {
+    let Some(cloud) = &state.cloud else { return Err(unauthorized(state)) };
+    let (identity, token) = cloud.logged_in(given).await.map_err(|error| refused(state, error))?;
+    Ok(Authenticated { caller: known(state, identity.caller).await, token })
+}
+
 /// Whose the token is that a request has.
 pub(super) async fn identify(
     state: &ApiState,
@@ -48,14 +108,18 @@ pub(super) async fn identify(
         return Err(unauthorized(state));
     };
     let token = Secret::new(token.to_owned());
-    match cloud.validate_token(&token).await {
-        Ok(identity) => Ok(Authenticated { caller: known(state, identity.caller).await, token }),
-        Err(CloudError::InvalidToken) => Err(unauthorized(state)),
-        Err(error) => {
-            tracing::error!(%error, "a token could not be validated");
+    let identity = cloud.validate_token(&token).await.map_err(|error| refused(state, error))?;
+    Ok(Authenticated { caller: known(state, identity.caller).await, token })
+}
+
+fn refused(state: &ApiState, error: CloudError) -> HttpResponse {
+    match error {
+        CloudError::InvalidToken => unauthorized(state),
+        error => {
+            tracing::error!(%error, "it cannot be seen whose a request is");
             let refusal =
                 Refusal::unavailable("The identity service cannot be reached at present.");
-            Err(Fault::from(refusal).error_response())
+            Fault::from(refusal).error_response()
         }
     }
 }

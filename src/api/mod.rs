@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 pub use app::{Listeners, RunningApi, ServeError, routes, serve};
 pub(crate) use error::status_of;
-pub use front::{Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError, TlsFiles};
+pub use front::{Auth, Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError, TlsFiles};
 
 use crate::actors::Engine;
 use crate::clock::Clock;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{ConfigError, Layers};
-use crate::model::front::{Cors, HEADER_LINE_MAX_BYTES, OpenLimits, Patience, TlsFiles};
+use crate::model::front::{
+    AuthFlavor, Cors, HEADER_LINE_MAX_BYTES, OpenLimits, Patience, TlsFiles,
+};
 
 /// See the module. `None` of a bound is no bound.
 #[derive(Clone, Debug)]
@@ -22,6 +24,7 @@ pub struct Front {
     pub cors: Cors,
     pub open: OpenLimits,
     pub patience: Patience,
+    pub auth: AuthFlavor,
 }
 
 impl Front {
@@ -52,6 +55,7 @@ impl Front {
             header_line: of_api.or(header_line).unwrap_or(HEADER_LINE_MAX_BYTES),
             cors: cors(layers)?,
             open: open(layers)?,
+            auth: auth_flavor(layers)?,
             patience: Patience {
                 head: seconds("request_head_timeout", own.head)?,
                 body: seconds("request_body_timeout", own.body)?,
@@ -60,6 +64,28 @@ impl Front {
             },
         })
     }
+}
+
+/// `flavor` of `[paste_deploy]`, by the names that Heat's `api-paste.ini` has for them.
+fn auth_flavor(layers: &Layers) -> Result<AuthFlavor, ConfigError> {
+    struct Named(AuthFlavor);
+
+    impl std::str::FromStr for Named {
+        type Err = ();
+
+        fn from_str(text: &str) -> Result<Self, ()> {
+            Ok(Self(match text {
+                "" | "default" | "keystone" => AuthFlavor::Token,
+                "standalone" => AuthFlavor::Password,
+                "noauth" => AuthFlavor::Nothing,
+                _ => return Err(()),
+            }))
+        }
+    }
+
+    let wanted = "default, standalone or noauth";
+    let given: Option<Named> = layers.parsed("paste_deploy", "flavor", wanted)?;
+    Ok(given.map_or_else(AuthFlavor::default, |Named(flavor)| flavor))
 }
 
 /// `cert_file`, `key_file` and `ca_file`.

@@ -24,6 +24,11 @@ pub enum ConfigError {
     Value { name: String, origin: Origin, wanted: &'static str, value: String },
     #[error("{name} (from {origin}) hardens Heat and has no effect here: {advice}")]
     Hardening { name: String, origin: Origin, advice: &'static str },
+    #[error(
+        "[paste_deploy] flavor = noauth lets everybody do everything, so it is for the sandbox on \
+         a loopback address alone"
+    )]
+    Open,
     #[error("{name} must be set: {why}")]
     Missing { name: String, why: &'static str },
 }

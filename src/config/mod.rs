@@ -24,6 +24,7 @@ use url::Url;
 
 use self::address::ListenAddress;
 use crate::model::Secret;
+use crate::model::front::AuthFlavor;
 
 pub use address::listen_address;
 pub use cloud::{ClientSettings, CloudChoice, Domain, ServiceCredentials, StackUsers};
@@ -207,6 +208,9 @@ impl Settings {
                 ..Unused::default()
             },
         };
+        if settings.front.auth == AuthFlavor::Nothing {
+            settings.refuse_to_be_open()?;
+        }
         for key in layers.unread() {
             layers.refuse_missed_hardening(&key)?;
             let shown = format!("[{}] {}", key.0, key.1);
@@ -216,6 +220,20 @@ impl Settings {
             }
         }
         Ok(settings)
+    }
+}
+
+impl Settings {
+    /// Whoever is asked for nothing may do everything, so it is for a sandbox on this machine.
+    fn refuse_to_be_open(&self) -> Result<(), ConfigError> {
+        let listens = std::iter::once(self.listen).chain(self.cfn_listen);
+        let is_here = listens.into_iter().all(|address| address.ip().is_loopback());
+        match &self.cloud {
+            CloudChoice::Sandbox if is_here => Ok(()),
+            CloudChoice::Sandbox | CloudChoice::SandboxAt(_) | CloudChoice::OpenStack => {
+                Err(ConfigError::Open)
+            }
+        }
     }
 }
 
@@ -291,6 +309,26 @@ mod tests {
         assert_eq!(settings.cfn_listen.unwrap().to_string(), "0.0.0.0:8000");
         assert_eq!(settings.limits.resources_per_stack, None);
         assert_eq!(settings.limits.action_timeout.as_secs(), 60);
+    }
+
+    #[test]
+    fn nobody_needs_to_say_who_he_is_on_a_sandbox_of_this_machine_alone() {
+        let load = |file: &str| {
+            let path = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(path.path(), format!("{file}[paste_deploy]\nflavor = noauth\n"))
+                .unwrap();
+            let flags = Flags { config_file: Some(path.path().into()), ..Flags::default() };
+            Settings::load(&flags, std::iter::empty()).map(|settings| settings.front.auth)
+        };
+        assert_eq!(load("").unwrap(), AuthFlavor::Nothing);
+        for file in [
+            "[hearth]\nlisten = 0.0.0.0:8004\n",
+            "[hearth]\ncfn_listen = 0.0.0.0:8000\n",
+            "[hearth]\ncloud = openstack\n[keystone_authtoken]\nauth_url = http://k/v3\n\
+             username = heat\npassword = x\n",
+        ] {
+            assert!(matches!(load(file), Err(ConfigError::Open)), "{file}");
+        }
     }
 
     #[test]

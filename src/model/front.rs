@@ -16,6 +16,18 @@ pub struct TlsFiles {
     pub client_authorities: Option<PathBuf>,
 }
 
+/// By what a request shows whose it is: the pipelines of Heat's `api-paste.ini`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AuthFlavor {
+    /// A token of Keystone's.
+    #[default]
+    Token,
+    /// `standalone`: a user's name and password will do, too.
+    Password,
+    /// `noauth`: by nothing; whoever asks is who he says he is.
+    Nothing,
+}
+
 /// How long a client may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {

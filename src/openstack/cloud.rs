@@ -96,6 +96,8 @@ struct Inner {
     validations: Validations,
     /// Signed requests that Keystone has vouched for.
     signatures: Validations,
+    /// Names and passwords of callers that it has taken.
+    passwords: Validations,
     token_cache_time: Duration,
     trusts: Mutex<Trusts>,
     versions: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Versions>>>>>,
@@ -112,6 +114,7 @@ impl Inner {
             user_domain: None,
             validations: Validations::default(),
             signatures: Validations::default(),
+            passwords: Validations::default(),
             token_cache_time: CloudLimits::default().token_cache_time,
             trusts: Mutex::default(),
             versions: Mutex::default(),
@@ -297,6 +300,10 @@ impl Cloud {
 
     pub(super) fn validations(&self) -> &Validations {
         &self.inner.validations
+    }
+
+    pub(super) fn passwords(&self) -> &Validations {
+        &self.inner.passwords
     }
 
     pub(super) fn signatures(&self) -> &Validations {

@@ -30,6 +30,7 @@ pub use fetch::{FetchBudget, Fetcher, not_fetched};
 pub use keystone::credentials::{Credentials, Domain};
 pub use keystone::ec2::{SignatureError, SignedRequest};
 pub use keystone::given::Given;
+pub use keystone::password::{NameAndPassword, ProjectNamed};
 pub use keystone::user_domain::{UserDomain, UserDomainSettings};
 pub use keystone::validate::Identity;
 pub use limits::CloudLimits;

@@ -31,6 +31,7 @@ pub(in crate::api) use tls::Tls;
 pub use tls::TlsError;
 pub(in crate::api) use visit::Visit;
 
+use crate::model::Secret;
 use crate::model::front::HEADER_LINE_MAX_BYTES;
 pub use crate::model::front::{Cors, OpenLimits, Patience, TlsFiles};
 
@@ -52,6 +53,19 @@ pub struct FrontSettings {
     pub body_size_max: Option<usize>,
     pub proxy: Proxy,
     pub cors: Cors,
+    pub auth: Auth,
+}
+
+/// By what a request shows whose it is.
+#[derive(Clone, Debug, Default)]
+pub enum Auth {
+    /// A token.
+    #[default]
+    Token,
+    /// A token, or a user's name and password.
+    Password,
+    /// Nothing: he is who he says he is, and every user's password is this one.
+    Nothing { password: Secret<String> },
 }
 
 impl Default for FrontSettings {
@@ -64,6 +78,7 @@ impl Default for FrontSettings {
             body_size_max: None,
             proxy: Proxy::default(),
             cors: Cors::default(),
+            auth: Auth::default(),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use actix_web::http::header::HeaderName;
 
-use super::StartError;
-use crate::api::{FrontSettings, OpenLimits, Proxy};
+use super::{StartError, sandbox_password};
+use crate::api::{Auth, FrontSettings, OpenLimits, Proxy};
 use crate::config::Settings;
+use crate::model::front::AuthFlavor;
 
 /// Of the files that a process may have open, one in so many is for a client: the others are for
 /// the calls that its requests cost, and for the log.
@@ -23,6 +24,11 @@ pub(super) fn settings(settings: &Settings) -> Result<FrontSettings, StartError>
         body_size_max: front.body_size,
         proxy: Proxy { is_there: front.is_behind_proxy, scheme_header: scheme_header.transpose()? },
         cors: front.cors,
+        auth: match front.auth {
+            AuthFlavor::Token => Auth::Token,
+            AuthFlavor::Password => Auth::Password,
+            AuthFlavor::Nothing => Auth::Nothing { password: sandbox_password(settings) },
+        },
     })
 }
 

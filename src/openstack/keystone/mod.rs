@@ -5,6 +5,7 @@
 pub(super) mod credentials;
 pub(super) mod ec2;
 pub(super) mod given;
+pub(super) mod password;
 pub(super) mod token;
 mod trust;
 pub(super) mod user_domain;

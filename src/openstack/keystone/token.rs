@@ -170,6 +170,11 @@ async fn ask(
     own: Proof<'_>,
 ) -> Result<Token, CloudError> {
     let Some(body) = credentials.auth_request(own) else { return Err(CloudError::InvalidToken) };
+    token_for(cloud, body).await
+}
+
+/// The token that Keystone gives for a body of `POST /v3/auth/tokens`.
+pub(super) async fn token_for(cloud: &Cloud, body: Value) -> Result<Token, CloudError> {
     let mut call = Call::new(Service::Identity, Method::Post, cloud.auth_url("auth/tokens"));
     call.carry(Body::Json(body))?;
     // A second token does no harm.

@@ -7,6 +7,7 @@ mod commands;
 mod cves;
 mod exposure;
 mod feed;
+mod flavors;
 mod front;
 mod groups;
 mod growth;
