@@ -8,6 +8,7 @@ pub mod clock;
 pub mod config;
 pub mod events;
 pub mod graph;
+pub mod metrics;
 pub mod model;
 pub mod openstack;
 pub mod outlets;

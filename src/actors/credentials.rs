@@ -11,7 +11,7 @@ use tracing::warn;
 use super::asks::RequestContext;
 use super::project::{Project, ProjectCommand};
 use super::services::Services;
-use super::shell::{Ask, Shell};
+use super::shell::Shell;
 use crate::events::{Meta, StreamId};
 use crate::model::{Caller, ProjectId, Refusal, Secret, Trustor, taint};
 use crate::openstack::{CloudError, Session};
@@ -205,6 +205,6 @@ impl Services {
     ) -> Result<super::shell::Receipt, Refusal> {
         let gone = || Refusal::unavailable("The engine is stopping.");
         let address = self.directory.project(project).ok_or_else(gone)?;
-        address.send(Ask { command, meta }).await.map_err(|_| gone())?
+        address.send(self.measures.ask(command, meta)).await.map_err(|_| gone())?
     }
 }

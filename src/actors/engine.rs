@@ -10,9 +10,10 @@ use tracing::{info, warn};
 use super::asks::{RequestContext, StackSummary};
 use super::credentials::Credentials;
 use super::directory::Directory;
+use super::measures::Measures;
 use super::pool::{Pool, TemplateLoad};
 use super::services::{EngineLimits, ForbiddenTypes, Services};
-use super::shell::{Ask, Receipt, Shell};
+use super::shell::{Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
 use super::stack_actor::{Drop, OutputsNow, Stand};
@@ -67,6 +68,7 @@ impl Engine {
             tallies: Tallies::default(),
             told: tokio::sync::watch::Sender::new(None),
             fetcher,
+            measures: Measures::default(),
             pool: Pool::start(parts.clock),
         });
         directory.open(services.clone());
@@ -235,7 +237,8 @@ impl Engine {
         who: &RequestContext,
         command: impl Fn() -> StackCommand,
     ) -> Result<Receipt, Refusal> {
-        self.ask_of(stack, || Ask { command: command(), meta: who.meta() }).await?
+        let measures = &self.services.measures;
+        self.ask_of(stack, || measures.ask(command(), who.meta())).await?
     }
 
     pub(super) async fn source(&self, summary: &StackSummary) -> Result<StackSource, Refusal> {

@@ -16,6 +16,7 @@ pub mod export;
 mod exposure;
 mod fetch;
 mod history;
+mod measures;
 pub mod nested;
 pub mod plan;
 mod pool;

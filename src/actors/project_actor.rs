@@ -8,12 +8,14 @@ use futures::future::BoxFuture;
 
 use super::project::{Project, ProjectCommand, ProjectEffect};
 use super::services::Services;
-use super::shell::{Ask, Inhabit, Shell, Woken};
+use super::shell::{Inhabit, Shell, Woken};
 use crate::events::log::LogError;
 use crate::events::{Position, RecordedEvent};
 use crate::model::{StackId, StackName};
 
 impl Inhabit for Project {
+    const KIND: &'static str = "project";
+
     type Links = ();
 
     fn knowledge(_services: &Arc<Services>) {}
@@ -51,7 +53,7 @@ impl Inhabit for Project {
         ctx.spawn(give_back.into_actor(shell).map(move |gone, shell, ctx| {
             if gone {
                 let command = ProjectCommand::TrustGone { user_id, trust_id };
-                ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                ctx.address().do_send(shell.services.measures.ask(command, shell.meta().clone()));
             }
         }));
     }

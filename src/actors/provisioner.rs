@@ -17,7 +17,7 @@ use super::resource::{
     Adjusted, Answered, BeatCall, Knowledge, Resource, ResourceCommand, ResourceEffect, Working,
 };
 use super::services::Services;
-use super::shell::{Ask, Inhabit, Shell, Woken};
+use super::shell::{Inhabit, Shell, Woken};
 use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::resource::Step;
@@ -75,6 +75,8 @@ impl Handler<Halt> for Shell<Resource> {
 pub struct ChildBroken(pub ResourceId);
 
 impl Inhabit for Resource {
+    const KIND: &'static str = "resource";
+
     type Links = ResourceLinks;
 
     fn knowledge(services: &Arc<Services>) -> Knowledge {
@@ -127,7 +129,7 @@ impl Inhabit for Resource {
                 note_taken(&shell.links.taken, report.id, held);
                 if let Some(stack) = &shell.links.stack {
                     let command = StackCommand::Report(Box::new(report));
-                    stack.do_send(Ask { command, meta: shell.meta().clone() });
+                    stack.do_send(shell.services.measures.ask(command, shell.meta().clone()));
                 }
             }
             ResourceEffect::Later { epoch, after } => {
@@ -366,7 +368,7 @@ fn come_back(
     command: ResourceCommand,
     ctx: &mut Context<Shell<Resource>>,
 ) {
-    ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+    ctx.address().do_send(shell.services.measures.ask(command, shell.meta().clone()));
 }
 
 fn come_back_with(

@@ -10,7 +10,7 @@ use super::executor;
 use super::nested;
 use super::resource::{Resource, ResourceCommand, Signal};
 use super::services::SENDS_MAX;
-use super::shell::{Ask, Inhabit, Receipt, Shell};
+use super::shell::{Inhabit, Receipt, Shell};
 use super::stack_actor::{MetadataNow, ResourceNamed, SignalsObservedBy};
 use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint;
@@ -169,7 +169,8 @@ impl Engine {
         for _ in 0..SENDS_MAX {
             let resource = self.ask_of(stack, || ResourceNamed(name.clone())).await?;
             let resource = resource.ok_or_else(|| Refusal::not_found("Resource", name))?;
-            if let Ok(answer) = resource.send(Ask { command: command(), meta: who.meta() }).await {
+            let ask = self.services.measures.ask(command(), who.meta());
+            if let Ok(answer) = resource.send(ask).await {
                 return answer;
             }
         }

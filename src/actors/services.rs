@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::credentials::Credentials;
 use super::directory::Directory;
+use super::measures::Measures;
 use super::pool::Pool;
 use super::resource::Resource;
 use super::shell::{Shell, fold};
@@ -120,6 +121,7 @@ pub struct Services {
     /// How far others were told of what happened; `None` where nobody is told.
     pub(super) told: watch::Sender<Option<Position>>,
     pub fetcher: Fetcher,
+    pub(super) measures: Measures,
     /// Where templates are worked on for requests.
     pub(super) pool: Pool,
 }

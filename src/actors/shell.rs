@@ -20,6 +20,7 @@ use crate::clock::Moment;
 use crate::events::log::{Head, LogError};
 use crate::events::seal::Seals;
 use crate::events::{Cause, Event, Meta, Position, RecordedEvent, StreamId, StreamRevision};
+use crate::metrics::Counted;
 use crate::model::{CommandId, Refusal};
 
 /// How many receipts are kept for commands that are sent again.
@@ -140,10 +141,15 @@ pub struct Receipt {
 pub struct Ask<C: 'static> {
     pub command: C,
     pub meta: Arc<Meta>,
+    /// Counts it until it is taken up.
+    pub(super) waiting: Counted,
 }
 
 /// What a kind of actor does beyond deciding: how it is loaded, runs effects, and ends.
 pub trait Inhabit: Aggregate {
+    /// What its streams are called.
+    const KIND: &'static str;
+
     /// What the actor holds of other actors.
     type Links: Unpin + 'static;
 
@@ -198,6 +204,7 @@ pub struct Shell<A: Inhabit> {
     /// Who asked last, for effects that come back as commands.
     meta: Arc<Meta>,
     receipts: VecDeque<(CommandId, Receipt)>,
+    _awake: Counted,
 }
 
 impl<A: Inhabit> Shell<A> {
@@ -205,6 +212,7 @@ impl<A: Inhabit> Shell<A> {
     pub fn asleep(services: Arc<Services>, stream: StreamId, machine: A, links: A::Links) -> Self {
         let knowledge = A::knowledge(&services);
         let seals = Seals::of(services.vault.clone(), stream.clone());
+        let awake = services.measures.actor(A::KIND);
         Self {
             machine,
             working: A::Working::default(),
@@ -217,6 +225,7 @@ impl<A: Inhabit> Shell<A> {
             knowledge,
             meta: Arc::default(),
             receipts: VecDeque::new(),
+            _awake: awake,
         }
     }
 
@@ -265,11 +274,12 @@ impl<A: Inhabit> Shell<A> {
     ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
         let clock = self.services.clock.clone();
         let moment = Moment::of(clock.as_ref());
-        let decision =
-            match self.machine.decide(&mut self.working, command, &moment, &self.knowledge) {
-                Ok(decision) => decision,
-                Err(refusal) => return Box::pin(actix::fut::ready(Err(refusal))),
-            };
+        let decided = self.machine.decide(&mut self.working, command, &moment, &self.knowledge);
+        self.services.measures.decided(A::KIND, decided.is_err());
+        let decision = match decided {
+            Ok(decision) => decision,
+            Err(refusal) => return Box::pin(actix::fut::ready(Err(refusal))),
+        };
         self.carry_out(decision, moment.now, meta, ctx)
     }
 
@@ -419,6 +429,7 @@ impl<A: Inhabit> Handler<Ask<A::Command>> for Shell<A> {
     type Result = AtomicResponse<Self, Result<Receipt, Refusal>>;
 
     fn handle(&mut self, ask: Ask<A::Command>, ctx: &mut Context<Self>) -> Self::Result {
+        drop(ask.waiting);
         if let Some(receipt) = self.receipt_of(&ask.meta)
             && A::answers_once(&ask.command)
         {

@@ -20,7 +20,7 @@ use super::project::ProjectCommand;
 use super::provisioner::{ChildBroken, Halt, ResourceLinks, Taken, note_taken};
 use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
-use super::shell::{Ask, Inhabit, Shell, Woken, fold};
+use super::shell::{Inhabit, Shell, Woken, fold};
 use super::snapshots::drop_snapshot;
 use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect, StackView, Working};
 use crate::events::log::{Head, LogError};
@@ -52,6 +52,8 @@ pub struct StackLinks {
 }
 
 impl Inhabit for Stack {
+    const KIND: &'static str = "stack";
+
     type Links = StackLinks;
 
     fn knowledge(services: &Arc<Services>) -> Knowledge {
@@ -131,7 +133,8 @@ impl Inhabit for Stack {
             StackEffect::TakeTurns => {
                 ctx.run_later(TURN_PAUSE, |shell, ctx| {
                     let command = StackCommand::Advance;
-                    ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                    ctx.address()
+                        .do_send(shell.services.measures.ask(command, shell.meta().clone()));
                 });
             }
             StackEffect::Deadline { traversal, at: end } => {
@@ -142,7 +145,8 @@ impl Inhabit for Stack {
                 let left = (end - shell.services.clock.now()).to_std().unwrap_or_default();
                 shell.links.deadline = Some(ctx.run_later(left, move |shell, ctx| {
                     let command = StackCommand::TimedOut { traversal };
-                    ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                    ctx.address()
+                        .do_send(shell.services.measures.ask(command, shell.meta().clone()));
                 }));
             }
             StackEffect::DropSnapshot { snapshot, project_id, trustor, resources } => {
@@ -156,7 +160,8 @@ impl Inhabit for Stack {
                 ctx.spawn(deletion.into_actor(shell).map(move |result, shell, ctx| {
                     if let Some(result) = result {
                         let command = StackCommand::SnapshotDropped { snapshot, result };
-                        ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                        ctx.address()
+                            .do_send(shell.services.measures.ask(command, shell.meta().clone()));
                     }
                 }));
             }
@@ -183,14 +188,15 @@ impl Inhabit for Stack {
                     if let Some(result) = result {
                         let result = result.map_err(|error: Failure| error.to_string());
                         let command = StackCommand::UserProjectDropped { result };
-                        ctx.address().do_send(Ask { command, meta: shell.meta().clone() });
+                        ctx.address()
+                            .do_send(shell.services.measures.ask(command, shell.meta().clone()));
                     }
                 }));
             }
             StackEffect::Release { project_id, name, id } => {
                 if let Some(project) = shell.services.directory.project(&project_id) {
                     let command = ProjectCommand::Release { name, stack_id: id };
-                    project.do_send(Ask { command, meta: shell.meta().clone() });
+                    project.do_send(shell.services.measures.ask(command, shell.meta().clone()));
                 }
             }
         }
@@ -268,8 +274,8 @@ fn tell(
     command: ResourceCommand,
     ctx: &mut Context<Shell<Stack>>,
 ) {
-    let meta = shell.meta().clone();
-    child(shell, id, name, ctx).do_send(Ask { command, meta });
+    let ask = shell.services.measures.ask(command, shell.meta().clone());
+    child(shell, id, name, ctx).do_send(ask);
 }
 
 fn child<'a>(

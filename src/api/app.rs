@@ -22,7 +22,7 @@ use super::v1::{
     actions, events, outputs, resource_types, resources, services, snapshots, software_configs,
     software_deployments, stacks, templates,
 };
-use super::{ApiParts, ApiState, Door, auth, cfn, feed, front, trace, versions};
+use super::{ApiParts, ApiState, Door, auth, cfn, feed, front, health, metrics, trace, versions};
 
 /// How long a stop waits for requests under way.
 const STOP_WAIT_SECS: u64 = 10;
@@ -37,6 +37,8 @@ pub struct RunningApi {
     pub address: SocketAddr,
     /// Where CloudFormation's does.
     pub cloudformation: Option<SocketAddr>,
+    /// Where the operator's page does.
+    pub metrics: Option<SocketAddr>,
     tls: Option<Arc<Tls>>,
     handle: ServerHandle,
     stopping: watch::Sender<bool>,
@@ -74,25 +76,32 @@ pub struct Listeners {
     pub orchestration: TcpListener,
     /// `None`: it is not served.
     pub cloudformation: Option<TcpListener>,
+    /// For the operator alone, who is asked for no token; `None`: nothing is shown.
+    pub metrics: Option<TcpListener>,
 }
 
 impl From<TcpListener> for Listeners {
     fn from(orchestration: TcpListener) -> Self {
-        Self { orchestration, cloudformation: None }
+        Self { orchestration, cloudformation: None, metrics: None }
     }
 }
 
 /// Serves the APIs on their listeners. Must be called within a Tokio runtime.
 pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<RunningApi, ServeError> {
-    let Listeners { orchestration, cloudformation } = listeners.into();
+    let Listeners { orchestration, cloudformation, metrics } = listeners.into();
     let address = orchestration.local_addr()?;
     let cfn_address = cloudformation.as_ref().map(TcpListener::local_addr).transpose()?;
+    let metrics_address = metrics.as_ref().map(TcpListener::local_addr).transpose()?;
     let (stopping, stopped) = watch::channel(false);
     let workers = parts.settings.workers;
     let tls = parts.settings.front.tls.clone().map(Tls::open).transpose()?.map(Arc::new);
-    let bounds = Arc::new(Bounds::new(&parts.settings.front.limits));
     let patience = parts.settings.front.patience;
-    let front = Arc::new(Front { bounds: Arc::clone(&bounds), tls: tls.clone(), patience });
+    let fresh_bounds = || Arc::new(Bounds::new(&parts.settings.front.limits));
+    let front = |bounds| Arc::new(Front { bounds, tls: tls.clone(), patience });
+    let bounds = fresh_bounds();
+    let clients_front = front(Arc::clone(&bounds));
+    // An operator sees how a server does that has as many clients as it may.
+    let operators_front = front(fresh_bounds());
     let node = services::Node::start(parts.clock.as_ref());
     let state = web::Data::from(Arc::new(ApiState {
         engine: parts.engine,
@@ -106,6 +115,8 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
         settings: parts.settings,
         address: address.to_string(),
         bounds,
+        measured: parts.measured,
+        requests: metrics::Requests::none(),
         node,
         stopping: stopped,
     }));
@@ -115,16 +126,18 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
     }
     let draining = server.graceful_shutdown_signal();
     let service = |door: Door| {
-        let (state, draining, front) = (state.clone(), draining.clone(), Arc::clone(&front));
+        let front = match door {
+            Door::Orchestration | Door::CloudFormation => Arc::clone(&clients_front),
+            Door::Metrics => Arc::clone(&operators_front),
+        };
+        let (state, draining) = (state.clone(), draining.clone());
         move || {
             let app = App::new()
                 .app_data(state.clone())
                 .app_data(door)
                 .wrap(from_fn(Cors::apply))
                 .wrap(from_fn(trace::with_request_id))
-                .service(web::resource("/healthcheck").to(versions::healthcheck))
-                .configure(|config| door.register(config))
-                .default_service(web::to(versions::unversioned));
+                .configure(|config| door.register(config));
             let app = app.into_factory().map_err(|error: Error| error.error_response());
             let draining = draining.clone();
             let http = HttpService::build()
@@ -151,15 +164,27 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
     if let Some(listener) = cloudformation {
         server = server.listen("cfn", listener, service(Door::CloudFormation))?;
     }
+    if let Some(listener) = metrics {
+        server = server.listen("metrics", listener, service(Door::Metrics))?;
+    }
     let server = server.run();
     let handle = server.handle();
     let server = tokio::spawn(server);
-    Ok(RunningApi { address, cloudformation: cfn_address, tls, handle, stopping, server })
+    Ok(RunningApi {
+        address,
+        cloudformation: cfn_address,
+        metrics: metrics_address,
+        tls,
+        handle,
+        stopping,
+        server,
+    })
 }
 
 impl Door {
-    /// Serves what is behind it, under each of the version's prefixes.
+    /// Serves what is behind it, an API under each of the version's prefixes.
     fn register(self, config: &mut web::ServiceConfig) {
+        config.configure(health::routes);
         for prefix in ["/v1", "/v1.0"] {
             let scope = web::scope(prefix);
             match self {
@@ -170,7 +195,14 @@ impl Door {
                 Door::CloudFormation => {
                     config.service(scope.configure(cfn::routes));
                 }
+                Door::Metrics => {}
             }
+        }
+        match self {
+            Door::Orchestration | Door::CloudFormation => {
+                config.default_service(web::to(versions::unversioned));
+            }
+            Door::Metrics => metrics::routes(config),
         }
     }
 }

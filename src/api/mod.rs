@@ -10,6 +10,8 @@ mod context;
 mod error;
 mod feed;
 mod front;
+mod health;
+mod metrics;
 mod request;
 mod trace;
 mod url;
@@ -28,6 +30,7 @@ use crate::actors::Engine;
 use crate::clock::Clock;
 use crate::events::log::EventLog;
 use crate::events::vault::Vault;
+use crate::metrics::Measured;
 use crate::openstack::Cloud;
 use crate::policy::Policy;
 use crate::projections::Views;
@@ -44,6 +47,8 @@ pub struct ApiParts {
     pub policy: Arc<Policy>,
     pub clock: Arc<dyn Clock>,
     pub log: Arc<dyn EventLog>,
+    /// What `/metrics` shows beside the API itself.
+    pub measured: Vec<Arc<dyn Measured>>,
     pub settings: ApiSettings,
 }
 
@@ -75,6 +80,8 @@ pub struct ApiSettings {
 enum Door {
     Orchestration,
     CloudFormation,
+    /// The operator's: metrics, and whether all is well.
+    Metrics,
 }
 
 /// What all requests share.
@@ -91,6 +98,8 @@ struct ApiState {
     /// Where it listens, for a client that names no host.
     address: String,
     bounds: Arc<front::Bounds>,
+    measured: Vec<Arc<dyn Measured>>,
+    requests: metrics::Requests,
     /// Who this process is, in the list of services.
     node: v1::services::Node,
     /// Turns true when the server stops, so that open feeds end.

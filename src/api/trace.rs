@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
+use std::time::Instant;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -14,6 +15,7 @@ use tracing::Instrument;
 use super::cfn::fault::CfnFault;
 use super::error::Fault;
 use super::front::{self, Visit};
+use super::metrics::method_label;
 use super::{ApiState, Door};
 use crate::model::RequestId;
 
@@ -39,22 +41,29 @@ pub(super) async fn with_request_id<B: MessageBody>(
         path = request.path()
     );
     let _at_work = request.conn_data::<Rc<Visit>>().map(Visit::begin);
-    let refused = state.and_then(|state| front::check(&state, &request).err());
-    let mut response = match refused {
+    let (method, began) = (method_label(request.method()), Instant::now());
+    let refused = state.as_ref().and_then(|state| front::check(state, &request).err());
+    let response = match refused {
         Some(fault) => {
-            request.into_response(door.error(fault).error_response()).map_into_right_body()
+            Ok(request.into_response(door.error(fault).error_response()).map_into_right_body())
         }
         None => {
             // Whatever the handler left half done is its own: what requests share is in actors,
             // which are read back from the log.
             let handled = next.call(request).instrument(span.clone());
-            let Ok(response) = AssertUnwindSafe(handled).catch_unwind().await else {
-                tracing::error!(parent: &span, "a request panicked");
-                return Err(door.error(Fault::new("Error", "An internal error occurred.")));
-            };
-            response?.map_into_left_body()
+            let handled = AssertUnwindSafe(handled).catch_unwind().await;
+            handled
+                .map(|response| response.map(ServiceResponse::map_into_left_body))
+                .unwrap_or_else(|_| {
+                    tracing::error!(parent: &span, "a request panicked");
+                    Err(door.error(Fault::new("Error", "An internal error occurred.")))
+                })
         }
     };
+    if let Some(state) = &state {
+        state.requests.count(door, method, response.as_ref(), began.elapsed());
+    }
+    let mut response = response?;
     tracing::debug!(parent: &span, status = response.status().as_u16(), "answered");
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
@@ -66,7 +75,7 @@ impl Door {
     /// A fault as the API behind it words it.
     fn error(self, fault: Fault) -> Error {
         match self {
-            Door::Orchestration => fault.into(),
+            Door::Orchestration | Door::Metrics => fault.into(),
             Door::CloudFormation => CfnFault::from(fault).into(),
         }
     }

@@ -1,11 +1,10 @@
-//! What needs no token: which versions there are, whether the service is well, and unknown URLs.
+//! What needs no token: which versions there are, and unknown URLs.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, CONTENT_TYPE};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 
-use super::ApiState;
 use super::url::root;
 
 /// A URL outside of the version that is served: the list of versions, or nothing.
@@ -50,15 +49,4 @@ pub(super) fn plain(request: &HttpRequest, status: StatusCode, message: &str) ->
     HttpResponse::build(status)
         .insert_header((CONTENT_TYPE, "text/plain; charset=UTF-8"))
         .body(format!("{code}\n\n{message}\n"))
-}
-
-/// Whether requests can be served: the views follow the log.
-pub(super) async fn healthcheck(state: web::Data<ApiState>) -> HttpResponse {
-    if state.views.is_following() {
-        HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; charset=UTF-8")).body("")
-    } else {
-        HttpResponse::ServiceUnavailable()
-            .insert_header((CONTENT_TYPE, "text/plain; charset=UTF-8"))
-            .body("The views no longer follow the log.\n")
-    }
 }

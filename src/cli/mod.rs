@@ -30,6 +30,7 @@ mod list;
 mod live;
 mod logging;
 mod login;
+mod manager;
 mod node;
 mod output;
 mod outputs;

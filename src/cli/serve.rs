@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use url::Url;
 
 use super::data::{FileArguments, with_causes};
+use super::manager::Manager;
 use super::node::{self, Node};
 use super::{logging, reach, signal};
 use crate::config::{CloudChoice, Flags, Settings, Unused, listen_address};
@@ -73,7 +74,13 @@ pub(super) async fn run(args: ServeArgs) -> ExitCode {
     };
     let silent = reach::first_word(&settings, &node.auth_url).await.err();
     tell_where(&node, &settings, silent);
-    signal::until_told(|| node.reload()).await;
+    let manager = Manager::find();
+    manager.tell("READY=1");
+    tokio::select! {
+        () = signal::until_told(|| node.reload()) => {}
+        () = manager.keep_watch(|| node.lives()) => {}
+    }
+    manager.tell("STOPPING=1");
     say("stopping");
     node.stop().await;
     ExitCode::SUCCESS
@@ -106,6 +113,9 @@ fn tell_where(node: &Node, settings: &Settings, silent: Option<String>) {
     ];
     if let Some(address) = node.cfn_address {
         lines.insert(1, ("cloudformation API", format!("{scheme}://{address}/v1")));
+    }
+    if let Some(address) = node.metrics_address {
+        lines.push(("metrics", format!("{scheme}://{address}/metrics")));
     }
     if let Some(path) = &node.clouds_yaml {
         let export = format!("export OS_CLIENT_CONFIG_FILE={} OS_CLOUD=hearth", path.display());

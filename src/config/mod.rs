@@ -11,6 +11,7 @@ mod ini;
 mod layers;
 mod limits;
 mod logging;
+mod manager;
 mod notifications;
 mod policy;
 mod sandbox;
@@ -33,6 +34,7 @@ pub use front::Front;
 pub use layers::{ConfigError, Layers, Origin};
 pub use limits::Limits;
 pub use logging::{LogOptions, Syslog};
+pub use manager::{notify_socket, watchdog};
 pub use notifications::{NotificationDriver, Notifications};
 pub use policy::PolicyOptions;
 pub use sandbox::{SandboxDelays, sandbox_password};
@@ -78,6 +80,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Where CloudFormation's API listens; `None`: it is not served.
     pub cfn_listen: Option<SocketAddr>,
+    /// Where metrics are shown; `None`: nowhere.
+    pub metrics_listen: Option<SocketAddr>,
     /// Where the embedded sandbox listens.
     pub sandbox_listen: SocketAddr,
     pub sandbox_delays: SandboxDelays,
@@ -174,6 +178,7 @@ impl Settings {
             signing_key_file: layers.text("hearth", "signing_key_file").map(PathBuf::from),
             listen,
             cfn_listen: cfn_address(layers, listen)?,
+            metrics_listen: listening(layers, "metrics_listen")?,
             sandbox_listen: listening(layers, "sandbox_listen")?
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,

@@ -22,6 +22,7 @@ use super::service::Service;
 use super::session::Session;
 use super::transport::{Believed, Call, Transport, certificates};
 use crate::clock::Clock;
+use crate::metrics::{Measured, Page};
 use crate::model::{AllowedTarget, ProjectId, Secret};
 
 /// What an operator says of the cloud.
@@ -320,6 +321,12 @@ impl Cloud {
 
     pub(super) fn now(&self) -> DateTime<Utc> {
         self.inner.clock.now()
+    }
+}
+
+impl Measured for Cloud {
+    fn measure(&self, page: &mut Page) {
+        self.transport().measure(page);
     }
 }
 

@@ -25,6 +25,7 @@ use super::limits::{
 use super::request::{Body, Method, Response};
 use super::service::Service;
 use crate::clock::Clock;
+use crate::metrics::{Family, Histogram, Page};
 
 /// A call whose every part is known.
 pub(super) struct Call {
@@ -87,6 +88,8 @@ pub(super) struct Transport {
     egress: Egress,
     limits: CloudLimits,
     gates: Mutex<HashMap<Service, Arc<Semaphore>>>,
+    /// How long each service took, by what came of the call.
+    calls: Arc<Family<Histogram, 2>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -128,14 +131,15 @@ impl Transport {
             .no_proxy()
             .build()
             .map_err(|error| CloudError::Unsendable(root_cause(&error)))?;
-        let gates = Mutex::default();
-        Ok(Self { wire: Wire::Own(client), egress, limits, gates, clock })
+        let (gates, calls) = (Mutex::default(), Arc::new(Family::of(["service", "outcome"])));
+        Ok(Self { wire: Wire::Own(client), egress, limits, gates, calls, clock })
     }
 
     /// The same in all but whom it believes.
     pub(super) fn believing(&self, believed: Believed) -> Result<Self, CloudError> {
         let (limits, egress) = (self.limits.clone(), self.egress.clone());
-        Self::new(limits, believed, egress, Arc::clone(&self.clock))
+        let other = Self::new(limits, believed, egress, Arc::clone(&self.clock))?;
+        Ok(Self { calls: Arc::clone(&self.calls), ..other })
     }
 
     /// The same to a cloud that a user named.
@@ -144,7 +148,8 @@ impl Transport {
         let settings = (limits.clone(), believed);
         let guarded = Guarded::new(egress.clone(), move || client(&settings.0, &settings.1));
         let (wire, clock) = (Wire::Foreign(guarded), Arc::clone(&self.clock));
-        Self { wire, egress, limits, gates: Mutex::default(), clock }
+        let calls = Arc::clone(&self.calls);
+        Self { wire, egress, limits, gates: Mutex::default(), calls, clock }
     }
 
     /// Makes the call, again where it may be repeated. An answer of 400 or more is an error.
@@ -206,6 +211,18 @@ impl Transport {
         // The gate is never closed.
         let _open = gate.acquire().await;
         let began = Instant::now();
+        let answer = self.exchange(client, call, began).await;
+        let labels = [call.service.as_str().to_owned().into(), outcome(&answer).into()];
+        self.calls.with(labels).observe(began.elapsed());
+        answer
+    }
+
+    async fn exchange(
+        &self,
+        client: &reqwest::Client,
+        call: &Call,
+        began: Instant,
+    ) -> Result<Response, CloudError> {
         let limit = call.time_limit.unwrap_or(self.limits.call_time);
         let mut request = client
             .request(wire_method(call.method), &call.url)
@@ -248,6 +265,12 @@ impl Transport {
         Ok(Response { status, headers, bytes, service: call.service.clone() })
     }
 
+    /// Writes how long calls took.
+    pub(super) fn measure(&self, page: &mut Page) {
+        let help = "Calls to the cloud's services, by what came of them.";
+        page.family("hearth_cloud_call_duration_seconds", help, &self.calls);
+    }
+
     fn gate(&self, service: &Service) -> Arc<Semaphore> {
         let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
         let gate = gates
@@ -264,6 +287,17 @@ impl Transport {
         let mut chance = [0; 4];
         self.clock.fill(&mut chance);
         longest.mul_f64(f64::from(u32::from_le_bytes(chance)) / f64::from(u32::MAX))
+    }
+}
+
+/// What a call came to, in a word.
+fn outcome(answer: &Result<Response, CloudError>) -> &'static str {
+    let Err(error) = answer else { return "answered" };
+    match error.status() {
+        Some(..500) => "refused",
+        Some(_) => "failed",
+        None if matches!(error, CloudError::Unreachable { .. }) => "unreachable",
+        None => "unanswered",
     }
 }
 

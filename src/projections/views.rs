@@ -17,6 +17,7 @@ use super::{
 };
 use crate::events::log::{EventLog, LogError};
 use crate::events::{DecodeError, Position};
+use crate::metrics::{Measured, Page};
 use crate::model::{
     ConfigId, DeploymentId, ProjectId, ResourceId, ResourceName, StackId, Tally, TraversalId,
 };
@@ -315,5 +316,17 @@ impl Views {
         let rows =
             self.read(move |db| software::configs_of_server(db, project.as_ref(), &server))?;
         rows.ok_or(ViewError::TooMuch)
+    }
+}
+
+impl Measured for Views {
+    fn measure(&self, page: &mut Page) {
+        let position = self.position().0;
+        let behind = self.inner.log.durable_position().0.saturating_sub(position);
+        page.gauge("hearth_views_position", "How far the views have come.", position);
+        let help = "Durable events that the views do not have yet.";
+        page.gauge("hearth_views_lag_events", help, behind);
+        let help = "Whether the views follow the log.";
+        page.gauge("hearth_views_following", help, u8::from(self.is_following()));
     }
 }

@@ -108,6 +108,18 @@ impl Cloud {
         }
     }
 
+    /// The service that the first part of a path leads to.
+    pub(super) fn service(&self, first: &str) -> Option<String> {
+        let known = match first {
+            "v3" | "identity" => "identity",
+            "v1" => "object-store",
+            "compute" | "network" | "image" | "volume" | "object-store" | "key-manager"
+            | "messaging" => first,
+            _ => &self.collections.services().find(|service| service.kind == first)?.kind,
+        };
+        Some(known.to_owned())
+    }
+
     /// Carries out everything that is due by now.
     pub(super) fn settle(&mut self, now: DateTime<Utc>) -> io::Result<()> {
         // A turn may plan another one that is due at once.

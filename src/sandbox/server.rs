@@ -27,6 +27,7 @@ use super::collections::Collections;
 use super::config::SandboxConfig;
 use super::faults::{Fault, FaultRule, Faults};
 use crate::clock::{Clock, SystemClock};
+use crate::metrics::{Counter, Family, Measured, Page};
 
 /// Objects and images are held in memory, so they have to be modest.
 const BODY_MAX_BYTES: usize = 256 * 1024 * 1024;
@@ -86,6 +87,8 @@ pub(super) struct Shared {
     cloud: Mutex<Cloud>,
     faults: Mutex<Faults>,
     seen: Mutex<Seen>,
+    /// Requests by service and by status.
+    requests: Family<Counter, 2>,
     clock: Arc<dyn Clock>,
     request_latency: Duration,
     /// Whether `/admin` is served, which needs no token: on loopback alone.
@@ -136,6 +139,7 @@ impl Sandbox {
             cloud: Mutex::new(cloud),
             faults: Mutex::new(faults),
             seen: Mutex::new(Seen { remembered, ..Seen::default() }),
+            requests: Family::of(["service", "status"]),
             clock,
             request_latency,
             has_admin,
@@ -162,6 +166,11 @@ impl RunningSandbox {
     /// The newest requests, oldest first.
     pub fn requests(&self) -> Vec<RequestSeen> {
         self.shared.seen()
+    }
+
+    /// What counts its requests.
+    pub fn measured(&self) -> Arc<dyn Measured> {
+        Arc::clone(&self.shared) as Arc<dyn Measured>
     }
 
     /// Forgets the requests seen so far; their count goes on.
@@ -205,6 +214,11 @@ impl Shared {
     }
 
     fn remember(&self, request: &HttpRequest, status: u16, carried_out: bool) {
+        let first = request.path().trim_start_matches('/').split('/').next().unwrap_or_default();
+        let service = self.cloud().service(first).unwrap_or_else(|| "other".to_owned());
+        // Where the connection was closed there is no status.
+        let status_label = if status == 0 { "none".into() } else { status.to_string().into() };
+        self.requests.with([service.into(), status_label]).add(1);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.count += 1;
         if seen.remembered == 0 {
@@ -221,6 +235,13 @@ impl Shared {
             carried_out,
         };
         seen.requests.push_back(record);
+    }
+}
+
+impl Measured for Shared {
+    fn measure(&self, page: &mut Page) {
+        let help = "Requests to the sandbox, by what they were answered.";
+        page.family("hearth_sandbox_requests_total", help, &self.requests);
     }
 }
 

@@ -88,6 +88,23 @@ fn every_command_in_the_documents_is_taken_by_the_command_line() {
 }
 
 #[test]
+fn every_command_that_a_unit_starts_is_taken_by_the_command_line() {
+    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/systemd");
+    let mut seen = 0;
+    for unit in std::fs::read_dir(units).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&unit).unwrap();
+        for shown in text.lines().filter_map(|line| line.strip_prefix("ExecStart=/usr/bin/")) {
+            seen += 1;
+            let words: Vec<&str> = shown.split_whitespace().collect();
+            if let Err(reason) = is_taken(&words) {
+                panic!("{}: `{shown}`: {reason}", unit.display());
+            }
+        }
+    }
+    assert!(seen > 0, "no unit starts anything");
+}
+
+#[test]
 fn every_path_in_the_documents_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut missing = Vec::new();
@@ -175,7 +192,7 @@ fn settings_rows(page: &str) -> BTreeMap<(String, String), Vec<String>> {
 
 /// Paths of this repository between backticks; `NAME` and `*` stand for something else.
 fn paths_shown(text: &str) -> Vec<&str> {
-    const ROOTS: [&str; 5] = ["src/", "tests/", "docs/", "examples/", ".ci/"];
+    const ROOTS: [&str; 6] = ["src/", "tests/", "docs/", "examples/", "packaging/", ".ci/"];
     text.lines()
         .flat_map(|line| line.split('`').skip(1).step_by(2))
         .filter(|code| ROOTS.iter().any(|root| code.starts_with(root)))

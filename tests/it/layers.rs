@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What any room may use.
-const COMMON: [&str; 3] = ["model", "clock", "private_files"];
+const COMMON: [&str; 4] = ["model", "clock", "private_files", "metrics"];
 
 /// A room and what else it may import.
-const MAY_IMPORT: [(&str, &[&str]); 15] = [
+const MAY_IMPORT: [(&str, &[&str]); 16] = [
     ("model", &[]),
     ("clock", &[]),
     ("private_files", &[]),
+    ("metrics", &[]),
     ("config", &[]),
     ("template", &[]),
     ("graph", &["template"]),

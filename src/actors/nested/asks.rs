@@ -11,7 +11,7 @@ use super::turn::ChildBeat;
 use crate::actors::definition;
 use crate::actors::resource::Resource;
 use crate::actors::services::Services;
-use crate::actors::shell::{Ask, Inhabit, Receipt, Shell};
+use crate::actors::shell::{Inhabit, Receipt, Shell};
 use crate::actors::stack::{ChildEnd, Known, Stack, StackCommand};
 use crate::actors::stack_actor::ResourceReferred;
 use crate::events::{Cause, Meta};
@@ -30,7 +30,7 @@ pub(super) async fn tell(
     meta: &Arc<Meta>,
     command: &StackCommand,
 ) -> Option<Result<Receipt, Refusal>> {
-    services.ask_of(child, || Ask { command: command.clone(), meta: meta.clone() }).await
+    services.ask_of(child, || services.measures.ask(command.clone(), meta.clone())).await
 }
 
 /// Nothing further is to start in a child; what is at work in it ends.

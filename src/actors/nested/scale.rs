@@ -11,7 +11,7 @@ use super::turn::ChildBeat;
 use super::{derived, own_child};
 use crate::actors::resource::{Adjust, Adjusted, Resize, Resource, ResourceCommand};
 use crate::actors::services::{SENDS_MAX, Services};
-use crate::actors::shell::{Ask, Shell};
+use crate::actors::shell::Shell;
 use crate::actors::stack::ChildEnd;
 use crate::actors::stack_actor::ResourceReferred;
 use crate::events::Meta;
@@ -119,7 +119,7 @@ pub(in crate::actors) async fn adjust(
             return Err(Failure::NotFound(text));
         };
         let command = ResourceCommand::Adjust(Box::new(adjust.clone()));
-        match group.send(Ask { command, meta: meta(asked, adjust.id) }).await {
+        match group.send(services.measures.ask(command, meta(asked, adjust.id))).await {
             Ok(Ok(_)) => {}
             Ok(Err(refusal)) => return adjusted(Err(refusal)),
             Err(_) => continue,

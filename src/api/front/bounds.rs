@@ -17,7 +17,7 @@ const FAREWELLS_MAX: usize = 16;
 
 /// The counters of a server.
 pub(in crate::api) struct Bounds {
-    pub(super) connections: Counter<()>,
+    pub(in crate::api) connections: Counter<()>,
     /// Those that are turned away over TLS.
     pub(super) farewells: Counter<()>,
     pub(super) addresses: Counter<IpAddr>,
@@ -69,6 +69,11 @@ impl PerOwner {
         Self { users: Counter::new(per_user), projects: Counter::new(per_project) }
     }
 
+    /// How many there are.
+    pub(in crate::api) fn open(&self) -> usize {
+        self.users.open()
+    }
+
     /// Counts one more; `None` where the user or the project has as many as it may.
     pub(in crate::api) fn take(&self, owner: &Owner) -> Option<OwnedPlace> {
         let user = self.users.take(owner.user.clone())?;
@@ -92,6 +97,11 @@ pub(in crate::api) struct Place<K: Eq + Hash> {
 impl<K: Eq + Hash + Clone> Counter<K> {
     fn new(max: Option<usize>) -> Self {
         Self { max, open: Arc::default() }
+    }
+
+    /// How many there are of all keys together.
+    pub(in crate::api) fn open(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
     }
 
     /// Counts one more; `None` where the key has as many as it may.

@@ -3,6 +3,7 @@
 mod cloud;
 mod clouds_yaml;
 pub(super) mod front;
+mod process;
 mod upkeep;
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -20,6 +21,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, NotificationDriver, Settings};
 use crate::events::log::{EventLog, OpenError, SqliteLog};
 use crate::events::vault::{Vault, VaultError};
+use crate::metrics::Measured;
 use crate::model::Secret;
 use crate::openstack::{Cloud, CloudError};
 use crate::outlets::{self, Carrier, NotificationSettings, OutletParts, Outlets};
@@ -29,6 +31,7 @@ use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
 use crate::template::{self, YaqlLimits};
+use process::Process;
 use upkeep::{Upkeep, UpkeepParts};
 
 const SANDBOX_REGION: &str = "RegionOne";
@@ -89,6 +92,8 @@ pub(super) struct Node {
     pub(super) address: SocketAddr,
     /// Where CloudFormation's listens.
     pub(super) cfn_address: Option<SocketAddr>,
+    /// Where metrics are shown.
+    pub(super) metrics_address: Option<SocketAddr>,
     /// The cloud's Keystone.
     pub(super) auth_url: String,
     /// The file for OpenStack's clients, where the cloud is a sandbox.
@@ -133,6 +138,8 @@ impl Node {
         let (orchestration, address) = listen(settings.listen)?;
         let cfn = settings.cfn_listen.map(listen).transpose()?;
         let (cloudformation, cfn_address) = cfn.unzip();
+        let metrics = settings.metrics_listen.map(listen).transpose()?;
+        let (metrics, metrics_address) = metrics.unzip();
         let addresses = Addresses { api: address, cfn: cfn_address };
         let sandbox = cloud::start_sandbox(settings, addresses, data.sandbox())?;
         let (cloud, auth_url) = cloud::connect(settings, sandbox.as_ref(), Arc::clone(&clock))?;
@@ -186,6 +193,14 @@ impl Node {
             views: views.clone(),
             clock: Arc::clone(&clock),
         });
+        let mut measured: Vec<Arc<dyn Measured>> = vec![
+            Arc::new(Process),
+            log.clone(),
+            Arc::new(engine.clone()),
+            Arc::new(views.clone()),
+            cloud.clone(),
+        ];
+        measured.extend(sandbox.as_ref().map(RunningSandbox::measured));
         let parts = ApiParts {
             engine: engine.clone(),
             views: views.clone(),
@@ -195,9 +210,10 @@ impl Node {
             policy,
             clock,
             log: shared_log,
+            measured,
             settings: api_settings(settings, &auth_url)?,
         };
-        let api = api::serve(parts, Listeners { orchestration, cloudformation })?;
+        let api = api::serve(parts, Listeners { orchestration, cloudformation, metrics })?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
         // From here on the server is found by those who look for it in the data directory; one that
         // only answers a question is gone too soon for that.
@@ -213,6 +229,7 @@ impl Node {
         Ok(Node {
             address,
             cfn_address,
+            metrics_address,
             auth_url,
             clouds_yaml,
             log,
@@ -248,6 +265,11 @@ impl Node {
                 tracing::error!(error, "the certificate cannot be used; the old one stays");
             }
         }
+    }
+
+    /// Whether there is nothing that a restart would mend.
+    pub(super) fn lives(&self) -> bool {
+        self.views.is_following()
     }
 
     /// Lets requests finish, makes everything durable and stops.

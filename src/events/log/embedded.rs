@@ -14,6 +14,7 @@ use super::{
     Appended, BlobId, EventLog, Filter, Head, LogError, Reseal, StreamSlice, chain, subscription,
 };
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+use crate::metrics::{Measured, Page};
 
 /// Events found by a walk over the whole log.
 pub(super) struct Scan {
@@ -53,6 +54,11 @@ pub(super) trait Store: Send + Sync + 'static {
         Ok(0)
     }
 
+    /// How long the files are, in bytes.
+    fn size(&self) -> u64 {
+        0
+    }
+
     /// Called after something was queued, for a store without a writer thread.
     fn queued(&self, _ledger: &Ledger) {}
 
@@ -88,6 +94,13 @@ impl<S: Store> Drop for Embedded<S> {
         self.ledger.close();
         self.store.finish(&self.ledger);
         self.ledger.abandon();
+    }
+}
+
+impl<S: Store> Measured for Embedded<S> {
+    fn measure(&self, page: &mut Page) {
+        self.ledger.measure(page);
+        page.gauge("hearth_log_size_bytes", "The files of the log.", self.store.size());
     }
 }
 
@@ -166,6 +179,10 @@ impl<S: Store> EventLog for Embedded<S> {
 
     fn durable_position(&self) -> Position {
         Position(*self.ledger.durable().borrow())
+    }
+
+    fn is_writable(&self) -> bool {
+        self.ledger.is_writable()
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

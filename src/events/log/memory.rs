@@ -172,7 +172,7 @@ impl Store for MemoryStore {
 impl Kept {
     fn keep(&mut self, work: &Work) {
         match work {
-            Work::Events(events) => {
+            Work::Events(events, _) => {
                 for event in events {
                     self.events.insert(event.position.0, event.clone());
                     self.streams.entry(event.stream.clone()).or_default().push(event.clone());

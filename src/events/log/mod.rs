@@ -146,6 +146,9 @@ pub trait EventLog: Send + Sync + 'static {
     /// The newest durable position.
     fn durable_position(&self) -> Position;
 
+    /// Whether appends are taken: not while the disk is full, or once the log is closed.
+    fn is_writable(&self) -> bool;
+
     /// The generation: moves on each time that appended events were lost. Watchers drop every
     /// actor that went ahead.
     fn generation(&self) -> tokio::sync::watch::Receiver<u64>;

@@ -193,6 +193,7 @@ impl App {
             policy,
             clock,
             log: Arc::clone(&log),
+            measured: Vec::new(),
             settings: ApiSettings {
                 json_body_size_max,
                 template_size_max: 524_288,
@@ -205,7 +206,8 @@ impl App {
                 workers: Some(1),
             },
         };
-        let listeners = Listeners { orchestration, cloudformation: Some(cloudformation) };
+        let listeners =
+            Listeners { orchestration, cloudformation: Some(cloudformation), metrics: None };
         let running = serve(parts, listeners).unwrap();
         let client =
             reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();

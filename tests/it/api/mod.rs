@@ -11,6 +11,7 @@ mod flavors;
 mod front;
 mod groups;
 mod growth;
+mod health;
 mod hostile;
 mod moved;
 mod nested;

@@ -2,6 +2,8 @@
 
 mod calls;
 mod files;
+mod manager;
+mod metrics;
 mod operator;
 mod options;
 mod places;

@@ -106,6 +106,10 @@ impl EventLog for CutLog {
         self.inner.durable_position()
     }
 
+    fn is_writable(&self) -> bool {
+        !self.is_cut() && self.inner.is_writable()
+    }
+
     fn generation(&self) -> tokio::sync::watch::Receiver<u64> {
         self.inner.generation()
     }

@@ -136,6 +136,7 @@ impl Far {
             policy: Arc::new(hearth::policy::Policy::defaults().unwrap()),
             clock,
             log,
+            measured: Vec::new(),
             settings,
         };
         let running = serve(parts, listener).unwrap();

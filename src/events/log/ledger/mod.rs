@@ -10,16 +10,18 @@
 //! **Invariant:** a position is never given twice by one process, so that `durable(position)` can
 //! tell what was lost from what came after.
 
+mod measure;
 mod state;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 
 use super::heads::Tip;
 use super::{Appended, BlobId, Head, LogError, Reseal};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId};
+use measure::Measures;
 use state::{State, digests};
 
 /// How many events may wait for the writer before appends wait, too.
@@ -32,8 +34,8 @@ pub(super) type Done = oneshot::Sender<Result<(), String>>;
 
 /// What the writer writes, in this order.
 pub(super) enum Work {
-    /// The events of one append: all in one transaction.
-    Events(Vec<Arc<RecordedEvent>>),
+    /// The events of one append, all in one transaction, and when they got their place.
+    Events(Vec<Arc<RecordedEvent>>, Instant),
     Blob(BlobId, Arc<[u8]>),
     Key(String, Vec<u8>),
     DestroyKey(String, Done),
@@ -71,6 +73,7 @@ pub(super) struct Ledger {
     work: Condvar,
     durable: watch::Sender<u64>,
     generation: watch::Sender<u64>,
+    measures: Measures,
 }
 
 impl Ledger {
@@ -81,7 +84,13 @@ impl Ledger {
             work: Condvar::new(),
             durable: watch::Sender::new(durable.0),
             generation: watch::Sender::new(0),
+            measures: Measures::default(),
         }
+    }
+
+    /// Whether events are taken.
+    pub(super) fn is_writable(&self) -> bool {
+        self.lock().refuse_unless_writable().is_ok()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -108,7 +117,7 @@ impl Ledger {
             Head { next: expected.next + recorded.len() as u64, generation: expected.generation };
         if !recorded.is_empty() {
             state.queued_events += recorded.len();
-            state.queue.push_back(Work::Events(recorded));
+            state.queue.push_back(Work::Events(recorded, Instant::now()));
             self.work.notify_one();
         }
         Ok(Appended { position: Position(state.next_position - 1), head })
@@ -312,7 +321,8 @@ impl Ledger {
         let mut durable = *self.durable.borrow();
         for work in group {
             match work {
-                Work::Events(events) => {
+                Work::Events(events, placed) => {
+                    self.measures.append_time.observe(placed.elapsed());
                     for event in events {
                         durable = event.position.0;
                         state.heads.written(&event.stream);
@@ -357,6 +367,7 @@ impl Ledger {
     /// The group could not be written: every event without a place on disk is lost. Blobs and keys
     /// are kept for the next try, for they are true whatever becomes of the events.
     pub(super) fn failed(&self, group: Vec<Work>, reason: &str) {
+        self.measures.failures.add(1);
         let mut state = self.lock();
         let lost_from = *self.durable.borrow() + 1;
         let lost_to = state.next_position - 1;
@@ -381,7 +392,7 @@ impl Ledger {
                 | Work::DropBlobs(_, done)
                 | Work::Settle(done)
                 | Work::Compact { done, .. } => told.push(done),
-                Work::Events(_) => {}
+                Work::Events(..) => {}
             }
         }
         state.queued_events = 0;

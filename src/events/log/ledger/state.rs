@@ -131,7 +131,7 @@ impl State {
         while events < GROUP_EVENTS_MAX && bytes < GROUP_BYTES_MAX {
             let Some(work) = self.queue.pop_front() else { break };
             match &work {
-                Work::Events(batch) => {
+                Work::Events(batch, _) => {
                     events += batch.len();
                     bytes += batch.iter().map(|event| event.body.len()).sum::<usize>();
                     self.queued_events -= batch.len();

@@ -218,6 +218,10 @@ impl Store for SqliteStore {
         self.readers.with(|reader| reader.spare())
     }
 
+    fn size(&self) -> u64 {
+        self.readers.size()
+    }
+
     fn finish(&self, _ledger: &Ledger) {
         let running = self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         if let Some(running) = running

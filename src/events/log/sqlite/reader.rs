@@ -13,7 +13,7 @@ use super::super::embedded::Scan;
 use super::super::heads::Tip;
 use super::super::ledger::StoredKey;
 use super::super::{BlobId, Filter, LogError};
-use super::{proof, schema};
+use super::{proof, schema, write_ahead};
 use crate::events::{Meta, Position, RecordedEvent, StreamId, StreamRevision};
 
 /// How many idle connections are kept.
@@ -69,6 +69,13 @@ impl Readers {
             idle.push(reader);
         }
         result
+    }
+
+    /// How long the file is, with what SQLite has written and not brought into it.
+    pub(super) fn size(&self) -> u64 {
+        let files = [self.path.clone(), write_ahead(&self.path)];
+        let lengths = files.iter().filter_map(|file| std::fs::metadata(file).ok());
+        lengths.map(|file| file.len()).sum()
     }
 
     /// The newest position.

@@ -214,7 +214,7 @@ impl Writer {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for work in group {
             match work {
-                Work::Events(events) => {
+                Work::Events(events, _) => {
                     for event in events {
                         numbers.insert_event(&transaction, event)?;
                         proof.event(&transaction, event)?;
