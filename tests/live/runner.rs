@@ -10,7 +10,7 @@ use hearth::model::{Action, JsonMap};
 use hearth::openstack::Session;
 use hearth::resource_types::registry::Registry;
 use hearth::resource_types::{
-    Attempt, Beat, Declared, Failure, Learned, Subject, UpdateKind, Work,
+    Attempt, Beat, Declared, Failure, Learned, Reality, Subject, UpdateKind, Work,
 };
 use serde_json::Value;
 
@@ -137,12 +137,44 @@ impl Runner {
         assert_eq!(outcome, Ok(false), "{}", made.type_name);
     }
 
-    /// Deletes the object, and once more, which must do no harm.
-    pub(crate) async fn delete(&self, mut made: Made) {
+    /// Suspends and resumes it, keeps a snapshot and drops that, as far as its type does anything
+    /// for it.
+    pub(crate) async fn act(&self, made: &mut Made) {
+        for action in [Action::Suspend, Action::Resume, Action::Snapshot] {
+            if made.driver.acts(action) {
+                let outcome = self.run(made, &Work::Act(action)).await;
+                assert_eq!(outcome, Ok(false), "{} {action}", made.type_name);
+            }
+        }
+        let began = Instant::now();
+        let (driver, data) = (&made.driver, &made.subject.data);
+        let drop = || run_in_cloud(&self.session, |it| driver.program().delete_snapshot(it, data));
+        while made.driver.acts(Action::Snapshot) && drop().await != Ok(true) {
+            assert!(began.elapsed() < ACTION_TIME_MAX, "{} keeps its snapshot", made.type_name);
+            tokio::time::sleep(self.pace).await;
+        }
+    }
+
+    /// Whether a property that had a value has another: that nothing is said of one is no wish.
+    pub(crate) fn says_otherwise(&self, before: &Made, after: &Made) -> bool {
+        let [before, after] = [before, after].map(|made| &made.subject.properties);
+        before.iter().any(|(name, value)| !value.is_null() && after.get(name) != Some(value))
+    }
+
+    /// What there is of it, beside what is on record.
+    pub(crate) async fn reality(&self, made: &Made) -> Reality {
+        run_in_cloud(&self.session, |cloud| made.driver.reality(cloud, &made.subject))
+            .await
+            .unwrap_or_else(|error| panic!("the reality of {}: {error:?}", made.type_name))
+    }
+
+    /// Deletes the object, and once more, which must do no harm; what is on record of it then.
+    pub(crate) async fn delete(&self, mut made: Made) -> Made {
         let began = Instant::now();
         self.run(&mut made, &Work::Delete).await.unwrap();
         eprintln!("{}: deleted in {:?}", made.type_name, began.elapsed());
         self.run(&mut made, &Work::Delete).await.unwrap();
+        made
     }
 
     /// True: the driver wants a replacement.

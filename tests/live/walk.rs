@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use hearth::model::JsonMap;
+use hearth::resource_types::Reality;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -42,6 +44,9 @@ pub(crate) struct Walk {
     /// Properties by which the bystander differs, or why there is none.
     #[serde(default)]
     bystander: Bystander,
+    /// What is not seen that somebody else does to the object, as far as there is one, and why.
+    #[serde(default)]
+    unseen: Unseen,
     /// Whether the real cloud of `tests/live` has the type's service.
     #[serde(default)]
     pub(crate) real: bool,
@@ -65,6 +70,14 @@ impl Default for Bystander {
     fn default() -> Self {
         Bystander::Differs(Map::new())
     }
+}
+
+/// Reasons.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unseen {
+    change: Option<String>,
+    deletion: Option<String>,
 }
 
 /// Something that walks stand on.
@@ -208,9 +221,16 @@ pub(crate) async fn play(walk: &Walk, mut run: Runner, other: Runner) {
     let shows = stage.filled(walk.shows.clone().into()).await;
     look(&run, &made, &shows).await;
     run.check(&mut made).await;
+    assert_eq!(run.reality(&made).await, same(), "{} was created", walk.type_name);
     for Change(properties, shows) in &walk.updates {
         let properties = stage.filled(properties.clone().into()).await;
+        let before = made.clone();
         run.update(&mut made, properties).await;
+        assert_eq!(run.reality(&made).await, same(), "{} was updated", walk.type_name);
+        // To whoever knows it as it was before, the change is drift.
+        if walk.unseen.change.is_none() && run.says_otherwise(&before, &made) {
+            assert_ne!(run.reality(&before).await, same(), "{} was updated", walk.type_name);
+        }
         let shows = stage.filled(shows.clone().into()).await;
         look(&run, &made, &shows).await;
     }
@@ -218,8 +238,17 @@ pub(crate) async fn play(walk: &Walk, mut run: Runner, other: Runner) {
         let properties = stage.filled(walk.replaces.clone().into()).await;
         assert!(run.replaces(&made, properties), "{} changes in place", walk.type_name);
     }
-    run.delete(made).await;
+    run.act(&mut made).await;
+    run.check(&mut made).await;
+    let made = run.delete(made).await;
+    let is_gone = run.reality(&made).await == Reality::Gone;
+    assert_eq!(is_gone, walk.unseen.deletion.is_none(), "{} was deleted", walk.type_name);
     stage.clear().await;
+}
+
+/// What there is, is what is on record.
+fn same() -> Reality {
+    Reality::Differs(JsonMap::new())
 }
 
 /// Holds attributes to what is expected of them.

@@ -26,6 +26,14 @@ pub(super) fn words(path: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Declaration {
+    /// Whether what is made is put where it is shown: that something is shown there does not say
+    /// that it came, and it may be put there again.
+    pub(super) fn is_put_in_place(&self) -> bool {
+        let put = self.create.as_ref().and_then(|create| create.put.as_ref());
+        let shown = self.show.as_ref().and_then(|show| show.get.as_ref());
+        put.is_some() && put == shown
+    }
+
     /// The same with the paths of `at` in the calls that name none. What is posted to it stands
     /// behind it, under its id; what is put stands there itself.
     pub(super) fn completed(mut self) -> Self {

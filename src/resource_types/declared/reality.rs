@@ -32,11 +32,18 @@ impl Declared {
                 Some(live) => Some(live),
                 None => program.live(at, &object, name, wanted)?,
             };
-            if let Some(live) = live.filter(|live| !agrees(wanted, live)) {
+            let is_told =
+                |live: &Value| !agrees(wanted, live) && !self.is_mark(subject, name, live);
+            if let Some(live) = live.filter(is_told) {
                 differs.insert(name.clone(), live);
             }
         }
         Ok(Reality::Differs(differs))
+    }
+
+    /// Whether a field has what Hearth finds the object by, because the user has put nothing there.
+    fn is_mark(&self, subject: &Subject, name: &str, live: &Value) -> bool {
+        self.declaration().token.as_deref() == Some(name) && *live == subject.physical_name
     }
 
     /// A property as the shown object has it; `None` where it tells nothing of it.

@@ -112,6 +112,7 @@ impl Declared {
         let beating = &Beating { subject: &subject, ..*beating };
         let Beating { cloud, subject, .. } = *beating;
         if beating.is_unanswered()
+            && !self.declaration().is_put_in_place()
             && let Some(object) = self.find(cloud, subject)?
         {
             return self.created(beating, &object);

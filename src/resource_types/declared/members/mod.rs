@@ -169,6 +169,11 @@ impl Declared {
     ) -> Result<Option<Value>, Failure> {
         let of = |members: &&Members| members.property() == name && members.live.is_some();
         let Some(members) = self.declaration().members.iter().find(of) else { return Ok(None) };
+        let properties = Value::Object(self.properties(&subject.properties));
+        let is_default = difference::entries(wanted.clone()).is_empty();
+        if !members.is_meant(&properties) || (is_default && !members.otherwise.is_empty()) {
+            return Ok(None);
+        }
         let mut live = match self.live(cloud, subject, members) {
             Ok(live) => live.unwrap_or_default(),
             // It is the user who may not know.
