@@ -98,6 +98,7 @@ impl Executor<'_> {
             stack_user_role: self.session.stack_user_role().map(str::to_owned),
             auth_url: self.session.auth_url(),
             region: self.session.region().map(str::to_owned),
+            cfn_places: self.session.cfn_places(),
         }
     }
 

@@ -82,6 +82,11 @@ pub struct Settings {
     pub cfn_listen: Option<SocketAddr>,
     /// Where metrics are shown; `None`: nowhere.
     pub metrics_listen: Option<SocketAddr>,
+    /// `heat_waitcondition_server_url`: where agents and alarms signal, if not where the catalog
+    /// has CloudFormation's API.
+    pub wait_condition_url: Option<Url>,
+    /// `heat_metadata_server_url`: the same for agents that ask for metadata.
+    pub metadata_url: Option<Url>,
     /// Where the embedded sandbox listens.
     pub sandbox_listen: SocketAddr,
     pub sandbox_delays: SandboxDelays,
@@ -179,6 +184,8 @@ impl Settings {
             listen,
             cfn_listen: cfn_address(layers, listen)?,
             metrics_listen: listening(layers, "metrics_listen")?,
+            wait_condition_url: web_url(layers, "heat_waitcondition_server_url")?,
+            metadata_url: web_url(layers, "heat_metadata_server_url")?,
             sandbox_listen: listening(layers, "sandbox_listen")?
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,
@@ -263,6 +270,23 @@ fn cfn_address(layers: &Layers, beside: SocketAddr) -> Result<Option<SocketAddr>
     let usual = if beside.port() == 0 { 0 } else { CFN_PORT };
     let usual = SocketAddr::new(host.unwrap_or(beside.ip()), port.unwrap_or(usual));
     Ok(Some(listening(layers, "cfn_listen")?.unwrap_or(usual)))
+}
+
+/// An option of Heat's that is an address of `http` or `https`.
+fn web_url(layers: &Layers, name: &str) -> Result<Option<Url>, ConfigError> {
+    let given: Option<WebUrl> = layers.parsed("DEFAULT", name, "a URL of http or https")?;
+    Ok(given.map(|WebUrl(url)| url))
+}
+
+struct WebUrl(Url);
+
+impl std::str::FromStr for WebUrl {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let url = Url::parse(text).map_err(|_| ())?;
+        if matches!(url.scheme(), "http" | "https") { Ok(Self(url)) } else { Err(()) }
+    }
 }
 
 /// An option of `[hearth]` that says where something listens.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::catalog::{Preference, version_document};
 use super::egress::Egress;
@@ -51,6 +52,28 @@ pub struct CloudSettings {
     pub limits: CloudLimits,
     /// Where other clouds may be beside the internet.
     pub fetch_allow: Vec<AllowedTarget>,
+    pub cfn_places: CfnPlaces,
+}
+
+/// Where agents and alarms reach CloudFormation's API, if not where the catalog says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CfnPlaces {
+    /// For signals (`heat_waitcondition_server_url`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_conditions: Option<String>,
+    /// For metadata (`heat_metadata_server_url`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<String>,
+    /// Where this process serves it, for a catalog without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listener: Option<String>,
+}
+
+impl CfnPlaces {
+    /// Whether nothing is said but by the catalog.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl CloudSettings {
@@ -71,6 +94,7 @@ impl CloudSettings {
             stack_users: None,
             limits: CloudLimits::default(),
             fetch_allow: Vec::new(),
+            cfn_places: CfnPlaces::default(),
         }
     }
 }
@@ -94,6 +118,7 @@ struct Inner {
     place: Place,
     endpoint_overrides: BTreeMap<Service, String>,
     user_domain: Option<user_domain::Known>,
+    cfn_places: CfnPlaces,
     validations: Validations,
     /// Signed requests that Keystone has vouched for.
     signatures: Validations,
@@ -113,6 +138,7 @@ impl Inner {
             place,
             endpoint_overrides: BTreeMap::new(),
             user_domain: None,
+            cfn_places: CfnPlaces::default(),
             validations: Validations::default(),
             signatures: Validations::default(),
             passwords: Validations::default(),
@@ -167,12 +193,18 @@ impl Cloud {
         inner.endpoint_overrides = settings.endpoint_overrides;
         inner.token_cache_time = token_cache_time;
         inner.user_domain = settings.stack_users.map(Into::into);
+        inner.cfn_places = settings.cfn_places;
         Ok(Cloud { inner: Arc::new(inner) })
     }
 
     /// The region that was chosen, where one was.
     pub fn region(&self) -> Option<&str> {
         self.inner.place.preference.region.as_deref()
+    }
+
+    /// Where CloudFormation's API is, if not where the catalog says.
+    pub fn cfn_places(&self) -> &CfnPlaces {
+        &self.inner.cfn_places
     }
 
     /// Another place, which is kept under a key of everything that it is made of.

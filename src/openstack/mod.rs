@@ -23,7 +23,7 @@ mod session;
 mod survey;
 mod transport;
 
-pub use cloud::{Cloud, CloudSettings};
+pub use cloud::{CfnPlaces, Cloud, CloudSettings};
 pub use elsewhere::Elsewhere;
 pub use error::CloudError;
 pub use fetch::{FetchBudget, Fetcher, not_fetched};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use chrono::{DateTime, Utc};
 
 use super::catalog::join;
-use super::cloud::Cloud;
+use super::cloud::{CfnPlaces, Cloud};
 use super::error::CloudError;
 use super::keystone::token::{Login, Token};
 use super::keystone::user_domain::UserDomain;
@@ -120,6 +120,12 @@ impl Session {
     /// The region that was chosen, where one was.
     pub fn region(&self) -> Option<&str> {
         self.bound.as_ref()?.cloud.region()
+    }
+
+    /// Where CloudFormation's API is, if not where the catalog says.
+    pub fn cfn_places(&self) -> CfnPlaces {
+        let bound = self.bound.as_ref();
+        bound.map(|bound| bound.cloud.cfn_places().clone()).unwrap_or_default()
     }
 
     /// Where the catalog says the service is.

@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use crate::model::{JsonMap, Refusal};
-use crate::openstack::Service;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::Subject;
-use crate::resource_types::stack_user::{self, StackUser};
+use crate::resource_types::presigned;
+use crate::resource_types::stack_user::{self, Key, Proof, StackUser};
 
 /// The part of the metadata that is the agent's.
 const AGENT: &str = "os-collect-config";
@@ -20,9 +20,13 @@ fn transport(properties: &JsonMap) -> &str {
     properties.get("software_config_transport").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether the agent asks as a user of the stack's.
-pub(crate) fn has_user(properties: &JsonMap) -> bool {
-    transport(properties) == "POLL_SERVER_HEAT"
+/// By what the agent is let in as a user of the stack's, where it asks as one.
+pub(crate) fn proof(properties: &JsonMap) -> Option<Proof> {
+    match transport(properties) {
+        "POLL_SERVER_HEAT" => Some(Proof::Password),
+        "POLL_SERVER_CFN" => Some(Proof::Key),
+        _ => None,
+    }
 }
 
 /// Refuses ways that are not there yet.
@@ -56,14 +60,18 @@ pub(crate) fn told(
         told.into_iter().flatten().for_each(|(_, value)| *value = Value::Null);
     }
     let mut collectors = collectors.to_vec();
-    if has_user(properties) {
-        if let Some(user) = StackUser::made(subject) {
-            agent.insert("heat".to_owned(), as_user(cloud, subject, &user)?);
+    match proof(properties) {
+        Some(Proof::Password) => {
+            if let Some(user) = StackUser::made(subject) {
+                agent.insert("heat".to_owned(), as_user(cloud, subject, &user)?);
+            }
+            collectors.push("heat");
         }
-        collectors.push("heat");
-    } else if transport(properties) == "POLL_SERVER_CFN" {
-        agent.insert("cfn".to_owned(), by_cloudformation(cloud, subject));
-        collectors.push("cfn");
+        Some(Proof::Key) => {
+            agent.insert("cfn".to_owned(), by_cloudformation(cloud, subject)?);
+            collectors.push("cfn");
+        }
+        None => {}
     }
     collectors.push("local");
     agent.insert("collectors".to_owned(), json!(collectors));
@@ -88,15 +96,15 @@ fn as_user(cloud: &Asks<'_>, subject: &Subject, user: &StackUser) -> Result<Valu
     }))
 }
 
-/// The keys for the API of CloudFormation are not there as long as that API is not.
-fn by_cloudformation(cloud: &Asks<'_>, subject: &Subject) -> Value {
-    let endpoint = cloud.endpoint(&Service::of_type("cloudformation")).ok();
+/// Without a domain for stacks' users there are no keys.
+fn by_cloudformation(cloud: &Asks<'_>, subject: &Subject) -> Result<Value, Failure> {
     let name = subject.name.clone().unwrap_or_default();
-    json!({
-        "metadata_url": endpoint.map(|url| format!("{}/", url.trim_end_matches('/'))),
-        "access_key_id": null,
-        "secret_access_key": null,
+    let key = Key::made(subject);
+    Ok(json!({
+        "metadata_url": presigned::metadata_server(cloud)?,
+        "access_key_id": key.as_ref().map(|key| &key.access),
+        "secret_access_key": key.as_ref().map(|key| key.secret.reveal()),
         "stack_name": subject.stack_name,
         "path": format!("{name}.Metadata"),
-    })
+    }))
 }

@@ -17,7 +17,7 @@ use super::user_domain::UserDomain;
 use crate::events::resource::AnswersKept;
 use crate::model::{ConfigId, DeploymentId, ProjectId, Refusal, Secret};
 use crate::openstack::{
-    CloudError, Collection, Elsewhere, Microversion, Request, Response, Service,
+    CfnPlaces, CloudError, Collection, Elsewhere, Microversion, Request, Response, Service,
 };
 
 /// Something that a program wants to know or to have done.
@@ -186,6 +186,9 @@ pub struct Facts {
     pub auth_url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
+    /// Where CloudFormation's API is, if not where the catalog says.
+    #[serde(default, skip_serializing_if = "CfnPlaces::is_empty")]
+    pub cfn_places: CfnPlaces,
 }
 
 /// A program that is being run: what was asked so far, and answered.
@@ -386,6 +389,11 @@ impl Asks<'_> {
     /// The region that was chosen, where one was.
     pub fn region(&self) -> Option<&str> {
         self.facts.region.as_deref()
+    }
+
+    /// Where CloudFormation's API is, if not where the catalog says.
+    pub(super) fn cfn_places(&self) -> &CfnPlaces {
+        &self.facts.cfn_places
     }
 }
 

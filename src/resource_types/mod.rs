@@ -18,6 +18,7 @@ pub mod job;
 pub(crate) mod kept;
 mod nested;
 mod plugins;
+mod presigned;
 pub(crate) mod python;
 mod reading;
 pub mod recorded;

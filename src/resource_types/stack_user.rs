@@ -1,16 +1,17 @@
 //! The users that resources have for themselves, to be handed to whoever signals them: one for
 //! each resource, in a project of its stack, in a domain that holds nothing else. The name of each
-//! is known before it is made, so that who comes after a crash finds it.
+//! is known before it is made, and so is his password or his key, so that who comes after a crash
+//! finds them.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::asks::Asks;
-use super::job::{Beat, Learned, Subject};
+use super::job::{Beat, Learned, Subject, Work};
 use super::user_domain::UserDomain;
 use crate::events::resource::Step;
-use crate::model::{ProjectId, Secret, StackId};
+use crate::model::{Action, ProjectId, Secret, StackId};
 use crate::openstack::Service;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::stage::{Stages, stages};
@@ -19,9 +20,28 @@ use crate::resource_types::stage::{Stages, stages};
 pub const PROJECT: &str = "stack_user_project_id";
 pub const USER: &str = "user_id";
 pub(crate) const PASSWORD: &str = "password";
+/// Resource data: the key by which he signs requests, and Keystone's id of it.
+pub(crate) const ACCESS_KEY: &str = "access_key";
+pub(crate) const SECRET_KEY: &str = "secret_key";
+const CREDENTIAL: &str = "credential_id";
 
 /// What only Hearth itself says of a resource's user: never taken from data that are adopted.
-pub(crate) const OWN_DATA: [&str; 3] = [PROJECT, USER, PASSWORD];
+pub(crate) const OWN_DATA: [&str; 6] =
+    [PROJECT, USER, PASSWORD, ACCESS_KEY, SECRET_KEY, CREDENTIAL];
+
+/// Whether resource data of a name let somebody in as such a user.
+pub(crate) fn is_secret(name: &str) -> bool {
+    [PASSWORD, ACCESS_KEY, SECRET_KEY, CREDENTIAL].contains(&name)
+}
+
+/// By what a user is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// A password, with which he asks for tokens.
+    Password,
+    /// A key, with which requests are signed.
+    Key,
+}
 
 /// The longest name of a project.
 const PROJECT_NAME_MAX: usize = 64;
@@ -33,7 +53,44 @@ stages! {
     enum Stage {
         Project = "user_project" Changes,
         User = "user" Changes,
+        Key = "user_key" Changes,
     }
+}
+
+stages! {
+    /// What becomes of a user with his resource.
+    enum Keeping {
+        Remove = "remove" Changes,
+        Enable = "enable" Changes,
+    }
+}
+
+/// The step that deletes the user with his resource.
+pub(crate) fn removal() -> Step {
+    Keeping::Remove.step()
+}
+
+/// The step that keeps the user out while his resource is suspended, or lets him in again.
+pub(crate) fn enabling() -> Step {
+    Keeping::Enable.step()
+}
+
+/// Makes the beats of these steps, which are the last ones of their action. `None`: the step is no
+/// such beat.
+pub(crate) fn keep(
+    cloud: &Asks<'_>,
+    work: &Work,
+    subject: &Subject,
+    step: &Step,
+) -> Option<Result<Beat, Failure>> {
+    Some(match Keeping::of(step)? {
+        Keeping::Remove => remove(cloud, subject).map(|learned| Beat::Done { learned }),
+        Keeping::Enable => {
+            let enabled = *work == Work::Act(Action::Resume);
+            let done = set_enabled(cloud, subject, enabled);
+            done.map(|()| Beat::Done { learned: Learned::default() })
+        }
+    })
 }
 
 /// The step that making a user begins with. Its state is whatever its type needs afterwards.
@@ -41,48 +98,108 @@ pub(crate) fn first(state: Value) -> Step {
     Stage::Project.with(state)
 }
 
-/// Makes the beats that make a user; `then` follows. `None`: the step is no such beat.
+/// Makes the beats that make a user, or give one that is there what he lacks; `then` follows.
+/// `None`: the step is no such beat.
 pub(crate) fn make(
     cloud: &Asks<'_>,
     subject: &Subject,
     step: &Step,
+    proof: Proof,
     then: impl FnOnce() -> Step,
 ) -> Option<Result<Beat, Failure>> {
     let stage = Stage::of(step)?;
+    let state = || step.state.clone();
     Some(match (stage, cloud.user_domain()) {
         (_, None) => Ok(Beat::Next { learned: Learned::default(), next: then() }),
-        (Stage::Project, Some(domain)) => {
-            let next = Stage::User.with(step.state.clone());
-            project(cloud, &domain, subject).map(|data| learned(data, next))
-        }
-        (Stage::User, Some(domain)) => user(&domain, subject).map(|data| learned(data, then())),
+        (Stage::Project, Some(domain)) => project(cloud, &domain, subject, proof)
+            .map(|data| learned(data, Stage::User.with(state()))),
+        (Stage::User, Some(domain)) => user(&domain, subject, proof).map(|data| {
+            let next = match proof {
+                Proof::Password => then(),
+                Proof::Key => Stage::Key.with(state()),
+            };
+            learned(data, next)
+        }),
+        (Stage::Key, Some(domain)) => key(&domain, subject).map(|data| learned(data, then())),
     })
 }
 
-fn learned<const N: usize>(data: [(&str, Value); N], next: Step) -> Beat {
-    let data = data.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+/// What is to be remembered: resource data.
+type Data = BTreeMap<String, Value>;
+
+fn learned(data: Data, next: Step) -> Beat {
     Beat::Next { learned: Learned { data, ..Learned::default() }, next }
 }
 
-/// The password is on record before the user is made with it.
+/// What lets the user in is on record before he is made with it.
 fn project(
     cloud: &Asks<'_>,
     domain: &UserDomain<'_>,
     subject: &Subject,
-) -> Result<[(&'static str, Value); 2], Failure> {
-    let project = domain.project(&project_name(subject))?;
-    let known = subject.data.get(PASSWORD).filter(|known| known.is_string()).cloned();
-    let password = match known {
-        Some(known) => known,
-        None => password(cloud)?.into(),
+    proof: Proof,
+) -> Result<Data, Failure> {
+    let user = StackUser::made(subject);
+    let project = match &user {
+        Some(user) => user.project.clone(),
+        None => domain.project(&project_name(subject))?,
     };
-    Ok([(PROJECT, project.into()), (PASSWORD, password)])
+    let mut data = Data::from([(PROJECT.to_owned(), project.into())]);
+    let known = |name: &str| subject.data.get(name).filter(|known| known.is_string()).cloned();
+    match proof {
+        Proof::Password => {
+            // Keystone may refuse one that was his already.
+            let password = match known(PASSWORD).filter(|_| user.is_none()) {
+                Some(known) => known,
+                None => password(cloud)?.into(),
+            };
+            data.insert(PASSWORD.to_owned(), password);
+        }
+        Proof::Key if Key::of(subject).is_none() => {
+            let access = cloud.fresh_id()?.simple().to_string();
+            data.insert(ACCESS_KEY.to_owned(), access.into());
+            data.insert(SECRET_KEY.to_owned(), password(cloud)?.into());
+        }
+        Proof::Key => {}
+    }
+    Ok(data)
 }
 
-fn user(domain: &UserDomain<'_>, subject: &Subject) -> Result<[(&'static str, Value); 1], Failure> {
+fn user(domain: &UserDomain<'_>, subject: &Subject, proof: Proof) -> Result<Data, Failure> {
     let StackUser { project, password, .. } = StackUser::of(subject);
-    let user = domain.user(&user_name(subject), &password, &project)?;
-    Ok([(USER, user.into())])
+    let password = (proof == Proof::Password).then_some(&password);
+    let user = match (StackUser::made(subject), password) {
+        (None, password) => domain.user(&user_name(subject), password, &project)?,
+        (Some(made), None) => made.id,
+        // He had a key alone so far.
+        (Some(made), Some(password)) => {
+            domain.set_password(&made.id, &project_name(subject), password)?;
+            made.id
+        }
+    };
+    Ok(Data::from([(USER.to_owned(), user.into())]))
+}
+
+fn key(domain: &UserDomain<'_>, subject: &Subject) -> Result<Data, Failure> {
+    if Key::made(subject).is_some() {
+        return Ok(Data::new());
+    }
+    let StackUser { id, project, .. } = StackUser::of(subject);
+    let key = Key::of(subject).unwrap_or_default();
+    let credential = domain.key(&id, &project, &key.access, &key.secret)?;
+    Ok(Data::from([(CREDENTIAL.to_owned(), credential.into())]))
+}
+
+/// Whether a resource has a user who is let in in this way.
+pub(crate) fn has(subject: &Subject, proof: Proof) -> bool {
+    match proof {
+        Proof::Password => StackUser::made(subject).is_some(),
+        Proof::Key => Key::made(subject).is_some(),
+    }
+}
+
+/// Whether a resource may have had a user: one may have been made and never heard of.
+pub(crate) fn may_be_there(subject: &Subject) -> bool {
+    [PROJECT, USER, PASSWORD, ACCESS_KEY].iter().any(|name| subject.data.contains_key(*name))
 }
 
 /// A password of letters of both cases, digits and a sign, as rules for passwords want it.
@@ -125,26 +242,19 @@ pub(crate) fn remove(cloud: &Asks<'_>, subject: &Subject) -> Result<Learned, Fai
         None => domain.find_user(&user_name(subject))?,
     };
     if let Some(user) = user {
-        domain.delete_user(&user, &project_name(subject))?;
+        domain.delete_user(&user, &project_name(subject), text(CREDENTIAL).as_deref())?;
     }
     let project = match text(PROJECT) {
         Some(project) => Some(project),
         None => domain.find_project(&project_name(subject))?,
     };
-    let data = BTreeMap::from([
-        (PROJECT.to_owned(), project.into()),
-        (USER.to_owned(), Value::Null),
-        (PASSWORD.to_owned(), Value::Null),
-    ]);
+    let mut data: Data = OWN_DATA.map(|name| (name.to_owned(), Value::Null)).into();
+    data.insert(PROJECT.to_owned(), project.into());
     Ok(Learned { data, ..Learned::default() })
 }
 
 /// Lets the user in, or keeps him out.
-pub(crate) fn set_enabled(
-    cloud: &Asks<'_>,
-    subject: &Subject,
-    enabled: bool,
-) -> Result<(), Failure> {
+fn set_enabled(cloud: &Asks<'_>, subject: &Subject, enabled: bool) -> Result<(), Failure> {
     let user = subject.data.get(USER).and_then(Value::as_str);
     if let (Some(domain), Some(user)) = (cloud.user_domain(), user) {
         domain.set_enabled(user, &project_name(subject), enabled)?;
@@ -175,6 +285,26 @@ impl StackUser {
     /// A token of his.
     pub(crate) fn token(&self, cloud: &Asks<'_>) -> Result<Secret<String>, Failure> {
         Ok(cloud.user_token(&self.id, &self.password, &self.project)?)
+    }
+}
+
+/// The key by which a resource's user signs requests.
+#[derive(Default)]
+pub(crate) struct Key {
+    pub(crate) access: String,
+    pub(crate) secret: Secret<String>,
+}
+
+impl Key {
+    fn of(subject: &Subject) -> Option<Self> {
+        let text = |key: &str| subject.data.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Self { access: text(ACCESS_KEY)?, secret: Secret::new(text(SECRET_KEY)?) })
+    }
+
+    /// The key, once Keystone knows it.
+    pub(crate) fn made(subject: &Subject) -> Option<Self> {
+        let is_made = subject.data.get(CREDENTIAL).is_some_and(Value::is_string);
+        Self::of(subject).filter(|_| is_made)
     }
 }
 

@@ -8,6 +8,10 @@ use super::asks::Asks;
 use crate::model::Secret;
 use crate::openstack::{CloudError, Request, Service, path_segment};
 
+/// The type of keys for signatures, and where Keystone has them.
+const EC2: &str = "ec2";
+const CREDENTIALS: &str = "/v3/credentials";
+
 /// The way into the domain.
 pub struct UserDomain<'a>(pub(super) &'a Asks<'a>);
 
@@ -46,12 +50,11 @@ impl UserDomain<'_> {
     pub fn user(
         &self,
         name: &str,
-        password: &Secret<String>,
+        password: Option<&Secret<String>>,
         project: &str,
     ) -> Result<String, CloudError> {
-        let user = json!({
+        let mut user = json!({
             "name": name,
-            "password": password.reveal(),
             "default_project_id": project,
             "domain_id": self.id()?,
             "enabled": true,
@@ -62,6 +65,9 @@ impl UserDomain<'_> {
                 "ignore_lockout_failure_attempts": true,
             },
         });
+        if let Some(password) = password {
+            user["password"] = password.reveal().as_str().into();
+        }
         let user = self.make("user", name, user)?;
         let role = self.role()?;
         let path = format!(
@@ -86,22 +92,82 @@ impl UserDomain<'_> {
         project_name: &str,
         enabled: bool,
     ) -> Result<(), CloudError> {
+        self.change(user, project_name, json!({ "enabled": enabled }))
+    }
+
+    /// Gives a user of a project's another password; nobody else's.
+    pub fn set_password(
+        &self,
+        user: &str,
+        project_name: &str,
+        password: &Secret<String>,
+    ) -> Result<(), CloudError> {
+        self.change(user, project_name, json!({ "password": password.reveal() }))
+    }
+
+    fn change(&self, user: &str, project_name: &str, fields: Value) -> Result<(), CloudError> {
         if !self.is_user(user, project_name)? {
             return Ok(());
         }
         let path = format!("/v3/users/{}", path_segment(user));
-        let body = json!({ "user": { "enabled": enabled } });
+        let body = json!({ "user": fields });
         self.0.send_in_domain(Request::patch(Service::Identity, path).json(body))?;
         Ok(())
     }
 
-    /// Deletes a user of a project's. One who is gone already is no error, and nobody else's is
-    /// touched.
-    pub fn delete_user(&self, id: &str, project_name: &str) -> Result<(), CloudError> {
-        match self.is_user(id, project_name)? {
-            true => self.delete("user", id),
-            false => Ok(()),
+    /// Keystone's id of a user's key for signatures, which is made where it is not there.
+    pub fn key(
+        &self,
+        user: &str,
+        project: &str,
+        access: &str,
+        secret: &Secret<String>,
+    ) -> Result<String, CloudError> {
+        let blob = json!({ "access": access, "secret": secret.reveal() });
+        let credential = json!({
+            "user_id": user,
+            "type": EC2,
+            "blob": blob.to_string(),
+            "project_id": project,
+        });
+        let request = Request::post(Service::Identity, CREDENTIALS);
+        match self.0.send_in_domain(request.json(json!({ "credential": credential }))) {
+            Ok(answer) => text(&answer.json()?["credential"], "id"),
+            Err(error) if error.is_conflict() => {
+                self.find_key(user, access)?.map_or(Err(error), Ok)
+            }
+            Err(error) => Err(error),
         }
+    }
+
+    fn find_key(&self, user: &str, access: &str) -> Result<Option<String>, CloudError> {
+        let request = Request::get(Service::Identity, CREDENTIALS)
+            .query("user_id", user)
+            .query("type", EC2);
+        let found = self.0.send_in_domain(request)?.json()?;
+        let is_it = |credential: &&Value| {
+            let blob = credential["blob"].as_str().map(serde_json::from_str::<Value>);
+            blob.and_then(Result::ok).is_some_and(|blob| blob["access"] == access)
+        };
+        let found = found["credentials"].as_array().into_iter().flatten().find(is_it);
+        found.map(|credential| text(credential, "id")).transpose()
+    }
+
+    /// Deletes a user of a project's with his key. One who is gone already is no error, and nobody
+    /// else's is touched.
+    pub fn delete_user(
+        &self,
+        id: &str,
+        project_name: &str,
+        credential: Option<&str>,
+    ) -> Result<(), CloudError> {
+        if !self.is_user(id, project_name)? {
+            return Ok(());
+        }
+        if let Some(credential) = credential {
+            self.delete("credential", credential)?;
+        }
+        self.delete("user", id)
     }
 
     fn role(&self) -> Result<String, CloudError> {

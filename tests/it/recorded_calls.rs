@@ -100,8 +100,9 @@ fn nothing_that_is_lost_changes_what_comes_of_a_life() {
 fn named(outcome: &Outcome) -> BTreeMap<&String, Option<Value>> {
     let plain = |body: &Option<Value>| {
         let mut body = body.clone();
-        if let Some(user) = body.as_mut().and_then(|body| body.get_mut("user")?.as_object_mut()) {
-            user.shift_remove("password");
+        for (kind, secret) in [("user", "password"), ("credential", "blob")] {
+            let named = body.as_mut().and_then(|body| body.get_mut(kind)?.as_object_mut());
+            named.map(|named| named.shift_remove(secret));
         }
         body
     };

@@ -1,11 +1,14 @@
 //! From settings to the cloud that resources are made in.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
+
+use url::Url;
 
 use super::{Addresses, SANDBOX_REGION, StartError, sandbox_password};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
-use crate::openstack::{self, Cloud, CloudSettings, UserDomainSettings};
+use crate::openstack::{self, CfnPlaces, Cloud, CloudSettings, UserDomainSettings};
 use crate::sandbox::{Latencies, RunningSandbox, Sandbox, SandboxConfig};
 
 /// The service user that every sandbox has.
@@ -52,6 +55,7 @@ fn latencies(settings: &Settings) -> Latencies {
 pub(super) fn connect(
     settings: &Settings,
     sandbox: Option<&RunningSandbox>,
+    cfn_address: Option<SocketAddr>,
     clock: Arc<dyn Clock>,
 ) -> Result<(Arc<Cloud>, String), StartError> {
     let mut cloud = match (&settings.cloud, &settings.service, sandbox) {
@@ -70,6 +74,13 @@ pub(super) fn connect(
             role: users.role.clone(),
         });
     }
+    cloud.cfn_places = CfnPlaces {
+        wait_conditions: settings.wait_condition_url.as_ref().map(Url::to_string),
+        metadata: settings.metadata_url.as_ref().map(Url::to_string),
+        listener: cfn_address.map(|address| {
+            format!("{}://{}/v1", super::scheme(settings), super::reachable(address))
+        }),
+    };
     cloud.region.clone_from(&settings.clients.region);
     if let Some(interface) = &settings.clients.endpoint_type {
         cloud.interface.clone_from(interface);
@@ -99,7 +110,7 @@ pub(super) fn once(settings: &Settings, auth_url: &str) -> Result<Cloud, StartEr
         let url = auth_url.parse().map_err(|_| StartError::NoCredentials)?;
         settings.cloud = CloudChoice::SandboxAt(url);
     }
-    let (cloud, _) = connect(&settings, None, Arc::new(SystemClock))?;
+    let (cloud, _) = connect(&settings, None, None, Arc::new(SystemClock))?;
     Ok(cloud.as_ref().clone())
 }
 

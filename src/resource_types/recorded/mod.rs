@@ -19,6 +19,7 @@ use super::job::Subject;
 use super::registry::Registry;
 use crate::clock::{Clock, SimulatedClock};
 use crate::model::{Action, IndexMap, JsonMap, ProjectId, ResourceId, StackId};
+use crate::openstack::CfnPlaces;
 use crate::resource_types::failure::Failure;
 
 /// A file of recorded lives, by types. Placeholders (`{ref:network}`) stand for the values of the
@@ -146,6 +147,7 @@ impl Recording {
             stack_user_role: Some("heat_stack_user".to_owned()),
             auth_url: "http://identity.test/v3".to_owned(),
             region: None,
+            cfn_places: CfnPlaces::default(),
         };
         let mut life = Life::new(registry, type_name, self.subject(), facts)?;
         let mut played = RecordedType {

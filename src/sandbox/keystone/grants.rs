@@ -116,4 +116,10 @@ pub(super) fn forget(cloud: &mut Cloud, id: &str) {
     for row in memberships {
         cloud.keystone.memberships.remove(&row);
     }
+    let credentials = &cloud.keystone.credentials;
+    let credentials = credentials
+        .ids_where(|it| it.user_id == id || it.project_id.as_deref() == Some(id));
+    for credential in credentials {
+        cloud.keystone.credentials.remove(&credential);
+    }
 }

@@ -244,6 +244,8 @@ fn fresh(cloud: &Cloud, ask: &Ask) -> Token {
 fn by_password(cloud: &Cloud, given: &JsonMap) -> Result<User, Answer> {
     let given = given.object("user").ok_or_else(unauthorized)?;
     find_user(cloud, given)
+        // One without a password is not let in by any.
+        .filter(|user| !user.password.is_empty())
         .filter(|user| user.enabled && user.password == given.text("password"))
         .cloned()
         .ok_or_else(unauthorized)

@@ -1,6 +1,7 @@
 //! CloudFormation's API, over HTTP, with signatures of our own making.
 
 mod actions;
+mod addresses;
 mod desk;
 mod refusals;
 mod signals;

@@ -264,10 +264,10 @@ async fn what_an_older_release_took_over_of_somebody_elses_is_not_deleted_either
     let meddle = |cloud: &Asks<'_>| {
         let (domain, other) = (cloud.user_domain().unwrap(), "another-project-s-stack");
         domain.set_enabled(&user, other, false)?;
-        domain.delete_user(&user, other)?;
+        domain.delete_user(&user, other, None)?;
         domain.delete_project(project.as_str(), other)?;
         // Nor is anything in another domain, whatever it is called.
-        domain.delete_user(&demo.user_id, &demo.project_name)?;
+        domain.delete_user(&demo.user_id, &demo.project_name, None)?;
         domain.delete_project(demo.project_id.as_str(), &demo.project_name)
     };
     run_in_cloud(&session, meddle).await.unwrap();

@@ -2,7 +2,7 @@
 //! and the user that the agent asks as.
 //!
 //! ```text
-//! create, update of the transport: (user_project ─▶ user) ─▶ settle ─▶ done
+//! create, update of the transport: (user_project ─▶ user (─▶ user_key)) ─▶ settle ─▶ done
 //! delete: remove ─▶ done          suspend, resume: enable ─▶ done
 //! ```
 
@@ -11,11 +11,11 @@ use serde_json::Value;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::resource_types::agent;
-use crate::resource_types::declared::{Beating, Declared, PlainStage, done};
+use crate::resource_types::declared::{Beating, Declared, PlainStage};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::resource_type::{At, ResourceType};
-use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
+use crate::resource_types::stack_user::{self, StackUser};
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct DeployedServer;
@@ -23,34 +23,32 @@ pub(crate) struct DeployedServer;
 const TRANSPORT: &str = "software_config_transport";
 
 stages! {
-    /// What a deployed server goes through, besides its user's making.
+    /// What a deployed server goes through, besides what its user does.
     enum Stage {
         Settle = "settle" Looks,
-        Remove = "remove" Changes,
-        Enable = "enable" Changes,
     }
 }
 
 impl ResourceType for DeployedServer {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
-        let wants_user = agent::has_user(&declared.properties(&subject.properties));
-        let has_user = StackUser::made(subject).is_some();
+        let proof = agent::proof(&declared.properties(&subject.properties));
         let told_anew = match work {
             Work::Update { changed, .. } => changed.contains(TRANSPORT),
             Work::Create => true,
             Work::Delete | Work::Act(_) => false,
         };
         match work {
-            Work::Create | Work::Update { .. } if told_anew && wants_user && !has_user => {
+            Work::Create | Work::Update { .. } if told_anew && proof.is_some() => {
                 stack_user::first(Value::Null)
             }
             Work::Create | Work::Update { .. } if told_anew => Stage::Settle.step(),
-            // A user may have been made and never heard of, and one stays when he is not asked for
-            // any more.
-            Work::Delete if wants_user || subject.data.contains_key(PASSWORD) => {
-                Stage::Remove.step()
+            // One stays when he is not asked for any more.
+            Work::Delete if proof.is_some() || stack_user::may_be_there(subject) => {
+                stack_user::removal()
             }
-            Work::Act(Action::Suspend | Action::Resume) if has_user => Stage::Enable.step(),
+            Work::Act(Action::Suspend | Action::Resume) if StackUser::made(subject).is_some() => {
+                stack_user::enabling()
+            }
             Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => {
                 PlainStage::Done.step()
             }
@@ -59,22 +57,22 @@ impl ResourceType for DeployedServer {
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
+        let properties = declared.properties(&subject.properties);
         let settle = || Stage::Settle.step();
-        if let Some(beat) = stack_user::make(cloud, subject, step, settle) {
+        if let Some(proof) = agent::proof(&properties)
+            && let Some(beat) = stack_user::make(cloud, subject, step, proof, settle)
+        {
+            return beat;
+        }
+        if let Some(beat) = stack_user::keep(cloud, work, subject, step) {
             return beat;
         }
         match Stage::of(step) {
             Some(Stage::Settle) => {
-                let properties = declared.properties(&subject.properties);
                 let metadata = agent::told(cloud, subject, &properties, &[])?;
                 let physical_id = subject.resource_id.map(|id| id.to_string());
                 let learned = Learned { physical_id, metadata, ..Learned::default() };
                 Ok(Beat::Done { learned })
-            }
-            Some(Stage::Remove) => Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? }),
-            Some(Stage::Enable) => {
-                stack_user::set_enabled(cloud, subject, *work == Work::Act(Action::Resume))?;
-                Ok(done())
             }
             None => declared.plain_beat(beating),
         }
@@ -92,6 +90,11 @@ impl ResourceType for DeployedServer {
             "os_collect_config" => Some(agent::known(subject)),
             _ => None,
         })
+    }
+
+    fn is_secret(&self, declared: &Declared, name: &str) -> bool {
+        let secrets = &declared.declaration().secrets;
+        stack_user::is_secret(name) || secrets.iter().any(|secret| secret == name)
     }
 
     fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {

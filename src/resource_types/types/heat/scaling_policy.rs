@@ -1,11 +1,14 @@
 //! OS::Heat::ScalingPolicy, AWS::AutoScaling::ScalingPolicy: a signal to it changes the size of a
 //! group.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::named;
+use super::wait_handle::ADDRESS;
 use crate::clock::Moment;
+use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::resource_types::declared::{Beating, Declared};
 use crate::resource_types::failure::Failure;
@@ -13,9 +16,10 @@ use crate::resource_types::groups::{Adjustment, CapacityKind};
 use crate::resource_types::job::{
     Beat, Change, Learned, LocalOutcome, Signaled, Subject, UpdateKind, Work,
 };
+use crate::resource_types::presigned::{self, Door};
 use crate::resource_types::resource_type::{At, ResourceType};
-use crate::resource_types::stack_user;
-use crate::template::ALL_ATTRIBUTES;
+use crate::resource_types::stack_user::{self, Proof, StackUser};
+use crate::resource_types::stage::{Stages, stages};
 
 /// The attribute that says where the policy is signaled with a token.
 const SIGNAL_URL: &str = "signal_url";
@@ -30,37 +34,63 @@ pub(crate) struct PolicyNames {
     pub(crate) percent: String,
     pub(crate) min_step: String,
     cooldown: String,
+    /// Whether its reference is the address where it is signaled.
+    #[serde(default)]
+    is_address: bool,
 }
 
 pub(crate) struct ScalingPolicy(pub(crate) PolicyNames);
 
+stages! {
+    /// The end of a creation, besides what the policy's user does.
+    enum Stage {
+        Settle = "settle" Looks,
+    }
+}
+
 impl ResourceType for ScalingPolicy {
     fn local(
         &self,
-        _declared: &Declared,
+        declared: &Declared,
         work: &Work,
         subject: &Subject,
         _moment: &Moment<'_>,
     ) -> Option<Result<LocalOutcome, Failure>> {
-        // Where it is signaled, the catalog says.
-        if subject.reads.iter().any(|name| name == SIGNAL_URL || name == ALL_ATTRIBUTES)
-            && matches!(work, Work::Create | Work::Update { .. })
-        {
-            return None;
+        let has_beats = match work {
+            Work::Create | Work::Update { .. } | Work::Delete => true,
+            Work::Act(action) => declared.acts(*action) && StackUser::made(subject).is_some(),
+        };
+        (!has_beats).then(|| Ok(LocalOutcome::default()))
+    }
+
+    fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
+        match work {
+            Work::Update { .. } if stack_user::has(subject, Proof::Key) => Stage::Settle.step(),
+            // One that was made by an earlier version has no user.
+            Work::Create | Work::Update { .. } => stack_user::first(Value::Null),
+            Work::Delete => stack_user::removal(),
+            Work::Act(_) => stack_user::enabling(),
         }
-        Some(Ok(match work {
-            Work::Create => named(subject),
-            Work::Update { .. } | Work::Delete | Work::Act(_) => LocalOutcome::default(),
-        }))
     }
 
     fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
-        let Beating { work, subject, .. } = *beating;
-        let learned = match work {
-            Work::Create => named(subject).learned,
-            Work::Update { .. } | Work::Delete | Work::Act(_) => Learned::default(),
+        let Beating { cloud, work, subject, step, .. } = *beating;
+        let end = || Stage::Settle.step();
+        if let Some(beat) = stack_user::make(cloud, subject, step, Proof::Key, end) {
+            return beat;
+        }
+        if let Some(beat) = stack_user::keep(cloud, work, subject, step) {
+            return beat;
+        }
+        let mut data = BTreeMap::new();
+        if let Some(address) = presigned::address(cloud, subject, Door::Signal)? {
+            data.insert(ADDRESS.to_owned(), address.into());
+        }
+        let physical_id = match work {
+            Work::Create => StackUser::made(subject).map(|user| user.id).or_else(|| Some(subject.physical_name.clone())),
+            Work::Update { .. } | Work::Delete | Work::Act(_) => None,
         };
-        Ok(Beat::Done { learned })
+        Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
     }
 
     fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
@@ -90,13 +120,31 @@ impl ResourceType for ScalingPolicy {
 
     fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
         let At { declared, cloud, subject, .. } = at;
-        let known = declared.declaration().attributes.contains_key(SIGNAL_URL);
-        let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == SIGNAL_URL);
-        if !known || !is_wanted {
-            return Ok(JsonMap::new());
+        let names = declared.declaration().attributes.keys();
+        let mut attributes = JsonMap::new();
+        for name in names.filter(|name| wanted.is_empty() || wanted.contains(name)) {
+            let value = match name.as_str() {
+                SIGNAL_URL => {
+                    let project = subject.project_id.clone().unwrap_or_default();
+                    stack_user::signal_url(cloud, subject, project.as_str())?.into()
+                }
+                // The other one, whichever its name.
+                _ => subject.data.get(ADDRESS).cloned().unwrap_or_default(),
+            };
+            attributes.insert(name.clone(), value);
         }
-        let project = subject.project_id.clone().unwrap_or_default();
-        let url = stack_user::signal_url(cloud, subject, project.as_str())?;
-        Ok([(SIGNAL_URL.to_owned(), url.into())].into_iter().collect())
+        Ok(attributes)
+    }
+
+    fn is_secret(&self, declared: &Declared, name: &str) -> bool {
+        let secrets = &declared.declaration().secrets;
+        name == ADDRESS || stack_user::is_secret(name) || secrets.iter().any(|it| it == name)
+    }
+
+    fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
+        match subject.data.get(ADDRESS) {
+            Some(address) if self.0.is_address => address.clone(),
+            Some(_) | None => declared.plain_reference(subject),
+        }
     }
 }

@@ -13,9 +13,10 @@ use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, done};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Said, SignalOutcome, Signaled, Subject, Work};
+use crate::resource_types::presigned::{self, Door};
 use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::software::{ConfigContent, Deploy, SoftwareConfig};
-use crate::resource_types::stack_user::{self, StackUser};
+use crate::resource_types::stack_user::{self, Proof, StackUser};
 use crate::resource_types::stage::{Stages, stages};
 
 /// A deployment of one of the two types.
@@ -198,7 +199,7 @@ impl Deployed {
             former: former.as_ref().map(|former| former.config_id),
         };
         let next = match (self.applies(&source, &given, word(work)), work) {
-            (true, _) if wants_user(&given) && StackUser::made(subject).is_none() => {
+            (true, _) if proof(&given).is_some_and(|proof| !stack_user::has(subject, proof)) => {
                 stack_user::first(serde_json::to_value(plan).unwrap_or_default())
             }
             (true, _) => plan.to(Stage::Deploy),
@@ -322,7 +323,7 @@ impl Deployed {
         }
         software.delete_deployment(id)?;
         let given = declared.properties(&subject.properties);
-        if !wants_user(&given) {
+        if proof(&given).is_none() {
             return Ok(done());
         }
         Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? })
@@ -330,12 +331,20 @@ impl Deployed {
 }
 
 fn is_awaited(given: &JsonMap) -> bool {
-    given.get("signal_transport").is_none_or(|transport| transport != "NO_SIGNAL")
+    transport(given) != "NO_SIGNAL"
 }
 
-/// Whether whoever answers needs a user to answer as.
-fn wants_user(given: &JsonMap) -> bool {
-    given.get("signal_transport").is_some_and(|transport| transport == "HEAT_SIGNAL")
+fn transport(given: &JsonMap) -> &str {
+    given.get("signal_transport").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// By what whoever answers is let in, where he needs a user to answer as.
+fn proof(given: &JsonMap) -> Option<Proof> {
+    match transport(given) {
+        "HEAT_SIGNAL" => Some(Proof::Password),
+        "CFN_SIGNAL" => Some(Proof::Key),
+        _ => None,
+    }
 }
 
 /// The inputs that tell a server as whom to answer.
@@ -344,9 +353,13 @@ fn credentials(
     subject: &Subject,
     given: &JsonMap,
 ) -> Result<Vec<JsonMap>, Failure> {
-    let Some(user) = StackUser::made(subject).filter(|_| wants_user(given)) else {
+    let (Some(proof), Some(user)) = (proof(given), StackUser::made(subject)) else {
         return Ok(Vec::new());
     };
+    if proof == Proof::Key {
+        let address = presigned::address(cloud, subject, Door::Signal)?;
+        return Ok(addressed(address.into(), "POST"));
+    }
     let known = stack_user::credentials(cloud, subject, &user)?;
     let inputs = [
         ("deploy_auth_url", "auth_url", "URL for API authentication"),
@@ -358,6 +371,15 @@ fn credentials(
     ];
     let told = inputs.into_iter().filter(|(_, part, _)| !known[*part].is_null());
     Ok(told.map(|(name, part, text)| input(name, known[part].clone(), Some(text))).collect())
+}
+
+/// The inputs that tell a server at which address to answer, and how.
+fn addressed(address: Value, verb: &str) -> Vec<JsonMap> {
+    let inputs = [
+        ("deploy_signal_id", address, "ID of signal to use for signaling output values"),
+        ("deploy_signal_verb", verb.into(), "HTTP verb to use for signaling output values"),
+    ];
+    inputs.map(|(name, value, text)| input(name, value, Some(text))).into()
 }
 
 /// An input of a derived configuration.
@@ -433,7 +455,9 @@ impl ResourceType for Deployed {
         let Beating { cloud, work, subject, step, .. } = *beating;
         let plan: Plan = serde_json::from_value(step.state.clone()).unwrap_or_default();
         let then = || plan.to(Stage::Deploy);
-        if let Some(beat) = stack_user::make(cloud, subject, step, then) {
+        if let Some(proof) = proof(&declared.properties(&subject.properties))
+            && let Some(beat) = stack_user::make(cloud, subject, step, proof, then)
+        {
             return beat;
         }
         match Stage::of(step) {

@@ -3,28 +3,25 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::clock::Moment;
 use crate::events::resource::Step;
-use crate::model::{Action, JsonMap};
-use crate::openstack::{Service, path_segment};
+use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, done};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{
     Beat, Learned, LocalOutcome, Said, SignalOutcome, Signaled, Signals, Subject, Work,
 };
+use crate::resource_types::presigned::{self, Door};
 use crate::resource_types::python;
 use crate::resource_types::resource_type::{At, ResourceType};
-use crate::resource_types::stack_user::{self, PASSWORD, StackUser};
+use crate::resource_types::stack_user::{self, Proof, StackUser};
 use crate::resource_types::stage::{Stages, stages};
 
-/// Where the address of a handle of CloudFormation's is kept, in Heat's word for it.
-const ADDRESS: &str = "ec2_signed_url";
-
-/// Where the API for such signals is by default, when the catalog does not have it.
-const WITHOUT_CATALOG: &str = "http://localhost:8000/v1";
+/// Where a signed address is kept that is a reference, in Heat's word for it.
+pub(super) const ADDRESS: &str = "ec2_signed_url";
 
 /// Resource data of OS::Heat::WaitConditionHandle: a token of its user's, and where it is good.
 const TOKEN: &str = "token";
@@ -33,8 +30,8 @@ const ENDPOINT: &str = "endpoint";
 /// A handle, whichever its type.
 pub(crate) struct WaitHandle(pub(crate) HandleKind);
 
-/// The data and attributes by which anybody may signal.
-const SECRETS: [&str; 5] = [PASSWORD, TOKEN, ADDRESS, "curl_cli", "signal"];
+/// The data and attributes by which anybody may signal, beside those of the user.
+const SECRETS: [&str; 4] = [TOKEN, ADDRESS, "curl_cli", "signal"];
 
 /// How a handle is signaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -67,6 +64,14 @@ impl WaitHandle {
         properties.get("signal_transport").and_then(Value::as_str).unwrap_or("TOKEN_SIGNAL")
     }
 
+    /// By what whoever signals is let in.
+    fn proof(&self, properties: &JsonMap) -> Proof {
+        match (self.0, self.transport(properties)) {
+            (HandleKind::Aws, _) | (HandleKind::Own, "CFN_SIGNAL") => Proof::Key,
+            (HandleKind::Own, _) => Proof::Password,
+        }
+    }
+
     /// A signal with what its sender may leave out.
     fn normalized(&self, subject: &Subject, details: &Value) -> JsonMap {
         let mut signal = details.as_object().cloned().unwrap_or_default();
@@ -87,11 +92,9 @@ impl WaitHandle {
 }
 
 stages! {
-    /// What a handle goes through, besides its user's making.
+    /// What a handle goes through, besides what its user does.
     enum Stage {
         Settle = "settle" Looks,
-        Remove = "remove" Changes,
-        Enable = "enable" Changes,
         Address = "address" Looks,
     }
 }
@@ -104,61 +107,44 @@ impl ResourceType for WaitHandle {
         subject: &Subject,
         _moment: &Moment<'_>,
     ) -> Option<Result<LocalOutcome, Failure>> {
-        let has_beats = match (self.0, work) {
-            (_, Work::Create) => true,
-            (HandleKind::Own, Work::Delete) => true,
-            (HandleKind::Own, Work::Act(action)) => declared.acts(*action) && has_user(subject),
-            (HandleKind::Own, Work::Update { .. }) | (HandleKind::Aws, _) => false,
+        let has_beats = match work {
+            Work::Create | Work::Delete => true,
+            Work::Act(action) => declared.acts(*action) && StackUser::made(subject).is_some(),
+            Work::Update { .. } => false,
         };
         (!has_beats).then(|| Ok(LocalOutcome::default()))
     }
 
     fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
-        match (self.0, work) {
-            (HandleKind::Own, Work::Create) => stack_user::first(Value::Null),
-            (HandleKind::Own, Work::Delete) => Stage::Remove.step(),
-            (HandleKind::Own, Work::Act(_)) => Stage::Enable.step(),
-            (_, _) => Stage::Address.step(),
+        match work {
+            Work::Create | Work::Update { .. } => stack_user::first(Value::Null),
+            Work::Delete => stack_user::removal(),
+            Work::Act(_) => stack_user::enabling(),
         }
     }
 
     fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
-        let settle = || Stage::Settle.step();
-        if let Some(beat) = stack_user::make(cloud, subject, step, settle) {
+        let end = || match self.0 {
+            HandleKind::Own => Stage::Settle.step(),
+            HandleKind::Aws => Stage::Address.step(),
+        };
+        let proof = self.proof(&subject.properties);
+        if let Some(beat) = stack_user::make(cloud, subject, step, proof, end) {
+            return beat;
+        }
+        if let Some(beat) = stack_user::keep(cloud, work, subject, step) {
             return beat;
         }
         match Stage::of(step) {
-            Some(Stage::Settle) => return self.settled(cloud, subject),
-            Some(Stage::Remove) => {
-                return Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? });
-            }
-            Some(Stage::Enable) => {
-                let enabled = *work == Work::Act(Action::Resume);
-                stack_user::set_enabled(cloud, subject, enabled)?;
-                return Ok(done());
-            }
-            Some(Stage::Address) | None => {}
+            Some(Stage::Settle) => self.settled(cloud, subject),
+            Some(Stage::Address) => addressed(cloud, subject),
+            None => Ok(done()),
         }
-        let endpoint = match cloud.endpoint(&Service::of_type("cloudformation")) {
-            Ok(endpoint) => endpoint,
-            Err(error) if error.is_transient() => return Err(error.into()),
-            Err(_) => WITHOUT_CATALOG.to_owned(),
-        };
-        let physical_id = physical_id(subject);
-        // As with Heat's signature, each incarnation has an address of its own.
-        let address = format!(
-            "{}/waitcondition/{}?AWSAccessKeyId={}",
-            endpoint.trim_end_matches('/'),
-            arn(subject),
-            physical_id.as_deref().unwrap_or_default()
-        );
-        let data = BTreeMap::from([(ADDRESS.to_owned(), Value::from(address))]);
-        Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
     }
 
     fn is_secret(&self, _declared: &Declared, name: &str) -> bool {
-        SECRETS.contains(&name)
+        SECRETS.contains(&name) || stack_user::is_secret(name)
     }
 
     fn signal(&self, subject: &Subject, details: &Value) -> Signaled {
@@ -222,7 +208,7 @@ impl WaitHandle {
             let endpoint = stack_user::signal_url(cloud, subject, &user.project)?;
             data.insert(ENDPOINT.to_owned(), endpoint.into());
         }
-        let physical_id = user.map(|user| user.id).or_else(|| physical_id(subject));
+        let physical_id = physical_id(subject);
         Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
     }
 
@@ -231,6 +217,10 @@ impl WaitHandle {
         match (self.transport(&subject.properties), StackUser::made(subject)) {
             ("NO_SIGNAL", _) => Ok("{}".into()),
             ("TOKEN_SIGNAL", Some(_)) => Ok("null".into()),
+            ("CFN_SIGNAL", Some(_)) => {
+                let address = presigned::address(cloud, subject, Door::WaitCondition)?;
+                Ok(python::json(&json!({ "alarm_url": address })).into())
+            }
             ("HEAT_SIGNAL", Some(user)) => {
                 let mut known = stack_user::credentials(cloud, subject, &user)?;
                 let url = stack_user::signal_url(cloud, subject, &user.project)?;
@@ -253,31 +243,26 @@ fn curl(subject: &Subject) -> Value {
     .into()
 }
 
-fn has_user(subject: &Subject) -> bool {
-    StackUser::made(subject).is_some()
+/// The end of the creation of a handle whose address is its reference.
+fn addressed(cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, Failure> {
+    let physical_id = physical_id(subject);
+    let address = match presigned::address(cloud, subject, Door::WaitCondition)? {
+        Some(address) => address,
+        // Each incarnation has an address of its own, also where nobody signs for it.
+        None => presigned::unsigned(cloud, subject, physical_id.as_deref().unwrap_or_default())?,
+    };
+    let data = BTreeMap::from([(ADDRESS.to_owned(), Value::from(address))]);
+    Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
 }
 
-/// The id of a handle without a user: the form is that of a user's.
+/// The user's id, or one of that form where there is no user.
 fn physical_id(subject: &Subject) -> Option<String> {
-    subject.resource_id.map(|id| id.0.simple().to_string())
-}
-
-/// The resource's identity as one segment of a path, as `ResourceIdentifier.arn_url_path` has it.
-fn arn(subject: &Subject) -> String {
-    let shown = |part: Option<String>| path_segment(&part.unwrap_or_default()).to_string();
-    let (project, stack, id, name) = (
-        shown(subject.project_id.as_ref().map(ToString::to_string)),
-        shown(subject.stack_name.as_ref().map(ToString::to_string)),
-        shown(subject.stack_id.map(|id| id.to_string())),
-        shown(subject.name.as_ref().map(ToString::to_string)),
-    );
-    format!("arn%3Aopenstack%3Aheat%3A%3A{project}%3Astacks/{stack}/{id}/resources/{name}")
+    let own = || subject.resource_id.map(|id| id.0.simple().to_string());
+    StackUser::made(subject).map(|user| user.id).or_else(own)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::resource_types::Registry;
 

@@ -9,14 +9,15 @@ use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::Subject;
+use crate::resource_types::stack_user::Proof;
 
 fn is_wanted(properties: &JsonMap) -> bool {
     text(properties, "user_data_format") == Some("SOFTWARE_CONFIG")
 }
 
-/// Whether the agent asks as a user of the stack's.
-pub(super) fn has_user(properties: &JsonMap) -> bool {
-    is_wanted(properties) && agent::has_user(properties)
+/// By what the agent is let in as a user of the stack's, where it asks as one.
+pub(super) fn proof(properties: &JsonMap) -> Option<Proof> {
+    agent::proof(properties).filter(|_| is_wanted(properties))
 }
 
 /// What the resource's metadata get beside those of the template.

@@ -110,8 +110,11 @@ stages! {
 
 impl ResourceType for Server {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
-        let is_deletion = *work == Work::Delete;
-        if is_deletion && config::has_user(&declared.properties(&subject.properties)) {
+        let has_user = || {
+            config::proof(&declared.properties(&subject.properties)).is_some()
+                || stack_user::may_be_there(subject)
+        };
+        if *work == Work::Delete && has_user() {
             return Stage::DropUser.step();
         }
         first(declared, work, subject)
@@ -120,13 +123,18 @@ impl ResourceType for Server {
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, work, .. } = *beating;
         let prepare = || networks::next_preparation(declared, subject, 0);
-        if let Some(beat) = stack_user::make(cloud, subject, step, prepare) {
+        let proof = config::proof(&declared.properties(&subject.properties));
+        if let Some(proof) = proof
+            && let Some(beat) = stack_user::make(cloud, subject, step, proof, prepare)
+        {
             return beat;
         }
         match Stage::of(step) {
             Some(Stage::Prepare) => {
-                let has_user = config::has_user(&declared.properties(&subject.properties));
-                let following = if has_user { stack_user::first(Value::Null) } else { prepare() };
+                let following = match proof {
+                    Some(_) => stack_user::first(Value::Null),
+                    None => prepare(),
+                };
                 Ok(next(Learned::default(), following))
             }
             Some(Stage::DropUser) => {
