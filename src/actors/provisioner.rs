@@ -414,6 +414,7 @@ async fn reach(
 fn with_learned(mut subject: Subject, learned: &crate::resource_types::Learned) -> Subject {
     subject.physical_id = learned.physical_id.clone().or(subject.physical_id);
     subject.data.extend(learned.data.clone());
+    subject.signals.extend(learned.metadata.clone());
     subject
 }
 

@@ -156,6 +156,8 @@ pub struct Signals {
     pub entries: JsonMap,
     /// None is expected: whoever waits for them need not.
     pub unneeded: bool,
+    /// The object in Swift that further ones are put to: whoever waits for them looks there.
+    pub object: Option<String>,
 }
 
 /// What a signal comes to.

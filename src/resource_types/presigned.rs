@@ -168,8 +168,7 @@ mod tests {
             name: Some("a b%41".into()),
             ..Subject::default()
         };
-        let key =
-            Key { access: "key".to_owned(), secret: Secret::new("s&A1".to_owned()) };
+        let key = Key { access: "key".to_owned(), secret: Secret::new("s&A1".to_owned()) };
         let address = signed("http://h:8000/v1/waitcondition", &subject, Door::WaitCondition, &key);
         let (place, query) = address.split_once('?').unwrap();
         assert_eq!(

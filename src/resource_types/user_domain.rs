@@ -141,9 +141,8 @@ impl UserDomain<'_> {
     }
 
     fn find_key(&self, user: &str, access: &str) -> Result<Option<String>, CloudError> {
-        let request = Request::get(Service::Identity, CREDENTIALS)
-            .query("user_id", user)
-            .query("type", EC2);
+        let request =
+            Request::get(Service::Identity, CREDENTIALS).query("user_id", user).query("type", EC2);
         let found = self.0.send_in_domain(request)?.json()?;
         let is_it = |credential: &&Value| {
             let blob = credential["blob"].as_str().map(serde_json::from_str::<Value>);

@@ -67,7 +67,7 @@ async fn an_object_for_signals_is_made_and_deleted_whatever_is_lost() {
 async fn a_user_of_a_stacks_is_made_and_deleted_whatever_is_lost() {
     let passing = Fault::Status { code: 503, retry_after: None };
     for fault in [Fault::DropReply, Fault::DropRequest, passing] {
-        for skip in 0..13 {
+        for skip in 0..24 {
             let ground = Ground::new().await;
             let empty = ground.counts();
             let path = Some("/v3/".to_owned());
@@ -77,14 +77,18 @@ async fn a_user_of_a_stacks_is_made_and_deleted_whatever_is_lost() {
                 .unwrap();
             let world = ground.start().await;
             let place = format!("call {skip} meets {fault:?}");
-            let template = hot(json!({ "handle": { "type": "OS::Heat::WaitConditionHandle" } }));
+            let template = hot(json!({
+                "handle": { "type": "OS::Heat::WaitConditionHandle" },
+                "address": { "type": "AWS::CloudFormation::WaitConditionHandle",
+                             "depends_on": "handle" },
+            }));
             // A lost call on the way to the trust refuses the stack as a whole.
             let Ok(web) = world.create("web", template).await else { continue };
             let end = world.settled(&web).await;
             assert_eq!(end, "CREATE_COMPLETE", "{place}: {}", world.reason(web.stack).await);
             let deleted = world.delete(web.stack).await.unwrap();
             assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{place}");
-            for kind in ["users", "projects", "grants"] {
+            for kind in ["users", "projects", "grants", "credentials"] {
                 assert_eq!(ground.counts()[kind], empty[kind], "{place}: {kind}");
             }
         }

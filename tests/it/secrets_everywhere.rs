@@ -205,6 +205,15 @@ fn template(credential: &str) -> Value {
             "handle": { "get_resource": "handle" }, "timeout": 60, "count": 1 } },
         "swift": { "type": "OS::Heat::SwiftSignalHandle" },
         "of_swift": holder(json!({ "get_attr": ["swift", "endpoint"] })),
+        "signed": { "type": "OS::Heat::WaitConditionHandle", "properties": { "signal_transport": "CFN_SIGNAL" } },
+        "address": { "type": "AWS::CloudFormation::WaitConditionHandle" },
+        "of_address": holder(json!({ "get_resource": "address" })),
+        "policy": { "type": "OS::Heat::ScalingPolicy", "properties": {
+            "auto_scaling_group_id": { "get_resource": "scaling" },
+            "adjustment_type": "change_in_capacity", "scaling_adjustment": 1 } },
+        "of_policy": holder(json!({ "get_attr": ["policy", "alarm_url"] })),
+        "guest": { "type": "OS::Heat::DeployedServer" },
+        "asking": { "type": "OS::Heat::DeployedServer", "properties": { "software_config_transport": "POLL_SERVER_HEAT" } },
         "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "group": "script",
             "config": format!("echo {CONFIG}"), "inputs": [{ "name": "i" }],
             "outputs": [{ "name": "result" }] } },
@@ -229,6 +238,11 @@ fn template(credential: &str) -> Value {
             "key": { "value": { "get_attr": ["key", "private_key"] } },
             "swift": { "value": { "get_attr": ["swift", "endpoint"] } },
             "handle": { "value": { "get_attr": ["handle", "signal"] } },
+            "signed": { "value": { "get_attr": ["signed", "signal"] } },
+            "address": { "value": { "get_resource": "address" } },
+            "policy": { "value": { "get_attr": ["policy", "alarm_url"] } },
+            "guest": { "value": { "get_attr": ["guest", "os_collect_config", "cfn", "secret_access_key"] } },
+            "asking": { "value": { "get_attr": ["asking", "os_collect_config", "heat", "password"] } },
             "waited": { "value": { "get_attr": ["wait", "data"] } },
             "plain": { "value": { "sealed": "a value of the user's own" } },
         },
@@ -248,8 +262,14 @@ impl Markers {
                 markers.0.insert(text);
             }
         }
-        let shown = ["derived", "provider", "group", "random", "key", "swift", "handle"];
-        shown.iter().for_each(|name| markers.add(&outputs[name]));
+        let shown = [
+            "derived", "provider", "group", "random", "key", "swift", "handle", "signed",
+            "address", "policy", "guest", "asking",
+        ];
+        for name in shown {
+            assert!(!outputs[name].is_null(), "there is no {name}");
+            markers.add(&outputs[name]);
+        }
         markers.0.insert("temp_url_sig=".to_owned());
         let harmless = ["not-secret-at-all", "a value of the user's own"];
         markers.0.retain(|text| {

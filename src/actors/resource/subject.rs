@@ -100,6 +100,7 @@ fn without_marks(observed_signals: &ObservedSignals) -> ObservedSignals {
         signals: observed_signals.signals.as_ref().map(|signals| Signals {
             entries: plain_map(signals.entries.clone()),
             unneeded: signals.unneeded,
+            object: signals.object.clone(),
         }),
     }
 }

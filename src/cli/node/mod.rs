@@ -142,7 +142,8 @@ impl Node {
         let (metrics, metrics_address) = metrics.unzip();
         let addresses = Addresses { api: address, cfn: cfn_address };
         let sandbox = cloud::start_sandbox(settings, addresses, data.sandbox())?;
-        let (cloud, auth_url) = cloud::connect(settings, sandbox.as_ref(), cfn_address, Arc::clone(&clock))?;
+        let (cloud, auth_url) =
+            cloud::connect(settings, sandbox.as_ref(), cfn_address, Arc::clone(&clock))?;
 
         let shared_log: Arc<dyn EventLog> = log.clone();
         let vault = Vault::open_with(Arc::clone(&shared_log), &files.master_key, clock.clone());

@@ -117,8 +117,8 @@ pub(super) fn forget(cloud: &mut Cloud, id: &str) {
         cloud.keystone.memberships.remove(&row);
     }
     let credentials = &cloud.keystone.credentials;
-    let credentials = credentials
-        .ids_where(|it| it.user_id == id || it.project_id.as_deref() == Some(id));
+    let credentials =
+        credentials.ids_where(|it| it.user_id == id || it.project_id.as_deref() == Some(id));
     for credential in credentials {
         cloud.keystone.credentials.remove(&credential);
     }

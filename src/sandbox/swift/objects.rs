@@ -50,7 +50,7 @@ pub(super) fn answer(
     let key = format!("{project}/{container}/{name}");
     let known = cloud.swift.objects.get(&key).cloned();
     match (ask.method.as_str(), known) {
-        ("PUT", _) => {
+        ("PUT", known) => {
             let etag = hex(&Md5::digest(&ask.body));
             let asked = ask.header("etag").map(|etag| etag.trim_matches('"'));
             if asked.is_some_and(|asked| !asked.eq_ignore_ascii_case(&etag)) {
@@ -68,6 +68,9 @@ pub(super) fn answer(
                 modified_at: ask.at,
             };
             keep_headers(&mut object.headers, ask, &["x-object-meta-"], &KEPT);
+            if let Some(former) = known {
+                archive(cloud, former);
+            }
             cloud.swift.objects.insert(&key, object);
             Ok(Answer::empty(201).header("etag", etag).header("last-modified", http_date(ask.at)))
         }
@@ -80,8 +83,16 @@ pub(super) fn answer(
             cloud.swift.objects.insert(&key, object);
             Ok(Answer::empty(202))
         }
-        ("DELETE", Some(_)) => {
-            cloud.swift.objects.remove(&key);
+        ("DELETE", Some(object)) => {
+            match former_version(cloud, &object) {
+                Some((place, former)) => {
+                    cloud.swift.objects.remove(&place);
+                    let former =
+                        Object { container: object.container, name: object.name, ..former };
+                    cloud.swift.objects.insert(&key, former);
+                }
+                None => drop(cloud.swift.objects.remove(&key)),
+            }
             Ok(Answer::empty(204))
         }
         ("GET" | "HEAD", Some(object)) => {
@@ -95,6 +106,31 @@ pub(super) fn answer(
         }
         _ => Err(answer::swift(405)),
     }
+}
+
+/// Where former versions of an object are kept, where its container keeps them
+/// (`X-Versions-Location`), and what their names begin with.
+fn versions(cloud: &Cloud, object: &Object) -> Option<(String, String)> {
+    let headers = containers::headers(cloud, &object.project_id, &object.container)?;
+    let location = headers.get("x-versions-location")?.clone();
+    let is_there = containers::exists(cloud, &object.project_id, &location);
+    is_there.then(|| (location, format!("{:03x}{}/", object.name.len(), object.name)))
+}
+
+/// Keeps what is about to be overwritten.
+fn archive(cloud: &mut Cloud, object: Object) {
+    let Some((location, prefix)) = versions(cloud, &object) else { return };
+    let name = format!("{prefix}{:.5}", object.modified_at.timestamp_micros() as f64 / 1e6);
+    let key = format!("{}/{location}/{name}", object.project_id);
+    cloud.swift.objects.insert(&key, Object { container: location, name, ..object });
+}
+
+/// The last version before this one, and where it is kept.
+fn former_version(cloud: &Cloud, object: &Object) -> Option<(String, Object)> {
+    let (location, prefix) = versions(cloud, object)?;
+    let kept = of(cloud, &object.project_id, &location).filter(|it| it.name.starts_with(&prefix));
+    let last = kept.max_by(|one, other| one.name.cmp(&other.name))?.clone();
+    Some((format!("{}/{location}/{}", object.project_id, last.name), last))
 }
 
 /// The objects of a container.

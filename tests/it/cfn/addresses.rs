@@ -97,8 +97,7 @@ fn waiting(kind: &str) -> Value {
 #[actix::test]
 async fn whoever_has_a_handles_address_signals_it_and_nothing_else() {
     let app = App::start().await;
-    for kind in
-        ["AWS::CloudFormation::WaitConditionHandle", "OS::Heat::UpdateWaitConditionHandle"]
+    for kind in ["AWS::CloudFormation::WaitConditionHandle", "OS::Heat::UpdateWaitConditionHandle"]
     {
         let id = accepted(&app, &waiting(kind)).await;
         let path = format!("/stacks/web/{id}/resources/own");
@@ -191,7 +190,8 @@ async fn an_alarm_scales_a_group_at_the_address_of_its_policy() {
     assert!(up.starts_with(&format!("{}/v1/signal/arn%3A", app.cfn_url)), "{up}");
     assert_eq!(code(&curl(&app, "POST", &forged(&up), &json!({})).await).0, 403);
     // As Aodh sends it, and as somebody does who has nothing to say.
-    for (address, body, size) in [(&up, json!({ "current": "alarm" }), 2), (&more, json!(null), 4)] {
+    for (address, body, size) in [(&up, json!({ "current": "alarm" }), 2), (&more, json!(null), 4)]
+    {
         let heard = curl(&app, "POST", address, &body).await;
         assert_eq!((heard.status, heard.text.as_str()), (200, ""));
         let grown = |shown: &Value| {
@@ -295,4 +295,64 @@ async fn a_default_deployment_on_a_default_server_is_fetched_and_answered_with_k
         assert_eq!(users_and_keys(&app).await, Vec::<String>::new(), "{kind}");
     }
     app.stop().await;
+}
+
+/// What the server of the only deployment is told, once it is another configuration than `former`:
+/// its id, and where to answer.
+async fn told_anew(app: &App, former: &Value) -> (Value, String) {
+    let config = awaited(app, "/software_deployments", |listed| {
+        let config = listed["software_deployments"].get(0)?["config_id"].clone();
+        (config != *former).then_some(config)
+    });
+    let config = config.await;
+    let path = format!("/software_configs/{}", config.as_str().unwrap());
+    let inputs = app.get(&path).await.json()["software_config"]["inputs"].clone();
+    let inputs = inputs.as_array().unwrap();
+    let address = inputs.iter().find(|input| input["name"] == "deploy_signal_id").unwrap();
+    (config, address["value"].as_str().unwrap().to_owned())
+}
+
+#[actix::test]
+async fn a_server_answers_at_an_object_in_swift_each_time_it_is_deployed_to() {
+    let app = App::start().await;
+    let template = |script: &str| {
+        json!({
+            "heat_template_version": "2018-08-31",
+            "resources": {
+                "config": { "type": "OS::Heat::SoftwareConfig", "properties": {
+                    "config": script, "outputs": [{ "name": "said" }] } },
+                "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+                    "config": { "get_resource": "config" }, "server": "s1",
+                    "signal_transport": "TEMP_URL_SIGNAL" } },
+            },
+            "outputs": { "said": { "value": { "get_attr": ["deployment", "said"] } } },
+        })
+    };
+    let id = accepted(&app, &template("one")).await;
+    let (config, address) = told_anew(&app, &Value::Null).await;
+    assert_eq!(curl(&app, "PUT", &forged_at_swift(&address), &json!({})).await.status, 401);
+    let put =
+        curl(&app, "PUT", &address, &json!({ "said": "done", "deploy_status_code": 0 })).await;
+    assert_eq!(put.status, 201, "{}", put.text);
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "CREATE_COMPLETE", "{settled}");
+    assert_eq!(output(&settled, "said"), "done");
+    // The answer to the first time is none to the second.
+    let path = format!("/stacks/web/{id}");
+    let body = json!({ "template": template("two") });
+    assert_eq!(app.ask("PUT", &path, Some(body)).await.status, 202);
+    let (_, address) = told_anew(&app, &config).await;
+    curl(&app, "PUT", &address, &json!({ "deploy_status_code": 3 })).await;
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "UPDATE_FAILED", "{settled}");
+    let reason = settled["stack_status_reason"].as_str().unwrap();
+    assert!(reason.contains("non-zero status code: 3"), "{reason}");
+    deleted(&app, &id).await;
+    let gone = curl(&app, "PUT", &address, &json!({})).await;
+    assert_eq!(gone.status, 404, "{}", gone.text);
+    app.stop().await;
+}
+
+fn forged_at_swift(address: &str) -> String {
+    address.replace("temp_url_sig=", "temp_url_sig=0")
 }

@@ -13,7 +13,7 @@ use super::{APPENDS_MAX, reached};
 use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World, hot};
 
-fn template(script: &str) -> Value {
+fn template(script: &str, agent: &str) -> Value {
     hot(json!({
         "handle": { "type": "OS::Heat::WaitConditionHandle" },
         "wait": { "type": "OS::Heat::WaitCondition", "properties": {
@@ -22,11 +22,20 @@ fn template(script: &str) -> Value {
         "deployment": { "type": "OS::Heat::SoftwareDeployment", "depends_on": "wait",
             "properties": { "config": { "get_resource": "config" }, "server": "s1",
                             "signal_transport": "HEAT_SIGNAL" } },
+        "signed": { "type": "OS::Heat::SoftwareDeployment", "depends_on": "wait",
+            "properties": { "config": { "get_resource": "config" }, "server": "s2" } },
+        "address": { "type": "OS::Heat::UpdateWaitConditionHandle" },
+        "policy": { "type": "OS::Heat::ScalingPolicy", "properties": {
+            "auto_scaling_group_id": "none", "adjustment_type": "change_in_capacity",
+            "scaling_adjustment": script.len() } },
+        "guest": { "type": "OS::Heat::DeployedServer", "properties": {
+            "software_config_transport": agent } },
     }))
 }
 
 /// The signals that are sent, again and again until nobody waits any more.
-const SIGNALS: [(&str, &str); 3] = [("handle", "a"), ("handle", "b"), ("deployment", "")];
+const SIGNALS: [(&str, &str); 4] =
+    [("handle", "a"), ("handle", "b"), ("deployment", ""), ("signed", "")];
 
 /// Sends a signal; whether it was taken, and so is never lost.
 async fn send(world: &World, stack: StackId, (name, id): (&str, &str)) -> bool {
@@ -64,9 +73,9 @@ async fn signaled(
 }
 
 async fn live(world: &World, log: &CutLog, taken: &Mutex<BTreeSet<String>>) -> Option<()> {
-    let web = world.create("web", template("one")).await.ok()?;
+    let web = world.create("web", template("one", "POLL_SERVER_CFN")).await.ok()?;
     signaled(world, log, &web, "CREATE_COMPLETE", taken).await?;
-    let updated = world.update(web.stack, template("two")).await.ok()?;
+    let updated = world.update(web.stack, template("three", "POLL_SERVER_HEAT")).await.ok()?;
     signaled(world, log, &updated, "UPDATE_COMPLETE", taken).await?;
     taken.lock().unwrap().clear();
     let deleted = world.delete(web.stack).await.ok()?;
@@ -106,7 +115,7 @@ async fn heal(ground: &Ground, empty: &Value, taken: &BTreeSet<String>, appends:
     let deployments = world.views.deployments(None, None).await.unwrap();
     assert!(configs.is_empty(), "cut after {appends}: {configs:?} are left behind");
     assert!(deployments.is_empty(), "cut after {appends}: {deployments:?} are left behind");
-    for kind in ["users", "projects"] {
+    for kind in ["users", "projects", "credentials"] {
         assert_eq!(ground.counts()[kind], empty[kind], "cut after {appends}: {kind}");
     }
 }

@@ -250,11 +250,7 @@ async fn signals_are_put_into_an_object_of_swift() {
     let handle = world.engine.inspect_resource(&who, web.stack, &"handle".into(), &[]).await;
     let endpoint = handle.unwrap()["endpoint"].as_str().unwrap().to_owned();
     assert!(endpoint.contains("temp_url_sig="), "{endpoint}");
-    // The look-alike knows no temporary URLs: the owner's token takes the signature's place.
-    let address = endpoint.split('?').next().unwrap();
-    let put = reqwest::Client::new().put(address).header("x-auth-token", who.token.reveal());
-    let put = put.body(r#"{"id": "a", "data": "fine"}"#).send().await.unwrap();
-    assert!(put.status().is_success(), "{put:?}");
+    put(&endpoint, &json!({ "id": "a", "data": "fine" })).await;
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
     let signal = world.engine.inspect_resource(&who, web.stack, &"signal".into(), &[]).await;
     assert_eq!(signal.unwrap()["data"], r#"{"a": "fine"}"#);
@@ -283,4 +279,46 @@ async fn a_signed_address_is_open_to_anybody_as_it_is() {
     assert_eq!(put(address.replace("temp_url_sig=", "temp_url_sig=0")).await, 401);
     let other = address.replacen("/v1/AUTH_", "/v1/AUTH_0", 1);
     assert_eq!(put(other).await, 401);
+}
+
+/// The address that a resource hands out, once it does.
+async fn address_of(world: &World, stack: &Accepted, name: &str) -> String {
+    loop {
+        let who = world.requester();
+        let shown = world.engine.inspect_resource(&who, stack.stack, &name.into(), &[]).await;
+        let signal = shown.ok().and_then(|shown| Some(shown.get("signal")?.as_str()?.to_owned()));
+        let known = signal.and_then(|signal| serde_json::from_str::<Value>(&signal).ok());
+        if let Some(address) = known.and_then(|known| Some(known["alarm_url"].as_str()?.to_owned()))
+        {
+            return address;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+}
+
+/// Puts a word to an address of Swift's, as curl does.
+async fn put(address: &str, word: &Value) {
+    let put = reqwest::Client::new().put(address).body(word.to_string()).send().await.unwrap();
+    assert!(put.status().is_success(), "{put:?}");
+}
+
+#[actix::test]
+async fn signals_are_put_to_the_object_of_a_handle() {
+    let ground = Ground::new().await;
+    let empty = ground.counts();
+    let world = ground.start().await;
+    let mut template = waiting(60.0);
+    template["resources"]["handle"]["properties"] =
+        json!({ "signal_transport": "TEMP_URL_SIGNAL" });
+    let web = world.create("web", template).await.unwrap();
+    let address = address_of(&world, &web, "handle").await;
+    put(&address, &json!({ "id": "a", "data": "first" })).await;
+    put(&address, &json!({ "id": "b", "data": "second" })).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(output(&world, &web).await, r#"{"a": "first", "b": "second"}"#);
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    for kind in ["containers", "objects", "users"] {
+        assert_eq!(ground.counts()[kind], empty[kind], "{kind}");
+    }
 }

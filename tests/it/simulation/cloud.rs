@@ -15,6 +15,7 @@ use super::declared::{CONDITION, HANDLE};
 use super::deployments::DEPLOYMENT;
 use super::folds::Left;
 use super::plans::Surprised;
+use super::policy::Policy;
 use super::waiting::{address, wait};
 
 /// What becomes of a call.
@@ -98,6 +99,7 @@ impl Cloud {
         let subject = &call.subject;
         match call.driver_type.as_str() {
             HANDLE => return Ok(address(call)),
+            name if Policy::of(name).is_some() => return Ok(address(call)),
             CONDITION => return wait(call, self.now),
             DEPLOYMENT => return self.deploy(call, fate),
             _ => {}

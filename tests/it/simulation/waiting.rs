@@ -7,7 +7,7 @@ use hearth::actors::resource::{BeatCall, ResourceCommand, Signal};
 use hearth::clock::Clock;
 use hearth::events::resource::Step;
 use hearth::model::{Action, CommandId, ResourceId, ResourceName, StackId, Status};
-use hearth::resource_types::{Beat, Failure, Learned, Waiter};
+use hearth::resource_types::{Beat, Failure, Learned, Waiter, Work};
 use serde_json::{Value, json};
 
 use super::declared::{CONDITION, HANDLE};
@@ -17,8 +17,11 @@ use super::world::World;
 /// How long a condition waits.
 const WAIT_SECS: i64 = 60;
 
-/// The beat of a handle: it has an address of its own.
+/// The beat of what is signaled: it has an address of its own.
 pub(super) fn address(call: &BeatCall) -> Beat {
+    if call.work != Work::Create {
+        return Beat::Done { learned: Learned::default() };
+    }
     let token = call.subject.physical_name.clone();
     let address = Value::from(format!("http://signals/{token}"));
     let data = BTreeMap::from([("ec2_signed_url".to_owned(), address)]);

@@ -85,7 +85,13 @@ impl Compared<'_> {
         let deleted: BTreeSet<&str> = plan.deleted.iter().map(|it| it.name.as_str()).collect();
         let stays = |name: &str| self.ended == Ended::BrokenOff && deleted.contains(name);
         let is_new = |name: &&String| !named.contains(name.as_str()) && !stays(name);
-        let new = self.after.keys().filter(is_new).filter(|name| !is_of_chance(name));
+        // What a walk that broke off had meant to make, and never began, stands as it stood.
+        let idle = |name: &String| {
+            let stood = self.before.get(name).filter(|stood| !stood.is_begun);
+            stood.is_some() && stood == self.after.get(name)
+        };
+        let new = self.after.keys().filter(is_new);
+        let new = new.filter(|name| !is_of_chance(name) && !idle(name));
         wrongs.extend(new.map(|name| format!("{path}{name} is not announced")));
         let left = self.before.iter().filter(|(name, stood)| {
             stood.is_begun && !self.after.contains_key(*name) && !named.contains(name.as_str())

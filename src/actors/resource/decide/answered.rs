@@ -148,7 +148,7 @@ impl Decider<'_> {
 
     /// What a beat learned, its secrets marked: resource data, and what the driver remembers.
     pub(in crate::actors::resource) fn taint_learned(&self, mut learned: Learned) -> Learned {
-        for (name, value) in &mut learned.data {
+        for (name, value) in learned.data.iter_mut().chain(&mut learned.metadata) {
             *value = self.taint_named(name, std::mem::take(value));
         }
         learned

@@ -11,6 +11,7 @@ pub(super) mod software_config;
 pub(super) mod software_deployment;
 pub(crate) mod stack;
 pub(super) mod swift_signal;
+mod temp_url;
 pub(super) mod template_resource;
 pub(super) mod test_resource;
 pub(super) mod value;

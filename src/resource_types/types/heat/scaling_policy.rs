@@ -87,7 +87,9 @@ impl ResourceType for ScalingPolicy {
             data.insert(ADDRESS.to_owned(), address.into());
         }
         let physical_id = match work {
-            Work::Create => StackUser::made(subject).map(|user| user.id).or_else(|| Some(subject.physical_name.clone())),
+            Work::Create => StackUser::made(subject)
+                .map(|user| user.id)
+                .or_else(|| Some(subject.physical_name.clone())),
             Work::Update { .. } | Work::Delete | Work::Act(_) => None,
         };
         Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })

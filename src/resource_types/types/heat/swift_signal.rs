@@ -6,74 +6,24 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::temp_url::{self, Takes};
 use super::wait::Wait;
 use super::wait_condition::too_late;
 use crate::events::resource::Step;
-use crate::model::{JsonMap, hex};
-use crate::openstack::{Method, Request, Service, path_segment};
+use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, PlainStage, done};
 use crate::resource_types::failure::{Failure, Waiter};
 use crate::resource_types::job::{Beat, Learned, Subject, Work};
-use crate::resource_types::presigned::hmac_sha256;
 use crate::resource_types::python;
 use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::{Stages, stages};
 
-/// The key of the account by which addresses are signed.
-const KEY_HEADER: &str = "x-account-meta-temp-url-key";
-/// What the object holds before the first signal.
-const NOTHING_YET: &str = "in progress";
-/// When an address ends to be good, in seconds since 1970: as late as Swift can tell.
-const EXPIRES: i64 = 2_147_483_647 - 60;
 /// Where the address of a handle is kept.
 const ENDPOINT: &str = "endpoint";
 
 pub(crate) struct SwiftHandle;
 pub(crate) struct SwiftSignal;
-
-/// A container, and an object in it where one is named.
-fn path(container: &str, object: Option<&str>) -> String {
-    let object = object.map(|name| format!("/{}", path_segment(name))).unwrap_or_default();
-    format!("/{}{object}", path_segment(container))
-}
-
-fn request(method: Method, path: impl Into<String>) -> Request {
-    Request::new(method, Service::ObjectStore, path)
-}
-
-/// The container of a stack's handles.
-fn container(subject: &Subject) -> String {
-    subject.stack_id.map(|id| id.to_string()).unwrap_or_default()
-}
-
-/// The account's key; made where there is none.
-fn key(cloud: &Asks<'_>) -> Result<String, Failure> {
-    let read = || -> Result<Option<String>, Failure> {
-        let head = cloud.send(request(Method::Head, ""))?;
-        Ok(head.header(KEY_HEADER).map(str::to_owned))
-    };
-    if let Some(key) = read()? {
-        return Ok(key);
-    }
-    let fresh = cloud.fresh_id()?.simple().to_string();
-    cloud.send(request(Method::Post, "").header(KEY_HEADER, fresh))?;
-    // Another may have made one at the same time: the one that is there counts.
-    let missing = || Failure::Failed("The account keeps no key for temporary URLs.".to_owned());
-    read()?.ok_or_else(missing)
-}
-
-/// An address of the object to which anybody may put, as Swift's middleware wants it.
-fn address(cloud: &Asks<'_>, subject: &Subject) -> Result<String, Failure> {
-    let key = key(cloud)?;
-    let endpoint = cloud.endpoint(&Service::ObjectStore)?;
-    let place = path(&container(subject), Some(&subject.physical_name));
-    let url = format!("{}{place}", endpoint.trim_end_matches('/'));
-    let start = url.find("/v1/").unwrap_or_default();
-    let text = format!("PUT\n{EXPIRES}\n{}", &url[start..]);
-    let signature = hex(&hmac_sha256(key.as_bytes(), text.as_bytes()));
-    Ok(format!("{url}?temp_url_sig={signature}&temp_url_expires={EXPIRES}"))
-}
 
 stages! {
     /// What a handle goes through.
@@ -95,42 +45,24 @@ impl ResourceType for SwiftHandle {
 
     fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, .. } = *beating;
-        let (container, object) = (container(subject), subject.physical_name.as_str());
+        let then =
+            |stage: Stage| Ok(Beat::Next { learned: Learned::default(), next: stage.step() });
         match Stage::of(step) {
-            // All of it does no harm when it is done again: nobody has the address yet.
             Some(Stage::Create) => {
-                let versions = request(Method::Put, path(&container, None))
-                    .header("x-versions-location", container.as_str());
-                cloud.send(versions)?;
-                let first = request(Method::Put, path(&container, Some(object)))
-                    .bytes("application/octet-stream", NOTHING_YET);
-                cloud.send(first)?;
-                let address = Value::from(address(cloud, subject)?);
+                let address = Value::from(temp_url::make(cloud, subject, Takes::Many)?);
                 Ok(Beat::Done {
                     learned: Learned {
-                        physical_id: Some(object.to_owned()),
+                        physical_id: Some(subject.physical_name.clone()),
                         data: BTreeMap::from([(ENDPOINT.to_owned(), address)]),
                         ..Learned::default()
                     },
                 })
             }
-            // Each deletion brings the version before back.
-            Some(Stage::Delete) => match cloud
-                .send(request(Method::Delete, path(&container, Some(object))))
-            {
-                Ok(_) => Ok(Beat::Next { learned: Learned::default(), next: Stage::Delete.step() }),
-                Err(error) if error.is_not_found() => {
-                    Ok(Beat::Next { learned: Learned::default(), next: Stage::Remove.step() })
-                }
-                Err(error) => Err(error.into()),
-            },
+            Some(Stage::Delete) if temp_url::delete(cloud, subject)? => then(Stage::Delete),
+            Some(Stage::Delete) => then(Stage::Remove),
             Some(Stage::Remove) => {
-                match cloud.send(request(Method::Delete, path(&container, None))) {
-                    Err(error) if !error.is_not_found() && !error.is_conflict() => {
-                        Err(error.into())
-                    }
-                    Ok(_) | Err(_) => Ok(done()),
-                }
+                temp_url::delete_container(cloud, subject)?;
+                Ok(done())
             }
             _ => Ok(done()),
         }
@@ -160,11 +92,11 @@ struct Wanted {
 }
 
 /// A signal with what its sender may leave out.
-struct Sent {
-    id: Value,
-    status: String,
-    reason: String,
-    data: Value,
+pub(super) struct Sent {
+    pub(super) id: Value,
+    pub(super) status: String,
+    pub(super) reason: String,
+    pub(super) data: Value,
 }
 
 impl SwiftSignal {
@@ -200,7 +132,7 @@ impl Wanted {
             ["", "v1", account, of, object]
                 if account.ends_with(&project) && !object.trim_matches('/').is_empty() =>
             {
-                match *of == container(subject) {
+                match *of == temp_url::container(subject) {
                     true => Ok((*object).to_owned()),
                     false => Err(wrong("container name")),
                 }
@@ -213,27 +145,17 @@ impl Wanted {
 /// The signals that have come, in the order of their versions; a later one of the same id takes
 /// the place of the first.
 fn sent(cloud: &Asks<'_>, subject: &Subject, wanted: &Wanted) -> Result<Vec<Sent>, Failure> {
-    let (container, object) = (container(subject), wanted.object(subject)?);
-    let listed =
-        match cloud.send(request(Method::Get, path(&container, None)).query("format", "json")) {
-            Ok(response) => response.json()?,
-            Err(error) if error.is_not_found() => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        };
-    let names = listed.as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str());
-    let versions = names.filter(|name| name.contains(&object));
-    let requests = versions.map(|name| request(Method::Get, path(&container, Some(name))));
-    let mut bodies = Vec::new();
-    for answer in cloud.send_all(requests.collect())? {
-        let body = match answer {
-            Ok(response) => String::from_utf8_lossy(response.bytes()).into_owned(),
-            Err(error) if error.is_not_found() => continue,
-            Err(error) => return Err(error.into()),
-        };
-        if body != NOTHING_YET {
-            bodies.push(read(&body)?);
-        }
-    }
+    sent_to(cloud, subject, &wanted.object(subject)?)
+}
+
+/// The same of an object of the stack's.
+pub(super) fn sent_to(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    object: &str,
+) -> Result<Vec<Sent>, Failure> {
+    let bodies = temp_url::words(cloud, subject, object)?;
+    let bodies = bodies.iter().map(|body| read(body)).collect::<Result<Vec<_>, _>>()?;
     let mut signals: Vec<Sent> = Vec::new();
     for (number, mut body) in (1..).zip(bodies) {
         if let Some(id) = body.get("id") {
@@ -251,7 +173,8 @@ fn sent(cloud: &Asks<'_>, subject: &Subject, wanted: &Wanted) -> Result<Vec<Sent
     Ok(signals)
 }
 
-fn read(body: &str) -> Result<JsonMap, Failure> {
+/// What somebody put, as JSON; nothing where he put nothing.
+pub(super) fn read(body: &str) -> Result<JsonMap, Failure> {
     if body.is_empty() {
         return Ok(JsonMap::new());
     }

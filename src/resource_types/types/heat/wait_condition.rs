@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::swift_signal::{Sent, sent_to};
 use super::wait::Wait;
 use super::wait_handle::part;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
+use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, PlainStage};
 use crate::resource_types::failure::{Failure, Waiter};
 use crate::resource_types::job::{Beat, Learned, ObservedSignals, Signals, Subject, Work};
@@ -74,10 +76,11 @@ impl WaitCondition {
     fn heard_data(&self, declared: &Declared, subject: &Subject) -> JsonMap {
         let wanted = Self::wanted(declared, subject);
         let name = if wanted.is_aws { "Data" } else { "data" };
-        // The handle may be gone, or not be heard of yet: then what was known at the end counts.
+        // The handle may be gone, or not be heard of yet, or its signals be put somewhere: then what
+        // was known at the end counts.
         let value = match self.handle(subject, &wanted) {
-            Ok(signals) => data(signals, &wanted),
-            Err(_) => subject.data.get("data").cloned().unwrap_or_else(|| "".into()),
+            Ok(signals) if signals.object.is_none() => data(signals, &wanted),
+            Ok(_) | Err(_) => subject.data.get("data").cloned().unwrap_or_else(|| "".into()),
         };
         JsonMap::from_iter([(name.to_owned(), value)])
     }
@@ -144,13 +147,16 @@ impl ResourceType for WaitCondition {
                 None => Err(timed_out(&Signals::default(), &wanted)),
             };
         };
+        let signals = with_those_put(cloud, subject, signals)?;
         let Some(after) = wait.remaining(cloud.now()) else {
-            return Err(timed_out(signals, &wanted));
+            return Err(timed_out(&signals, &wanted));
         };
-        if !self.verdict(signals, &wanted)? {
-            return Ok(Beat::Wait { after: Some(after) });
+        if !self.verdict(&signals, &wanted)? {
+            // Nobody tells of what is put.
+            let after = signals.object.is_none().then_some(after);
+            return Ok(Beat::Wait { after });
         }
-        let data = BTreeMap::from([("data".to_owned(), data(signals, &wanted))]);
+        let data = BTreeMap::from([("data".to_owned(), data(&signals, &wanted))]);
         Ok(Beat::Done { learned: Learned { data, ..Learned::default() } })
     }
 
@@ -166,6 +172,22 @@ impl ResourceType for WaitCondition {
     fn unmade(&self, declared: &Declared, subject: &Subject) -> JsonMap {
         self.heard_data(declared, subject)
     }
+}
+
+/// The signals with those that were put to the handle's object, where it has one.
+fn with_those_put(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    signals: &Signals,
+) -> Result<Signals, Failure> {
+    let mut signals = signals.clone();
+    if let Some(object) = signals.object.clone() {
+        for Sent { id, status, reason, data } in sent_to(cloud, subject, &object)? {
+            let entry = json!({ "status": status, "reason": reason, "data": data });
+            signals.entries.insert(python::text(&id), entry);
+        }
+    }
+    Ok(signals)
 }
 
 fn timed_out(signals: &Signals, wanted: &Wanted) -> Failure {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::temp_url::{self, Takes};
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
@@ -23,7 +24,8 @@ use crate::resource_types::stage::{Stages, stages};
 /// Where a signed address is kept that is a reference, in Heat's word for it.
 pub(super) const ADDRESS: &str = "ec2_signed_url";
 
-/// Resource data of OS::Heat::WaitConditionHandle: a token of its user's, and where it is good.
+/// Resource data of OS::Heat::WaitConditionHandle: the address of an object; a token of its user's, and where it is good.
+const OBJECT: &str = "swift_signal_url";
 const TOKEN: &str = "token";
 const ENDPOINT: &str = "endpoint";
 
@@ -31,7 +33,10 @@ const ENDPOINT: &str = "endpoint";
 pub(crate) struct WaitHandle(pub(crate) HandleKind);
 
 /// The data and attributes by which anybody may signal, beside those of the user.
-const SECRETS: [&str; 4] = [TOKEN, ADDRESS, "curl_cli", "signal"];
+const SECRETS: [&str; 5] = [TOKEN, ADDRESS, OBJECT, "curl_cli", "signal"];
+
+/// The transport by which signals are put to an object in Swift.
+const TEMP_URL: &str = "TEMP_URL_SIGNAL";
 
 /// How a handle is signaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -96,6 +101,8 @@ stages! {
     enum Stage {
         Settle = "settle" Looks,
         Address = "address" Looks,
+        DropObject = "drop_object" Changes,
+        DropContainer = "drop_container" Changes,
     }
 }
 
@@ -115,9 +122,12 @@ impl ResourceType for WaitHandle {
         (!has_beats).then(|| Ok(LocalOutcome::default()))
     }
 
-    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
+    fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
         match work {
             Work::Create | Work::Update { .. } => stack_user::first(Value::Null),
+            Work::Delete if self.transport(&subject.properties) == TEMP_URL => {
+                Stage::DropObject.step()
+            }
             Work::Delete => stack_user::removal(),
             Work::Act(_) => stack_user::enabling(),
         }
@@ -139,6 +149,14 @@ impl ResourceType for WaitHandle {
         match Stage::of(step) {
             Some(Stage::Settle) => self.settled(cloud, subject),
             Some(Stage::Address) => addressed(cloud, subject),
+            Some(Stage::DropObject) if temp_url::delete_what_is_there(cloud, subject)? => {
+                Ok(next(Stage::DropObject.step()))
+            }
+            Some(Stage::DropObject) => Ok(next(Stage::DropContainer.step())),
+            Some(Stage::DropContainer) => {
+                temp_url::delete_container(cloud, subject)?;
+                Ok(next(stack_user::removal()))
+            }
             None => Ok(done()),
         }
     }
@@ -171,7 +189,9 @@ impl ResourceType for WaitHandle {
 
     fn signals(&self, subject: &Subject) -> Option<Signals> {
         let unneeded = self.transport(&subject.properties) == "NO_SIGNAL";
-        Some(Signals { entries: subject.signals.clone(), unneeded })
+        let is_put = self.transport(&subject.properties) == TEMP_URL;
+        let object = is_put.then(|| subject.physical_name.clone());
+        Some(Signals { entries: subject.signals.clone(), unneeded, object })
     }
 
     fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
@@ -198,7 +218,7 @@ impl ResourceType for WaitHandle {
 }
 
 impl WaitHandle {
-    /// The end of the creation: a token of the user's, where that is the way to signal.
+    /// The end of the creation: a token of the user's or an object, where that is the way to signal.
     fn settled(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, Failure> {
         let user = StackUser::made(subject);
         let mut data = BTreeMap::new();
@@ -207,6 +227,10 @@ impl WaitHandle {
             data.insert(TOKEN.to_owned(), Value::from(token.reveal().as_str()));
             let endpoint = stack_user::signal_url(cloud, subject, &user.project)?;
             data.insert(ENDPOINT.to_owned(), endpoint.into());
+        }
+        if self.transport(&subject.properties) == TEMP_URL {
+            let address = temp_url::make(cloud, subject, Takes::Many)?;
+            data.insert(OBJECT.to_owned(), address.into());
         }
         let physical_id = physical_id(subject);
         Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
@@ -217,6 +241,10 @@ impl WaitHandle {
         match (self.transport(&subject.properties), StackUser::made(subject)) {
             ("NO_SIGNAL", _) => Ok("{}".into()),
             ("TOKEN_SIGNAL", Some(_)) => Ok("null".into()),
+            (TEMP_URL, _) => {
+                let address = subject.data.get(OBJECT);
+                Ok(python::json(&json!({ "alarm_url": address })).into())
+            }
             ("CFN_SIGNAL", Some(_)) => {
                 let address = presigned::address(cloud, subject, Door::WaitCondition)?;
                 Ok(python::json(&json!({ "alarm_url": address })).into())
@@ -230,6 +258,10 @@ impl WaitHandle {
             _ => Ok(Value::Null),
         }
     }
+}
+
+fn next(step: Step) -> Beat {
+    Beat::Next { learned: Learned::default(), next: step }
 }
 
 /// The beginning of a command that signals.

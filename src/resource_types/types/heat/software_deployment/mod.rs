@@ -2,10 +2,15 @@
 //! server and wait for what the server says of it. Each action derives a configuration of its own
 //! from the one named, with the values of its inputs.
 
+mod inputs;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::inputs::{TEMP_URL, credentials, filled, inputs, proof, transport};
 use super::software_config::{UNGROUPED, project};
+use super::swift_signal::read;
+use super::temp_url::{self, Takes};
 use crate::events::resource::Step;
 use crate::model::{ConfigId, DeploymentId, JsonMap};
 use crate::openstack::{Method, Request, Service, path_segment};
@@ -13,11 +18,13 @@ use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, done};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Said, SignalOutcome, Signaled, Subject, Work};
-use crate::resource_types::presigned::{self, Door};
 use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::software::{ConfigContent, Deploy, SoftwareConfig};
-use crate::resource_types::stack_user::{self, Proof, StackUser};
+use crate::resource_types::stack_user;
 use crate::resource_types::stage::{Stages, stages};
+
+/// Where the address of an object is kept that a server answers with.
+const ADDRESS: &str = "swift_signal_url";
 
 /// A deployment of one of the two types.
 pub(crate) struct Deployed(pub(crate) DeploymentKind);
@@ -44,9 +51,12 @@ stages! {
     /// What a deployment goes through.
     enum Stage {
         Plan = "plan" Looks,
+        Empty = "empty" Changes,
         Deploy = "deploy" Changes,
         Wait = "wait" Looks,
         Remove = "remove" Changes,
+        DropObject = "drop_object" Changes,
+        DropContainer = "drop_container" Changes,
         GiveUp = "give_up" Commands,
     }
 }
@@ -113,7 +123,7 @@ impl Deployed {
         let mut inputs = inputs(source, subject, given, action);
         inputs.extend(credentials);
         let config = match self.is_structured() {
-            true => self.filled(&source.content.config, &inputs, given)?,
+            true => filled(&source.content.config, &inputs, given)?,
             false => source.content.config.clone(),
         };
         let empty = if self.is_structured() { json!({}) } else { "".into() };
@@ -129,41 +139,6 @@ impl Deployed {
                 options: source.content.options.clone(),
             },
         })
-    }
-
-    /// A structured configuration with `{get_input: NAME}` replaced by values.
-    fn filled(
-        &self,
-        snippet: &Value,
-        inputs: &[JsonMap],
-        given: &JsonMap,
-    ) -> Result<Value, Failure> {
-        let key = given.get("input_key").and_then(Value::as_str).unwrap_or("get_input");
-        let is_strict = given.get("input_values_validate").is_some_and(|mode| mode == "STRICT");
-        match snippet {
-            Value::Object(map) => {
-                if map.len() == 1
-                    && let Some(Value::String(name)) = map.get(key)
-                {
-                    let of_name = |input: &&JsonMap| input.get("name") == Some(&json!(name));
-                    return match inputs.iter().find(of_name) {
-                        Some(input) => Ok(input.get("value").cloned().unwrap_or_default()),
-                        None if is_strict => Err(Failure::NoInput(name.clone())),
-                        None => Ok(Value::Null),
-                    };
-                }
-                let filled = map
-                    .iter()
-                    .map(|(name, value)| Ok((name.clone(), self.filled(value, inputs, given)?)));
-                Ok(Value::Object(filled.collect::<Result<JsonMap, Failure>>()?))
-            }
-            Value::Array(list) => {
-                list.iter().map(|item| self.filled(item, inputs, given)).collect()
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                Ok(snippet.clone())
-            }
-        }
     }
 
     /// Looks whether anything is deployed at this action, and by which configuration.
@@ -202,7 +177,7 @@ impl Deployed {
             (true, _) if proof(&given).is_some_and(|proof| !stack_user::has(subject, proof)) => {
                 stack_user::first(serde_json::to_value(plan).unwrap_or_default())
             }
-            (true, _) => plan.to(Stage::Deploy),
+            (true, _) => plan.to(before_deployed(&given)),
             (false, Work::Delete) => plan.to(Stage::Remove),
             (false, Work::Create | Work::Update { .. } | Work::Act(_)) => return Ok(done()),
         };
@@ -286,9 +261,17 @@ impl Deployed {
             return Ok(end());
         }
         let id = subject.physical_id.clone().unwrap_or_default();
-        let found = cloud.software(&project(subject)).deployment(&id)?;
+        let software = cloud.software(&project(subject));
+        let mut found = software.deployment(&id)?;
         if *work == Work::Delete && !server_exists(cloud, &found.server_id)? {
             return Ok(end());
+        }
+        if transport(&given) == TEMP_URL
+            && found.status.as_deref() == Some("IN_PROGRESS")
+            && let Some(word) = temp_url::word(cloud, subject)?
+        {
+            software.signal_deployment(&id, &read(&word)?.into())?;
+            found = software.deployment(&id)?;
         }
         match found.status.as_deref() {
             Some("COMPLETE") => Ok(end()),
@@ -323,6 +306,9 @@ impl Deployed {
         }
         software.delete_deployment(id)?;
         let given = declared.properties(&subject.properties);
+        if transport(&given) == TEMP_URL {
+            return Ok(next(Stage::DropObject));
+        }
         if proof(&given).is_none() {
             return Ok(done());
         }
@@ -334,64 +320,13 @@ fn is_awaited(given: &JsonMap) -> bool {
     transport(given) != "NO_SIGNAL"
 }
 
-fn transport(given: &JsonMap) -> &str {
-    given.get("signal_transport").and_then(Value::as_str).unwrap_or_default()
+/// The step before a server is told: the object for its answer is empty until then.
+fn before_deployed(given: &JsonMap) -> Stage {
+    if transport(given) == TEMP_URL { Stage::Empty } else { Stage::Deploy }
 }
 
-/// By what whoever answers is let in, where he needs a user to answer as.
-fn proof(given: &JsonMap) -> Option<Proof> {
-    match transport(given) {
-        "HEAT_SIGNAL" => Some(Proof::Password),
-        "CFN_SIGNAL" => Some(Proof::Key),
-        _ => None,
-    }
-}
-
-/// The inputs that tell a server as whom to answer.
-fn credentials(
-    cloud: &Asks<'_>,
-    subject: &Subject,
-    given: &JsonMap,
-) -> Result<Vec<JsonMap>, Failure> {
-    let (Some(proof), Some(user)) = (proof(given), StackUser::made(subject)) else {
-        return Ok(Vec::new());
-    };
-    if proof == Proof::Key {
-        let address = presigned::address(cloud, subject, Door::Signal)?;
-        return Ok(addressed(address.into(), "POST"));
-    }
-    let known = stack_user::credentials(cloud, subject, &user)?;
-    let inputs = [
-        ("deploy_auth_url", "auth_url", "URL for API authentication"),
-        ("deploy_username", "username", "Username for API authentication"),
-        ("deploy_user_id", "user_id", "User ID for API authentication"),
-        ("deploy_password", "password", "Password for API authentication"),
-        ("deploy_project_id", "project_id", "ID of project for API authentication"),
-        ("deploy_region_name", "region_name", "Region name for API authentication"),
-    ];
-    let told = inputs.into_iter().filter(|(_, part, _)| !known[*part].is_null());
-    Ok(told.map(|(name, part, text)| input(name, known[part].clone(), Some(text))).collect())
-}
-
-/// The inputs that tell a server at which address to answer, and how.
-fn addressed(address: Value, verb: &str) -> Vec<JsonMap> {
-    let inputs = [
-        ("deploy_signal_id", address, "ID of signal to use for signaling output values"),
-        ("deploy_signal_verb", verb.into(), "HTTP verb to use for signaling output values"),
-    ];
-    inputs.map(|(name, value, text)| input(name, value, Some(text))).into()
-}
-
-/// An input of a derived configuration.
-fn input(name: &str, value: Value, description: Option<&str>) -> JsonMap {
-    let mut input = JsonMap::new();
-    input.insert("name".to_owned(), name.into());
-    input.insert("type".to_owned(), "String".into());
-    if let Some(description) = description {
-        input.insert("description".to_owned(), description.into());
-    }
-    input.insert("value".to_owned(), value);
-    input
+fn next(stage: Stage) -> Beat {
+    Beat::Next { learned: Learned::default(), next: stage.step() }
 }
 
 fn server_exists(cloud: &Asks<'_>, id: &str) -> Result<bool, Failure> {
@@ -401,49 +336,6 @@ fn server_exists(cloud: &Asks<'_>, id: &str) -> Result<bool, Failure> {
         Err(error) if error.is_not_found() => Ok(false),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The inputs of a derived configuration: those declared, further values, and what Heat tells of
-/// the deployment itself.
-fn inputs(
-    source: &SoftwareConfig,
-    subject: &Subject,
-    given: &JsonMap,
-    action: &str,
-) -> Vec<JsonMap> {
-    let mut values =
-        given.get("input_values").and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut inputs = Vec::new();
-    for declared in &source.content.inputs {
-        let name = declared.get("name").and_then(Value::as_str).unwrap_or_default();
-        let default = declared.get("default").cloned().unwrap_or_default();
-        let value = values.shift_remove(name).unwrap_or(default);
-        let mut input = declared.clone();
-        input.insert("value".to_owned(), value);
-        inputs.push(input);
-    }
-    inputs.extend(values.into_iter().map(|(name, value)| input(&name, value, None)));
-    let shown = |part: Option<String>| part.unwrap_or_default();
-    let stack = format!(
-        "{}/{}",
-        shown(subject.stack_name.as_ref().map(ToString::to_string)),
-        shown(subject.stack_id.map(|id| id.to_string()))
-    );
-    let property = |name: &str| given.get(name).cloned().unwrap_or_default();
-    let name = shown(subject.name.as_ref().map(ToString::to_string));
-    let of_deployment = [
-        ("deploy_server_id", property("server"), "ID of the server being deployed to"),
-        ("deploy_action", action.into(), "Name of the current action being deployed"),
-        ("deploy_stack_id", stack.into(), "ID of the stack this deployment belongs to"),
-        ("deploy_resource_name", name.into(), "Name of this deployment resource in the stack"),
-        (
-            "deploy_signal_transport",
-            property("signal_transport"),
-            "How the server should signal to heat with the deployment output values.",
-        ),
-    ];
-    inputs.extend(of_deployment.map(|(name, value, text)| input(name, value, Some(text))));
-    inputs
 }
 
 impl ResourceType for Deployed {
@@ -462,9 +354,23 @@ impl ResourceType for Deployed {
         }
         match Stage::of(step) {
             Some(Stage::Plan) => self.plan(declared, cloud, work, subject),
+            Some(Stage::Empty) => {
+                let address = temp_url::make(cloud, subject, Takes::One)?;
+                let data = [(ADDRESS.to_owned(), address.into())].into();
+                let learned = Learned { data, ..Learned::default() };
+                Ok(Beat::Next { learned, next: plan.to(Stage::Deploy) })
+            }
             Some(Stage::Deploy) => self.deploy(declared, cloud, work, subject, plan),
             Some(Stage::Wait) => self.wait(declared, cloud, work, subject, plan),
             Some(Stage::Remove) => self.remove(declared, cloud, subject),
+            Some(Stage::DropObject) if temp_url::delete_what_is_there(cloud, subject)? => {
+                Ok(next(Stage::DropObject))
+            }
+            Some(Stage::DropObject) => Ok(next(Stage::DropContainer)),
+            Some(Stage::DropContainer) => {
+                temp_url::delete_container(cloud, subject)?;
+                Ok(done())
+            }
             Some(Stage::GiveUp) => self.give_up(cloud, subject),
             None => Ok(done()),
         }
