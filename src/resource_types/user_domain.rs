@@ -133,9 +133,7 @@ impl UserDomain<'_> {
         let request = Request::post(Service::Identity, CREDENTIALS);
         match self.0.send_in_domain(request.json(json!({ "credential": credential }))) {
             Ok(answer) => text(&answer.json()?["credential"], "id"),
-            Err(error) if error.is_conflict() => {
-                self.find_key(user, access)?.map_or(Err(error), Ok)
-            }
+            Err(error) if error.is_conflict() => self.find_key(user, access)?.ok_or(error),
             Err(error) => Err(error),
         }
     }

@@ -43,7 +43,7 @@ async fn a_passing_error_is_tried_again() {
 async fn an_object_for_signals_is_made_and_deleted_whatever_is_lost() {
     let passing = Fault::Status { code: 503, retry_after: None };
     for fault in [Fault::DropReply, Fault::DropRequest, passing] {
-        for skip in 0..7 {
+        for skip in 0..16 {
             let ground = Ground::new().await;
             let empty = ground.counts();
             let path = Some("/object-store/".to_owned());
@@ -51,7 +51,11 @@ async fn an_object_for_signals_is_made_and_deleted_whatever_is_lost() {
             ground.sandbox.set_faults(vec![rule]).unwrap();
             let world = ground.start().await;
             let place = format!("call {skip} meets {fault:?}");
-            let template = hot(json!({ "handle": { "type": "OS::Heat::SwiftSignalHandle" } }));
+            let template = hot(json!({
+                "handle": { "type": "OS::Heat::SwiftSignalHandle" },
+                "other": { "type": "OS::Heat::WaitConditionHandle", "depends_on": "handle",
+                           "properties": { "signal_transport": "TEMP_URL_SIGNAL" } },
+            }));
             let web = world.create("web", template).await.unwrap();
             assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{place}");
             let deleted = world.delete(web.stack).await.unwrap();

@@ -241,6 +241,7 @@ fn template(credential: &str) -> Value {
             "signed": { "value": { "get_attr": ["signed", "signal"] } },
             "address": { "value": { "get_resource": "address" } },
             "policy": { "value": { "get_attr": ["policy", "alarm_url"] } },
+            "agent": { "value": { "get_attr": ["server", "os_collect_config", "cfn", "secret_access_key"] } },
             "guest": { "value": { "get_attr": ["guest", "os_collect_config", "cfn", "secret_access_key"] } },
             "asking": { "value": { "get_attr": ["asking", "os_collect_config", "heat", "password"] } },
             "waited": { "value": { "get_attr": ["wait", "data"] } },
@@ -264,7 +265,7 @@ impl Markers {
         }
         let shown = [
             "derived", "provider", "group", "random", "key", "swift", "handle", "signed",
-            "address", "policy", "guest", "asking",
+            "address", "policy", "agent", "guest", "asking",
         ];
         for name in shown {
             assert!(!outputs[name].is_null(), "there is no {name}");

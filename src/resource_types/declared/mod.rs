@@ -48,6 +48,7 @@ use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
+use crate::resource_types::stack_user;
 use crate::resource_types::stage::Stages;
 
 /// A resource type: what its file says, and the program that does some things otherwise.
@@ -279,7 +280,7 @@ impl Declared {
     }
 
     pub fn is_secret(&self, name: &str) -> bool {
-        self.program.is_secret(self, name)
+        stack_user::is_secret(name) || self.program.is_secret(self, name)
     }
 }
 

@@ -24,6 +24,11 @@ fn template(script: &str, agent: &str) -> Value {
                             "signal_transport": "HEAT_SIGNAL" } },
         "signed": { "type": "OS::Heat::SoftwareDeployment", "depends_on": "wait",
             "properties": { "config": { "get_resource": "config" }, "server": "s2" } },
+        "put": { "type": "OS::Heat::SoftwareDeployment", "depends_on": "wait",
+            "properties": { "config": { "get_resource": "config" }, "server": "s3",
+                            "signal_transport": "TEMP_URL_SIGNAL" } },
+        "object": { "type": "OS::Heat::WaitConditionHandle",
+                    "properties": { "signal_transport": "TEMP_URL_SIGNAL" } },
         "address": { "type": "OS::Heat::UpdateWaitConditionHandle" },
         "policy": { "type": "OS::Heat::ScalingPolicy", "properties": {
             "auto_scaling_group_id": "none", "adjustment_type": "change_in_capacity",
@@ -34,8 +39,8 @@ fn template(script: &str, agent: &str) -> Value {
 }
 
 /// The signals that are sent, again and again until nobody waits any more.
-const SIGNALS: [(&str, &str); 4] =
-    [("handle", "a"), ("handle", "b"), ("deployment", ""), ("signed", "")];
+const SIGNALS: [(&str, &str); 5] =
+    [("handle", "a"), ("handle", "b"), ("deployment", ""), ("signed", ""), ("put", "")];
 
 /// Sends a signal; whether it was taken, and so is never lost.
 async fn send(world: &World, stack: StackId, (name, id): (&str, &str)) -> bool {
@@ -115,7 +120,7 @@ async fn heal(ground: &Ground, empty: &Value, taken: &BTreeSet<String>, appends:
     let deployments = world.views.deployments(None, None).await.unwrap();
     assert!(configs.is_empty(), "cut after {appends}: {configs:?} are left behind");
     assert!(deployments.is_empty(), "cut after {appends}: {deployments:?} are left behind");
-    for kind in ["users", "projects", "credentials"] {
+    for kind in ["users", "projects", "credentials", "containers", "objects"] {
         assert_eq!(ground.counts()[kind], empty[kind], "cut after {appends}: {kind}");
     }
 }

@@ -92,11 +92,6 @@ impl ResourceType for DeployedServer {
         })
     }
 
-    fn is_secret(&self, declared: &Declared, name: &str) -> bool {
-        let secrets = &declared.declaration().secrets;
-        stack_user::is_secret(name) || secrets.iter().any(|secret| secret == name)
-    }
-
     fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {
         agent::check(properties)
     }

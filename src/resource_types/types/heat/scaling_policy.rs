@@ -138,11 +138,6 @@ impl ResourceType for ScalingPolicy {
         Ok(attributes)
     }
 
-    fn is_secret(&self, declared: &Declared, name: &str) -> bool {
-        let secrets = &declared.declaration().secrets;
-        name == ADDRESS || stack_user::is_secret(name) || secrets.iter().any(|it| it == name)
-    }
-
     fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
         match subject.data.get(ADDRESS) {
             Some(address) if self.0.is_address => address.clone(),

@@ -162,7 +162,7 @@ impl ResourceType for WaitHandle {
     }
 
     fn is_secret(&self, _declared: &Declared, name: &str) -> bool {
-        SECRETS.contains(&name) || stack_user::is_secret(name)
+        SECRETS.contains(&name)
     }
 
     fn signal(&self, subject: &Subject, details: &Value) -> Signaled {
