@@ -273,7 +273,8 @@ fn stage_beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failur
         Some(Stage::Extended) => {
             let volume = poll(cloud, subject)?;
             match volume["status"].as_str().unwrap_or_default() {
-                "extending" => Ok(Beat::Wait { after: None }),
+                // It may be on its way from its server still, where an extension came late.
+                _ if is_transient(&volume["status"]) => Ok(Beat::Wait { after: None }),
                 "available" | "in-use" if volume["size"] != given["size"] => {
                     Ok(Beat::Wait { after: None })
                 }
