@@ -18,3 +18,4 @@ pub mod projections;
 pub mod resource_types;
 pub mod sandbox;
 pub mod template;
+pub mod traces;

@@ -1,6 +1,7 @@
 //! Stacks as the engine is asked for them: what is to become of one is checked, its name is taken,
 //! and its actor is told.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -11,12 +12,13 @@ use super::engine::Engine;
 use super::executor;
 use super::project::ProjectCommand;
 use super::project_actor::HolderOf;
-use super::stack::{Create, Known, Revise, StackCommand, refuse_resting};
+use super::stack::{Create, Known, Revise, StackCommand};
 use super::{definition, exposure, source};
-use crate::events::StreamId;
+use crate::events::{Meta, Position, StreamId};
 use crate::model::sizes::STACK_NAME;
 use crate::model::taint;
-use crate::model::{Action, JsonMap, Refusal, StackId, StackName, Trustor};
+use crate::model::{Action, CommandId, DriftEvery, JsonMap, Refusal, StackId, StackName, Trustor};
+use crate::resource_types::CloudCheck;
 use crate::template::StackSource;
 
 impl Engine {
@@ -65,11 +67,19 @@ impl Engine {
         adopts: Option<JsonMap>,
     ) -> Result<Accepted, Refusal> {
         check_name(&ask.name)?;
+        check_tags(&ask.tags)?;
+        let claimed = self.claimed(who).await?;
+        if let Some(done) = self.done(claimed.as_ref()).await? {
+            return Ok(done);
+        }
         self.refuse_taken(who, &ask.name).await?;
         let services = &self.services;
         let project = &who.caller.project_id;
-        let id = StackId(services.clock.fresh_id());
+        self.hold_to_plan(who, self.plan_create(who, &mut ask)).await?;
+        let fresh = || StackId(services.clock.fresh_id());
+        let id = claimed.as_ref().map_or_else(fresh, |claimed| claimed.stack_id);
         let known = self.prepare(who, &mut ask.source, Some(id), &ask.name).await?;
+        let claim = self.claim(who, id, claimed).await?;
         // First the name: while a project has one, its trusts are not given back.
         self.take_name(who, &ask.name, id).await?;
         let release = || ProjectCommand::Release { name: ask.name.clone(), stack_id: id };
@@ -84,9 +94,10 @@ impl Engine {
             trustor,
             id,
             ask.source,
-            known,
+            Arc::new(known),
             (ask.tags, ask.timeout_mins, ask.disable_rollback),
         )?;
+        let revise = Revise { claim, ..revise };
         let create = Create {
             id,
             name: ask.name.clone(),
@@ -113,17 +124,15 @@ impl Engine {
         stack: StackId,
         mut ask: UpdateStack,
     ) -> Result<Accepted, Refusal> {
-        let summary = self.summary(who, stack).await?;
-        refuse_resting(summary.action)?;
-        let mut source = match ask.existing || ask.template.is_none() {
-            true => source::updated(&ask, &self.source(&summary).await?),
-            false => source::updated(&ask, &StackSource::default()),
-        };
-        ask.template = None;
-        let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
-        if let Some(before) = &summary.known {
-            known.definition.check_immutable(&before.definition)?;
+        let claimed = self.claimed(who).await?;
+        if let Some(done) = self.done(claimed.as_ref()).await? {
+            return Ok(done);
         }
+        check_tags(ask.tags.as_deref().unwrap_or_default())?;
+        let prepared = self.prepared(who, stack, &ask).await?;
+        ask.template = None;
+        let planned = self.hold_to_plan(who, self.plan_of(who, &ask, &prepared)).await?;
+        let (summary, source, known) = (prepared.summary, prepared.source, prepared.known);
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
         let kept_tags = if ask.existing { summary.revision.tags.clone() } else { Vec::new() };
         let settings = (
@@ -132,9 +141,10 @@ impl Engine {
             ask.disable_rollback.unwrap_or(summary.revision.disable_rollback),
         );
         let revise = self.revise(trustor, stack, source, known, settings)?;
-        let revise = Revise { observes: ask.observes, back_to: ask.back_to, ..revise };
-        let receipt =
-            self.ask_stack(stack, who, || StackCommand::Update(Box::new(revise.clone()))).await?;
+        let claim = self.claim(who, stack, claimed).await?;
+        let revise = Revise { observes: ask.observes, back_to: ask.back_to, claim, ..revise };
+        let command = || StackCommand::Update(Box::new(revise.clone()));
+        let receipt = self.ask_planned(stack, who, planned, command).await?;
         Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
@@ -146,6 +156,7 @@ impl Engine {
     ) -> Result<Accepted, Refusal> {
         let summary = self.summary(who, stack).await?;
         self.allow(who, &summary).await?;
+        let planned = self.hold_to_plan(who, self.plan_delete(who, stack)).await?;
         let trustor = match self.services.credentials.ensure(&self.services, who).await {
             Ok(trustor) => trustor,
             // What keeps a new trust from being made must not keep a stack from being deleted
@@ -157,7 +168,7 @@ impl Engine {
             Err(refusal) => return Err(refusal),
         };
         let delete = || StackCommand::Delete { trustor: Some(trustor.clone()) };
-        let receipt = self.ask_stack(stack, who, delete).await?;
+        let receipt = self.ask_planned(stack, who, planned, delete).await?;
         Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
@@ -177,6 +188,18 @@ impl Engine {
         Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
+    /// Has whatever is under way in a stack given up, for an operator.
+    pub async fn reset_stack(&self, stack: StackId) -> Result<Position, Refusal> {
+        let missing = || Refusal::new("NotFound", format!("Stack with id {stack} not found"));
+        self.stand(stack).await?.ok_or_else(missing)?;
+        let command = CommandId(self.services.clock.fresh_id());
+        let meta = Arc::new(Meta::of_command(command));
+        let measures = &self.services.measures;
+        let receipt =
+            self.ask_of(stack, || measures.ask(StackCommand::Reset, Arc::clone(&meta))).await??;
+        Ok(receipt.position)
+    }
+
     /// Suspends, resumes or checks the stack; in the middle of another action, once that is over.
     pub async fn act_on_stack(
         &self,
@@ -188,9 +211,10 @@ impl Engine {
         if action != Action::Check {
             self.allow(who, &summary).await?;
         }
+        let planned = self.hold_to_plan(who, self.plan_act(who, stack, action)).await?;
         let trustor = Some(self.services.credentials.ensure(&self.services, who).await?);
         let act = || StackCommand::Act { action, trustor: trustor.clone() };
-        let receipt = self.ask_stack(stack, who, act).await?;
+        let receipt = self.ask_planned(stack, who, planned, act).await?;
         Ok(Accepted { stack, name: summary.name, position: receipt.position })
     }
 
@@ -203,8 +227,26 @@ impl Engine {
         name: &StackName,
     ) -> Result<Known, Refusal> {
         let services = &self.services;
-        let project = &who.caller.project_id;
         let lacking = exposure::lacking(services).await;
+        let (known, asked) = self.prepare_here(who, source, id, name, lacking).await?;
+        if let Some(cloud) = &services.cloud {
+            let session = who.session(cloud, &who.caller.project_id);
+            let (registry, definition) = (&services.registry, &known.definition);
+            executor::check_in_cloud(registry, definition, &asked, &session).await?;
+        }
+        Ok(known)
+    }
+
+    /// The same without a cloud: also what that would have to be asked.
+    pub(super) async fn prepare_here(
+        &self,
+        who: &RequestContext,
+        source: &mut StackSource,
+        id: Option<StackId>,
+        name: &StackName,
+        lacking: BTreeSet<&'static str>,
+    ) -> Result<(Known, Vec<CloudCheck>), Refusal> {
+        let services = &self.services;
         let prepare = {
             let (services, caller) = (Arc::clone(services), Arc::clone(&who.caller));
             let name = name.clone();
@@ -215,13 +257,7 @@ impl Engine {
         };
         let (types, checked) = self.with_templates(who, source, prepare).await?;
         exposure::check_allowed(services, &who.caller, types).await?;
-        let (known, asked) = checked?;
-        if let Some(cloud) = &services.cloud {
-            let session = cloud.session_for_token(&who.token, project);
-            let (registry, definition) = (&services.registry, &known.definition);
-            executor::check_in_cloud(registry, definition, &asked, &session).await?;
-        }
-        Ok(known)
+        checked
     }
 
     pub(super) fn revise(
@@ -229,7 +265,7 @@ impl Engine {
         trustor: Trustor,
         id: StackId,
         source: StackSource,
-        known: Known,
+        known: Arc<Known>,
         (tags, timeout_mins, disable_rollback): (Vec<String>, Option<u32>, bool),
     ) -> Result<Revise, Refusal> {
         let scope = StreamId::stack(id);
@@ -240,7 +276,7 @@ impl Engine {
         Ok(Revise {
             source: self.services.log.put_blob(&blob),
             source_bytes: blob.len() as u64,
-            known: Arc::new(known),
+            known,
             parameters,
             tags,
             timeout_mins,
@@ -250,6 +286,7 @@ impl Engine {
             revisits: false,
             back_to: None,
             facade: serde_json::Value::Null,
+            claim: None,
         })
     }
 
@@ -297,6 +334,11 @@ pub(super) fn check_name(name: &StackName) -> Result<(), Refusal> {
          start with alpha and must be {} characters or less.",
         STACK_NAME.max
     )))
+}
+
+/// Refuses a tag that says no schedule where it should.
+fn check_tags(tags: &[String]) -> Result<(), Refusal> {
+    DriftEvery::of_tags(tags).map(drop).map_err(Refusal::validation)
 }
 
 pub(super) fn name_taken(name: &StackName) -> Refusal {

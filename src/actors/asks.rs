@@ -7,14 +7,14 @@ use crate::model::IndexMap;
 use serde_json::Value;
 
 use super::source::Sourced;
-use super::stack::Known;
+use super::stack::{Known, StackView};
 use crate::events::stack::RevisionAccepted;
-use crate::events::{Cause, Meta, Position};
+use crate::events::{Meta, Position};
 use crate::model::{
-    Action, Caller, CommandId, JsonMap, ProjectId, RequestId, ResourceId, ResourceName, Secret,
-    StackId, StackName, StackRevision, Status, Trustor,
+    Action, Caller, CommandId, JsonMap, PlanId, ProjectId, RequestId, ResourceId, ResourceName,
+    Secret, StackId, StackName, StackRevision, Status, Trustor,
 };
-use crate::openstack::FetchBudget;
+use crate::openstack::{Behalf, Cloud, FetchBudget, Session};
 use crate::template::StackSource;
 
 /// Who asks, in which request.
@@ -22,20 +22,54 @@ use crate::template::StackSource;
 pub struct RequestContext {
     pub caller: Arc<Caller>,
     pub token: Secret<String>,
+    /// What the request has beside its token.
+    pub login: Option<Login>,
     pub request_id: RequestId,
     pub command_id: CommandId,
     /// What the request may still fetch.
     pub fetches: FetchBudget,
+    pub conditions: Conditions,
+}
+
+/// A user's name and password, for work that goes on when the request's token is gone.
+#[derive(Clone, Debug)]
+pub struct Login {
+    pub name: String,
+    pub password: Secret<String>,
+}
+
+/// What must hold for a change that is asked for to be made.
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// The stack's stream ends at one of these.
+    pub at: Option<Vec<Position>>,
+    /// The change does what this plan said.
+    pub plan: Option<PlanId>,
+    /// The change is made once, however often it is asked for.
+    pub once: Option<AskedOnce>,
+}
+
+/// A request with a key by which it is known when it comes again.
+#[derive(Clone, Debug)]
+pub struct AskedOnce {
+    pub key: String,
+    /// A digest of what is asked for, which only the project's key can make.
+    pub request: String,
 }
 
 impl RequestContext {
+    /// The cloud as whoever asks sees it.
+    pub fn session(&self, cloud: &Cloud, project: &ProjectId) -> Session {
+        let session = cloud.session_for_token(&self.token, project);
+        session.on_behalf(Some(Behalf::of(self.request_id.clone())))
+    }
+
     /// What the events of the command carry.
     pub(super) fn meta(&self) -> Arc<Meta> {
         Arc::new(Meta {
             caller: Some(self.caller.clone()),
             request_id: Some(self.request_id.clone()),
-            cause: Some(Cause::Command(self.command_id)),
-            correlation: None,
+            ..Meta::of_command(self.command_id)
         })
     }
 }
@@ -92,8 +126,33 @@ pub struct StackSummary {
     pub deleted: bool,
     pub revision: RevisionAccepted,
     pub sourced: Option<Sourced>,
+    /// Where its stream ends.
+    pub position: Position,
     pub known: Option<Arc<Known>>,
     pub incarnations: IndexMap<ResourceName, ResourceId>,
     /// Those that a new revision would go on with, and what is there under other names.
     pub going_on: IndexMap<ResourceName, ResourceId>,
+}
+
+impl StackSummary {
+    /// A stack at a position; `None` where there is none yet.
+    pub(super) fn of(stack: StackView<'_>, position: Position) -> Option<Self> {
+        let revision = stack.revision()?.clone();
+        Some(Self {
+            id: stack.id,
+            name: stack.name.clone(),
+            project_id: stack.project_id.clone(),
+            user_project: stack.user_project.clone(),
+            trustor: stack.trustor.clone(),
+            action: stack.action,
+            status: stack.status,
+            deleted: stack.is_deleted(),
+            sourced: stack.sourced(revision.revision),
+            revision,
+            position,
+            known: stack.known().cloned(),
+            incarnations: stack.incarnations(),
+            going_on: stack.going_on_anew(),
+        })
+    }
 }

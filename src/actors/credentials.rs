@@ -1,20 +1,25 @@
 //! On whose behalf resources call the cloud: a trust per user, project and set of roles, made with
-//! the user's own token and kept, sealed, in the project's stream.
+//! the user's own token and kept, sealed, in the project's stream. With `deferred_auth_method =
+//! password` the user's own password stands in a trust's place, sealed with a key of its own that is
+//! destroyed when it is let go.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use actix::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing::warn;
 
-use super::asks::RequestContext;
+use super::asks::{Login, RequestContext};
 use super::project::{Project, ProjectCommand};
 use super::services::Services;
 use super::shell::Shell;
+use crate::events::vault::Placed;
 use crate::events::{Meta, StreamId};
-use crate::model::{Caller, ProjectId, Refusal, Secret, Trustor, taint};
-use crate::openstack::{CloudError, Session};
+use crate::model::{Caller, DeferredAuth, ProjectId, Refusal, Secret, Trustor, taint};
+use crate::openstack::{
+    Cloud, CloudError, Credentials as Proof, NameAndPassword, ProjectNamed, Session,
+};
 use crate::resource_types::Failure;
 
 /// A user, with roles, in a project.
@@ -49,50 +54,72 @@ impl Handler<TrustOf> for Shell<Project> {
 
 impl Credentials {
     /// Sees to it that Hearth may go on for the user once his token is gone, with the roles that the
-    /// token has and no other. Asks Keystone only where there is no such trust yet, or the one there
-    /// is no longer works.
+    /// token has and no other, or those of the password that came with it. Asks Keystone only where
+    /// there is no such trust yet, or the one there is no longer works.
     pub async fn ensure(
         &self,
         services: &Arc<Services>,
         who: &RequestContext,
     ) -> Result<Trustor, Refusal> {
         let caller = &who.caller;
-        let trustor = lent(services, caller);
-        let Some(cloud) = &services.cloud else { return Ok(trustor) };
+        let by_password = services.limits.deferred_auth == DeferredAuth::Password;
+        let (login, cloud) = (who.login.as_ref().filter(|_| by_password), &services.cloud);
+        let Some(cloud) = cloud else { return Ok(lent(services, caller)) };
+        let trustor = match login {
+            // The password is good for all that the user may do.
+            Some(login) => Trustor::of(&caller.user_id, roles_of(cloud, login, caller).await?),
+            None if by_password => Trustor::of(&caller.user_id, caller.roles.clone()),
+            None => lent(services, caller),
+        };
         let roles = trustor.roles.as_deref().unwrap_or_default();
         if roles.is_empty() {
             let named = services.limits.trusts_delegated_roles.join(", ");
             let text = format!("Missing required credential: roles {named}");
             return Err(Refusal::new("MissingCredentialError", text));
         }
-        let key = (caller.project_id.clone(), trustor.clone());
+        let project = &caller.project_id;
+        let key = (project.clone(), trustor.clone());
         // One after the other: of two trusts made at once the older one is given back, and what
         // already works with it would be turned away.
         let making = self.making(&key);
         let _alone = making.lock().await;
         // The project has the last word: a trust of its former stacks may be on its way back.
-        let current = trust_of(services, &caller.project_id, &trustor).await;
+        let current = trust_of(services, project, &trustor).await;
+        let is_the_one = login.is_none_or(|login| {
+            let kept = current.as_ref().and_then(|sealed| Kept::read(services, sealed));
+            matches!(kept, Some(Kept::Password(kept)) if kept.reveal() == login.password.reveal())
+        });
         let is_current =
             self.sessions().get(&key).is_some_and(|known| Some(&known.trust) == current.as_ref());
-        if is_current {
+        if is_current && is_the_one {
             return Ok(trustor);
         }
         self.sessions().remove(&key);
-        if let Ok(session) = self.session(services, &caller.project_id, &trustor).await
+        if is_the_one
+            && let Ok(session) = self.session(services, project, &trustor).await
             && session.token().await.is_ok()
         {
             return Ok(trustor);
         }
-        let trust =
-            cloud.create_trust(&who.token, caller, roles).await.map_err(|error| refused(&error))?;
-        let sealed = taint::taint(trust.reveal().as_str().into());
+        let (sealed, session) = if by_password {
+            let Some(login) = login else {
+                let text = "Missing required credential: X-Auth-Key";
+                return Err(Refusal::new("MissingCredentialError", text));
+            };
+            let session = cloud.session(Kept::user(&trustor, project, &login.password));
+            (Kept::seal(services, &login.password)?, session)
+        } else {
+            let trust = cloud.create_trust(&who.token, caller, roles).await;
+            let trust = trust.map_err(|error| refused(&error))?;
+            let session = cloud.session_for_trust(&trust, project);
+            (taint::taint(trust.reveal().as_str().into()), session)
+        };
         let command = ProjectCommand::Trust {
             user_id: caller.user_id.clone(),
             trust_id: sealed.clone(),
             roles: roles.to_vec(),
         };
-        services.ask_project(&caller.project_id, command, who.meta()).await?;
-        let session = cloud.session_for_trust(&trust, &caller.project_id);
+        services.ask_project(project, command, who.meta()).await?;
         self.sessions().insert(key, Known { trust: sealed, session });
         Ok(trustor)
     }
@@ -110,16 +137,20 @@ impl Credentials {
             return Ok(known.session.clone());
         }
         let sealed = trust_of(services, project, trustor).await.unwrap_or_default();
-        let Value::String(trust) = taint::plain(sealed.clone()) else {
-            let (user_id, project_id) = (trustor.user_id.clone(), project.to_string());
-            return Err(Failure::NoTrust { user_id, project_id });
+        let session = match Kept::read(services, &sealed) {
+            Some(Kept::Trust(trust)) => cloud.session_for_trust(&trust, project),
+            Some(Kept::Password(own)) => cloud.session(Kept::user(trustor, project, &own)),
+            None => {
+                let (user_id, project_id) = (trustor.user_id.clone(), project.to_string());
+                return Err(Failure::NoTrust { user_id, project_id });
+            }
         };
-        let session = cloud.session_for_trust(&Secret::new(trust), project);
         self.sessions().insert(key, Known { trust: sealed, session: session.clone() });
         Ok(session)
     }
 
-    /// Gives a trust back to Keystone; false when that is to be tried again another time.
+    /// Gives a trust back to Keystone, or destroys the key of a password; false when that is to be
+    /// tried again another time.
     pub async fn give_back(
         &self,
         services: &Arc<Services>,
@@ -127,6 +158,15 @@ impl Credentials {
         sealed: &Value,
     ) -> bool {
         self.sessions().retain(|_, known| known.trust != *sealed);
+        if let Some(key) = Kept::key(&taint::plain(sealed.clone())) {
+            return match services.vault.destroy(key).await {
+                Ok(()) => true,
+                Err(error) => {
+                    warn!(stream = %scope, %error, "a password stays, sealed, for now");
+                    false
+                }
+            };
+        }
         let Some(cloud) = &services.cloud else { return true };
         // A trust that cannot be read can never be given back.
         let Value::String(trust) = taint::plain(sealed.clone()) else {
@@ -160,6 +200,72 @@ impl Credentials {
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<Key, Known>> {
         self.sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// By what Hearth goes on for a user, as the project's stream has it: the id of a trust, or a
+/// password that is sealed with a key of its own.
+enum Kept {
+    Trust(Secret<String>),
+    Password(Secret<String>),
+}
+
+impl Kept {
+    fn read(services: &Services, sealed: &Value) -> Option<Kept> {
+        let kept = taint::plain(sealed.clone());
+        if let Value::String(trust) = kept {
+            return Some(Kept::Trust(Secret::new(trust)));
+        }
+        let key = Kept::key(&kept)?;
+        let placed = Placed { place: PASSWORD.to_owned(), value: kept[PASSWORD].clone() };
+        let password = services.vault.open(key, &placed).ok()?;
+        Some(Kept::Password(Secret::new(password.as_str()?.to_owned())))
+    }
+
+    /// What stands for a password in the place of a trust's id.
+    fn seal(services: &Services, password: &Secret<String>) -> Result<Value, Refusal> {
+        let key = format!("login-{}", services.clock.fresh_id());
+        let secret = taint::taint(password.reveal().as_str().into());
+        let sealed = services.vault.seal(&key, PASSWORD, secret);
+        let sealed = sealed.map_err(|error| Refusal::unavailable(error.to_string()))?;
+        Ok(taint::taint(json!({ KEY: key, PASSWORD: sealed })))
+    }
+
+    /// The key of a password.
+    fn key(kept: &Value) -> Option<&str> {
+        kept.get(KEY)?.as_str()
+    }
+
+    fn user(trustor: &Trustor, project: &ProjectId, password: &Secret<String>) -> Proof {
+        let (id, password) = (trustor.user_id.clone(), password.clone());
+        Proof::User { id, password, project: project.clone() }
+    }
+}
+
+/// Members of what is kept of a password: what seals it, and itself.
+const KEY: &str = "key";
+const PASSWORD: &str = "password";
+
+/// The roles that a name and a password are good for, which have to be the caller's own. Keystone is
+/// asked as for the tokens of others: its word is kept for a while.
+async fn roles_of(cloud: &Cloud, login: &Login, caller: &Caller) -> Result<Vec<String>, Refusal> {
+    let domain = caller.scope.user_domain_id.as_deref();
+    let given = NameAndPassword {
+        name: &login.name,
+        password: &login.password,
+        user_domain_id: domain.unwrap_or("default"),
+        project: ProjectNamed::Id(&caller.project_id),
+    };
+    let other = || {
+        let text = "X-Auth-User and X-Auth-Key are not those of the user whose the token is.";
+        Refusal::new("Forbidden", text)
+    };
+    match cloud.logged_in(&given).await {
+        Ok((identity, _)) if identity.caller.user_id == caller.user_id => {
+            Ok(identity.caller.roles.clone())
+        }
+        Ok(_) | Err(CloudError::InvalidToken) => Err(other()),
+        Err(error) => Err(refused(&error)),
     }
 }
 

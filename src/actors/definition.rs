@@ -64,7 +64,6 @@ pub fn check(
         0 => registry.validate_within(&definition, bounds)?,
         _ => registry.validate_nested_alone(&definition)?,
     }
-    registry.check_made(&definition)?;
     Ok(Known::new(definition, dependencies))
 }
 

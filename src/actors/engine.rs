@@ -7,13 +7,14 @@ use std::sync::Arc;
 use actix::prelude::{Handler, Message};
 use tracing::{info, warn};
 
+use super::alarms::{AlarmKeeper, Alarms};
 use super::asks::{RequestContext, StackSummary};
 use super::credentials::Credentials;
 use super::directory::Directory;
 use super::measures::Measures;
 use super::pool::{Pool, TemplateLoad};
 use super::services::{EngineLimits, ForbiddenTypes, Services};
-use super::shell::{Receipt, Shell};
+use super::shell::{Expected, Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
 use super::stack_actor::{Drop, OutputsNow, Stand};
@@ -24,8 +25,8 @@ use crate::events::Position;
 use crate::events::log::EventLog;
 use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
-use crate::model::{ProjectId, Refusal, StackId, Tally, Trustor, taint};
-use crate::openstack::{Cloud, Fetcher, Session};
+use crate::model::{PlanId, ProjectId, Refusal, StackId, Tally, Trustor, taint};
+use crate::openstack::{Cloud, Fetcher, Poster, Session};
 use crate::resource_types::child::Nested;
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::StackSource;
@@ -55,6 +56,7 @@ impl Engine {
         let EngineLimits { max_template_size, template_fetch_timeout, fetch_allow, .. } =
             &parts.limits;
         let fetcher = Fetcher::new(*max_template_size, *template_fetch_timeout, fetch_allow);
+        let poster = Poster::new(fetch_allow);
         let services = Arc::new(Services {
             log: parts.log,
             vault: parts.vault,
@@ -67,7 +69,9 @@ impl Engine {
             credentials: Credentials::default(),
             tallies: Tallies::default(),
             told: tokio::sync::watch::Sender::new(None),
+            alarms: Alarms::default(),
             fetcher,
+            poster,
             measures: Measures::default(),
             pool: Pool::start(parts.clock),
         });
@@ -117,6 +121,11 @@ impl Engine {
         SoftwareKeeper::of(self.services.clone())
     }
 
+    /// The keeper of alarms and of the metric data that they watch.
+    pub fn alarms(&self) -> AlarmKeeper {
+        AlarmKeeper::of(self.services.clone())
+    }
+
     /// The source of the stack's newest revision, with marks on secrets.
     pub async fn source_of(
         &self,
@@ -129,6 +138,7 @@ impl Engine {
 
     /// Lets everything that was decided become durable, and stops.
     pub async fn shutdown(&self) {
+        self.services.alarms.stop();
         for stack in self.services.directory.close() {
             stack.do_send(Drop);
         }
@@ -141,6 +151,7 @@ impl Engine {
 
     /// Stops in the middle of everything, as a process that is killed.
     pub fn halt(&self) {
+        self.services.alarms.stop();
         self.services.pool.close();
         self.services.directory.stop();
     }
@@ -186,16 +197,26 @@ impl Engine {
     ) -> Result<StackSummary, Refusal> {
         let missing = || Refusal::not_found("Stack", stack);
         let summary = self.stand(stack).await?.ok_or_else(missing)?;
+        self.may_see(who, &summary)?;
+        Ok(summary)
+    }
+
+    /// Refuses who may not see a stack, and what is deleted.
+    pub(super) fn may_see(
+        &self,
+        who: &RequestContext,
+        summary: &StackSummary,
+    ) -> Result<(), Refusal> {
         // Another project's stack is not found, so that its existence stays unknown.
         let own = &who.caller.project_id;
         let is_own = summary.project_id == *own || summary.user_project.as_ref() == Some(own);
         if !is_own && !who.caller.is_admin() {
-            return Err(missing());
+            return Err(Refusal::not_found("Stack", summary.id));
         }
-        if summary.deleted {
-            return Err(Refusal::not_found("Stack", &summary.name));
+        match summary.deleted {
+            true => Err(Refusal::not_found("Stack", &summary.name)),
+            false => Ok(()),
         }
-        Ok(summary)
     }
 
     /// Refuses who may not use the types of a stack.
@@ -237,13 +258,40 @@ impl Engine {
         who: &RequestContext,
         command: impl Fn() -> StackCommand,
     ) -> Result<Receipt, Refusal> {
+        self.ask_planned(stack, who, None, command).await
+    }
+
+    /// The same, of a change that a plan foretold, which saw the stack at a position.
+    pub(super) async fn ask_planned(
+        &self,
+        stack: StackId,
+        who: &RequestContext,
+        planned: Option<Position>,
+        command: impl Fn() -> StackCommand,
+    ) -> Result<Receipt, Refusal> {
         let measures = &self.services.measures;
-        self.ask_of(stack, || measures.ask(command(), who.meta())).await?
+        let matched = who.conditions.at.clone();
+        let matched = matched.map(|last| Expected { last, otherwise: not_as_matched() });
+        let planned = planned.map(|at| Expected { last: vec![at], otherwise: not_as_planned() });
+        let expected: Vec<Expected> = matched.into_iter().chain(planned).collect();
+        let ask = || measures.ask(command(), who.meta()).expecting(expected.clone());
+        self.ask_of(stack, ask).await?
     }
 
     pub(super) async fn source(&self, summary: &StackSummary) -> Result<StackSource, Refusal> {
         definition::open(&self.services, summary.id, summary.sourced.as_ref()).await
     }
+}
+
+/// `If-Match` names another state of the stack than the one that it has.
+fn not_as_matched() -> Refusal {
+    let text = "The stack is no longer as the If-Match header says: it was changed meanwhile.";
+    Refusal::new("HTTPPreconditionFailed", text)
+}
+
+/// The stack has changed in the moment after its plan was found to hold.
+fn not_as_planned() -> Refusal {
+    PlanId::outdated("The stack has been changed just now.")
 }
 
 /// Drops every actor that went ahead of a log that failed, and wakes it from what is durable.
@@ -257,5 +305,6 @@ async fn drop_what_was_lost(services: Arc<Services>) {
             }
             services.directory.rewake(id);
         }
+        services.alarms.read_back().await;
     }
 }

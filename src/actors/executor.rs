@@ -1,14 +1,18 @@
 //! Runs types' programs: gets the answers to what they ask, one after the other, and runs them
 //! again with all that came so far.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::alarms::AlarmKeeper;
 use super::services::Services;
 use super::software::SoftwareKeeper;
+use crate::events::Meta;
 use crate::events::resource::{AnswersKept, Step};
 use crate::model::{ProjectId, Refusal};
-use crate::openstack::{CloudError, Session, UserDomain};
+use crate::openstack::{CloudError, Request, Response, Session, UserDomain};
 use crate::resource_types::asks::{Answer, Ask, Asks, Facts, Run, SoftwareAnswer, SoftwareAsk};
+use crate::resource_types::job::StackUser;
 use crate::resource_types::kept;
 use crate::resource_types::{Attempt, Beat, CloudCheck, Failure, Learned, Registry};
 use crate::template::StackDefinition;
@@ -23,7 +27,18 @@ pub(super) async fn run<T>(
     session: &Session,
     program: impl Fn(&Asks<'_>) -> T,
 ) -> T {
-    Executor { services: Some(services), session, there: None }.run(program).await
+    run_for(services, session, &Arc::default(), program).await
+}
+
+/// The same where the program may write: events that come of it are due to who asked.
+pub(super) async fn run_for<T>(
+    services: &Arc<Services>,
+    session: &Session,
+    asked: &Arc<Meta>,
+    program: impl Fn(&Asks<'_>) -> T,
+) -> T {
+    let executor = Executor::new(Some(services), session);
+    Executor { asked: Arc::clone(asked), ..executor }.run(program).await
 }
 
 /// Runs a beat to its end. Where the step only looks, what would change something is not asked for:
@@ -32,12 +47,14 @@ pub(super) async fn run<T>(
 pub(super) async fn run_beat(
     services: &Arc<Services>,
     session: &Session,
+    asked: &Arc<Meta>,
     step: &Step,
     attempt: Attempt,
     program: impl Fn(&Asks<'_>) -> Result<Beat, Failure>,
 ) -> (Result<Beat, Failure>, Option<AnswersKept>) {
     let may_change = step.mutates || step.commands;
-    let mut executor = Executor { services: Some(services), session, there: None };
+    let executor = Executor::new(Some(services), session);
+    let mut executor = Executor { asked: Arc::clone(asked), ..executor };
     let mut run = Run::new(executor.facts());
     loop {
         match run.go_on(&program) {
@@ -68,7 +85,7 @@ fn decides(outcome: &Result<Beat, Failure>) -> bool {
 
 /// Runs a program that asks for nothing but the cloud.
 pub async fn run_in_cloud<T>(session: &Session, program: impl Fn(&Asks<'_>) -> T) -> T {
-    Executor { services: None, session, there: None }.run(program).await
+    Executor::new(None, session).run(program).await
 }
 
 /// Asks the cloud what it alone knows of a definition.
@@ -78,20 +95,50 @@ pub(super) async fn check_in_cloud(
     checks: &[CloudCheck],
     session: &Session,
 ) -> Result<(), Refusal> {
+    let mut executor = Executor::new(None, session);
+    executor.heard = Some(Heard::new());
     for check in checks {
-        run_in_cloud(session, |cloud| registry.check_in_cloud(definition, check, cloud)).await?;
+        executor.run(|cloud| registry.check_in_cloud(definition, check, cloud)).await?;
     }
     Ok(())
 }
 
+/// What came of requests, by their paths.
+type Heard = HashMap<String, Vec<(Request, Result<Response, CloudError>)>>;
+
 struct Executor<'a> {
     services: Option<&'a Arc<Services>>,
     session: &'a Session,
+    /// Who asked for what the program does, and in which request.
+    asked: Arc<Meta>,
     /// The place that was reached last.
     there: Option<Session>,
+    /// The stack's user who called last.
+    user: Option<(StackUser, Session)>,
+    /// What came of each look at the cloud, by its path, where several programs ask the same.
+    heard: Option<Heard>,
 }
 
-impl Executor<'_> {
+impl<'a> Executor<'a> {
+    fn new(services: Option<&'a Arc<Services>>, session: &'a Session) -> Self {
+        let asked = Arc::default();
+        Self { services, session, asked, there: None, user: None, heard: None }
+    }
+
+    /// Sends a request, if it is not known what comes of it.
+    async fn send(&mut self, request: &Request) -> Result<Response, CloudError> {
+        let Some(heard) = self.heard.as_mut().filter(|_| request.method.is_read()) else {
+            return self.session.send(request.clone()).await;
+        };
+        let known = heard.entry(request.path.clone()).or_default();
+        if let Some((_, outcome)) = known.iter().find(|(asked, _)| asked == request) {
+            return outcome.clone();
+        }
+        let outcome = self.session.send(request.clone()).await;
+        known.push((request.clone(), outcome.clone()));
+        outcome
+    }
+
     fn facts(&self) -> Facts {
         Facts {
             now: self.session.now(),
@@ -120,7 +167,7 @@ impl Executor<'_> {
     async fn answer(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
         let session = self.session;
         Ok(match ask {
-            Ask::Call(request) => Answer::Response(session.send(request.clone()).await?),
+            Ask::Call(request) => Answer::Response(self.send(request).await?),
             Ask::Calls(requests) => {
                 let mut responses = Vec::with_capacity(requests.len());
                 for request in requests {
@@ -145,11 +192,21 @@ impl Executor<'_> {
             Ask::CallInDomain(request) => {
                 Answer::Response(self.domain()?.send(request.clone()).await?)
             }
+            Ask::CallAsUser { user, request } => {
+                Answer::Response(self.as_user(user)?.send(request.clone()).await?)
+            }
             Ask::DomainId => Answer::Text(self.domain()?.id().await?),
             Ask::UserToken { id, password, project_id } => {
                 Answer::Token(self.domain()?.token(id, password, project_id).await?)
             }
             Ask::Software { project, ask } => Answer::Software(self.software(project, ask).await),
+            Ask::Alarm { project, ask } => Answer::Alarm(match self.services {
+                Some(services) => {
+                    let keeper = AlarmKeeper::of(Arc::clone(services));
+                    keeper.answer(project, ask, Arc::clone(&self.asked)).await
+                }
+                None => Err(Refusal::unavailable(no_engine().to_string())),
+            }),
             Ask::FreshId => match self.services {
                 Some(services) => Answer::Id(services.clock.fresh_id()),
                 None => return Err(no_engine()),
@@ -159,6 +216,18 @@ impl Executor<'_> {
                 Answer::Done
             }
         })
+    }
+
+    fn as_user(&mut self, user: &StackUser) -> Result<Session, CloudError> {
+        match &self.user {
+            Some((known, session)) if known == user => Ok(session.clone()),
+            Some(_) | None => {
+                let StackUser { id, password, project } = user;
+                let session = self.domain()?.session(id, password, project);
+                self.user = Some((user.clone(), session.clone()));
+                Ok(session)
+            }
+        }
     }
 
     fn domain(&self) -> Result<UserDomain, CloudError> {
@@ -174,7 +243,8 @@ impl Executor<'_> {
         let Some(services) = self.services else {
             return Err(Refusal::unavailable(no_engine().to_string()));
         };
-        SoftwareKeeper::of(Arc::clone(services)).answer(project, ask).await
+        let keeper = SoftwareKeeper::asked(Arc::clone(services), Arc::clone(&self.asked));
+        keeper.answer(project, ask).await
     }
 }
 

@@ -5,7 +5,7 @@ use actix::prelude::*;
 use super::asks::{Accepted, RequestContext, StackSummary, UpdateStack};
 use super::definition;
 use super::engine::Engine;
-use super::preview::Preview;
+use super::plan::Plan;
 use super::shell::Shell;
 use super::source::Sourced;
 use super::stack::Stack;
@@ -43,7 +43,7 @@ impl Engine {
         who: &RequestContext,
         stack: StackId,
         to: StackRevision,
-    ) -> Result<Preview, Refusal> {
+    ) -> Result<Plan, Refusal> {
         let ask = self.return_to(who, stack, to).await?;
         self.plan_update(who, stack, &ask).await
     }

@@ -28,7 +28,7 @@ impl Default for Measures {
 impl Measures {
     /// A command that goes to an actor, counted until that takes it up.
     pub(super) fn ask<C>(&self, command: C, meta: Arc<Meta>) -> Ask<C> {
-        Ask { command, meta, waiting: self.waiting.count() }
+        Ask { command, meta, expected: Vec::new(), waiting: self.waiting.count() }
     }
 
     /// An actor that is awake, counted until it ends.

@@ -6,10 +6,14 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod accept;
+mod alarms;
 mod asks;
+mod bundle;
+pub mod claims;
 pub mod credentials;
 pub mod definition;
 pub mod directory;
+pub mod drift;
 pub mod engine;
 pub mod executor;
 pub mod export;
@@ -18,12 +22,14 @@ mod fetch;
 mod history;
 mod measures;
 pub mod nested;
+mod once;
 pub mod plan;
 mod pool;
 pub mod preview;
 pub mod project;
 mod project_actor;
 pub mod provisioner;
+mod recorded;
 pub mod resource;
 mod resources;
 pub mod services;
@@ -36,9 +42,15 @@ pub mod stack_actor;
 pub mod stack_users;
 mod tallies;
 mod unmade;
+mod webhooks;
 
-pub use asks::{Accepted, CreateStack, RequestContext, StackSummary, UpdateStack};
+pub use alarms::AlarmKeeper;
+pub use asks::{
+    Accepted, AskedOnce, Conditions, CreateStack, Login, RequestContext, StackSummary, UpdateStack,
+};
+pub use bundle::bundle;
 pub use engine::{Engine, EngineParts};
 pub use pool::TemplateLoad;
 pub use preview::Preview;
 pub use services::{EngineLimits, ForbiddenTypes, Services};
+pub use webhooks::WebhookTarget;

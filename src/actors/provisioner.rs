@@ -1,7 +1,6 @@
 //! Runs what resources do outside: beats of their drivers, pauses, reports to their stack.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -11,6 +10,7 @@ use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use tracing::warn;
 
+use super::claims::Claims;
 use super::executor;
 use super::nested::{self, ChildBeat};
 use super::resource::{
@@ -22,38 +22,27 @@ use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::resource::Step;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, CommandId, JsonMap, ProjectId, Refusal, ResourceId, Status, Trustor};
+use crate::model::{Action, CommandId, JsonMap, ProjectId, Refusal, ResourceId, Trustor};
+use crate::openstack::Behalf;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::{Beat, Declared, Failure, Reality, SignalOutcome, Subject, Work};
 use crate::template::ALL_ATTRIBUTES;
+use crate::traces::SpanId;
 
 /// What a resource's actor holds of others.
 #[derive(Default)]
 pub struct ResourceLinks {
     /// Its stack; `None` only for an actor that was never linked.
     pub stack: Option<Addr<Shell<Stack>>>,
-    /// The physical ids of the stack's resources, shared with them.
-    pub taken: Taken,
+    /// The objects that the stack's resources have, shared with them.
+    pub claims: Arc<Mutex<Claims>>,
     /// Who waits for the end of an adjustment.
     pub(super) awaiting: Vec<(CommandId, oneshot::Sender<Adjusted>)>,
 }
 
-/// The physical ids that a stack's resources have: what a search for a lost call must not adopt.
-pub type Taken = Arc<Mutex<HashMap<ResourceId, String>>>;
-
-/// Notes a resource's physical id.
-pub(super) fn note_taken(taken: &Taken, id: ResourceId, physical_id: Option<&String>) {
-    let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-    match physical_id {
-        Some(physical_id) => taken.insert(id, physical_id.clone()),
-        None => taken.remove(&id),
-    };
-}
-
-fn taken_by_others(taken: &Taken, id: ResourceId) -> BTreeSet<String> {
-    let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-    let others = taken.iter().filter(|(other, _)| **other != id);
-    others.map(|(_, physical_id)| physical_id.clone()).collect()
+/// The claims of a stack's resources, for as long as they are looked at.
+pub(super) fn held(claims: &Mutex<Claims>) -> MutexGuard<'_, Claims> {
+    claims.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends an actor whose stack breaks off or rests.
@@ -121,12 +110,11 @@ impl Inhabit for Resource {
         let services = shell.services.clone();
         let project = shell.machine.stack.as_ref().map(|stack| stack.project_id.clone());
         let project = project.unwrap_or_default();
+        let behalf = behalf(shell);
         match effect {
             ResourceEffect::Report => {
                 let report = shell.machine.report(&shell.working, &Self::knowledge(&services));
-                let gone = (report.action, report.status) == (Action::Delete, Status::Complete);
-                let held = report.physical_id.as_ref().filter(|_| !gone);
-                note_taken(&shell.links.taken, report.id, held);
+                held(&shell.links.claims).note(&report);
                 if let Some(stack) = &shell.links.stack {
                     let command = StackCommand::Report(Box::new(report));
                     stack.do_send(shell.services.measures.ask(command, shell.meta().clone()));
@@ -150,13 +138,14 @@ impl Inhabit for Resource {
                     nesting,
                 } = *call;
                 let meta = shell.meta().clone();
-                subject.taken = taken_by_others(&shell.links.taken, shell.machine.id);
+                let (id, claims) = (shell.machine.id, Arc::clone(&shell.links.claims));
+                subject.taken = held(&claims).of_others(id);
                 let call = async move {
                     if step.mutates && services.log.durable(at).await.is_err() {
                         // The intent was lost with its group; this actor is about to be dropped.
                         return None;
                     }
-                    let reached = reach(&services, &driver_type, &project, &trustor).await;
+                    let reached = reach(&services, &driver_type, &project, &trustor, behalf).await;
                     let (driver, session) = match reached {
                         Ok(reached) => reached,
                         Err(error) => {
@@ -165,6 +154,7 @@ impl Inhabit for Resource {
                                 result: Err(error),
                                 kept: None,
                                 attributes: JsonMap::new(),
+                                reality: None,
                             });
                         }
                     };
@@ -194,7 +184,8 @@ impl Inhabit for Resource {
                             let beat = |cloud: &Asks<'_>| {
                                 driver.beat(cloud, &work, &subject, &step, attempt)
                             };
-                            executor::run_beat(&services, &session, &step, attempt, beat).await
+                            executor::run_beat(&services, &session, &meta, &step, attempt, beat)
+                                .await
                         }
                     };
                     if matches!(&result, Err(error) if error.is_unauthorized()) {
@@ -204,6 +195,19 @@ impl Inhabit for Resource {
                         true => Failure::AfterChange(Box::new(error)),
                         false => error,
                     });
+                    let result = held(&claims).claimed(id, &driver, &subject, result);
+                    let is_lost = matches!(&result, Err(error) if error.is_transient());
+                    let kept = kept.filter(|_| !is_lost);
+                    let is_checked = matches!(
+                        (&result, &work),
+                        (Ok(Beat::Done { .. }), Work::Act(Action::Check))
+                    );
+                    let reality = match is_checked && driver.nests().is_none() {
+                        true => {
+                            Some(compared(&services, driver.as_ref(), &session, &subject).await)
+                        }
+                        false => None,
+                    };
                     let attributes = match &result {
                         Ok(Beat::Done { learned }) if !observe.is_empty() => {
                             let subject = with_learned(subject, learned);
@@ -212,7 +216,7 @@ impl Inhabit for Resource {
                         }
                         _ => Default::default(),
                     };
-                    Some(Answered { epoch, result, kept, attributes })
+                    Some(Answered { epoch, result, kept, attributes, reality })
                 };
                 ctx.spawn(call.into_actor(shell).map(move |answer, shell, ctx| {
                     if let Some(answered) = answer {
@@ -222,7 +226,7 @@ impl Inhabit for Resource {
             }
             ResourceEffect::SeeFailed { epoch, driver_type, subject, trustor } => {
                 let look = async move {
-                    match reach(&services, &driver_type, &project, &trustor).await {
+                    match reach(&services, &driver_type, &project, &trustor, behalf).await {
                         Ok((driver, session)) => {
                             let replaces =
                                 |cloud: &Asks<'_>| driver.replace_failed(cloud, &subject);
@@ -237,7 +241,8 @@ impl Inhabit for Resource {
             }
             ResourceEffect::SeeReality { epoch, driver_type, subject, trustor } => {
                 let look = async move {
-                    let reality = reality(&services, &driver_type, &project, &trustor, &subject);
+                    let reality =
+                        reality(&services, &driver_type, &project, &trustor, behalf, &subject);
                     ResourceCommand::RealitySeen { epoch, reality: reality.await }
                 };
                 ctx.spawn(look.into_actor(shell).map(come_back_with));
@@ -265,7 +270,7 @@ impl Inhabit for Resource {
                 let work = async move {
                     // The signal was lost with its group; this actor is about to be dropped.
                     services.log.durable(at).await.ok()?;
-                    let reached = reach(&services, &driver_type, &project, &trustor).await;
+                    let reached = reach(&services, &driver_type, &project, &trustor, behalf).await;
                     let (driver, session) = match reached {
                         Ok(reached) => reached,
                         Err(error) => return Some(Err(error)),
@@ -280,7 +285,9 @@ impl Inhabit for Resource {
                         let carry_out = |cloud: &Asks<'_>| {
                             driver.program().carry_out_signal(cloud, &subject, details)
                         };
-                        return Some(executor::run(&services, &session, carry_out).await);
+                        return Some(
+                            executor::run_for(&services, &session, &meta, carry_out).await,
+                        );
                     };
                     let knowledge = Stack::knowledge(&services);
                     let beating = nested::Beating {
@@ -346,7 +353,7 @@ impl Inhabit for Resource {
                 let look = async move {
                     let mut attributes = JsonMap::new();
                     if let Ok((driver, session)) =
-                        reach(&services, &driver_type, &project, &trustor).await
+                        reach(&services, &driver_type, &project, &trustor, behalf).await
                     {
                         let driver = driver.as_ref();
                         attributes = observed(&services, driver, &session, &subject, &wanted).await;
@@ -388,7 +395,7 @@ pub(super) async fn is_lost(services: &Arc<Services>, resource: &Resource) -> bo
     let (Some(definition), Some(stack)) = (definition, &resource.stack) else { return true };
     let subject = resource.subject(definition, &Resource::knowledge(services));
     let (driver_type, user) = (&definition.driver_type, &resource.signals_for);
-    match reach(services, driver_type, &stack.project_id, user).await {
+    match reach(services, driver_type, &stack.project_id, user, None).await {
         Ok((driver, session)) => {
             let replaces = |cloud: &Asks<'_>| driver.replace_failed(cloud, &subject);
             executor::run(services, &session, replaces).await
@@ -397,18 +404,29 @@ pub(super) async fn is_lost(services: &Arc<Services>, resource: &Resource) -> bo
     }
 }
 
+/// For which request the resource works, as a part of its action.
+fn behalf(shell: &Shell<Resource>) -> Option<Behalf> {
+    let request_id = shell.meta().request_id.clone()?;
+    let (id, traversal) = (shell.machine.id, shell.machine.traversal);
+    Some(match traversal {
+        Some(traversal) => Behalf { request_id, span: SpanId::of_resource(id, traversal) },
+        None => Behalf::of(request_id),
+    })
+}
+
 async fn reach(
     services: &Arc<Services>,
     driver_type: &str,
     project: &ProjectId,
     trustor: &Trustor,
+    behalf: Option<Behalf>,
 ) -> Result<(Arc<Declared>, crate::openstack::Session), Failure> {
     let driver = services
         .registry
         .driver(driver_type)
         .ok_or_else(|| Refusal::not_found("Resource Type", driver_type))?;
     let session = services.credentials.session(services, project, trustor).await?;
-    Ok((driver, session))
+    Ok((driver, session.on_behalf(behalf)))
 }
 
 fn with_learned(mut subject: Subject, learned: &crate::resource_types::Learned) -> Subject {
@@ -425,17 +443,31 @@ async fn reality(
     driver_type: &str,
     project: &ProjectId,
     trustor: &Trustor,
+    behalf: Option<Behalf>,
     subject: &Subject,
 ) -> Reality {
-    let look = async {
-        let (driver, session) = reach(services, driver_type, project, trustor).await?;
-        executor::run(services, &session, |cloud| driver.reality(cloud, subject)).await
-    };
-    let error = match tokio::time::timeout(OBSERVE_MAX, look).await {
-        Ok(Ok(reality)) => return reality,
-        Ok(Err(error)) => error.told(),
-        Err(_) => "it was not answered in time".to_owned(),
-    };
+    match reach(services, driver_type, project, trustor, behalf).await {
+        Ok((driver, session)) => compared(services, driver.as_ref(), &session, subject).await,
+        Err(error) => as_recorded(subject, &error.told()),
+    }
+}
+
+/// The same, where the cloud is reached.
+async fn compared(
+    services: &Arc<Services>,
+    driver: &Declared,
+    session: &crate::openstack::Session,
+    subject: &Subject,
+) -> Reality {
+    let look = executor::run(services, session, |cloud| driver.reality(cloud, subject));
+    match tokio::time::timeout(OBSERVE_MAX, look).await {
+        Ok(Ok(reality)) => reality,
+        Ok(Err(error)) => as_recorded(subject, &error.told()),
+        Err(_) => as_recorded(subject, "it was not answered in time"),
+    }
+}
+
+fn as_recorded(subject: &Subject, error: &str) -> Reality {
     warn!(resource.name = ?subject.name, error, "a resource cannot be compared with what there is");
     Reality::Differs(JsonMap::new())
 }

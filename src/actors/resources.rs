@@ -14,8 +14,9 @@ use super::shell::{Inhabit, Receipt, Shell};
 use super::stack_actor::{MetadataNow, ResourceNamed, SignalsObservedBy};
 use crate::model::sizes::{json_bytes, too_long};
 use crate::model::taint;
-use crate::model::{JsonMap, Refusal, ResourceName, StackId};
+use crate::model::{Action, JsonMap, Refusal, ResourceName, StackId};
 use crate::openstack::Session;
+use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::template::FAILED_ATTRIBUTES;
 
@@ -94,12 +95,50 @@ impl Engine {
         self.guard(who, &summary, name).await?;
         let missing = || Refusal::not_found("Resource", name);
         summary.incarnations.get(name).ok_or_else(missing)?;
+        self.metadata_now(stack, name).await
+    }
+
+    async fn metadata_now(&self, stack: StackId, name: &ResourceName) -> Result<JsonMap, Refusal> {
         let now = self.ask_of(stack, || MetadataNow(name.clone())).await?;
         self.look_at(stack, name, move |resource| match now.clone() {
             Some(metadata) => resource.metadata_upon(metadata),
             None => resource.metadata(),
         })
         .await
+    }
+
+    /// Tells the agent of a server what it is to know, where that looks for it at a place that is
+    /// filled; false where it is worth another try.
+    pub async fn tell_agent(
+        &self,
+        stack: StackId,
+        name: &ResourceName,
+        deployments: Vec<Value>,
+    ) -> Result<bool, Refusal> {
+        let Some(summary) = self.stand(stack).await?.filter(|summary| !summary.deleted) else {
+            return Ok(true);
+        };
+        if !summary.incarnations.contains_key(name) {
+            return Ok(true);
+        }
+        let knowledge = Resource::knowledge(&self.services);
+        let look = move |resource: &Resource| {
+            let is_going = resource.action == Action::Delete;
+            resource.inspected(&[], &knowledge).filter(|_| !is_going)
+        };
+        let found = self.look_at(stack, name, look).await?;
+        let Some((_, subject)) = found.filter(|(_, subject)| agent::is_placed(subject)) else {
+            return Ok(true);
+        };
+        let mut metadata = self.metadata_now(stack, name).await?;
+        metadata.insert("deployments".to_owned(), deployments.into());
+        let session = self.session_of(&summary.project_id, &summary.trustor).await?;
+        let publish = |cloud: &Asks<'_>| agent::publish(cloud, &subject, &metadata);
+        match executor::run(&self.services, &session, publish).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_transient() => Ok(false),
+            Err(error) => Err(Refusal::new(error.class().to_owned(), error.to_string())),
+        }
     }
 
     /// What there is to be seen of the incarnation that counts for a name: its actor has it, whose
@@ -138,7 +177,7 @@ impl Engine {
             return Ok(JsonMap::new());
         };
         let session = match &self.services.cloud {
-            Some(cloud) => cloud.session_for_token(&who.token, &who.caller.project_id),
+            Some(cloud) => who.session(cloud, &who.caller.project_id),
             None => Session::detached(),
         };
         if driver.nests().is_some() {

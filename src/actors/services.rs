@@ -8,6 +8,7 @@ use actix::prelude::{Handler, Message};
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
+use super::alarms::Alarms;
 use super::credentials::Credentials;
 use super::directory::Directory;
 use super::measures::Measures;
@@ -22,8 +23,8 @@ use crate::events::log::{EventLog, LogError};
 use crate::events::seal::Seals;
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
-use crate::model::{AllowedTarget, Caller, Refusal, ResourceId, StackId};
-use crate::openstack::{Cloud, Fetcher};
+use crate::model::{AllowedTarget, Caller, DeferredAuth, Refusal, ResourceId, StackId};
+use crate::openstack::{Cloud, Fetcher, Poster};
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::NESTED_DEPTH_MAX;
 
@@ -62,6 +63,8 @@ pub struct EngineLimits {
     pub template_fetch_timeout: Duration,
     /// Where they may be fetched from beside the internet.
     pub fetch_allow: Vec<AllowedTarget>,
+    /// By what work goes on when the token of who asked for it is gone.
+    pub deferred_auth: DeferredAuth,
     /// The only roles that a trust lends, of those that a token has; empty is all.
     pub trusts_delegated_roles: Vec<String>,
 }
@@ -92,6 +95,7 @@ impl Default for EngineLimits {
             max_template_size: 524_288,
             template_fetch_timeout: Duration::from_secs(60),
             fetch_allow: Vec::new(),
+            deferred_auth: DeferredAuth::default(),
             trusts_delegated_roles: Vec::new(),
         }
     }
@@ -120,7 +124,10 @@ pub struct Services {
     pub(super) tallies: Tallies,
     /// How far others were told of what happened; `None` where nobody is told.
     pub(super) told: watch::Sender<Option<Position>>,
+    /// The alarms that there are.
+    pub(super) alarms: Alarms,
     pub fetcher: Fetcher,
+    pub poster: Poster,
     pub(super) measures: Measures,
     /// Where templates are worked on for requests.
     pub(super) pool: Pool,

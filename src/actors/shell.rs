@@ -135,14 +135,31 @@ pub struct Receipt {
     pub position: Position,
 }
 
+/// Where a stream must end for a command to be decided.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// One of these is the position of its last event.
+    pub last: Vec<Position>,
+    /// What the command is answered with where it ends elsewhere.
+    pub otherwise: Refusal,
+}
+
 /// A command with who sent it and why.
 #[derive(Message)]
 #[rtype(result = "Result<Receipt, Refusal>")]
 pub struct Ask<C: 'static> {
     pub command: C,
     pub meta: Arc<Meta>,
+    pub expected: Vec<Expected>,
     /// Counts it until it is taken up.
     pub(super) waiting: Counted,
+}
+
+impl<C> Ask<C> {
+    /// The command, to be decided only where the stream ends as expected.
+    pub(super) fn expecting(self, expected: Vec<Expected>) -> Self {
+        Self { expected, ..self }
+    }
 }
 
 /// What a kind of actor does beyond deciding: how it is loaded, runs effects, and ends.
@@ -200,6 +217,8 @@ pub struct Shell<A: Inhabit> {
     seals: Seals,
     head: Option<Head>,
     position: Position,
+    /// Where the last event stands that changed something.
+    stands_at: Position,
     knowledge: A::Knowledge,
     /// Who asked last, for effects that come back as commands.
     meta: Arc<Meta>,
@@ -222,6 +241,7 @@ impl<A: Inhabit> Shell<A> {
             seals,
             head: None,
             position: Position(0),
+            stands_at: Position(0),
             knowledge,
             meta: Arc::default(),
             receipts: VecDeque::new(),
@@ -243,6 +263,11 @@ impl<A: Inhabit> Shell<A> {
     /// The stream that the actor writes.
     pub fn stream(&self) -> &StreamId {
         &self.stream
+    }
+
+    /// Where the stream's last event stands in the log that changed something.
+    pub fn stands_at(&self) -> Position {
+        self.stands_at
     }
 
     /// Who asked last.
@@ -308,6 +333,9 @@ impl<A: Inhabit> Shell<A> {
             Ok(appended) => {
                 shell.head = Some(appended.head);
                 shell.position = appended.position;
+                if !events.iter().all(|event| A::Event::only_notes(event.event_type())) {
+                    shell.stands_at = appended.position;
+                }
                 shell.keep_receipt(&meta, appended.position);
                 for event in &events {
                     shell.machine.apply(event, now);
@@ -374,16 +402,20 @@ impl<A: Inhabit> Actor for Shell<A> {
             let mut seals = Seals::of(services.vault.clone(), stream);
             let (machine, head) = (fold(blank, &slice.events, &mut seals)?, slice.head);
             let last = slice.events.last().cloned();
+            let changed =
+                slice.events.iter().rfind(|event| !A::Event::only_notes(&event.event_type));
+            let stands_at = changed.map(|event| event.position).unwrap_or_default();
             let receipts = receipts(&slice.events);
             let woken = A::load(services, slice.events, machine).await?;
-            Ok::<_, LogError>((woken, head, last, receipts, seals))
+            Ok::<_, LogError>((woken, head, (last, stands_at), receipts, seals))
         };
         ctx.wait(load.into_actor(self).map(|loaded, shell, ctx| match loaded {
-            Ok((woken, head, last, receipts, seals)) => {
+            Ok((woken, head, (last, stands_at), receipts, seals)) => {
                 shell.seals = seals;
                 shell.machine = woken.machine;
                 shell.working = woken.working;
                 shell.head = Some(head);
+                shell.stands_at = stands_at;
                 shell.receipts = receipts;
                 if let Some(last) = last {
                     shell.position = last.position;
@@ -434,6 +466,11 @@ impl<A: Inhabit> Handler<Ask<A::Command>> for Shell<A> {
             && A::answers_once(&ask.command)
         {
             return AtomicResponse::new(Box::pin(actix::fut::ready(Ok(receipt))));
+        }
+        // Asked here, and not before the command is sent, so that nothing comes in between.
+        let unmet = ask.expected.into_iter().find(|it| !it.last.contains(&self.stands_at));
+        if let Some(Expected { otherwise, .. }) = unmet {
+            return AtomicResponse::new(Box::pin(actix::fut::ready(Err(otherwise))));
         }
         AtomicResponse::new(self.decide(ask.command, ask.meta, ctx))
     }

@@ -101,7 +101,7 @@ impl Engine {
         let trustor = self.services.credentials.ensure(&self.services, who).await?;
         let now = &summary.revision;
         let settings = (now.tags.clone(), now.timeout_mins, now.disable_rollback);
-        let revise = self.revise(trustor, stack, source, known, settings)?;
+        let revise = self.revise(trustor, stack, source, Arc::new(known), settings)?;
         let command = || StackCommand::Restore(Box::new(revise.clone()));
         let receipt = self.ask_stack(stack, who, command).await?;
         Ok(Accepted { stack, name: summary.name, position: receipt.position })

@@ -2,7 +2,7 @@
 //! deadline, and goes to rest.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -13,11 +13,12 @@ use futures::future::BoxFuture;
 use tracing::error;
 
 use super::asks::StackSummary;
+use super::claims::Claims;
 use super::definition;
 use super::executor;
 use super::nested;
 use super::project::ProjectCommand;
-use super::provisioner::{ChildBroken, Halt, ResourceLinks, Taken, note_taken};
+use super::provisioner::{ChildBroken, Halt, ResourceLinks, held};
 use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Inhabit, Shell, Woken, fold};
@@ -27,7 +28,7 @@ use crate::events::log::{Head, LogError};
 use crate::events::seal::Seals;
 use crate::events::stack::{OutputResolved, Row};
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
-use crate::model::{Action, JsonMap, ResourceId, ResourceName, Status};
+use crate::model::{JsonMap, ResourceId, ResourceName};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::{Failure, ObservedSignals, stack_user};
 
@@ -44,7 +45,7 @@ pub struct StackLinks {
     children: HashMap<ResourceId, Addr<Shell<Resource>>>,
     /// Resources that were read back and have not been told anything yet.
     parked: HashMap<ResourceId, Box<(Resource, Head)>>,
-    taken: Taken,
+    claims: Arc<Mutex<Claims>>,
     /// Who waits for the end of the action under way.
     pub(super) awaiting: Vec<oneshot::Sender<ChildEnd>>,
     deadline: Option<SpawnHandle>,
@@ -83,7 +84,7 @@ impl Inhabit for Stack {
             }
             let rows: Vec<_> = machine.rows.values().cloned().collect();
             let knowledge = Resource::knowledge(&services);
-            let mut parked = HashMap::new();
+            let (mut parked, mut claims) = (HashMap::new(), Claims::default());
             for chunk in rows.chunks(READS_AT_ONCE) {
                 let read = chunk.iter().map(|row| read_resource(&services, row));
                 for found in futures::future::join_all(read).await {
@@ -91,17 +92,14 @@ impl Inhabit for Stack {
                     if head.next == 0 {
                         continue;
                     }
-                    working.know_report(resource.report(&Default::default(), &knowledge));
+                    let report = resource.report(&Default::default(), &knowledge);
+                    claims.note(&report);
+                    working.know_report(report);
                     parked.insert(resource.id, Box::new((resource, head)));
                 }
             }
             let link = move |links: &mut StackLinks| {
-                for (resource, _) in parked.values().map(Box::as_ref) {
-                    let gone =
-                        (resource.action, resource.status) == (Action::Delete, Status::Complete);
-                    let held = resource.physical_id.as_ref().filter(|_| !gone);
-                    note_taken(&links.taken, resource.id, held);
-                }
+                *held(&links.claims) = claims;
                 links.parked = parked;
             };
             Ok(Woken { machine, working, link: Box::new(link) })
@@ -304,7 +302,7 @@ fn child<'a>(
         });
         let own = ResourceLinks {
             stack: Some(ctx.address()),
-            taken: links.taken.clone(),
+            claims: Arc::clone(&links.claims),
             ..ResourceLinks::default()
         };
         let stream = StreamId::resource(id);
@@ -413,22 +411,6 @@ impl Handler<Stand> for Shell<Stack> {
     type Result = Option<StackSummary>;
 
     fn handle(&mut self, _: Stand, _ctx: &mut Context<Self>) -> Self::Result {
-        let stack = self.view();
-        let revision = stack.revision()?.clone();
-        Some(StackSummary {
-            id: stack.id,
-            name: stack.name.clone(),
-            project_id: stack.project_id.clone(),
-            user_project: stack.user_project.clone(),
-            trustor: stack.trustor.clone(),
-            action: stack.action,
-            status: stack.status,
-            deleted: stack.is_deleted(),
-            sourced: stack.sourced(revision.revision),
-            revision,
-            known: stack.known().cloned(),
-            incarnations: stack.incarnations(),
-            going_on: stack.going_on_anew(),
-        })
+        StackSummary::of(self.view(), self.stands_at())
     }
 }

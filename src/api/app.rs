@@ -15,14 +15,18 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, Error, HttpRequest, HttpResponse, Resource, ResponseError, Route, web};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
 use super::error::Fault;
 use super::front::{Bounds, Cors, Front, Tls, TlsError};
 use super::v1::{
-    actions, events, outputs, resource_types, resources, services, snapshots, software_configs,
-    software_deployments, stacks, templates,
+    State, actions, events, outputs, resource_types, resources, services, snapshots,
+    software_configs, software_deployments, stacks, templates, webhooks,
 };
-use super::{ApiParts, ApiState, Door, auth, cfn, feed, front, health, metrics, trace, versions};
+use super::{
+    ApiParts, ApiState, Door, Shared, auth, cfn, cloudwatch, feed, front, health, metrics, openapi,
+    trace, versions,
+};
 
 /// How long a stop waits for requests under way.
 const STOP_WAIT_SECS: u64 = 10;
@@ -37,8 +41,12 @@ pub struct RunningApi {
     pub address: SocketAddr,
     /// Where CloudFormation's does.
     pub cloudformation: Option<SocketAddr>,
+    /// Where CloudWatch's does.
+    pub cloudwatch: Option<SocketAddr>,
     /// Where the operator's page does.
     pub metrics: Option<SocketAddr>,
+    /// By which the list of services names this process.
+    pub engine_id: Uuid,
     tls: Option<Arc<Tls>>,
     handle: ServerHandle,
     stopping: watch::Sender<bool>,
@@ -76,21 +84,24 @@ pub struct Listeners {
     pub orchestration: TcpListener,
     /// `None`: it is not served.
     pub cloudformation: Option<TcpListener>,
+    /// `None`: it is not served.
+    pub cloudwatch: Option<TcpListener>,
     /// For the operator alone, who is asked for no token; `None`: nothing is shown.
     pub metrics: Option<TcpListener>,
 }
 
 impl From<TcpListener> for Listeners {
     fn from(orchestration: TcpListener) -> Self {
-        Self { orchestration, cloudformation: None, metrics: None }
+        Self { orchestration, cloudformation: None, cloudwatch: None, metrics: None }
     }
 }
 
 /// Serves the APIs on their listeners. Must be called within a Tokio runtime.
 pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<RunningApi, ServeError> {
-    let Listeners { orchestration, cloudformation, metrics } = listeners.into();
+    let Listeners { orchestration, cloudformation, cloudwatch, metrics } = listeners.into();
     let address = orchestration.local_addr()?;
     let cfn_address = cloudformation.as_ref().map(TcpListener::local_addr).transpose()?;
+    let cloudwatch_address = cloudwatch.as_ref().map(TcpListener::local_addr).transpose()?;
     let metrics_address = metrics.as_ref().map(TcpListener::local_addr).transpose()?;
     let (stopping, stopped) = watch::channel(false);
     let workers = parts.settings.workers;
@@ -103,9 +114,9 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
     // An operator sees how a server does that has as many clients as it may.
     let operators_front = front(fresh_bounds());
     let node = services::Node::start(parts.clock.as_ref());
-    let state = web::Data::from(Arc::new(ApiState {
+    let engine_id = node.engine_id;
+    let shared = Arc::new(Shared {
         engine: parts.engine,
-        views: parts.views,
         cloud: parts.cloud,
         vault: parts.vault,
         registry: parts.registry,
@@ -115,11 +126,14 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
         settings: parts.settings,
         address: address.to_string(),
         bounds,
+        frames: feed::Frames::default(),
         measured: parts.measured,
+        tracer: parts.tracer,
         requests: metrics::Requests::none(),
         node,
         stopping: stopped,
-    }));
+    });
+    let state = State::new(ApiState { views: parts.views, past: None, shared });
     let mut server = Server::build().shutdown_timeout(STOP_WAIT_SECS).disable_signals();
     if let Some(workers) = workers {
         server = server.workers(workers);
@@ -127,7 +141,9 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
     let draining = server.graceful_shutdown_signal();
     let service = |door: Door| {
         let front = match door {
-            Door::Orchestration | Door::CloudFormation => Arc::clone(&clients_front),
+            Door::Orchestration | Door::CloudFormation | Door::CloudWatch => {
+                Arc::clone(&clients_front)
+            }
             Door::Metrics => Arc::clone(&operators_front),
         };
         let (state, draining) = (state.clone(), draining.clone());
@@ -164,6 +180,9 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
     if let Some(listener) = cloudformation {
         server = server.listen("cfn", listener, service(Door::CloudFormation))?;
     }
+    if let Some(listener) = cloudwatch {
+        server = server.listen("cloudwatch", listener, service(Door::CloudWatch))?;
+    }
     if let Some(listener) = metrics {
         server = server.listen("metrics", listener, service(Door::Metrics))?;
     }
@@ -173,7 +192,9 @@ pub fn serve(parts: ApiParts, listeners: impl Into<Listeners>) -> Result<Running
     Ok(RunningApi {
         address,
         cloudformation: cfn_address,
+        cloudwatch: cloudwatch_address,
         metrics: metrics_address,
+        engine_id,
         tls,
         handle,
         stopping,
@@ -189,17 +210,22 @@ impl Door {
             let scope = web::scope(prefix);
             match self {
                 Door::Orchestration => {
+                    let description = format!("{prefix}/openapi.json");
+                    config.service(web::resource(description).get(openapi::show));
                     let scope = scope.wrap(from_fn(auth::authenticate)).configure(register);
                     config.service(scope);
                 }
                 Door::CloudFormation => {
                     config.service(scope.configure(cfn::routes));
                 }
+                Door::CloudWatch => {
+                    config.service(scope.configure(cloudwatch::routes));
+                }
                 Door::Metrics => {}
             }
         }
         match self {
-            Door::Orchestration | Door::CloudFormation => {
+            Door::Orchestration | Door::CloudFormation | Door::CloudWatch => {
                 config.default_service(web::to(versions::unversioned));
             }
             Door::Metrics => metrics::routes(config),
@@ -289,6 +315,14 @@ fn v1() -> Table {
         .service(known("/{project}/services", [get(services::list)]))
         .service(known("/{project}/feed", [get(feed::follow)]))
         .service(known(
+            "/{project}/webhooks",
+            [get(webhooks::list), ("POST", web::post().to(webhooks::create))],
+        ))
+        .service(known(
+            "/{project}/webhooks/{webhook}",
+            [get(webhooks::show), ("DELETE", web::delete().to(webhooks::delete))],
+        ))
+        .service(known(
             "/{project}/stacks",
             [get(stacks::list::index), ("POST", web::post().to(stacks::create::create))],
         ))
@@ -314,6 +348,7 @@ fn v1() -> Table {
                 ("PATCH", web::patch().to(stacks::update::preview_patch)),
             ],
         ))
+        .service(known(&under("/plan"), [("POST", web::post().to(stacks::plan::of_stack))]))
         .service(known(&under("/export"), [get(stacks::keep::export)]))
         .service(known(&under("/abandon"), [("DELETE", web::delete().to(stacks::keep::abandon))]))
         .service(known(&under("/outputs"), [get(outputs::list)]))
@@ -344,6 +379,10 @@ fn v1() -> Table {
         .service(known(&under("/resources/{resource}/events"), [get(events::of_resource)]))
         .service(known(&under("/resources/{resource}/events/{event}"), [get(events::show)]))
         .service(known(&under("/events"), [get(events::of_stack)]))
+        .service(known(&under("/feed"), [get(feed::follow_stack)]))
+        .service(known(&under("/drift"), [get(stacks::drift::show)]))
+        .service(known(&under("/history"), [get(stacks::history::history)]))
+        .service(known(&under("/history/bundle"), [get(stacks::bundle::show)]))
 }
 
 /// Where a stack is only named: every verb is sent on to the canonical URL.

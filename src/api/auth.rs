@@ -7,15 +7,16 @@ use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HOST, HeaderMap, ORIGIN, WWW_AUTHENTICATE};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, HttpResponse, ResponseError, web};
+use actix_web::{Error, HttpMessage, HttpResponse, HttpResponseBuilder, ResponseError, web};
 use serde_json::json;
 
 use super::ApiState;
 use super::context::Authenticated;
 use super::error::Fault;
 use super::front::{self, Auth};
+use crate::actors::Login;
 use crate::model::{Caller, ProjectId, Refusal, Secret};
-use crate::openstack::{CloudError, NameAndPassword, ProjectNamed};
+use crate::openstack::{AuthBackend, CloudError, NameAndPassword, ProjectNamed, SENT_TO_BACKEND};
 
 /// The domain of a user who names none.
 const DEFAULT_DOMAIN: &str = "default";
@@ -62,7 +63,7 @@ async fn caller_of(
                 user_domain_id: header("x-user-domain-id").unwrap_or(DEFAULT_DOMAIN),
                 project: ProjectNamed::Id(&project),
             };
-            logged_in(state, &given).await
+            logged_in(state, headers, &given).await
         }
         Auth::Nothing { password } if header("x-auth-token").is_none() => {
             if is_of_a_page(headers) {
@@ -74,8 +75,9 @@ async fn caller_of(
                 user_domain_id: DEFAULT_DOMAIN,
                 project: ProjectNamed::Name(header("x-auth-project").unwrap_or(ADMIN)),
             };
-            logged_in(state, &given).await
+            logged_in(state, headers, &given).await
         }
+        Auth::Backend(backend) => let_in(state, backend, request).await,
         Auth::Token | Auth::Password | Auth::Nothing { .. } => identify(state, headers).await,
     }
 }
@@ -89,13 +91,46 @@ fn is_of_a_page(headers: &HeaderMap) -> bool {
     !is_here || headers.contains_key(ORIGIN)
 }
 
+/// The name and the password that a request has, which may stand beside a token: clients send them
+/// for work that goes on when that is gone.
+fn login(headers: &HeaderMap) -> Option<Login> {
+    let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
+    Some(Login { name: text("x-auth-user")?, password: Secret::new(text("x-auth-key")?) })
+}
+
 async fn logged_in(
     state: &ApiState,
+    headers: &HeaderMap,
     given: &NameAndPassword<'_>,
 ) -> Result<Authenticated, HttpResponse> {
     let Some(cloud) = &state.cloud else { return Err(unauthorized(state)) };
     let (identity, token) = cloud.logged_in(given).await.map_err(|error| refused(state, error))?;
-    Ok(Authenticated { caller: known(state, identity.caller).await, token })
+    let login = login(headers);
+    Ok(Authenticated { caller: known(state, identity.caller).await, token, login })
+}
+
+/// Whose a request is by the word of the operator's own server.
+async fn let_in(
+    state: &ApiState,
+    backend: &AuthBackend,
+    request: &ServiceRequest,
+) -> Result<Authenticated, HttpResponse> {
+    let headers = request.headers();
+    let shown = SENT_TO_BACKEND.iter().filter_map(|name| {
+        let value = headers.get(*name)?.to_str().ok()?;
+        Some((*name, Secret::new(value.to_owned())))
+    });
+    let mut sent: Vec<_> = shown.collect();
+    let failed = || unauthorized_for(HttpResponse::Unauthorized(), "Backend authentication failed");
+    let (false, Some(cloud)) = (sent.is_empty(), &state.cloud) else { return Err(failed()) };
+    let project = request.path().split('/').nth(2).unwrap_or_default();
+    sent.push(("x-project-id", Secret::new(project.to_owned())));
+    let (identity, token) = cloud.let_in(backend, &sent).await.map_err(|error| match error {
+        CloudError::InvalidToken => failed(),
+        error => refused(state, error),
+    })?;
+    let login = login(headers);
+    Ok(Authenticated { caller: known(state, identity.caller).await, token, login })
 }
 
 /// Whose the token is that a request has.
@@ -109,7 +144,8 @@ pub(super) async fn identify(
     };
     let token = Secret::new(token.to_owned());
     let identity = cloud.validate_token(&token).await.map_err(|error| refused(state, error))?;
-    Ok(Authenticated { caller: known(state, identity.caller).await, token })
+    let login = login(headers);
+    Ok(Authenticated { caller: known(state, identity.caller).await, token, login })
 }
 
 fn refused(state: &ApiState, error: CloudError) -> HttpResponse {
@@ -134,11 +170,11 @@ pub(super) async fn known(state: &ApiState, mut caller: Arc<Caller>) -> Arc<Call
 
 fn unauthorized(state: &ApiState) -> HttpResponse {
     let place = format!("Keystone uri=\"{}\"", state.settings.auth_url);
-    HttpResponse::Unauthorized().insert_header((WWW_AUTHENTICATE, place)).json(json!({
-        "error": {
-            "code": 401,
-            "title": "Unauthorized",
-            "message": "The request you have made requires authentication.",
-        }
-    }))
+    let mut answer = HttpResponse::Unauthorized();
+    answer.insert_header((WWW_AUTHENTICATE, place));
+    unauthorized_for(answer, "The request you have made requires authentication.")
+}
+
+fn unauthorized_for(mut answer: HttpResponseBuilder, message: &str) -> HttpResponse {
+    answer.json(json!({ "error": { "code": 401, "title": "Unauthorized", "message": message } }))
 }

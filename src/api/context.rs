@@ -1,13 +1,16 @@
 //! Who asks, in which project: what the token says, checked against the URL.
 
-use std::future::{Ready, ready};
 use std::sync::Arc;
 
+use actix_web::http::Method;
+use actix_web::http::header::CONTENT_LENGTH;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
+use futures::future::{Either, LocalBoxFuture, Ready, ready};
 
-use super::ApiState;
 use super::error::Fault;
-use super::request::state;
+use super::request::{Body, state};
+use super::{ApiState, conditions};
+use crate::actors::{Conditions, Login};
 use crate::model::{Caller, ProjectId, RequestId, Secret};
 use crate::openstack::FetchBudget;
 use crate::policy::Policy;
@@ -17,6 +20,8 @@ use crate::policy::Policy;
 pub(super) struct Authenticated {
     pub(super) caller: Arc<Caller>,
     pub(super) token: Secret<String>,
+    /// What the request has beside it.
+    pub(super) login: Option<Login>,
 }
 
 /// A request whose token is good for the project in its URL.
@@ -24,29 +29,43 @@ pub(super) struct Authenticated {
 pub(super) struct Context {
     pub(super) caller: Arc<Caller>,
     pub(super) token: Secret<String>,
+    pub(super) login: Option<Login>,
     pub(super) request_id: RequestId,
+    /// What must hold for a change.
+    pub(super) conditions: Conditions,
+    /// By which the request is known when it comes again.
+    pub(super) key: Option<String>,
     policy: Arc<Policy>,
     /// What the request may still fetch.
     pub(super) fetches: FetchBudget,
+    /// Whether it has a JSON object where none is taken.
+    has_surplus: bool,
 }
+
+/// What takes a body with any verb: a redirect, where the client sends it again.
+const LOOKUP: &str = "stacks:lookup";
 
 impl Context {
     /// A request whose caller is known, in his own project.
     pub(super) fn of_caller(
         state: &ApiState,
-        Authenticated { caller, token }: Authenticated,
+        Authenticated { caller, token, login }: Authenticated,
         request_id: RequestId,
     ) -> Result<Self, Fault> {
         if caller.project_id.as_str().is_empty() {
             return Err(Fault::other_project());
         }
         let (policy, fetches) = (Arc::clone(&state.policy), FetchBudget::default());
-        Ok(Self { caller, token, request_id, policy, fetches })
+        let (conditions, key) = (Conditions::default(), None);
+        let has_surplus = false;
+        Ok(Self { caller, token, login, request_id, conditions, key, policy, fetches, has_surplus })
     }
 
-    /// Refuses what the policy does not allow the caller.
+    /// Refuses what the policy does not allow the caller, and then a body that is not taken: before
+    /// anybody looks for what the path names, as in Heat.
     pub(super) async fn require(&self, verb: &str) -> Result<(), Fault> {
         match self.policy.may(&self.caller, verb).await {
+            true if self.has_surplus && verb != LOOKUP => Err(Fault::malformed()),
             true => Ok(()),
             false => Err(Fault::forbidden(verb)),
         }
@@ -68,11 +87,25 @@ impl Context {
 
 impl FromRequest for Context {
     type Error = Fault;
-    type Future = Ready<Result<Self, Fault>>;
+    type Future = Either<Ready<Result<Self, Fault>>, LocalBoxFuture<'static, Result<Self, Fault>>>;
 
-    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        ready(of(request))
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let context = of(request);
+        let takes_none = matches!(*request.method(), Method::GET | Method::DELETE);
+        if context.is_err() || !takes_none || !announces_body(request) {
+            return Either::Left(ready(context));
+        }
+        let body = Body::from_request(request, payload);
+        Either::Right(Box::pin(async move {
+            Ok(Context { has_surplus: body.await?.0.is_some(), ..context? })
+        }))
     }
+}
+
+/// Whether a body comes whose length is told; Heat sees no other with GET or DELETE.
+fn announces_body(request: &HttpRequest) -> bool {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    length.and_then(|length| length.trim().parse().ok()).is_some_and(|length: u64| length > 0)
 }
 
 fn of(request: &HttpRequest) -> Result<Context, Fault> {
@@ -88,5 +121,7 @@ fn of(request: &HttpRequest) -> Result<Context, Fault> {
     if project != found.caller.project_id.as_str() && !found.caller.is_admin() {
         return Err(Fault::other_project());
     }
-    Context::of_caller(state(request)?, found.clone(), request_id.clone())
+    let (conditions, key) = (conditions::read(request)?, conditions::key(request)?);
+    let context = Context::of_caller(state(request)?, found.clone(), request_id.clone())?;
+    Ok(Context { conditions, key, ..context })
 }

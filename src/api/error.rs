@@ -25,6 +25,7 @@ const STATUS_OF_CLASS: &[(&str, u16)] = &[
     ("HTTPForbidden", 403),
     ("HTTPMethodNotAllowed", 405),
     ("HTTPNotFound", 404),
+    ("HTTPPreconditionFailed", 412),
     ("HTTPRequestEntityTooLarge", 413),
     ("HTTPRequestHeaderFieldsTooLarge", 431),
     ("HTTPRequestTimeout", 408),
@@ -32,6 +33,7 @@ const STATUS_OF_CLASS: &[(&str, u16)] = &[
     ("HTTPServiceUnavailable", 503),
     ("HTTPTooManyRequests", 429),
     ("ImmutableParameterModified", 400),
+    ("HTTPUnprocessableEntity", 422),
     ("IncompatibleObjectVersion", 400),
     ("Invalid", 400),
     ("InvalidBreakPointHook", 400),
@@ -50,6 +52,7 @@ const STATUS_OF_CLASS: &[(&str, u16)] = &[
     ("OrphanedObjectError", 400),
     ("PhysicalResourceIDAmbiguity", 400),
     ("PhysicalResourceNameAmbiguity", 400),
+    ("PlanOutdated", 409),
     ("PropertyUnspecifiedError", 400),
     ("ReadOnlyFieldError", 400),
     ("RequestLimitExceeded", 400),
@@ -67,7 +70,13 @@ const STATUS_OF_CLASS: &[(&str, u16)] = &[
     ("UnsupportedObjectError", 400),
     ("UserParameterMissing", 400),
     ("ValueError", 400),
+    ("WatchRuleNotFound", 404),
 ];
+
+/// Every status of a refusal that says what a client may have done wrong, or that he may try again.
+pub(super) fn client_statuses() -> impl Iterator<Item = u16> {
+    STATUS_OF_CLASS.iter().map(|(_, status)| *status)
+}
 
 /// Classes of the language that Heat is written in: their texts are not shown.
 const CLASSES_WITHOUT_MESSAGE: &[&str] = &["AttributeError", "ValueError"];
@@ -237,8 +246,10 @@ fn explanation(status: StatusCode) -> &'static str {
         404 => "The resource could not be found.",
         408 => "The server has waited too long for the request to be sent by the client.",
         409 => "There was a conflict when trying to complete your request.",
+        412 => "A precondition of your request does not hold.",
         413 => "The body of your request was too large for this server.",
         414 => "The request URI was too long for this server.",
+        422 => "The request cannot be carried out as it is.",
         429 => "The project asks for more than it may at a time.",
         431 => "The request's header fields were too large.",
         503 => "The server is currently unavailable. Please try again at a later time.",

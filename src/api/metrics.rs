@@ -30,13 +30,18 @@ impl Requests {
         answer: Result<&ServiceResponse<B>, &Error>,
         took: Duration,
     ) {
-        let (route, status) = match answer {
-            Ok(response) => (response.request().match_pattern(), response.status()),
-            Err(error) => (None, error.as_response_error().status_code()),
-        };
-        let route = route.map_or(NO_ROUTE.into(), Label::from);
+        let (route, status) = outcome(answer);
         self.0.with([door.name().into(), method, route, status_label(status)]).observe(took);
     }
+}
+
+/// The pattern of the route that took a request, and the status of its answer.
+pub(super) fn outcome<B>(answer: Result<&ServiceResponse<B>, &Error>) -> (Label, StatusCode) {
+    let (route, status) = match answer {
+        Ok(response) => (response.request().match_pattern(), response.status()),
+        Err(error) => (None, error.as_response_error().status_code()),
+    };
+    (route.map_or(NO_ROUTE.into(), Label::from), status)
 }
 
 /// A method by its name, if it is one that a route may have.
@@ -57,6 +62,7 @@ impl Door {
         match self {
             Door::Orchestration => "orchestration",
             Door::CloudFormation => "cloudformation",
+            Door::CloudWatch => "cloudwatch",
             Door::Metrics => "metrics",
         }
     }

@@ -3,21 +3,26 @@
 //! and what is read, is read from `projections`.
 
 mod app;
-mod arn;
 mod auth;
 mod cfn;
+mod cloudwatch;
+mod conditions;
 mod context;
 mod error;
 mod feed;
 mod front;
 mod health;
 mod metrics;
+mod openapi;
+mod past;
 mod request;
+mod selection;
 mod trace;
 mod url;
 mod v1;
 mod versions;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -28,6 +33,7 @@ pub use front::{Auth, Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError
 
 use crate::actors::Engine;
 use crate::clock::Clock;
+use crate::events::Position;
 use crate::events::log::EventLog;
 use crate::events::vault::Vault;
 use crate::metrics::Measured;
@@ -35,6 +41,7 @@ use crate::openstack::Cloud;
 use crate::policy::Policy;
 use crate::projections::Views;
 use crate::resource_types::Registry;
+use crate::traces::Tracer;
 
 /// What the API is made of.
 pub struct ApiParts {
@@ -49,6 +56,8 @@ pub struct ApiParts {
     pub log: Arc<dyn EventLog>,
     /// What `/metrics` shows beside the API itself.
     pub measured: Vec<Arc<dyn Measured>>,
+    /// Who is told of each request.
+    pub tracer: Tracer,
     pub settings: ApiSettings,
 }
 
@@ -80,14 +89,30 @@ pub struct ApiSettings {
 enum Door {
     Orchestration,
     CloudFormation,
+    CloudWatch,
     /// The operator's: metrics, and whether all is well.
     Metrics,
 }
 
-/// What all requests share.
+/// What a request is answered from.
 struct ApiState {
-    engine: Engine,
     views: Views,
+    /// Where the views stand for ever, if they are of the past.
+    past: Option<Position>,
+    shared: Arc<Shared>,
+}
+
+impl Deref for ApiState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+/// What all requests share.
+struct Shared {
+    engine: Engine,
     cloud: Option<Arc<Cloud>>,
     vault: Arc<Vault>,
     registry: Arc<Registry>,
@@ -98,7 +123,10 @@ struct ApiState {
     /// Where it listens, for a client that names no host.
     address: String,
     bounds: Arc<front::Bounds>,
+    /// The newest events, as feeds give them.
+    frames: feed::Frames,
     measured: Vec<Arc<dyn Measured>>,
+    tracer: Tracer,
     requests: metrics::Requests,
     /// Who this process is, in the list of services.
     node: v1::services::Node,

@@ -190,6 +190,27 @@ impl Params {
         Self(url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect())
     }
 
+    /// Takes the members of an object for parameters: texts, truth values, and lists of them.
+    pub(super) fn of_object(object: &JsonMap) -> Result<Self, Fault> {
+        let text = |name: &str, value: &Value| match value {
+            Value::String(text) => Ok((name.to_owned(), text.clone())),
+            Value::Bool(is_true) => Ok((name.to_owned(), is_true.to_string())),
+            _ => Err(Fault::bad_request(format!("\"{name}\" has a value that is no text."))),
+        };
+        let mut pairs = Vec::new();
+        for (name, value) in object {
+            match value {
+                Value::Array(items) => {
+                    for item in items {
+                        pairs.push(text(name, item)?);
+                    }
+                }
+                value => pairs.push(text(name, value)?),
+            }
+        }
+        Ok(Self(pairs))
+    }
+
     /// The names that are given.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())

@@ -9,15 +9,18 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
+use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use tracing::Instrument;
 
 use super::cfn::fault::CfnFault;
 use super::error::Fault;
 use super::front::{self, Visit};
-use super::metrics::method_label;
+use super::metrics::{method_label, outcome};
 use super::{ApiState, Door};
+use crate::metrics::Label;
 use crate::model::RequestId;
+use crate::traces::{Span, SpanContext, SpanId, SpanKind, TraceId};
 
 /// Where a client finds the id of its request.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-openstack-request-id");
@@ -42,6 +45,11 @@ pub(super) async fn with_request_id<B: MessageBody>(
     );
     let _at_work = request.conn_data::<Rc<Visit>>().map(Visit::begin);
     let (method, began) = (method_label(request.method()), Instant::now());
+    let traced = state.as_ref().filter(|state| state.tracer.is_on()).map(|state| Traced {
+        request: RequestId::from(id.as_str()),
+        link: text_of(&request, "traceparent").and_then(SpanContext::read),
+        began: state.clock.now(),
+    });
     let refused = state.as_ref().and_then(|state| front::check(state, &request).err());
     let response = match refused {
         Some(fault) => {
@@ -61,6 +69,10 @@ pub(super) async fn with_request_id<B: MessageBody>(
         }
     };
     if let Some(state) = &state {
+        if let Some(traced) = traced {
+            let ended = state.clock.now();
+            state.tracer.tell(|| traced.span(&method, response.as_ref(), ended));
+        }
         state.requests.count(door, method, response.as_ref(), began.elapsed());
     }
     let mut response = response?;
@@ -71,12 +83,52 @@ pub(super) async fn with_request_id<B: MessageBody>(
     Ok(response)
 }
 
+/// A request whose span is told once it is answered.
+struct Traced {
+    request: RequestId,
+    /// The caller's own span, which is of a trace of his.
+    link: Option<SpanContext>,
+    began: DateTime<Utc>,
+}
+
+impl Traced {
+    fn span<B>(
+        self,
+        method: &Label,
+        answer: Result<&ServiceResponse<B>, &Error>,
+        ended: DateTime<Utc>,
+    ) -> Span {
+        let (route, status) = outcome(answer);
+        let (trace, span) = (TraceId::of(&self.request), SpanId::of_request(&self.request));
+        Span {
+            context: SpanContext { trace, span },
+            parent: None,
+            link: self.link,
+            kind: SpanKind::Server,
+            name: format!("{method} {route}"),
+            began: self.began,
+            ended,
+            attributes: vec![
+                ("http.request.method", method.as_ref().into()),
+                ("http.route", route.as_ref().into()),
+                ("http.response.status_code", status.as_u16().into()),
+                ("hearth.request_id", self.request.as_str().into()),
+            ],
+            failed: status.is_server_error(),
+        }
+    }
+}
+
+fn text_of<'a>(request: &'a ServiceRequest, header: &str) -> Option<&'a str> {
+    request.headers().get(header)?.to_str().ok()
+}
+
 impl Door {
     /// A fault as the API behind it words it.
     fn error(self, fault: Fault) -> Error {
         match self {
             Door::Orchestration | Door::Metrics => fault.into(),
-            Door::CloudFormation => CfnFault::from(fault).into(),
+            Door::CloudFormation | Door::CloudWatch => CfnFault::from(fault).into(),
         }
     }
 }

@@ -13,14 +13,18 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::{JoinHandle, spawn_blocking};
+use uuid::Uuid;
 
 use super::data::{DataDir, Files, with_causes};
+use crate::actors::Engine;
 use crate::clock::{Clock, SystemClock};
 use crate::events::Position;
 use crate::events::backup::{self, Copied};
 use crate::events::forget::{self, Forgotten, Older};
-use crate::events::log::{EventLog, OpenError, SqliteLog};
+use crate::events::log::{EventLog, OpenError, OwnedLog, SqliteLog};
 use crate::events::vault::Vault;
+use crate::model::StackId;
+use crate::projections::{ViewError, Views};
 
 /// The most bytes of a request or an answer.
 const LINE_MAX_BYTES: u64 = 64 << 10;
@@ -37,6 +41,8 @@ pub(super) enum Order {
     Purge(Older),
     /// Copy the log and the keys into a directory.
     Backup { to: PathBuf, with_keys: bool },
+    /// Give up what is under way in a stack and in those within it.
+    ResetStack(StackId),
     /// Say where the API is.
     Where,
 }
@@ -48,6 +54,7 @@ pub(super) enum Answer {
     Rotated { keys: usize },
     Purged(Forgotten),
     BackedUp { position: Position, master_key: bool, signing_key: bool },
+    Reset { stacks: usize },
     Serves(Serving),
     Failed(String),
 }
@@ -60,17 +67,29 @@ pub(super) struct Serving {
     pub(super) auth_url: String,
     /// The file with its users, where the cloud is a sandbox.
     pub(super) clouds_yaml: Option<PathBuf>,
+    /// The server, as the list of services names it; unknown of an earlier version's.
+    #[serde(default)]
+    pub(super) engine: Option<EngineShown>,
+}
+
+/// A server, as the list of services names it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct EngineShown {
+    pub(super) id: Uuid,
+    pub(super) host: String,
 }
 
 /// Who carries orders out: a server, or a command where none runs.
 #[derive(Clone)]
 pub(super) struct Administrator {
-    pub(super) log: Arc<SqliteLog>,
+    pub(super) log: Arc<dyn OwnedLog>,
     pub(super) vault: Arc<Vault>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) files: Files,
     /// `None` where no API is served.
     pub(super) serving: Option<Serving>,
+    /// Those who work on stacks, where a server does.
+    pub(super) workers: Option<(Engine, Views)>,
 }
 
 impl Administrator {
@@ -91,6 +110,9 @@ impl Administrator {
                 let copied = spawn_blocking(move || back_up(&files, to, with_keys)).await;
                 return copied.unwrap_or_else(|error| Answer::Failed(error.to_string()));
             }
+            Order::ResetStack(stack) => {
+                return self.reset(stack).await.unwrap_or_else(Answer::Failed);
+            }
             Order::Where => {
                 let serving = self.serving.clone().map(Answer::Serves);
                 return serving.unwrap_or_else(|| Answer::Failed("no API is served".to_owned()));
@@ -101,9 +123,43 @@ impl Administrator {
         }
         done.unwrap_or_else(|error| Answer::Failed(with_causes(&error)))
     }
+
+    /// Gives up what is under way in a stack and then in those within it, none of which takes it
+    /// for an error of its own to be mended.
+    async fn reset(&self, stack: StackId) -> Result<Answer, String> {
+        let (engine, views) = self.workers.as_ref().ok_or_else(|| NO_WORKERS.to_owned())?;
+        let mut last = engine.reset_stack(stack).await.map_err(|refusal| refusal.message)?;
+        let mut stacks = 1;
+        let mut parents = vec![stack];
+        while let Some(parent) = parents.pop() {
+            let read = async {
+                views.after(last).await?;
+                let Some(parent) = views.stack(parent).await? else { return Ok(Vec::new()) };
+                views.children(parent).await
+            };
+            let children: Result<_, ViewError> = read.await;
+            for child in children.map_err(|error| with_causes(&error))? {
+                // One that is gone by now needs nothing.
+                if let Ok(position) = engine.reset_stack(child.id).await {
+                    last = last.max(position);
+                    stacks += 1;
+                }
+                parents.push(child.id);
+            }
+        }
+        self.log.durable(last).await.map_err(|error| with_causes(&error))?;
+        Ok(Answer::Reset { stacks })
+    }
 }
 
+/// What is said of an order that needs a server.
+const NO_WORKERS: &str = "no server works with this data: start one, which takes up what is under \
+                          way, and ask again if that comes to no end";
+
 fn back_up(files: &Files, to: PathBuf, with_keys: bool) -> Answer {
+    if let Some(reason) = files.log.backed_up_otherwise() {
+        return Answer::Failed(reason.to_owned());
+    }
     let to = Files::in_directory(DataDir(to)).parts();
     match backup::copy(&files.parts(), &to, with_keys) {
         Ok(Copied { position, master_key, signing_key }) => {
@@ -226,11 +282,14 @@ async fn here(files: &Files, order: Order) -> Result<Answer, String> {
         let _lock = SqliteLog::lock(&files.data.log()).map_err(refused)?;
         return Ok(back_up(files, to, with_keys));
     }
-    let log = SqliteLog::open_signed(&files.data.log(), || files.signing(clock.as_ref()));
-    let log = Arc::new(log.map_err(refused)?);
+    if matches!(order, Order::ResetStack(_)) {
+        return Err(NO_WORKERS.to_owned());
+    }
+    let (log, _lock) = files.open_log(clock.as_ref()).map_err(refused)?;
     let shared: Arc<dyn EventLog> = log.clone();
     let vault = Vault::open_with(shared, &files.master_key, clock.clone()).await;
     let vault = Arc::new(vault.map_err(|error| with_causes(&error))?);
     let files = files.clone();
-    Ok(Administrator { log, vault, clock, files, serving: None }.carry_out(order).await)
+    let administrator = Administrator { log, vault, clock, files, serving: None, workers: None };
+    Ok(administrator.carry_out(order).await)
 }

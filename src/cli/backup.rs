@@ -74,6 +74,9 @@ pub(super) fn restore(arguments: &RestoreArgs) -> ExitCode {
 /// What `hearth verify` says of the backup; it is restored all the same.
 fn put_back(arguments: &RestoreArgs) -> Result<Vec<String>, String> {
     let to = arguments.files.named()?;
+    if let Some(reason) = to.log.backed_up_otherwise() {
+        return Err(reason.to_owned());
+    }
     let mut from = Files::in_directory(DataDir(arguments.from.clone()));
     if !from.data.log().exists() {
         return Err(format!("there is no whole backup at {}", arguments.from.display()));

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use super::data::{FileArguments, with_causes};
 use super::{ended, print};
-use crate::events::log::SqliteLog;
 
 /// What the log has come to, signed
 #[derive(Debug, clap::Args)]
@@ -26,8 +25,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn newest(files: &FileArguments) -> Result<String, String> {
-    let log = SqliteLog::open_read_only(&files.files()?.data.log());
-    let log = log.map_err(|error| with_causes(&error))?;
+    let log = files.files()?.log.open_read_only().map_err(|error| with_causes(&error))?;
     let text = log.checkpoint().map_err(|error| with_causes(&error))?;
     text.ok_or_else(|| {
         "the log was written by a version of Hearth that signed nothing; start the server once"

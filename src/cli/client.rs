@@ -43,9 +43,17 @@ pub(super) enum ClientError {
 pub(super) struct Client {
     http: reqwest::Client,
     login: Arc<LoginFound>,
-    /// The API's address, where it is not the catalog's.
-    api: Option<String>,
     session: Arc<RwLock<Session>>,
+    /// The plan by which changes are made.
+    plan: Option<Arc<str>>,
+}
+
+/// What another program needs to ask the API in the user's name.
+pub(super) struct Lent {
+    /// Follows no redirects.
+    pub(super) http: reqwest::Client,
+    pub(super) endpoint: Url,
+    pub(super) token: String,
 }
 
 /// What signing in gives.
@@ -54,6 +62,32 @@ struct Session {
     token: String,
     /// `http://host:port/v1/{project}`.
     endpoint: String,
+}
+
+/// The data of a feed's frames as they come.
+pub(super) struct FeedLines {
+    url: String,
+    response: reqwest::Response,
+    bytes: Vec<u8>,
+}
+
+impl FeedLines {
+    /// The next one; `None` after the last.
+    pub(super) async fn next(&mut self) -> Result<Option<String>, ClientError> {
+        loop {
+            while let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.bytes.drain(..=end).collect();
+                if let Some(data) = line[..end].strip_prefix(b"data: ") {
+                    return Ok(Some(String::from_utf8_lossy(data).into_owned()));
+                }
+            }
+            let chunk = self.response.chunk().await;
+            match chunk.map_err(|source| transport("GET", &self.url, source))? {
+                Some(chunk) => self.bytes.extend_from_slice(&chunk),
+                None => return Ok(None),
+            }
+        }
+    }
 }
 
 impl Client {
@@ -70,20 +104,42 @@ impl Client {
         let http = http(login)?;
         let login = Arc::new(login.clone());
         let session = session(&http, &login, api.as_deref()).await?;
-        Ok(Client { http, login, api, session: Arc::new(RwLock::new(session)) })
+        Ok(Client { http, login, session: Arc::new(RwLock::new(session)), plan: None })
+    }
+
+    /// Signs in at Keystone, to ask it alone; paths come after its version then.
+    pub(super) async fn at_keystone(login: &LoginFound) -> Result<Client, ClientError> {
+        let http = http(login)?;
+        let (token, _) = token(&http, login).await?;
+        let session = Session { token, endpoint: login.auth_url.clone() };
+        let login = Arc::new(login.clone());
+        Ok(Client { http, login, session: Arc::new(RwLock::new(session)), plan: None })
+    }
+
+    /// One whose changes are those of a plan, or refused.
+    pub(super) fn by_plan(&self, id: &str) -> Client {
+        Client { plan: Some(id.into()), ..self.clone() }
     }
 
     /// Signs in anew: the token is no longer good.
     async fn renew(&self) -> Result<(), ClientError> {
-        let session = session(&self.http, &self.login, self.api.as_deref()).await?;
+        let (token, _) = token(&self.http, &self.login).await?;
         if let Ok(mut kept) = self.session.write() {
-            *kept = session;
+            kept.token = token;
         }
         Ok(())
     }
 
     fn session(&self) -> Session {
         self.session.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// What another program needs to ask in the user's name.
+    pub(super) fn lend(&self) -> Result<Lent, ClientError> {
+        let http = builder(&self.login)?.redirect(reqwest::redirect::Policy::none());
+        let Session { token, endpoint } = self.session();
+        let endpoint = Url::parse(&endpoint).map_err(|_| ClientError::Shape { url: endpoint })?;
+        Ok(Lent { http: http.build().unwrap_or_default(), endpoint, token })
     }
 
     /// Where the API is.
@@ -95,6 +151,19 @@ impl Client {
     /// Reads; the path comes after `/v1/{project}`.
     pub(super) async fn get(&self, path: &str) -> Result<Value, ClientError> {
         self.send("GET", path, None).await
+    }
+
+    /// Reads what may be long, and takes its time.
+    pub(super) async fn download(&self, path: &str) -> Result<Vec<u8>, ClientError> {
+        let Session { token, endpoint } = self.session();
+        let url = format!("{endpoint}{path}");
+        let request = self.http.get(&url).header("x-auth-token", token).timeout(Duration::MAX);
+        let reply = request.send().await.map_err(|source| transport("GET", &url, source))?;
+        if !reply.status().is_success() {
+            return Err(refusal(reply).await);
+        }
+        let body = reply.bytes().await.map_err(|source| transport("GET", &url, source))?;
+        Ok(body.into())
     }
 
     /// Asks for something.
@@ -121,6 +190,12 @@ impl Client {
             }
             opened => opened,
         }
+    }
+
+    /// The same, line by line.
+    pub(super) async fn feed_lines(&self, query: &str) -> Result<FeedLines, ClientError> {
+        let response = self.feed(query).await?;
+        Ok(FeedLines { url: response.url().to_string(), response, bytes: Vec::new() })
     }
 
     async fn open_feed(&self, query: &str) -> Result<reqwest::Response, ClientError> {
@@ -168,6 +243,9 @@ impl Client {
             _ => reqwest::Method::GET,
         };
         let mut request = self.http.request(verb, &url).header("x-auth-token", token);
+        if let Some(plan) = &self.plan {
+            request = request.header("hearth-plan", plan.as_ref());
+        }
         if let Some(body) = body {
             request = request.json(body);
         }
@@ -177,6 +255,10 @@ impl Client {
 }
 
 fn http(login: &LoginFound) -> Result<reqwest::Client, ClientError> {
+    Ok(builder(login)?.build().unwrap_or_default())
+}
+
+fn builder(login: &LoginFound) -> Result<reqwest::ClientBuilder, ClientError> {
     let mut builder = reqwest::Client::builder()
         .timeout(REQUEST_TIMEOUT)
         .read_timeout(FEED_SILENCE_MAX)
@@ -192,7 +274,7 @@ fn http(login: &LoginFound) -> Result<reqwest::Client, ClientError> {
             builder = builder.add_root_certificate(certificate);
         }
     }
-    Ok(builder.build().unwrap_or_default())
+    Ok(builder)
 }
 
 async fn session(
@@ -200,21 +282,28 @@ async fn session(
     login: &LoginFound,
     api: Option<&str>,
 ) -> Result<Session, ClientError> {
+    let (token, shown) = token(http, login).await?;
+    let url = || format!("{}/auth/tokens", login.auth_url);
+    let endpoint = match api {
+        Some(api) => {
+            let project = shown["token"]["project"]["id"].as_str();
+            let project = project.ok_or_else(|| ClientError::Shape { url: url() })?;
+            format!("{}/v1/{project}", api.trim_end_matches('/').trim_end_matches("/v1"))
+        }
+        None => orchestration_endpoint(&shown, login)
+            .ok_or_else(|| ClientError::NoService { url: url() })?,
+    };
+    Ok(Session { token, endpoint })
+}
+
+/// A token, and what Keystone says of it.
+async fn token(http: &reqwest::Client, login: &LoginFound) -> Result<(String, Value), ClientError> {
     let url = format!("{}/auth/tokens", login.auth_url);
     let reply = http.post(&url).json(&json!({ "auth": login.auth })).send().await;
     let reply = reply.map_err(|source| transport("POST", &url, source))?;
     let token = reply.headers().get("x-subject-token").and_then(|value| value.to_str().ok());
     let token = token.unwrap_or_default().to_owned();
-    let shown = body_of("POST", &url, reply).await?;
-    let endpoint = match api {
-        Some(api) => {
-            let project = shown["token"]["project"]["id"].as_str();
-            let project = project.ok_or(ClientError::Shape { url })?;
-            format!("{}/v1/{project}", api.trim_end_matches('/').trim_end_matches("/v1"))
-        }
-        None => orchestration_endpoint(&shown, login).ok_or(ClientError::NoService { url })?,
-    };
-    Ok(Session { token, endpoint })
+    Ok((token, body_of("POST", &url, reply).await?))
 }
 
 /// The URL of the `orchestration` service in a token's catalog.

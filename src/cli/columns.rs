@@ -32,6 +32,11 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     cut
 }
 
+/// Lines without what could move a terminal's cursor.
+pub(super) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
+}
+
 /// The text, cut or filled up to exactly so many columns.
 pub(super) fn fill(text: &str, columns: usize) -> String {
     let mut text = cut(text, columns);
@@ -102,6 +107,7 @@ mod tests {
         assert_eq!(cut("網路網路", 6), "網路…");
         assert_eq!(cut("a\u{1b}[2Jb\n", 9), "a [2Jb ");
         assert_eq!(cut("abc", 0), "");
+        assert_eq!(clean("a\u{1b}[2J\nb"), "a [2J\nb");
         assert_eq!(fill("網", 4), "網  ");
     }
 

@@ -1,14 +1,18 @@
 //! The data directory: what is kept in it, and how the subcommands that read the log find it.
 
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::clock::Clock;
 use crate::config::{Flags, Settings};
 use crate::events::backup::Parts;
-use crate::events::log::{Signing, SqliteLog};
+use crate::events::log::{OpenError, OwnedLog, Signing, SqliteLog};
 use crate::events::signing::{SigningKey, SigningKeyError};
 use crate::private_files;
+
+use super::log_place::LogPlace;
 
 /// The names of the files in a data directory.
 #[derive(Clone, Debug)]
@@ -83,32 +87,27 @@ impl DataDir {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct DataArguments {
     /// The data directory: the log and all else that a server keeps [default: ./hearth-data]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     data: Option<PathBuf>,
     /// An INI file with Heat's option names, if it says more; an existing heat.conf will do
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     config_file: Option<PathBuf>,
 }
 
 impl DataArguments {
-    /// Opens the log for reading alone; a server may be writing it. The error is a whole sentence.
-    pub fn open_log(&self) -> Result<SqliteLog, String> {
-        let path = DataDir(self.folder()?).log();
-        if !path.exists() {
-            return Err(format!("there is no log at {} (--data DIR says where)", shown(&path)));
-        }
-        SqliteLog::open_read_only(&path).map_err(|error| with_causes(&error))
+    /// The same flags, as another command has them.
+    pub(super) fn of(data: Option<PathBuf>, config_file: Option<PathBuf>) -> Self {
+        Self { data, config_file }
     }
 
-    /// The data directory that is meant.
-    pub fn folder(&self) -> Result<PathBuf, String> {
-        if let Some(folder) = &self.data {
-            return Ok(folder.clone());
-        }
-        let flags = Flags { config_file: self.config_file.clone(), ..Flags::default() };
-        let settings =
-            Settings::load(&flags, std::env::vars()).map_err(|error| with_causes(&error))?;
-        Ok(settings.data)
+    /// The files of a log that is there. The error is a whole sentence.
+    pub fn files(&self) -> Result<Files, String> {
+        FileArguments { data: self.clone(), ..FileArguments::default() }.files()
+    }
+
+    /// Opens the log for reading alone; a server may be writing it. The error is a whole sentence.
+    pub fn open_log(&self) -> Result<Arc<dyn OwnedLog>, String> {
+        self.files()?.log.open_read_only().map_err(|error| with_causes(&error))
     }
 }
 
@@ -116,32 +115,62 @@ impl DataArguments {
 #[derive(Clone, Debug)]
 pub struct Files {
     pub data: DataDir,
+    pub log: LogPlace,
     pub master_key: PathBuf,
     pub signing_key: PathBuf,
 }
 
 impl Files {
-    /// Those of the settings.
-    pub fn of(settings: &Settings) -> Self {
+    /// Those of the settings. The error is a whole sentence.
+    pub fn of(settings: &Settings) -> Result<Self, String> {
         let data = DataDir(settings.data.clone());
         let or = |given: &Option<PathBuf>, own: PathBuf| given.clone().unwrap_or(own);
-        Self {
+        let log = match &settings.log_place {
+            Some(place) => LogPlace::parse(place.reveal())?,
+            None => LogPlace::File(data.log()),
+        };
+        Ok(Self {
             master_key: or(&settings.master_key_file, data.master_key()),
             signing_key: or(&settings.signing_key_file, data.signing_key()),
+            log,
             data,
-        }
+        })
     }
 
     /// Those that lie under their own names in one directory.
     pub fn in_directory(data: DataDir) -> Self {
         let (master_key, signing_key) = (data.master_key(), data.signing_key());
-        Self { data, master_key, signing_key }
+        let log = LogPlace::File(data.log());
+        Self { data, log, master_key, signing_key }
+    }
+
+    /// Keeps every other process from working with the data directory, and opens the log.
+    pub fn open_log(
+        &self,
+        clock: &dyn Clock,
+    ) -> Result<(Arc<dyn OwnedLog>, Option<File>), OpenError> {
+        // The log's own file is locked as it is opened.
+        let lock = match self.log.file() {
+            Some(_) => None,
+            None => Some(SqliteLog::lock(&self.data.log())?),
+        };
+        Ok((self.log.open(&self.data.0, || self.signing(clock))?, lock))
+    }
+
+    /// Errors: there is no log yet, as a whole sentence.
+    pub fn expect_log(&self) -> Result<(), String> {
+        match self.log.file() {
+            Some(path) if !path.exists() => {
+                Err(format!("there is no log at {} (--data DIR says where)", path.display()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What belongs into a backup.
     pub fn parts(&self) -> Parts {
         Parts {
-            log: self.data.log(),
+            log: self.log.file().map_or_else(|| self.data.log(), PathBuf::from),
             checkpoint: self.data.checkpoint(),
             master_key: self.master_key.clone(),
             signing_key: self.signing_key.clone(),
@@ -161,28 +190,30 @@ pub struct FileArguments {
     #[command(flatten)]
     data: DataArguments,
     /// The file with the master key [default: master.key in the data directory]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     master_key: Option<PathBuf>,
     /// The file with the key that signs the log [default: signing.key in the data directory]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     signing_key: Option<PathBuf>,
 }
 
 impl FileArguments {
+    /// The same flags, as another command has them.
+    pub(super) fn of(data: DataArguments, master_key: Option<PathBuf>) -> Self {
+        Self { data, master_key, signing_key: None }
+    }
+
     /// The files of a log that is there. The error is a whole sentence.
     pub fn files(&self) -> Result<Files, String> {
         let files = self.named()?;
-        let log = files.data.log();
-        match log.exists() {
-            true => Ok(files),
-            false => Err(format!("there is no log at {} (--data DIR says where)", shown(&log))),
-        }
+        files.expect_log()?;
+        Ok(files)
     }
 
     /// The files that are meant, whether they are there or not. The error is a whole sentence.
     pub fn named(&self) -> Result<Files, String> {
         let settings = Settings::load(&self.flags(), std::env::vars());
-        Ok(Files::of(&settings.map_err(|error| with_causes(&error))?))
+        Files::of(&settings.map_err(|error| with_causes(&error))?)
     }
 
     /// As settings take them.
@@ -195,10 +226,6 @@ impl FileArguments {
             ..Flags::default()
         }
     }
-}
-
-fn shown(path: &Path) -> impl std::fmt::Display {
-    path.display()
 }
 
 /// An error and what it came from, in one line. What one of them has told of the next, or the next

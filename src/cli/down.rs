@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use super::confirm::agreed;
 use super::data::with_causes;
-use super::live::{self, End, Live, Progress};
+use super::live::Live;
 use super::place::{self, Errand, Place, PlaceArguments, PlaceError};
-use super::up::left;
+use super::up::watched;
 use super::{client::ClientError, stack_path::StackPath};
 
 /// Take a stack down, and show its resources meanwhile
@@ -66,14 +66,7 @@ async fn take_down(arguments: &Arguments, place: &Place) -> Result<ExitCode, Dow
             place.name
         )],
     };
-    let live = Live::before_action(place, &stack.path()).await?.farewell(farewell.clone());
+    let live = Live::before_action(place, &stack.path()).await?;
     place.client.delete(&stack.path()).await?;
-    match live.watch().await? {
-        End::Left => Ok(left(&farewell)),
-        End::Settled(status) if status.progress == Progress::Failed => {
-            live::tell_reason(&status);
-            Ok(ExitCode::FAILURE)
-        }
-        End::Settled(_) => Ok(ExitCode::SUCCESS),
-    }
+    Ok(watched(live, farewell).await?)
 }

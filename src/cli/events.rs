@@ -26,6 +26,9 @@ pub(super) struct Arguments {
     /// Go on with those that come, until Ctrl-C or until the stack is gone
     #[arg(short, long)]
     follow: bool,
+    /// Print what the log has of it, as the feed tells it: a line of JSON each
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     place: PlaceArguments,
 }
@@ -54,15 +57,58 @@ async fn listed(arguments: &Arguments) -> Result<(), EventsError> {
     let errand = if arguments.follow { Errand::Work } else { Errand::Look };
     let place = Place::open(&arguments.place, errand).await?;
     let listed = tokio::select! {
-        listed = list(&place.client, &arguments.stack, arguments.follow) => listed,
+        listed = list(&place.client, arguments) => listed,
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
     place.close().await;
     Ok(listed?)
 }
 
-async fn list(client: &Client, stack: &str, follows: bool) -> Result<(), ClientError> {
-    let stack = StackPath::find(client, stack).await?;
+async fn list(client: &Client, arguments: &Arguments) -> Result<(), ClientError> {
+    let stack = StackPath::find(client, &arguments.stack).await?;
+    match arguments.json {
+        true => list_lines(client, &stack, arguments.follow).await,
+        false => list_rows(client, &stack, arguments.follow).await,
+    }
+}
+
+/// What the feed tells; where it breaks off, it is taken up again after the last event.
+async fn list_lines(client: &Client, stack: &StackPath, follows: bool) -> Result<(), ClientError> {
+    let until = if follows { "" } else { "&until=now" };
+    let mut after = 0;
+    loop {
+        let query = format!("?stack={}&nested=true&after={after}{until}", stack.id);
+        let mut lines = client.feed_lines(&query).await?;
+        loop {
+            match lines.next().await {
+                Ok(Some(line)) => {
+                    let event: Value = serde_json::from_str(&line).unwrap_or_default();
+                    let Some(position) = event["position"].as_u64() else { continue };
+                    after = position;
+                    super::print(&format!("{line}\n"));
+                    if follows && is_gone(&event, stack) {
+                        return Ok(());
+                    }
+                }
+                Ok(None) if !follows => return Ok(()),
+                Ok(None) => break,
+                Err(ClientError::Transport { .. }) if follows => break,
+                Err(error) => return Err(error),
+            }
+        }
+        tokio::time::sleep(ASK_EVERY).await;
+    }
+}
+
+/// Nothing comes after the deletion of the stack itself.
+fn is_gone(event: &Value, stack: &StackPath) -> bool {
+    let body = &event["body"];
+    event["stream"] == format!("stack-{}", stack.id)
+        && event["type"] == "TraversalSettled"
+        && (&body["action"], &body["status"]) == (&"DELETE".into(), &"COMPLETE".into())
+}
+
+async fn list_rows(client: &Client, stack: &StackPath, follows: bool) -> Result<(), ClientError> {
     let path = format!("{}/events?sort_dir=asc&limit={PAGE_EVENTS}", stack.path());
     let mut last: Option<String> = None;
     loop {
@@ -81,11 +127,11 @@ async fn list(client: &Client, stack: &str, follows: bool) -> Result<(), ClientE
             page => page?,
         };
         let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let rows: Vec<Vec<String>> = events.iter().map(|event| row(event, &stack)).collect();
+        let rows: Vec<Vec<String>> = events.iter().map(|event| row(event, stack)).collect();
         super::print(&table(&rows, live::columns()));
         if let Some(event) = events.last() {
             last = event["id"].as_str().map(str::to_owned);
-            if events.iter().any(|event| is_end(event, &stack)) {
+            if events.iter().any(|event| is_end(event, stack)) {
                 return Ok(());
             }
         } else if !follows {

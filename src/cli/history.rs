@@ -1,15 +1,21 @@
 //! `hearth history`: the revisions of a stack and every event of it and its resources, from the
 //! log alone.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::columns::{cut, table, wrapped};
-use super::data::DataArguments;
+use super::client::{Client, ClientError};
+use super::columns::{clean, cut, table, wrapped};
+use super::data::with_causes;
 use super::live;
-use super::stack_log::StackLog;
+use super::place::{self, Errand, Place, PlaceArguments};
+use super::stack_log::{Histories, StackLog};
+use super::stack_path::StackPath;
+use super::waterfall;
+use crate::events::stack::DriftLooked;
 use crate::events::vault::Vault;
 use crate::events::{Cause, RecordedEvent, ResourceEvent, StackEvent};
 use crate::model::ResourceName;
@@ -19,14 +25,29 @@ const WHOLE_TIMES_FROM_COLUMNS: usize = 110;
 
 /// List the revisions and events of a stack
 #[derive(Debug, clap::Args)]
+#[command(after_help = place::HELP)]
 pub(super) struct Arguments {
     /// The stack's name or id; deleted stacks are found, too
-    stack: String,
-    /// One event per line as JSON, with its whole body; secrets masked
+    #[arg(required_unless_present = "file")]
+    stack: Option<String>,
+    /// Read what `hearth export --history` has written, instead of a log
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["times", "data", "server", "os_cloud"])]
+    file: Option<PathBuf>,
+    /// One event per line as JSON, with its whole body, or the times as JSON; secrets masked
     #[arg(long)]
     json: bool,
+    /// Show what each action changed and did to which resource, and how long it took, instead of
+    /// the events; so it is where a server is named. Bars are solid on the longest path
+    #[arg(long)]
+    times: bool,
+    /// Only the times of this resource
+    #[arg(long, value_name = "NAME", requires = "times")]
+    resource: Option<String>,
+    /// Only the times of this revision
+    #[arg(long, value_name = "REVISION", requires = "times")]
+    revision: Option<u32>,
     #[command(flatten)]
-    data: DataArguments,
+    place: PlaceArguments,
 }
 
 /// Reads the log and prints.
@@ -44,13 +65,48 @@ pub(super) async fn run(arguments: Arguments) -> ExitCode {
 }
 
 async fn printed(arguments: &Arguments) -> Result<String, String> {
-    let log = arguments.data.open_log()?;
-    let stack = StackLog::read(&log, &arguments.stack).await?;
+    let (file, name) = (arguments.file.as_deref(), arguments.stack.as_deref());
+    if arguments.times || (file.is_none() && arguments.place.data().is_none()) {
+        return times(arguments, name.unwrap_or_default()).await;
+    }
+    let histories = Histories::open(&arguments.place, file, name).await?;
+    let stack = StackLog::read(&histories, name).await?;
     if arguments.json {
         let lines = stack.in_order().into_iter().map(|(name, event)| as_json(name, event));
         return Ok(lines.map(|line| format!("{line}\n")).collect());
     }
-    Ok(as_text(&stack, live::columns()))
+    let columns = live::columns();
+    let text = as_text(&stack, columns);
+    Ok(if columns.is_some() { clean(&text) } else { text })
+}
+
+/// What the API tells of the stack's newest actions.
+async fn times(arguments: &Arguments, stack: &str) -> Result<String, String> {
+    let place = Place::open(&arguments.place, Errand::Look).await;
+    let place = place.map_err(|error| with_causes(&error))?;
+    let told = history_of(&place.client, arguments, stack).await;
+    place.close().await;
+    let told = told.map_err(|error| with_causes(&error))?;
+    Ok(match arguments.json {
+        true => format!("{told:#}\n"),
+        false => waterfall::text(&told, live::columns()),
+    })
+}
+
+async fn history_of(
+    client: &Client,
+    arguments: &Arguments,
+    stack: &str,
+) -> Result<Value, ClientError> {
+    let stack = StackPath::find(client, stack).await?;
+    let mut query = url::form_urlencoded::Serializer::new(String::from("limit=100"));
+    if let Some(resource) = &arguments.resource {
+        query.append_pair("resource", resource);
+    }
+    if let Some(revision) = arguments.revision {
+        query.append_pair("revision", &revision.to_string());
+    }
+    client.get(&format!("{}/history?{}", stack.path(), query.finish())).await
 }
 
 /// Without a width no line is cut, and every time is whole.
@@ -136,12 +192,15 @@ fn because(event: &RecordedEvent) -> String {
         Cause::Event(position) => format!("after the event at {position}"),
     });
     let request = meta.request_id.as_ref().map(|request| request.0.clone());
+    // Where the cause is a command of its own, it goes back to another.
+    let root = meta.correlation.filter(|root| meta.cause != Some(Cause::Command(*root)));
+    let root = root.map(|root| format!("of command {root}"));
     let day = event.at.format("%Y-%m-%d").to_string();
-    let parts = [Some(day), Some(who(event).to_owned()), request, cause];
+    let parts = [Some(day), Some(who(event).to_owned()), request, cause, root];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
 }
 
-fn time(event: &RecordedEvent) -> String {
+pub(super) fn time(event: &RecordedEvent) -> String {
     event.at.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
@@ -150,7 +209,7 @@ fn who(event: &RecordedEvent) -> &str {
 }
 
 /// The event in a few words.
-fn sentence(of_resource: bool, event: &RecordedEvent) -> String {
+pub(super) fn sentence(of_resource: bool, event: &RecordedEvent) -> String {
     let detail = match of_resource {
         true => event.decode().map(resource_detail),
         false => event.decode().map(stack_detail),
@@ -179,6 +238,7 @@ fn stack_detail(event: StackEvent) -> String {
             keys.join(", ")
         }
         StackEvent::UserProjectMade(body) => body.project_id.0,
+        StackEvent::DriftLooked(body) => drift_detail(&body),
         StackEvent::UserProjectDeleted(body) => body.project_id.0,
         StackEvent::ReplacementStarted(body) => format!("{} by {}", body.name, body.new),
         StackEvent::TraversalSettled(body) => {
@@ -193,6 +253,23 @@ fn stack_detail(event: StackEvent) -> String {
             format!("{} {} {}", body.snapshot, body.status, body.reason)
         }
     }
+}
+
+/// What a look has found: `differs net, port; same: 3`.
+fn drift_detail(looked: &DriftLooked) -> String {
+    let mut parts = Vec::new();
+    for word in ["differs", "gone", "unknown"] {
+        let all = looked.resources.iter().filter(|it| it.drift == word);
+        let paths: Vec<&str> = all.map(|it| it.path.as_str()).collect();
+        if !paths.is_empty() {
+            parts.push(format!("{word}: {}", paths.join(", ")));
+        }
+    }
+    if looked.more > 0 {
+        parts.push(format!("more: {}", looked.more));
+    }
+    parts.push(format!("same: {}", looked.same));
+    parts.join("; ")
 }
 
 fn resource_detail(event: ResourceEvent) -> String {

@@ -56,6 +56,11 @@ pub(super) fn is_in_environment() -> bool {
     variables.contains_key("OS_CLOUD") || variables.contains_key("OS_AUTH_URL")
 }
 
+/// A variable of the environment that is not empty.
+pub(super) fn variable(name: &str) -> Option<String> {
+    variables().remove(name)
+}
+
 fn variables() -> HashMap<String, String> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

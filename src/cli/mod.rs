@@ -9,6 +9,8 @@ macro_rules! println {
 }
 
 mod admin;
+mod apply;
+mod at;
 mod backup;
 mod bench;
 mod checkpoint;
@@ -21,6 +23,7 @@ pub mod data;
 mod describe;
 mod doctor;
 mod down;
+mod drift;
 mod events;
 mod export;
 mod history;
@@ -28,13 +31,17 @@ mod in_order;
 mod key;
 mod list;
 mod live;
+mod log;
+mod log_place;
 mod logging;
 mod login;
+mod manage;
 mod manager;
 mod node;
 mod output;
 mod outputs;
 mod place;
+mod plan;
 mod policy;
 mod purge;
 mod reach;
@@ -48,12 +55,15 @@ mod show;
 mod signal;
 mod stack_log;
 mod stack_path;
+mod states;
 mod template_files;
 mod types;
 mod up;
 mod validate;
 mod verify;
 mod watch;
+mod waterfall;
+mod what_if;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -88,6 +98,11 @@ enum Command {
     Validate(validate::Arguments),
     Resolve(resolve::Arguments),
     Convert(convert::Arguments),
+    Plan(plan::Arguments),
+    WhatIf(what_if::Arguments),
+    Apply(apply::Arguments),
+    Drift(drift::Arguments),
+    At(at::Arguments),
     History(history::Arguments),
     Rollback(rollback::Arguments),
     Export(export::Arguments),
@@ -98,8 +113,10 @@ enum Command {
     Config(config::Arguments),
     Doctor(doctor::Arguments),
     Checkpoint(checkpoint::Arguments),
+    Log(log::Arguments),
     Key(key::Arguments),
     Purge(purge::Arguments),
+    Manage(manage::Arguments),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
     Rebuild(rebuild::RebuildArgs),
@@ -128,6 +145,11 @@ pub fn main() -> ExitCode {
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Resolve(arguments) => resolve::run(&arguments),
             Command::Convert(arguments) => convert::run(&arguments),
+            Command::Plan(arguments) => plan::run(arguments).await,
+            Command::WhatIf(arguments) => what_if::run(arguments).await,
+            Command::Apply(arguments) => apply::run(arguments).await,
+            Command::Drift(arguments) => drift::run(arguments).await,
+            Command::At(arguments) => at::run(arguments).await,
             Command::History(arguments) => history::run(arguments).await,
             Command::Rollback(arguments) => rollback::run(arguments).await,
             Command::Export(arguments) => export::run(arguments).await,
@@ -138,8 +160,10 @@ pub fn main() -> ExitCode {
             Command::Doctor(arguments) => doctor::run(arguments).await,
             Command::Verify(arguments) => verify::run(&arguments),
             Command::Checkpoint(arguments) => checkpoint::run(&arguments),
+            Command::Log(arguments) => log::run(&arguments),
             Command::Key(arguments) => key::run(&arguments).await,
             Command::Purge(arguments) => purge::run(&arguments).await,
+            Command::Manage(arguments) => manage::run(&arguments).await,
             Command::Backup(arguments) => backup::run(&arguments).await,
             Command::Restore(arguments) => backup::restore(&arguments),
             Command::Rebuild(args) => rebuild::run(args).await,

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::admin::{self, Serving};
 use super::client::{self, Client, ClientError};
-use super::data::DataDir;
+use super::data::{DataArguments, DataDir};
 use super::logging;
 use super::login::{self, LoginError};
 use super::node::{Node, StartError};
@@ -23,6 +23,11 @@ Stacks are in Hearth's own data directory, unless --server, --os-cloud or the OS
 a server. A server that works on the data directory is used; where none runs, the command brings \
 Hearth up for as long as it lasts. --cloud openstack does so on a real cloud, for the user whom \
 the OS_… variables name.";
+
+/// The same of those that read the log.
+pub(super) const HELP_OF_LOG: &str = "\
+The log is that of Hearth's own data directory, whether a server works on it or not, unless \
+--server or --os-cloud names a server, which is asked for it.";
 
 /// How long another process may work with the log without saying where it is reached.
 const OTHERS_LEAVE_WITHIN: Duration = Duration::from_secs(10);
@@ -142,6 +147,12 @@ impl Place {
 }
 
 impl PlaceArguments {
+    /// The data directory that is meant, unless a server is.
+    pub(super) fn data(&self) -> Option<DataArguments> {
+        let is_elsewhere = self.server.is_some() || self.os_cloud.is_some();
+        (!is_elsewhere).then(|| DataArguments::of(self.data.clone(), self.config_file.clone()))
+    }
+
     /// A user for a server that is named by its address: whoever is named, or, where the server
     /// says it works on a sandbox of ours, the sandbox's.
     async fn login_at(&self, server: &Url) -> Result<login::LoginFound, PlaceError> {
@@ -169,7 +180,7 @@ impl PlaceArguments {
         // Nobody but this process asks here, over loopback.
         settings.front.tls = None;
         let data = DataDir(settings.data.clone());
-        if errand != Errand::Make && !data.log().exists() {
+        if errand != Errand::Make && settings.log_place.is_none() && !data.log().exists() {
             return Err(PlaceError::NoLog(data.log()));
         }
         // Log lines would tear what is shown; what goes wrong is in the stack.
@@ -213,7 +224,7 @@ impl PlaceArguments {
     async fn of_server(&self, data: &DataDir) -> Result<Option<Client>, PlaceError> {
         let busy = |reason: String| PlaceError::Busy { data: data.0.clone(), reason };
         let Some(serving) = admin::server_on(data).await.map_err(busy)? else { return Ok(None) };
-        let Serving { api, auth_url, clouds_yaml } = serving;
+        let Serving { api, auth_url, clouds_yaml, .. } = serving;
         let login = match &clouds_yaml {
             Some(path) => login::in_file(path, "hearth")?,
             None => {

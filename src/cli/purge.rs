@@ -42,14 +42,43 @@ impl Granularity {
     }
 }
 
+impl Arguments {
+    /// What heat-manage is told by place and not by name.
+    pub(super) fn of_manage(files: FileArguments, given: &PurgeDeleted) -> Self {
+        Self {
+            files,
+            older_than: given.age,
+            granularity: given.granularity,
+            project_id: given.project_id.clone(),
+        }
+    }
+}
+
+/// The arguments of `heat-manage purge_deleted`.
+#[derive(Debug, clap::Args)]
+pub(super) struct PurgeDeleted {
+    /// How long ago it was deleted at least
+    #[arg(default_value = "90")]
+    age: Age,
+    /// What the number counts
+    #[arg(short, long, default_value = "days")]
+    granularity: Granularity,
+    /// Only what belonged to this project
+    #[arg(short, long, value_name = "ID")]
+    project_id: Option<String>,
+    /// How many stacks go in one step: taken, and without effect, because a step has its own bound
+    #[arg(short, long = "batch_size", value_name = "NUMBER", default_value = "20")]
+    batch_size: std::num::NonZeroU32,
+}
+
 /// Has it done and says how much it was.
 pub(super) async fn run(arguments: &Arguments) -> ExitCode {
     match purge(arguments).await {
         Ok(done) => {
-            let Forgotten { stacks, configs, deployments, blobs, events, damaged } = done;
+            let Forgotten { stacks, configs, deployments, alarms, blobs, events, damaged } = done;
             println!(
                 "purged: {stacks} stacks, {configs} software configurations, {deployments} \
-                 deployments; {events} events and {blobs} blobs"
+                 deployments, {alarms} alarms; {events} events and {blobs} blobs"
             );
             for what in &damaged {
                 eprintln!("hearth purge: this is damaged and stays, and so do all blobs: {what}");

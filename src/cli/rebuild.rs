@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
-use super::data::{DataArguments, DataDir, with_causes};
+use super::data::{DataArguments, Files, with_causes};
+use crate::clock::SystemClock;
 use crate::events::Position;
-use crate::events::log::{EventLog, OpenError, SqliteLog};
+use crate::events::log::OpenError;
 use crate::private_files;
 use crate::projections::{ViewError, Views};
 
@@ -35,15 +35,15 @@ enum RebuildError {
 
 /// Removes the views, follows the log to its end and says how long that took.
 pub(super) async fn run(args: RebuildArgs) -> ExitCode {
-    let folder = match args.data.folder() {
-        Ok(folder) => folder,
+    let files = match args.data.files() {
+        Ok(files) => files,
         Err(text) => {
             eprintln!("hearth: {text}");
             return ExitCode::FAILURE;
         }
     };
     let began = Instant::now();
-    match rebuild(&DataDir(folder)).await {
+    match rebuild(&files).await {
         Ok(position) => {
             println!("views rebuilt up to position {position} in {:.1?}", began.elapsed());
             ExitCode::SUCCESS
@@ -55,11 +55,11 @@ pub(super) async fn run(args: RebuildArgs) -> ExitCode {
     }
 }
 
-async fn rebuild(data: &DataDir) -> Result<Position, RebuildError> {
+async fn rebuild(files: &Files) -> Result<Position, RebuildError> {
     // Holding the log keeps a server from starting meanwhile.
-    let log = Arc::new(SqliteLog::open(&data.log())?);
+    let (log, _lock) = files.open_log(&SystemClock)?;
     let end = log.durable_position();
-    let views = data.views();
+    let views = files.data.views();
     for suffix in ["", "-wal", "-shm"] {
         remove(&private_files::beside(&views, suffix))?;
     }

@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use clap::Args as Arguments;
 
+use super::signal::Signals;
 use crate::config;
-use crate::sandbox::{FaultRule, Latencies, Quotas, Sandbox, SandboxConfig, usual_password};
+use crate::sandbox::{
+    FaultRule, GuestLimits, Latencies, Quotas, Sandbox, SandboxConfig, usual_password,
+};
 
 /// Run the sandbox OpenStack alone
 #[derive(Debug, Arguments)]
@@ -38,9 +41,18 @@ pub(super) struct Args {
     /// Fault rules in force from the start: a JSON list, as `/admin/faults` takes it
     #[arg(long, value_name = "FILE")]
     faults: Option<PathBuf>,
+    /// Have servers run what their user data and deployments say, as processes of this machine
+    #[arg(long, value_name = "HOW", default_value = "none")]
+    guests: GuestsChoice,
     /// Lift every quota
     #[arg(long)]
     no_quotas: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum GuestsChoice {
+    None,
+    Process,
 }
 
 /// Serves until it is interrupted.
@@ -62,6 +74,7 @@ pub(super) async fn run(args: Args) -> ExitCode {
         password: config::sandbox_password(std::env::vars()).unwrap_or_else(usual_password),
         data: args.data,
         services: args.services,
+        guests: (args.guests == GuestsChoice::Process).then(GuestLimits::default),
         hearth_url: Some(args.hearth_url),
         cfn_url: Some(args.cfn_url),
         latencies: Latencies { request, ..latencies },
@@ -77,29 +90,13 @@ pub(super) async fn run(args: Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let signals = Signals::hear_stops();
     println!("sandbox OpenStack on {} (users demo and admin)", sandbox.auth_url);
-    until_told().await;
+    signals.until_told(|| {}).await;
     sandbox.stop().await;
     ExitCode::SUCCESS
 }
 
 fn read_faults(path: &Path) -> std::io::Result<Vec<FaultRule>> {
     Ok(serde_json::from_slice(&std::fs::read(path)?)?)
-}
-
-/// Returns at Ctrl-C or SIGTERM.
-async fn until_told() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(error) => {
-            tracing::warn!(%error, "SIGTERM cannot be heard; only Ctrl-C stops the sandbox");
-            let _ = tokio::signal::ctrl_c().await;
-        }
-    }
 }

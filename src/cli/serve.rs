@@ -1,4 +1,4 @@
-//! `hearth serve`: the Orchestration API, CloudFormation's and, by default, a sandbox cloud beside it.
+//! `hearth serve`: the Orchestration API, CloudFormation's and CloudWatch's, and, by default, a sandbox cloud beside it.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -10,10 +10,11 @@ use url::Url;
 use super::data::{FileArguments, with_causes};
 use super::manager::Manager;
 use super::node::{self, Node};
-use super::{logging, reach, signal};
+use super::signal::Signals;
+use super::{logging, reach};
 use crate::config::{CloudChoice, Flags, Settings, Unused, listen_address};
 
-/// Serve the Orchestration API and CloudFormation's, with a sandbox cloud beside it unless told otherwise
+/// Serve the Orchestration API, CloudFormation's and CloudWatch's, with a sandbox cloud beside it unless told otherwise
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
     #[command(flatten)]
@@ -24,6 +25,9 @@ pub(super) struct ServeArgs {
     /// Where CloudFormation's API listens, or none [default: 127.0.0.1:8000]
     #[arg(long, value_name = "ADDR")]
     cfn_listen: Option<String>,
+    /// Where CloudWatch's API listens, or none [default: 127.0.0.1:8003]
+    #[arg(long, value_name = "ADDR")]
+    cloudwatch_listen: Option<String>,
     /// Where the embedded sandbox listens [default: 127.0.0.1:5000]
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     sandbox_listen: Option<SocketAddr>,
@@ -47,6 +51,7 @@ impl ServeArgs {
         Flags {
             listen: self.listen,
             cfn_listen: self.cfn_listen,
+            cloudwatch_listen: self.cloudwatch_listen,
             sandbox_listen: self.sandbox_listen,
             sandbox: self.sandbox,
             cloud: self.cloud.map(|cloud| match cloud {
@@ -73,11 +78,13 @@ pub(super) async fn run(args: ServeArgs) -> ExitCode {
         Err(error) => return failed(&error),
     };
     let silent = reach::first_word(&settings, &node.auth_url).await.err();
+    // Who reads `ready` may send a signal at once.
+    let signals = Signals::hear();
     tell_where(&node, &settings, silent);
     let manager = Manager::find();
     manager.tell("READY=1");
     tokio::select! {
-        () = signal::until_told(|| node.reload()) => {}
+        () = signals.until_told(|| node.reload()) => {}
         () = manager.keep_watch(|| node.lives()) => {}
     }
     manager.tell("STOPPING=1");
@@ -111,6 +118,9 @@ fn tell_where(node: &Node, settings: &Settings, silent: Option<String>) {
         ),
         ("data", settings.data.display().to_string()),
     ];
+    if let Some(address) = node.cloudwatch_address {
+        lines.insert(1, ("cloudwatch API", format!("{scheme}://{address}/v1")));
+    }
     if let Some(address) = node.cfn_address {
         lines.insert(1, ("cloudformation API", format!("{scheme}://{address}/v1")));
     }

@@ -2,15 +2,36 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Returns at Ctrl-C or SIGTERM; at each SIGHUP it reloads.
-pub(super) async fn until_told(reload: impl Fn()) {
-    let mut terminate = hear(SignalKind::terminate(), "SIGTERM");
-    let mut hangup = hear(SignalKind::hangup(), "SIGHUP");
-    loop {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => return,
-            () = next(&mut terminate) => return,
-            () = next(&mut hangup) => reload(),
+/// The signals that a server heeds, heard from the moment that this is made.
+pub(super) struct Signals {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+    hangup: Option<Signal>,
+}
+
+impl Signals {
+    /// Those that stop it, and SIGHUP.
+    pub(super) fn hear() -> Self {
+        Self { hangup: hear(SignalKind::hangup(), "SIGHUP"), ..Self::hear_stops() }
+    }
+
+    /// Those that stop it.
+    pub(super) fn hear_stops() -> Self {
+        Self {
+            interrupt: hear(SignalKind::interrupt(), "SIGINT"),
+            terminate: hear(SignalKind::terminate(), "SIGTERM"),
+            hangup: None,
+        }
+    }
+
+    /// Returns at Ctrl-C or SIGTERM; at each SIGHUP it reloads.
+    pub(super) async fn until_told(mut self, reload: impl Fn()) {
+        loop {
+            tokio::select! {
+                () = next(&mut self.interrupt) => return,
+                () = next(&mut self.terminate) => return,
+                () = next(&mut self.hangup) => reload(),
+            }
         }
     }
 }

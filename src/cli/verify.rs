@@ -3,10 +3,19 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use futures::executor::block_on;
+
 use super::data::{FileArguments, Files, with_causes};
-use crate::events::log::{Audit, Held, audit};
+use super::log_place::LogPlace;
+use super::{ended, print};
+use crate::events::Position;
+use crate::events::log::chain::Verifier;
+use crate::events::log::{Address, Audit, Filter, Held, audit, copy_out};
 use crate::events::signing::{PublicKey, SigningKey};
 use crate::private_files;
+
+/// How many events are read at a time, where they are read as such.
+const PAGE: usize = 1_000;
 
 /// Prove that nothing in the log was changed, moved, taken out or cut off
 #[derive(Debug, clap::Args)]
@@ -23,10 +32,13 @@ pub(super) struct Arguments {
 
 /// Reads every row and says what it found.
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
-    let found = arguments
-        .files
-        .files()
-        .and_then(|files| prove(&files, arguments.public_key, &arguments.against));
+    let files = arguments.files.files();
+    if let Ok(files) = &files
+        && matches!(files.log, LogPlace::Events(_))
+    {
+        return ended("verify", chains(files).map(|text| print(&text)));
+    }
+    let found = files.and_then(|files| prove(&files, arguments.public_key, &arguments.against));
     match found {
         Ok(found) if found.problems.is_empty() => {
             tell(&found);
@@ -70,7 +82,55 @@ pub(super) fn prove(
         let name = format!("the checkpoint {}", path.display());
         held.push(Held { name, text, was_away: true });
     }
-    audit(&files.data.log(), key, &held).map_err(|error| with_causes(&error))
+    match &files.log {
+        LogPlace::File(path) => audit(path, key, &held).map_err(|error| with_causes(&error)),
+        LogPlace::Database(address) => audit_copy(address, files, key, &held),
+        LogPlace::Events(_) => Err("a log on EventStoreDB has no end that is signed".to_owned()),
+    }
+}
+
+/// Proves a log in a database: all of its rows, as they stand at one moment, in a file that is gone
+/// with this command.
+fn audit_copy(
+    address: &Address,
+    files: &Files,
+    key: Option<PublicKey>,
+    held: &[Held],
+) -> Result<Audit, String> {
+    let path = files.data.0.join("verify.db");
+    let remove = || {
+        for beside in ["", "-wal", "-shm"] {
+            // It may not be there.
+            let _ = std::fs::remove_file(private_files::beside(&path, beside));
+        }
+    };
+    remove();
+    let found = copy_out(address, &path)
+        .and_then(|()| audit(&path, key, held).map_err(|error| with_causes(&error)));
+    remove();
+    found
+}
+
+/// Proves the chains of a log that has no checkpoint as a whole; what there is to tell.
+fn chains(files: &Files) -> Result<String, String> {
+    let log = files.log.open_read_only().map_err(|error| with_causes(&error))?;
+    let mut verifier = Verifier::default();
+    let mut after = Position(0);
+    loop {
+        let page = block_on(log.read_all(after, &Filter::default(), PAGE));
+        let page = page.map_err(|error| with_causes(&error))?;
+        let Some(last) = page.last() else { break };
+        after = last.position;
+        for event in &page {
+            verifier.check(event).map_err(|broken| with_causes(&broken))?;
+        }
+    }
+    Ok(format!(
+        "{} events in {} streams: every chain holds\n\
+         not signed as a whole: that no stream is missing is not proved\n",
+        verifier.events(),
+        verifier.streams()
+    ))
 }
 
 fn beside(files: &Files) -> Result<Option<String>, String> {

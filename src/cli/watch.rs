@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use super::client::ClientError;
 use super::data::with_causes;
-use super::live::{self, End, Live, Progress};
+use super::live::Live;
 use super::place::{self, Errand, Place, PlaceArguments, PlaceError};
 use super::stack_path::StackPath;
-use super::up::{farewell, left};
+use super::up::{farewell, watched};
 
 /// Watch all stacks, or one until it is no longer at work
 #[derive(Debug, clap::Args)]
@@ -53,17 +53,8 @@ async fn all(place: &Place) -> Result<ExitCode, WatchError> {
 
 async fn one(place: &Place, stack: &str) -> Result<ExitCode, WatchError> {
     let stack = StackPath::find(&place.client, stack).await?;
-    let farewell = farewell(place, &stack.name);
     let live = Live::of_stack(place, &stack.path()).await?;
     // Whoever only looks on is not held up, unless the work would rest.
-    let live = if place.is_here() { live.farewell(farewell.clone()) } else { live };
-    match live.watch().await? {
-        End::Left if place.is_here() => Ok(left(&farewell)),
-        End::Left => Ok(ExitCode::from(super::up::LEFT)),
-        End::Settled(status) if status.progress == Progress::Failed => {
-            live::tell_reason(&status);
-            Ok(ExitCode::FAILURE)
-        }
-        End::Settled(_) => Ok(ExitCode::SUCCESS),
-    }
+    let farewell = if place.is_here() { farewell(place, &stack.name) } else { Vec::new() };
+    Ok(watched(live, farewell).await?)
 }

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::ini::{self, Given, Key};
 use super::layers::{ConfigError, Layers, Origin};
-use super::{Flags, Settings};
+use super::{Flags, Settings, log_place};
 
 /// Every option that has an effect, with its default.
 const OPTIONS: &str = include_str!("options.ini");
@@ -125,6 +125,9 @@ fn depending((group, name): &Key, settings: &Settings) -> Option<String> {
     match (group.as_str(), name.as_str()) {
         ("hearth", "listen") => Some(settings.listen.to_string()),
         ("hearth", "cfn_listen") => settings.cfn_listen.map(|address| address.to_string()),
+        ("hearth", "cloudwatch_listen") => {
+            settings.cloudwatch_listen.map(|address| address.to_string())
+        }
         ("hearth", "lost_call_rest") => Some(settings.limits.lost_call_rest.as_secs().to_string()),
         ("DEFAULT", "default_publisher_id") => Some(format!("orchestration.{}", settings.host)),
         _ => None,
@@ -139,7 +142,15 @@ fn readable(value: &str) -> String {
             let masked = url.set_password(Some(MASK));
             masked.map_or_else(|()| MASK.to_owned(), |()| url.to_string())
         }
-        _ => line,
+        _ => masked(&line),
+    }
+}
+
+/// An address of several hosts is no URL that a library reads.
+fn masked(line: &str) -> String {
+    match log_place::login(line).and_then(|login| login.split_once(':')) {
+        Some((_, password)) => line.replacen(&format!(":{password}@"), &format!(":{MASK}@"), 1),
+        None => line.to_owned(),
     }
 }
 

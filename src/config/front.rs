@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use url::Url;
+
 use super::{ConfigError, Layers};
 use crate::model::front::{
     AuthFlavor, Cors, HEADER_LINE_MAX_BYTES, OpenLimits, Patience, TlsFiles,
@@ -68,24 +70,40 @@ impl Front {
 
 /// `flavor` of `[paste_deploy]`, by the names that Heat's `api-paste.ini` has for them.
 fn auth_flavor(layers: &Layers) -> Result<AuthFlavor, ConfigError> {
-    struct Named(AuthFlavor);
+    enum Named {
+        Known(AuthFlavor),
+        Backend,
+    }
 
     impl std::str::FromStr for Named {
         type Err = ();
 
         fn from_str(text: &str) -> Result<Self, ()> {
-            Ok(Self(match text {
-                "" | "default" | "keystone" => AuthFlavor::Token,
-                "standalone" => AuthFlavor::Password,
-                "noauth" => AuthFlavor::Nothing,
+            Ok(match text {
+                "" | "default" | "keystone" => Self::Known(AuthFlavor::Token),
+                "standalone" => Self::Known(AuthFlavor::Password),
+                "noauth" => Self::Known(AuthFlavor::Nothing),
+                "custombackend" => Self::Backend,
                 _ => return Err(()),
-            }))
+            })
         }
     }
 
-    let wanted = "default, standalone or noauth";
-    let given: Option<Named> = layers.parsed("paste_deploy", "flavor", wanted)?;
-    Ok(given.map_or_else(AuthFlavor::default, |Named(flavor)| flavor))
+    let url = layers.text("hearth", "auth_backend_url").and_then(|text| Url::parse(&text).ok());
+    let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
+    let wanted = "default, standalone, custombackend or noauth";
+    match layers.parsed("paste_deploy", "flavor", wanted)? {
+        None => Ok(AuthFlavor::default()),
+        Some(Named::Known(flavor)) => Ok(flavor),
+        Some(Named::Backend) => match url.filter(is_http) {
+            Some(url) => Ok(AuthFlavor::Backend { url: url.into() }),
+            None => Err(ConfigError::Missing {
+                name: "[hearth] auth_backend_url".to_owned(),
+                why: "with [paste_deploy] flavor = custombackend a server at that URL, which begins \
+                      with http, says whose a request is",
+            }),
+        },
+    }
 }
 
 /// `cert_file`, `key_file` and `ca_file`.

@@ -29,6 +29,17 @@ pub enum ConfigError {
          a loopback address alone"
     )]
     Open,
+    #[error(
+        "[sandbox] guests = process runs scripts of templates on this machine, so it is for the \
+         sandbox, and APIs, on loopback addresses alone"
+    )]
+    ExposedGuests,
+    #[error(
+        "{path} has the password of [hearth] log, and others may read it: close it (chmod 600), or \
+         name a password_file",
+        path = path.display()
+    )]
+    OpenPassword { path: PathBuf },
     #[error("{name} must be set: {why}")]
     Missing { name: String, why: &'static str },
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::{CloudChoice, ConfigError, Layers};
-use crate::model::AllowedTarget;
+use crate::model::{AllowedTarget, DeferredAuth, DriftEvery};
 
 /// Bounds on what is asked for and on how long it takes. `None` is no bound.
 #[derive(Clone, Debug)]
@@ -37,6 +37,9 @@ pub struct Limits {
     pub action_retries: u32,
     /// `observe_on_update`: whether every update compares with what there is in the cloud.
     pub observe_on_update: bool,
+    /// `drift_every` of `[hearth]`: how often stacks are compared with what there is in the cloud
+    /// whose tags say nothing of it.
+    pub drift_every: DriftEvery,
     /// `lost_call_rest` of `[hearth]`: how long after a call whose answer was lost its object may
     /// still appear.
     pub lost_call_rest: Duration,
@@ -49,6 +52,8 @@ pub struct Limits {
     /// `limit_iterators` and `memory_quota` of `[yaql]`.
     pub yaql_iterators: Option<usize>,
     pub yaql_memory: Option<usize>,
+    /// `deferred_auth_method`: by what work goes on when the request's token is gone.
+    pub deferred_auth: DeferredAuth,
     /// `trusts_delegated_roles`: the only roles that trusts lend; empty is all of a token's.
     pub delegated_roles: Vec<String>,
     /// `client_retry_limit`: how often a call that may be repeated is made again, where it is said.
@@ -94,6 +99,9 @@ impl Limits {
             yaql_iterators: layers.limit("yaql", "limit_iterators", 200)?,
             yaql_memory: layers.limit("yaql", "memory_quota", 10_000)?,
             observe_on_update: flag("observe_on_update")?,
+            drift_every: layers
+                .parsed("hearth", "drift_every", "never, or a time from 5m to 366d, such as 6h")?
+                .unwrap_or(DriftEvery::Never),
             action_retries: number("action_retry_limit", 5)?,
             signal_size: layers
                 .parsed("hearth", "max_signal_size", "a whole number")?
@@ -108,14 +116,35 @@ impl Limits {
                 "fetch_allow",
                 "networks and hosts, such as 10.0.0.0/8 and templates.example.org:8080",
             )?,
+            deferred_auth: deferred_auth(layers)?,
             delegated_roles: layers.list("DEFAULT", "trusts_delegated_roles").unwrap_or_default(),
             client_retries: layers.parsed("DEFAULT", "client_retry_limit", "a whole number")?,
         })
     }
 }
 
-/// `reauthentication_auth_method`: how work goes on when a token expires. It always does so with a
-/// trust, whichever of Heat's two values is given.
+/// `deferred_auth_method`, by Heat's names.
+fn deferred_auth(layers: &Layers) -> Result<DeferredAuth, ConfigError> {
+    struct Named(DeferredAuth);
+
+    impl FromStr for Named {
+        type Err = ();
+
+        fn from_str(text: &str) -> Result<Self, ()> {
+            match text {
+                "trusts" => Ok(Self(DeferredAuth::Trusts)),
+                "password" => Ok(Self(DeferredAuth::Password)),
+                _ => Err(()),
+            }
+        }
+    }
+
+    let given = layers.parsed("DEFAULT", "deferred_auth_method", "trusts or password")?;
+    Ok(given.map_or_else(DeferredAuth::default, |Named(method)| method))
+}
+
+/// `reauthentication_auth_method`: how work goes on when a token expires. It always does so as
+/// `deferred_auth_method` says, whichever of Heat's two values is given.
 struct Reauthentication;
 
 impl FromStr for Reauthentication {
@@ -140,6 +169,10 @@ mod tests {
         };
         let lent = given("TRUSTS_DELEGATED_ROLES", "member, creator").unwrap().delegated_roles;
         assert_eq!(lent, ["member", "creator"]);
+        let method = |value| given("DEFERRED_AUTH_METHOD", value).map(|it| it.deferred_auth);
+        assert_eq!(method("trusts").unwrap(), DeferredAuth::Trusts);
+        assert_eq!(method("password").unwrap(), DeferredAuth::Password);
+        assert!(method("token").is_err());
         assert!(given("REAUTHENTICATION_AUTH_METHOD", "trusts").is_ok());
         assert!(given("REAUTHENTICATION_AUTH_METHOD", "").is_ok());
         let refused = given("REAUTHENTICATION_AUTH_METHOD", "password").unwrap_err().to_string();

@@ -10,6 +10,7 @@ mod heat_options;
 mod ini;
 mod layers;
 mod limits;
+mod log_place;
 mod logging;
 mod manager;
 mod notifications;
@@ -44,6 +45,9 @@ pub use terminal::{colors_refused, is_dumb_terminal};
 pub const API_PORT: u16 = 8004;
 /// Heat's port of CloudFormation's API.
 pub const CFN_PORT: u16 = 8000;
+
+/// Where CloudWatch's API listens unless it is told otherwise.
+pub const CLOUDWATCH_PORT: u16 = 8003;
 /// Keystone's port, at which the sandbox stands.
 pub const SANDBOX_PORT: u16 = 5000;
 
@@ -62,6 +66,7 @@ pub struct Flags {
     pub signing_key: Option<PathBuf>,
     pub listen: Option<SocketAddr>,
     pub cfn_listen: Option<String>,
+    pub cloudwatch_listen: Option<String>,
     pub sandbox_listen: Option<SocketAddr>,
     pub sandbox: Option<Url>,
     pub cloud: Option<String>,
@@ -80,16 +85,26 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Where CloudFormation's API listens; `None`: it is not served.
     pub cfn_listen: Option<SocketAddr>,
+    /// Where CloudWatch's API listens; `None`: it is not served.
+    pub cloudwatch_listen: Option<SocketAddr>,
     /// Where metrics are shown; `None`: nowhere.
     pub metrics_listen: Option<SocketAddr>,
+    /// OpenTelemetry's collector, which spans are sent to; `None`: nowhere.
+    pub otlp_endpoint: Option<Url>,
     /// `heat_waitcondition_server_url`: where agents and alarms signal, if not where the catalog
     /// has CloudFormation's API.
     pub wait_condition_url: Option<Url>,
     /// `heat_metadata_server_url`: the same for agents that ask for metadata.
     pub metadata_url: Option<Url>,
+    /// `instance_connection_is_secure`: what agents are told of TLS, as it is.
+    pub agents_are_secure: String,
+    /// `instance_connection_https_validate_certificates`: the same of certificates.
+    pub agents_validate: String,
     /// Where the embedded sandbox listens.
     pub sandbox_listen: SocketAddr,
     pub sandbox_delays: SandboxDelays,
+    /// Whether the sandbox's servers run what they are told.
+    pub sandbox_guests: bool,
     /// `password` of `[sandbox]`: of every user of the sandbox, where one was chosen.
     pub sandbox_password: Option<Secret<String>>,
     pub cloud: CloudChoice,
@@ -115,6 +130,8 @@ pub struct Settings {
     pub hidden_stack_tags: Vec<String>,
     /// `None` where nobody is notified.
     pub notifications: Option<Notifications>,
+    /// Where the log of events is kept; a file in the data directory where nothing is said.
+    pub log_place: Option<Secret<String>>,
     /// What is logged, as `RUST_LOG` writes it; each subcommand has a default of its own.
     pub log_filter: Option<String>,
     /// How a server's log looks and where it goes.
@@ -159,6 +176,7 @@ impl Settings {
             ("signing_key_file", flags.signing_key.as_ref().map(|path| path.display().to_string())),
             ("listen", flags.listen.map(|address| address.to_string())),
             ("cfn_listen", flags.cfn_listen.clone()),
+            ("cloudwatch_listen", flags.cloudwatch_listen.clone()),
             ("sandbox_listen", flags.sandbox_listen.map(|address| address.to_string())),
             ("sandbox", flags.sandbox.as_ref().map(Url::to_string)),
             ("cloud", flags.cloud.clone()),
@@ -182,13 +200,22 @@ impl Settings {
             master_key_file: layers.text("hearth", "master_key_file").map(PathBuf::from),
             signing_key_file: layers.text("hearth", "signing_key_file").map(PathBuf::from),
             listen,
-            cfn_listen: cfn_address(layers, listen)?,
+            cfn_listen: beside(layers, listen, &CFN)?,
+            cloudwatch_listen: beside(layers, listen, &CLOUDWATCH)?,
             metrics_listen: listening(layers, "metrics_listen")?,
-            wait_condition_url: web_url(layers, "heat_waitcondition_server_url")?,
-            metadata_url: web_url(layers, "heat_metadata_server_url")?,
+            otlp_endpoint: web_url(layers, "hearth", "otlp_endpoint")?,
+            wait_condition_url: web_url(layers, "DEFAULT", "heat_waitcondition_server_url")?,
+            metadata_url: web_url(layers, "DEFAULT", "heat_metadata_server_url")?,
+            agents_are_secure: layers
+                .text("DEFAULT", "instance_connection_is_secure")
+                .unwrap_or_else(|| "0".to_owned()),
+            agents_validate: layers
+                .text("DEFAULT", "instance_connection_https_validate_certificates")
+                .unwrap_or_else(|| "1".to_owned()),
             sandbox_listen: listening(layers, "sandbox_listen")?
                 .unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), SANDBOX_PORT)),
             sandbox_delays: SandboxDelays::from_layers(layers)?,
+            sandbox_guests: sandbox::has_guests(layers)?,
             sandbox_password: sandbox::password(layers),
             service: ServiceCredentials::from_layers(layers, &cloud)?,
             limits: Limits::from_layers(layers, &cloud)?,
@@ -213,15 +240,19 @@ impl Settings {
             host,
             notifications,
             hidden_stack_tags: layers.list("DEFAULT", "hidden_stack_tags").unwrap_or_default(),
-            log_filter: layers.text("hearth", "log"),
+            log_place: log_place::from_layers(layers)?,
+            log_filter: layers.text("hearth", "log_filter"),
             log: LogOptions::from_layers(layers)?,
             unused: Unused {
                 known_to_heat: driver_unused.into_iter().collect(),
                 ..Unused::default()
             },
         };
-        if settings.front.auth == AuthFlavor::Nothing {
-            settings.refuse_to_be_open()?;
+        if settings.front.auth == AuthFlavor::Nothing && !settings.is_all_here() {
+            return Err(ConfigError::Open);
+        }
+        if settings.sandbox_guests && !settings.is_all_here() {
+            return Err(ConfigError::ExposedGuests);
         }
         for key in layers.unread() {
             layers.refuse_missed_hardening(&key)?;
@@ -236,16 +267,12 @@ impl Settings {
 }
 
 impl Settings {
-    /// Whoever is asked for nothing may do everything, so it is for a sandbox on this machine.
-    fn refuse_to_be_open(&self) -> Result<(), ConfigError> {
-        let listens = std::iter::once(self.listen).chain(self.cfn_listen);
-        let is_here = listens.into_iter().all(|address| address.ip().is_loopback());
-        match &self.cloud {
-            CloudChoice::Sandbox if is_here => Ok(()),
-            CloudChoice::Sandbox | CloudChoice::SandboxAt(_) | CloudChoice::OpenStack => {
-                Err(ConfigError::Open)
-            }
-        }
+    /// Whether this machine alone is reached: for whom is asked for nothing, and may do
+    /// everything, and for templates whose scripts run here.
+    fn is_all_here(&self) -> bool {
+        let listens = [Some(self.listen), self.cfn_listen, self.cloudwatch_listen];
+        let is_here = listens.iter().flatten().all(|address| address.ip().is_loopback());
+        is_here && matches!(self.cloud, CloudChoice::Sandbox)
     }
 }
 
@@ -259,22 +286,37 @@ fn api_address(layers: &Layers) -> Result<SocketAddr, ConfigError> {
     )))
 }
 
-/// `[hearth] cfn_listen`, or Heat's two halves of it, or Heat's port beside the Orchestration API;
-/// with that on any free port, this is, too.
-fn cfn_address(layers: &Layers, beside: SocketAddr) -> Result<Option<SocketAddr>, ConfigError> {
-    let host: Option<IpAddr> = layers.parsed("heat_api_cfn", "bind_host", "an IP address")?;
-    let port: Option<u16> = layers.parsed("heat_api_cfn", "bind_port", "a port")?;
-    if layers.text("hearth", "cfn_listen").as_deref() == Some(NOWHERE) {
+/// One of Amazon's APIs: our option, Heat's group, and Heat's port.
+struct AmazonApi {
+    option: &'static str,
+    group: &'static str,
+    port: u16,
+}
+
+const CFN: AmazonApi = AmazonApi { option: "cfn_listen", group: "heat_api_cfn", port: CFN_PORT };
+const CLOUDWATCH: AmazonApi =
+    AmazonApi { option: "cloudwatch_listen", group: "heat_api_cloudwatch", port: CLOUDWATCH_PORT };
+
+/// Where one listens: as our option says, or Heat's two halves of it, or at Heat's port beside the
+/// Orchestration API; with that on any free port, this is, too.
+fn beside(
+    layers: &Layers,
+    other: SocketAddr,
+    api: &AmazonApi,
+) -> Result<Option<SocketAddr>, ConfigError> {
+    let host: Option<IpAddr> = layers.parsed(api.group, "bind_host", "an IP address")?;
+    let port: Option<u16> = layers.parsed(api.group, "bind_port", "a port")?;
+    if layers.text("hearth", api.option).as_deref() == Some(NOWHERE) {
         return Ok(None);
     }
-    let usual = if beside.port() == 0 { 0 } else { CFN_PORT };
-    let usual = SocketAddr::new(host.unwrap_or(beside.ip()), port.unwrap_or(usual));
-    Ok(Some(listening(layers, "cfn_listen")?.unwrap_or(usual)))
+    let usual = if other.port() == 0 { 0 } else { api.port };
+    let usual = SocketAddr::new(host.unwrap_or(other.ip()), port.unwrap_or(usual));
+    Ok(Some(listening(layers, api.option)?.unwrap_or(usual)))
 }
 
 /// An option of Heat's that is an address of `http` or `https`.
-fn web_url(layers: &Layers, name: &str) -> Result<Option<Url>, ConfigError> {
-    let given: Option<WebUrl> = layers.parsed("DEFAULT", name, "a URL of http or https")?;
+fn web_url(layers: &Layers, group: &str, name: &str) -> Result<Option<Url>, ConfigError> {
+    let given: Option<WebUrl> = layers.parsed(group, name, "a URL of http or https")?;
     Ok(given.map(|WebUrl(url)| url))
 }
 
@@ -320,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_environment_is_over_the_file_and_flags_are_over_both() {
-        let file = "[hearth]\nlisten = 127.0.0.1:1\ndata = /file\nlog = debug\n";
+        let file = "[hearth]\nlisten = 127.0.0.1:1\ndata = /file\nlog_filter = debug\n";
         let environment = [("HEARTH_LISTEN", "127.0.0.1:2"), ("HEARTH_DATA", "/environment")];
         let flags = Flags { listen: Some(([127, 0, 0, 1], 3).into()), ..Flags::default() };
         let settings = load(file, &environment, flags);
@@ -341,6 +383,24 @@ mod tests {
     }
 
     #[test]
+    fn a_backend_of_the_operators_needs_a_url() {
+        let load = |url: &str| {
+            let file = format!(
+                "[paste_deploy]\nflavor = custombackend\n[hearth]\nauth_backend_url = {url}\n"
+            );
+            let path = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(path.path(), file).unwrap();
+            let flags = Flags { config_file: Some(path.path().into()), ..Flags::default() };
+            Settings::load(&flags, std::iter::empty()).map(|settings| settings.front.auth)
+        };
+        let url = "https://door.example/who";
+        assert_eq!(load(url).unwrap(), AuthFlavor::Backend { url: url.to_owned() });
+        for wrong in ["", "door.example", "file:///etc/passwd"] {
+            assert!(matches!(load(wrong), Err(ConfigError::Missing { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
     fn nobody_needs_to_say_who_he_is_on_a_sandbox_of_this_machine_alone() {
         let load = |file: &str| {
             let path = tempfile::NamedTempFile::new().unwrap();
@@ -357,6 +417,20 @@ mod tests {
              username = heat\npassword = x\n",
         ] {
             assert!(matches!(load(file), Err(ConfigError::Open)), "{file}");
+        }
+    }
+
+    #[test]
+    fn scripts_of_templates_run_where_this_machine_alone_sends_them() {
+        let load = |file: &str| {
+            let path = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(path.path(), format!("{file}[sandbox]\nguests = process\n")).unwrap();
+            let flags = Flags { config_file: Some(path.path().into()), ..Flags::default() };
+            Settings::load(&flags, std::iter::empty()).map(|settings| settings.sandbox_guests)
+        };
+        assert!(load("").unwrap());
+        for file in ["[hearth]\nlisten = 0.0.0.0:8004\n", "[hearth]\ncfn_listen = [::]:8000\n"] {
+            assert!(matches!(load(file), Err(ConfigError::ExposedGuests)), "{file}");
         }
     }
 

@@ -1,4 +1,5 @@
-//! What is chosen of the sandbox, in `[sandbox]`: how slow it is made, and its users' password.
+//! What is chosen of the sandbox, in `[sandbox]`: how slow it is made, its users' password, and
+//! whether its servers run anything.
 
 use std::time::Duration;
 
@@ -16,6 +17,26 @@ pub fn sandbox_password(
 
 pub(super) fn password(layers: &Layers) -> Option<Secret<String>> {
     layers.text("sandbox", "password").map(Secret::new)
+}
+
+/// `guests`: whether servers run what they are told.
+pub(super) fn has_guests(layers: &Layers) -> Result<bool, ConfigError> {
+    struct Named(bool);
+
+    impl std::str::FromStr for Named {
+        type Err = ();
+
+        fn from_str(text: &str) -> Result<Self, ()> {
+            match text {
+                "" | "none" => Ok(Self(false)),
+                "process" => Ok(Self(true)),
+                _ => Err(()),
+            }
+        }
+    }
+
+    let given: Option<Named> = layers.parsed("sandbox", "guests", "none or process")?;
+    Ok(given.is_some_and(|Named(guests)| guests))
 }
 
 /// How long things take in the sandbox, where that differs from its own choice.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{DecodeError, Event};
 use crate::model::{
-    Caller, CommandId, ConfigId, DeploymentId, ProjectId, RequestId, ResourceId, StackId,
-    TraversalId,
+    AlarmId, Caller, CommandId, ConfigId, DeploymentId, ProjectId, RequestId, ResourceId, StackId,
 };
 
 /// The stream of one entity: `project-{id}`, `stack-{uuid}`, `resource-{uuid}`, `config-{uuid}`,
-/// `deployment-{uuid}`, `outlet-{name}`, `purge-log`.
+/// `deployment-{uuid}`, `alarm-{uuid}`, `metrics-{uuid}`, `outlet-{name}`, `purge-log`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StreamId(pub Arc<str>);
@@ -42,6 +42,20 @@ impl StreamId {
     /// A software deployment.
     pub fn deployment(id: DeploymentId) -> Self {
         Self(format!("deployment-{id}").into())
+    }
+
+    /// An alarm.
+    pub fn alarm(id: AlarmId) -> Self {
+        Self(format!("alarm-{id}").into())
+    }
+
+    /// The metric data that come to a project in an hour.
+    pub fn metrics(project: &ProjectId, hour: i64) -> Self {
+        let digest = Sha256::digest(format!("{hour}/{project}"));
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        let id = uuid::Builder::from_random_bytes(bytes).into_uuid();
+        Self(format!("metrics-{id}").into())
     }
 
     /// What goes out to others by one way.
@@ -116,9 +130,18 @@ pub struct Meta {
     pub request_id: Option<RequestId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The traversal that the event belongs to.
+    /// The command at the root of all that led here: what it led to in resources, nested stacks
+    /// and deployments bears its id. Logs from before it was kept have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub correlation: Option<TraversalId>,
+    pub correlation: Option<CommandId>,
+}
+
+impl Meta {
+    /// Of a command that nothing else led to.
+    pub fn of_command(id: CommandId) -> Self {
+        let cause = Some(Cause::Command(id));
+        Self { caller: None, request_id: None, cause, correlation: Some(id) }
+    }
 }
 
 /// An event on its way into the log.

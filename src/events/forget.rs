@@ -10,16 +10,17 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::alarm::PERIODS_MAX_SECS;
 use super::log::chain::hex;
 use super::log::{BlobId, EventLog, LogError};
 use super::purge::{PurgedStream, StreamsPurged};
 use super::vault::{Vault, VaultError};
 use super::{
-    ConfigEvent, DeploymentEvent, Meta, NewEvent, PurgeEvent, RecordedEvent, StackEvent, StreamId,
-    StreamRevision,
+    AlarmEvent, ConfigEvent, DeploymentEvent, Meta, MetricEvent, NewEvent, PurgeEvent,
+    RecordedEvent, StackEvent, StreamId, StreamRevision,
 };
 use crate::clock::Clock;
-use crate::model::{Action, ProjectId, StackId, Status};
+use crate::model::{Action, CommandId, ProjectId, StackId, Status};
 
 /// How many streams are listed at a time.
 const PAGE_STREAMS: usize = 256;
@@ -27,6 +28,8 @@ const PAGE_STREAMS: usize = 256;
 const STEP_STREAMS: usize = 64;
 /// How many damaged streams are told.
 const DAMAGED_TOLD_MAX: usize = 50;
+/// For how long an alarm may look at data.
+const METRICS_NEEDED: TimeDelta = TimeDelta::seconds(PERIODS_MAX_SECS as i64);
 
 /// What a purge takes: what was deleted longer ago than this, of one project or of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +88,8 @@ pub struct Forgotten {
     pub stacks: usize,
     pub configs: usize,
     pub deployments: usize,
+    #[serde(default)]
+    pub alarms: usize,
     pub blobs: usize,
     pub events: u64,
     /// What stays because it cannot be read, each with the reason; the first few of them.
@@ -114,7 +119,7 @@ impl Forgotten {
     }
 }
 
-/// A stack, configuration or deployment that is deleted.
+/// A stack, configuration, deployment or alarm that is deleted, or metric data that are over.
 struct Ended {
     at: DateTime<Utc>,
     project: ProjectId,
@@ -161,8 +166,8 @@ async fn drop_idle_blobs(
     }
 }
 
-/// Purges configurations and deployments that were deleted before a moment: what they held was
-/// theirs alone, and nothing needs it.
+/// Purges configurations, deployments and alarms that were deleted before a moment, and metric data
+/// that were over: what they held was theirs alone, and nothing needs it.
 pub async fn purge_deleted_software(
     log: &dyn EventLog,
     clock: &dyn Clock,
@@ -174,6 +179,18 @@ pub async fn purge_deleted_software(
         log.compact(false).await?;
     }
     Ok(forgotten)
+}
+
+/// Purges streams that nobody writes to any more.
+pub async fn purge_streams(
+    log: &dyn EventLog,
+    clock: &dyn Clock,
+    streams: &[StreamId],
+) -> Result<(), LogError> {
+    for step in ends_of(log, streams).await?.chunks(STEP_STREAMS) {
+        take(log, clock, step).await?;
+    }
+    Ok(())
 }
 
 /// Destroys the key of a stack that is deleted for good, and of a nested one whose outermost stack
@@ -262,7 +279,7 @@ async fn purge_software(
     goes: &(dyn Fn(&Ended) -> bool + Sync),
     forgotten: &mut Forgotten,
 ) -> Result<(), LogError> {
-    for kind in ["config", "deployment"] {
+    for kind in ["config", "deployment", "alarm", "metrics"] {
         let mut after = String::new();
         loop {
             let page = log.streams(kind, &after, PAGE_STREAMS)?;
@@ -278,14 +295,17 @@ async fn purge_software(
             }
             match kind {
                 "config" => forgotten.configs += step.len(),
-                _ => forgotten.deployments += step.len(),
+                "deployment" => forgotten.deployments += step.len(),
+                "alarm" => forgotten.alarms += step.len(),
+                // Of metric data the events are counted.
+                _ => {}
             }
         }
     }
     Ok(())
 }
 
-/// How a configuration or deployment ended, if it goes.
+/// How a configuration, a deployment, an alarm or an hour of metric data ended, if it goes.
 async fn look_at_software(
     log: &dyn EventLog,
     stream: &StreamId,
@@ -319,7 +339,8 @@ async fn take(
 ) -> Result<u64, LogError> {
     let gone: Vec<StreamId> = streams.iter().map(|it| it.stream.clone()).collect();
     let event = PurgeEvent::from(StreamsPurged { streams: streams.to_vec() });
-    let event = NewEvent::of(&event, clock.now(), Arc::new(Meta::default()))
+    let meta = Meta::of_command(CommandId(clock.fresh_id()));
+    let event = NewEvent::of(&event, clock.now(), Arc::new(meta))
         .map_err(|error| LogError::Unavailable(error.to_string()))?;
     let own = StreamId::purges();
     loop {
@@ -375,6 +396,7 @@ fn read_stack(events: &[Arc<RecordedEvent>]) -> Result<StackRead, LogError> {
             | StackEvent::SnapshotDeletionSettled(_)
             | StackEvent::OutputsChanged(_)
             | StackEvent::UserProjectMade(_)
+            | StackEvent::DriftLooked(_)
             | StackEvent::UserProjectDeleted(_) => {}
         }
     }
@@ -396,6 +418,17 @@ fn read_software(
             (ConfigEvent::ConfigCreated(body), ConfigEvent::ConfigDeleted(_)) => body.project_id,
             _ => return Ok(None),
         },
+        "alarm" => match (decoded(first)?, decoded(last)?) {
+            (AlarmEvent::AlarmMade(body), AlarmEvent::AlarmDeleted(_)) => body.project_id,
+            _ => return Ok(None),
+        },
+        "metrics" => {
+            // They are over once no alarm can look at them any more.
+            let MetricEvent::DataPut(body) = decoded(first)?;
+            let at = last.at + METRICS_NEEDED;
+            let streams = vec![stream.clone()];
+            return Ok(Some(Ended { at, project: body.project_id, root: None, streams }));
+        }
         _ => match (decoded(first)?, decoded(last)?) {
             (DeploymentEvent::DeploymentCreated(body), DeploymentEvent::DeploymentDeleted(_)) => {
                 body.project_id

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::JsonMap;
 use crate::model::taint;
@@ -66,6 +66,28 @@ pub(super) fn replaced(value: &Value, by: &Value) -> Value {
             None => all(map),
         },
         Value::Array(items) => items.iter().map(|item| replaced(item, by)).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// The value with its seals emptied: whoever reads it takes the same parts for secret, and there is
+/// nothing in them.
+pub(super) fn unsealed(value: &Value) -> Value {
+    let all = |map: &JsonMap| -> Value {
+        map.iter().map(|(key, value)| (key.clone(), unsealed(value))).collect()
+    };
+    let empty = || json!({ SEALED: VERSION, AT: "" });
+    match value {
+        _ if taint::marked(value).is_some() => empty(),
+        Value::Object(map) => match Leaf::of(map) {
+            Some(Leaf::Sealed { .. }) => empty(),
+            Some(Leaf::Escaped) => match &map[SEALED][ESCAPED] {
+                Value::Object(own) => json!({ SEALED: { ESCAPED: all(own) } }),
+                _ => value.clone(),
+            },
+            None => all(map),
+        },
+        Value::Array(items) => items.iter().map(unsealed).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
 use aes_gcm::{Aes256Gcm, Key};
+use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -27,6 +28,10 @@ const ID_BYTES: usize = 8;
 const SEALED_WITHOUT_ID_BYTES: usize = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
 /// Keeps the id from being a hash that the key has anywhere else.
 const ID_DOMAIN: &[u8] = b"hearth master key id\0";
+/// Keeps a key that makes digests from being the one that seals.
+const DIGEST_DOMAIN: &[u8] = b"hearth digest\0";
+/// A digest is so long.
+pub(super) const DIGEST_BYTES: usize = 32;
 
 /// Why there is no master key to work with.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +93,21 @@ impl MasterKey {
     }
 }
 
+/// A key of its own, out of one that seals, for digests.
+pub(super) struct DigestKey(Zeroizing<[u8; DIGEST_BYTES]>);
+
+impl DigestKey {
+    pub(super) fn of(key: &[u8; KEY_BYTES]) -> Self {
+        let own = Sha256::new().chain_update(DIGEST_DOMAIN).chain_update(key).finalize();
+        Self(Zeroizing::new(own.into()))
+    }
+
+    pub(super) fn digest(&self, text: &[u8]) -> [u8; DIGEST_BYTES] {
+        let mac = Hmac::<Sha256>::new_from_slice(self.0.as_slice());
+        mac.map(|mac| mac.chain_update(text).finalize().into_bytes().into()).unwrap_or_default()
+    }
+}
+
 /// The master keys in use: the first seals, all of them open.
 #[derive(Clone)]
 pub struct KeyRing {
@@ -138,6 +158,11 @@ impl KeyRing {
     /// The ids, that of the key that seals first.
     pub fn ids(&self) -> Vec<KeyId> {
         std::iter::once(&self.first).chain(&self.older).map(MasterKey::id).collect()
+    }
+
+    /// A digest that nobody can make or guess from who has not the key that seals.
+    pub(super) fn digest(&self, text: &[u8]) -> [u8; DIGEST_BYTES] {
+        DigestKey::of(self.first.0.as_array()).digest(text)
     }
 
     /// Seals a scope's key; `None` where the cipher refuses, which it does for no key.

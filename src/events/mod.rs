@@ -2,7 +2,9 @@
 
 #[macro_use]
 mod typed;
+pub mod alarm;
 pub mod backup;
+pub mod bundle;
 pub mod envelope;
 pub mod forget;
 mod key_bytes;
@@ -19,7 +21,9 @@ pub mod software;
 pub mod stack;
 pub mod upcast;
 pub mod vault;
+mod when;
 
+pub use alarm::{AlarmEvent, MetricEvent};
 pub use envelope::{Cause, Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 pub use outlet::OutletEvent;
 pub use project::ProjectEvent;
@@ -27,6 +31,7 @@ pub use purge::PurgeEvent;
 pub use resource::ResourceEvent;
 pub use software::{ConfigEvent, DeploymentEvent};
 pub use stack::StackEvent;
+pub use when::{Then, When};
 
 /// An event that cannot be read back: an unknown type, or a body of another shape.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +56,11 @@ pub trait Event: Sized + Send + Sync + 'static {
     fn encode(&self) -> Result<String, serde_json::Error>;
     /// Reads a body back; older versions pass `upcast` first.
     fn decode(event_type: &str, version: u16, body: &str) -> Result<Self, DecodeError>;
+    /// Whether an event of a name only notes what was seen: its stream's subject stands as before,
+    /// for whoever names the state that a change is to be made to.
+    fn only_notes(_event_type: &str) -> bool {
+        false
+    }
     /// Whose key seals the stream's secrets, where this event says it.
     fn scope(&self) -> Option<StreamId> {
         None

@@ -1,8 +1,9 @@
-//! What happens in a project's stream: names are taken and given back.
+//! What happens in a project's stream: names are taken and given back, trusts are granted, and
+//! webhooks made.
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{StackId, StackName};
+use crate::model::{CommandId, Selection, StackId, StackName, WebhookId};
 
 events! {
     /// The facts of a project.
@@ -11,6 +12,9 @@ events! {
         NameReleased = 1,
         TrustGranted = 1,
         TrustReturned = 1,
+        WebhookMade = 1,
+        WebhookDeleted = 1,
+        KeyClaimed = 1,
     }
 }
 
@@ -33,7 +37,8 @@ pub struct NameReleased {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrustGranted {
     pub user_id: String,
-    /// Keystone's trust id, sealed.
+    /// Keystone's trust id, sealed. Where the user's password does a trust's work, that, under a key
+    /// of its own.
     pub trust_id: serde_json::Value,
     pub roles: Vec<String>,
 }
@@ -45,4 +50,34 @@ pub struct TrustReturned {
     pub user_id: String,
     /// Keystone's trust id, sealed, as it was granted.
     pub trust_id: serde_json::Value,
+}
+
+/// Somebody wants to have events told, from here on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WebhookMade {
+    pub id: WebhookId,
+    /// Where that is, without what may be a secret.
+    pub origin: String,
+    /// The whole URL and the key that what is told is signed with, sealed.
+    pub target: serde_json::Value,
+    pub selection: Selection,
+}
+
+/// Nothing more is told there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WebhookDeleted {
+    pub id: WebhookId,
+}
+
+/// A request with an `Idempotency-Key` is about to be carried out. What comes of it is in the
+/// stack's stream; the same request again gets the same answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeyClaimed {
+    pub key: String,
+    /// A digest of what is asked for, made with the project's key.
+    pub request: String,
+    /// The stack that is created or changed.
+    pub stack_id: StackId,
+    /// By which the stack knows it again.
+    pub command: CommandId,
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::log::BlobId;
 use crate::model::{
-    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, StackRevision,
-    Status, TraversalId, Trustor,
+    Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
+    StackRevision, Status, TraversalId, Trustor,
 };
 
 events! {
@@ -29,6 +29,28 @@ events! {
         OutputsChanged = 1,
         UserProjectMade = 1,
         UserProjectDeleted = 1,
+        DriftLooked = 1,
+    }
+    only_notes: DriftLooked
+}
+
+impl StackEvent {
+    /// The incarnations of resources that the event names.
+    pub fn incarnations(&self) -> Vec<(ResourceId, ResourceName)> {
+        let of_rows = |rows: &Option<Vec<Row>>| -> Vec<(ResourceId, ResourceName)> {
+            rows.iter().flatten().map(|row| (row.id, row.name.clone())).collect()
+        };
+        match self {
+            StackEvent::TraversalStarted(started) => {
+                let nodes = started.nodes.iter().map(|node| (node.id, node.name.clone()));
+                nodes.chain(of_rows(&started.rows)).collect()
+            }
+            StackEvent::ReplacementStarted(replacement) => {
+                vec![(replacement.new, replacement.name.clone())]
+            }
+            StackEvent::TraversalSettled(settled) => of_rows(&settled.rows),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -102,6 +124,16 @@ pub struct RevisionAccepted {
     /// Where the environment has the stack's events sent, as it says it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub event_sinks: Vec<Value>,
+    /// The key that it was asked for with, where it is to be accepted once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+}
+
+/// A request's `Idempotency-Key`, as the project's stream has it claimed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    pub key: String,
+    pub command: CommandId,
 }
 
 impl RevisionAccepted {
@@ -318,4 +350,39 @@ pub struct SnapshotDeletionSettled {
     pub status: Status,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+}
+
+/// A look that the stack's schedule asked for was taken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DriftLooked {
+    /// How many resources are in the cloud as they are on record.
+    pub same: u64,
+    /// Those that are not, secrets masked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ResourceDrifted>,
+    /// How many more there were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+/// A resource that is not as it is on record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResourceDrifted {
+    /// Its name, behind those that lead to it through stacks within.
+    pub path: String,
+    pub type_name: String,
+    /// `differs`, `gone` or `unknown`.
+    pub drift: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<FieldDrifted>,
+}
+
+/// A property that is another in the cloud; values that are too long are left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FieldDrifted {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<Value>,
 }

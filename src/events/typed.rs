@@ -5,6 +5,7 @@
 macro_rules! events {
     (
         $(#[$doc:meta])* $kind:ident { $($variant:ident = $version:literal),* $(,)? }
+        $(only_notes: $notes:ident)?
         $(scope: $scope:expr)?
     ) => {
         $(#[$doc])*
@@ -32,6 +33,10 @@ macro_rules! events {
             fn encode(&self) -> Result<String, serde_json::Error> {
                 match self { $( $kind::$variant(body) => serde_json::to_string(body), )* }
             }
+
+            $(fn only_notes(event_type: &str) -> bool {
+                event_type == stringify!($notes)
+            })?
 
             $(fn scope(&self) -> Option<$crate::events::StreamId> {
                 let scope: fn(&Self) -> Option<$crate::events::StreamId> = $scope;

@@ -23,7 +23,7 @@ use super::key_bytes::{KEY_BYTES, KeyBytes};
 use super::leaf::{AT, ESCAPED, Leaf, SEALED, VERSION, looks_sealed, replaced};
 use super::log::{EventLog, LogError, Reseal};
 pub use super::master_key::MasterKey;
-use super::master_key::{KeyId, KeyRing, MasterKeyError, sealed_under};
+use super::master_key::{DIGEST_BYTES, DigestKey, KeyId, KeyRing, MasterKeyError, sealed_under};
 use crate::clock::Clock;
 use crate::model::JsonMap;
 use crate::model::taint::{self, MASK};
@@ -144,6 +144,16 @@ impl Vault {
         alone.save(path)?;
         *self.master.write().unwrap_or_else(PoisonError::into_inner) = alone;
         Ok(count)
+    }
+
+    /// A digest that only who has the master key can make: what it is of cannot be guessed from it.
+    pub fn digest(&self, text: &[u8]) -> [u8; DIGEST_BYTES] {
+        self.ring().digest(text)
+    }
+
+    /// The same by the key of a scope, which no rotation changes.
+    pub fn digest_in(&self, scope: &str, text: &[u8]) -> Result<[u8; DIGEST_BYTES], VaultError> {
+        Ok(self.cipher_or_fresh(scope)?.digest(text))
     }
 
     fn ring(&self) -> KeyRing {
@@ -306,25 +316,33 @@ impl Vault {
 
 /// AES-256-GCM with the nonce in front of the ciphertext, and what it is bound to. The key is wiped
 /// when it is dropped.
-struct Cipher(Aes256Gcm);
+struct Cipher {
+    cipher: Aes256Gcm,
+    digests: DigestKey,
+}
 
 impl Cipher {
     fn new(key: &[u8; KEY_BYTES]) -> Self {
-        Self(Aes256Gcm::new(Key::<Aes256Gcm>::cast_from_core(key)))
+        let cipher = Aes256Gcm::new(Key::<Aes256Gcm>::cast_from_core(key));
+        Self { cipher, digests: DigestKey::of(key) }
+    }
+
+    fn digest(&self, text: &[u8]) -> [u8; DIGEST_BYTES] {
+        self.digests.digest(text)
     }
 
     fn seal(&self, bound: &str, msg: &[u8], clock: &dyn Clock) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE_BYTES];
         clock.fill(&mut nonce);
         let payload = Payload { msg, aad: bound.as_bytes() };
-        let ciphertext = self.0.encrypt(&Nonce::<Aes256Gcm>::from(nonce), payload).ok()?;
+        let ciphertext = self.cipher.encrypt(&Nonce::<Aes256Gcm>::from(nonce), payload).ok()?;
         Some([&nonce[..], &ciphertext].concat())
     }
 
     fn open(&self, bound: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, msg) = sealed.split_first_chunk::<NONCE_BYTES>()?;
         let payload = Payload { msg, aad: bound.as_bytes() };
-        self.0.decrypt(&Nonce::<Aes256Gcm>::from(*nonce), payload).ok()
+        self.cipher.decrypt(&Nonce::<Aes256Gcm>::from(*nonce), payload).ok()
     }
 }
 

@@ -17,7 +17,7 @@ pub struct TlsFiles {
 }
 
 /// By what a request shows whose it is: the pipelines of Heat's `api-paste.ini`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AuthFlavor {
     /// A token of Keystone's.
     #[default]
@@ -26,6 +26,8 @@ pub enum AuthFlavor {
     Password,
     /// `noauth`: by nothing; whoever asks is who he says he is.
     Nothing,
+    /// `custombackend`: by whatever the server at this URL knows him by.
+    Backend { url: String },
 }
 
 /// How long a client may take.

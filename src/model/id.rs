@@ -89,6 +89,10 @@ uuid_ids! {
     ConfigId,
     /// A software configuration on its way to a server.
     DeploymentId,
+    /// Where a project has its events told.
+    WebhookId,
+    /// An alarm that watches metric data.
+    AlarmId,
 }
 
 text_ids! {

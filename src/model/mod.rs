@@ -1,31 +1,39 @@
 //! Plain data that every room may use: ids, actions and statuses, callers, secrets, refusals, sizes.
 
 pub mod action;
+pub mod arn;
 pub mod bus;
 pub mod caller;
+pub mod drift_every;
 pub mod fault;
 pub mod front;
 pub mod hook;
 pub mod id;
 pub mod network;
 pub mod physical_name;
+pub mod plan_id;
 pub mod python;
 pub mod secret;
+pub mod selection;
 pub mod sizes;
 pub mod taint;
 pub mod tally;
 pub mod trustor;
 
 pub use action::{Action, Status};
+pub use arn::{Arn, decoded, signaled};
 pub use caller::{Caller, Scope};
+pub use drift_every::{DRIFT_TAG, DriftEvery};
 pub use fault::Refusal;
 pub use hook::Hook;
 pub use id::*;
 pub use network::{AllowedTarget, Network};
 pub use physical_name::{PHYSICAL_NAME_MAX_CHARS, physical_name};
+pub use plan_id::PlanId;
 pub use secret::Secret;
+pub use selection::{NamedStack, Selection};
 pub use tally::Tally;
-pub use trustor::Trustor;
+pub use trustor::{DeferredAuth, Trustor};
 
 /// Bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {

@@ -4,6 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
 
+/// By what Hearth goes on for a user when the token of his request is gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeferredAuth {
+    /// A trust, which it has Keystone make with the token.
+    #[default]
+    Trusts,
+    /// The name and password that come with the request.
+    Password,
+}
+
 /// A user, and those of his roles that he lends for the work: what a trust is known by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Trustor {

@@ -25,6 +25,7 @@ use super::transport::{Believed, Call, Transport, certificates};
 use crate::clock::Clock;
 use crate::metrics::{Measured, Page};
 use crate::model::{AllowedTarget, ProjectId, Secret};
+use crate::traces::Tracer;
 
 /// What an operator says of the cloud.
 #[derive(Clone, Debug)]
@@ -53,9 +54,11 @@ pub struct CloudSettings {
     /// Where other clouds may be beside the internet.
     pub fetch_allow: Vec<AllowedTarget>,
     pub cfn_places: CfnPlaces,
+    /// Who is told of each call.
+    pub tracer: Tracer,
 }
 
-/// Where agents and alarms reach CloudFormation's API, if not where the catalog says.
+/// Where agents and alarms reach CloudFormation's API, if not where the catalog says, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CfnPlaces {
     /// For signals (`heat_waitcondition_server_url`).
@@ -67,6 +70,12 @@ pub struct CfnPlaces {
     /// Where this process serves it, for a catalog without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listener: Option<String>,
+    /// Whether agents are to reach it by TLS (`instance_connection_is_secure`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_secure: Option<String>,
+    /// Whether they check who answers (`instance_connection_https_validate_certificates`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validates: Option<String>,
 }
 
 impl CfnPlaces {
@@ -95,6 +104,7 @@ impl CloudSettings {
             limits: CloudLimits::default(),
             fetch_allow: Vec::new(),
             cfn_places: CfnPlaces::default(),
+            tracer: Tracer::default(),
         }
     }
 }
@@ -182,7 +192,8 @@ impl Cloud {
         };
         let token_cache_time = settings.limits.token_cache_time;
         let egress = Egress::new(&settings.fetch_allow);
-        let transport = Transport::new(settings.limits, believed, egress, Arc::clone(&clock))?;
+        let (limits, tracer) = (settings.limits, settings.tracer);
+        let transport = Transport::new(limits, believed, egress, Arc::clone(&clock), tracer)?;
         let place = Place {
             auth_url: versioned(&settings.auth_url),
             preference: Preference { interface: settings.interface, region: settings.region },

@@ -14,12 +14,13 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::StatusCode;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use serde_json::Value;
 
 use super::error::CloudError;
-use super::request::Method;
+use super::request::{Method, Request, Response};
 use super::service::{Faults, Service};
 
 /// How much of a text that is not JSON goes into an error.
@@ -51,6 +52,28 @@ pub(super) struct Fault<'a> {
     pub(super) status: u16,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
+}
+
+/// What a session makes of an answer that somebody gives in a service's place; `url` is where the
+/// request went.
+pub fn answered(
+    request: &Request,
+    url: &str,
+    status: u16,
+    headers: &[(String, String)],
+    body: Bytes,
+) -> Result<Response, CloudError> {
+    let parsed = headers.iter().filter_map(|(name, value)| {
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        Some((name, HeaderValue::from_str(value).ok()?))
+    });
+    let headers: HeaderMap = parsed.collect();
+    let service = request.service.clone();
+    if status < 400 {
+        return Ok(Response { status, headers, bytes: body, service });
+    }
+    let (service, method) = (&service, request.method);
+    Err(Fault { service, method, url, status, headers: &headers, body: &body }.read())
 }
 
 impl Fault<'_> {

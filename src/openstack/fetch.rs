@@ -154,7 +154,7 @@ pub fn not_fetched(url: &str) -> String {
 }
 
 /// The innermost reason: the outer ones only say that a request failed, and where.
-fn without_url(error: &reqwest::Error) -> String {
+pub(super) fn without_url(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -6,6 +6,8 @@
 //! nothing was sent. What a call that changes the cloud came to when its answer is lost, nobody
 //! knows here: `CloudError::is_unanswered` says so, and the caller looks before it calls again.
 
+mod backend;
+mod behalf;
 mod catalog;
 mod cloud;
 mod egress;
@@ -17,15 +19,19 @@ mod keystone;
 mod limits;
 pub mod microversion;
 mod poll;
+mod post;
 pub mod request;
 mod service;
 mod session;
 mod survey;
 mod transport;
 
+pub use backend::{AuthBackend, SENT_TO_BACKEND};
+pub use behalf::Behalf;
 pub use cloud::{CfnPlaces, Cloud, CloudSettings};
 pub use elsewhere::Elsewhere;
 pub use error::CloudError;
+pub use fault::answered;
 pub use fetch::{FetchBudget, Fetcher, not_fetched};
 pub use keystone::credentials::{Credentials, Domain};
 pub use keystone::ec2::{SignatureError, SignedRequest};
@@ -36,7 +42,8 @@ pub use keystone::validate::Identity;
 pub use limits::CloudLimits;
 pub use microversion::Microversion;
 pub use poll::Collection;
-pub use request::{Body, Method, Request, Response, answered, path_segment};
+pub use post::Poster;
+pub use request::{Body, Method, Request, Response, path_segment};
 pub use service::Service;
 pub use session::Session;
 pub use survey::Surveyed;

@@ -4,11 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 
+use super::catalog::join;
 use super::error::CloudError;
-use super::fault::Fault;
 use super::microversion::Microversion;
 use super::service::Service;
 
@@ -159,6 +159,22 @@ impl Request {
         self
     }
 
+    /// Where it goes at an endpoint, and with which headers besides those of whoever sends it.
+    pub fn addressed(
+        &self,
+        endpoint: &str,
+        project: &str,
+        version: Option<Microversion>,
+    ) -> (String, Vec<(String, String)>) {
+        let url = join(endpoint, &self.service, &self.path, project);
+        let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
+        let usual = self.service.headers();
+        headers.extend(usual.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        headers.extend(version.into_iter().flat_map(|it| self.service.version_headers(it)));
+        headers.extend(self.headers.iter().cloned());
+        (url, headers)
+    }
+
     /// May take this long.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
@@ -246,28 +262,6 @@ impl Response {
 }
 
 /// Bodies may hold passwords, keys and tokens.
-/// What a session makes of an answer that somebody gives in a service's place; `url` is where the
-/// request went.
-pub fn answered(
-    request: &Request,
-    url: &str,
-    status: u16,
-    headers: &[(String, String)],
-    body: Bytes,
-) -> Result<Response, CloudError> {
-    let parsed = headers.iter().filter_map(|(name, value)| {
-        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-        Some((name, HeaderValue::from_str(value).ok()?))
-    });
-    let headers: HeaderMap = parsed.collect();
-    let service = request.service.clone();
-    if status < 400 {
-        return Ok(Response { status, headers, bytes: body, service });
-    }
-    let (service, method) = (&service, request.method);
-    Err(Fault { service, method, url, status, headers: &headers, body: &body }.read())
-}
-
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} from {} ({} bytes)", self.status, self.service, self.bytes.len())

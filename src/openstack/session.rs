@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, Utc};
 
-use super::catalog::join;
+use super::behalf::Behalf;
 use super::cloud::{CfnPlaces, Cloud};
 use super::error::CloudError;
 use super::keystone::token::{Login, Token};
@@ -16,13 +16,13 @@ use super::request::{Method, Request, Response};
 use super::service::Service;
 use super::transport::Call;
 use crate::clock::{Clock, SystemClock};
-use crate::model::{Caller, ProjectId, RequestId, Secret};
+use crate::model::{Caller, ProjectId, Secret};
 
 /// A cloud and the credentials to call it with. Clones share their token.
 #[derive(Clone)]
 pub struct Session {
     pub(super) bound: Option<Bound>,
-    pub(super) request_id: Option<RequestId>,
+    pub(super) behalf: Option<Behalf>,
     /// Whether a call of it may have changed the cloud.
     pub(super) changes: Arc<AtomicBool>,
 }
@@ -35,18 +35,18 @@ pub(super) struct Bound {
 
 impl Session {
     pub(super) fn new(cloud: Cloud, login: Arc<Login>) -> Self {
-        Self { bound: Some(Bound { cloud, login }), request_id: None, changes: Arc::default() }
+        Self { bound: Some(Bound { cloud, login }), behalf: None, changes: Arc::default() }
     }
 
     /// A session that reaches nothing, for work that needs no cloud.
     pub fn detached() -> Self {
-        Self { bound: None, request_id: None, changes: Arc::default() }
+        Self { bound: None, behalf: None, changes: Arc::default() }
     }
 
-    /// The same session on behalf of a request of ours, whose id the services log beside theirs.
+    /// The same session for a request of ours, whose id the services log beside theirs.
     #[must_use]
-    pub fn for_request(&self, id: RequestId) -> Self {
-        Self { request_id: Some(id), ..self.clone() }
+    pub fn on_behalf(&self, behalf: Option<Behalf>) -> Self {
+        Self { behalf, ..self.clone() }
     }
 
     /// The same session, which knows of its own calls alone whether they changed anything.
@@ -156,26 +156,18 @@ impl Session {
     ) -> Result<Response, CloudError> {
         let endpoint = bound.endpoint(token, &request.service)?;
         let project = token.caller.project_id.as_str();
-        let url = join(&endpoint, &request.service, &request.path, project);
         let microversion =
             bound.microversion(token, &request.service, request.microversion, &endpoint).await?;
+        let (url, headers) = request.addressed(&endpoint, project, microversion);
         let mut call = Call::new(request.service.clone(), request.method, url);
         call.query = request.query;
         call.time_limit = request.time_limit;
         call.header("x-auth-token", token.text.reveal())?;
-        call.header("accept", "application/json")?;
-        for (name, value) in request.service.headers() {
-            call.header(name, value)?;
+        if let Some(behalf) = &self.behalf {
+            call.header("x-openstack-request-id", behalf.request_id.as_str())?;
         }
-        if let Some(id) = &self.request_id {
-            call.header("x-openstack-request-id", id.as_str())?;
-        }
-        if let Some(version) = microversion {
-            for (name, value) in request.service.version_headers(version) {
-                call.header(&name, &value)?;
-            }
-        }
-        for (name, value) in &request.headers {
+        call.behalf.clone_from(&self.behalf);
+        for (name, value) in &headers {
             call.header(name, value)?;
         }
         call.carry(request.body)?;

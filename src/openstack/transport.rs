@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use chrono::{DateTime, Utc};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
@@ -15,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
+use super::behalf::Behalf;
 use super::egress::{Egress, Guarded};
 use super::error::CloudError;
 use super::fault::Fault;
@@ -26,6 +28,7 @@ use super::request::{Body, Method, Response};
 use super::service::Service;
 use crate::clock::Clock;
 use crate::metrics::{Family, Histogram, Page};
+use crate::traces::{Span, SpanContext, SpanId, SpanKind, TraceId, Tracer};
 
 /// A call whose every part is known.
 pub(super) struct Call {
@@ -38,6 +41,7 @@ pub(super) struct Call {
     /// Whether the same call twice comes to the same.
     pub(super) repeatable: bool,
     pub(super) time_limit: Option<Duration>,
+    pub(super) behalf: Option<Behalf>,
 }
 
 impl Call {
@@ -52,6 +56,7 @@ impl Call {
             body: Bytes::new(),
             repeatable: method.is_read(),
             time_limit: None,
+            behalf: None,
         }
     }
 
@@ -91,6 +96,7 @@ pub(super) struct Transport {
     /// How long each service took, by what came of the call.
     calls: Arc<Family<Histogram, 2>>,
     clock: Arc<dyn Clock>,
+    tracer: Tracer,
 }
 
 /// Whose word it is where calls go.
@@ -125,6 +131,7 @@ impl Transport {
         believed: Believed,
         egress: Egress,
         clock: Arc<dyn Clock>,
+        tracer: Tracer,
     ) -> Result<Self, CloudError> {
         let client = client(&limits, &believed)
             .redirect(reqwest::redirect::Policy::none())
@@ -132,13 +139,14 @@ impl Transport {
             .build()
             .map_err(|error| CloudError::Unsendable(root_cause(&error)))?;
         let (gates, calls) = (Mutex::default(), Arc::new(Family::of(["service", "outcome"])));
-        Ok(Self { wire: Wire::Own(client), egress, limits, gates, calls, clock })
+        Ok(Self { wire: Wire::Own(client), egress, limits, gates, calls, clock, tracer })
     }
 
     /// The same in all but whom it believes.
     pub(super) fn believing(&self, believed: Believed) -> Result<Self, CloudError> {
         let (limits, egress) = (self.limits.clone(), self.egress.clone());
-        let other = Self::new(limits, believed, egress, Arc::clone(&self.clock))?;
+        let (clock, tracer) = (Arc::clone(&self.clock), self.tracer.clone());
+        let other = Self::new(limits, believed, egress, clock, tracer)?;
         Ok(Self { calls: Arc::clone(&self.calls), ..other })
     }
 
@@ -148,8 +156,8 @@ impl Transport {
         let settings = (limits.clone(), believed);
         let guarded = Guarded::new(egress.clone(), move || client(&settings.0, &settings.1));
         let (wire, clock) = (Wire::Foreign(guarded), Arc::clone(&self.clock));
-        let calls = Arc::clone(&self.calls);
-        Self { wire, egress, limits, gates: Mutex::default(), calls, clock }
+        let (calls, tracer) = (Arc::clone(&self.calls), self.tracer.clone());
+        Self { wire, egress, limits, gates: Mutex::default(), calls, clock, tracer }
     }
 
     /// Makes the call, again where it may be repeated. An answer of 400 or more is an error.
@@ -211,10 +219,23 @@ impl Transport {
         // The gate is never closed.
         let _open = gate.acquire().await;
         let began = Instant::now();
-        let answer = self.exchange(client, call, began).await;
+        let traced = self.traced(call);
+        let context = traced.as_ref().map(|(span, _)| *span);
+        let answer = self.exchange(client, call, began, context).await;
         let labels = [call.service.as_str().to_owned().into(), outcome(&answer).into()];
         self.calls.with(labels).observe(began.elapsed());
+        if let Some((context, at)) = traced {
+            self.tracer.tell(|| span_of(call, &answer, context, at, self.clock.now()));
+        }
         answer
+    }
+
+    /// A span for a call that is made for a request, where spans are told.
+    fn traced(&self, call: &Call) -> Option<(SpanContext, DateTime<Utc>)> {
+        let behalf = call.behalf.as_ref().filter(|_| self.tracer.is_on())?;
+        let trace = TraceId::of(&behalf.request_id);
+        let span = SpanId::of(&[&self.clock.fresh_id().to_string()]);
+        Some((SpanContext { trace, span }, self.clock.now()))
     }
 
     async fn exchange(
@@ -222,12 +243,16 @@ impl Transport {
         client: &reqwest::Client,
         call: &Call,
         began: Instant,
+        context: Option<SpanContext>,
     ) -> Result<Response, CloudError> {
         let limit = call.time_limit.unwrap_or(self.limits.call_time);
         let mut request = client
             .request(wire_method(call.method), &call.url)
             .headers(call.headers.clone())
             .timeout(limit);
+        if let Some(context) = context {
+            request = request.header("traceparent", context.written());
+        }
         if !call.query.is_empty() {
             request = request.query(&call.query);
         }
@@ -287,6 +312,37 @@ impl Transport {
         let mut chance = [0; 4];
         self.clock.fill(&mut chance);
         longest.mul_f64(f64::from(u32::from_le_bytes(chance)) / f64::from(u32::MAX))
+    }
+}
+
+/// A call, without its path, which has names in it.
+fn span_of(
+    call: &Call,
+    answer: &Result<Response, CloudError>,
+    context: SpanContext,
+    began: DateTime<Utc>,
+    ended: DateTime<Utc>,
+) -> Span {
+    let status = match answer {
+        Ok(response) => Some(response.status),
+        Err(error) => error.status(),
+    };
+    let mut attributes = vec![
+        ("http.request.method", call.method.as_str().into()),
+        ("hearth.service", call.service.as_str().into()),
+        ("hearth.outcome", outcome(answer).into()),
+    ];
+    attributes.extend(status.map(|status| ("http.response.status_code", status.into())));
+    Span {
+        context,
+        parent: call.behalf.as_ref().map(|behalf| behalf.span),
+        link: None,
+        kind: SpanKind::Client,
+        name: format!("{} {}", call.method.as_str(), call.service.as_str()),
+        began,
+        ended,
+        attributes,
+        failed: answer.is_err(),
     }
 }
 

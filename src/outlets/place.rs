@@ -8,7 +8,7 @@ use super::{Broken, OutletParts};
 use crate::clock::Clock;
 use crate::events::log::{EventLog, Head, LogError};
 use crate::events::outlet::Delivered;
-use crate::events::{Meta, NewEvent, OutletEvent, Position, StreamId, StreamRevision};
+use crate::events::{Cause, Meta, NewEvent, OutletEvent, Position, StreamId, StreamRevision};
 
 /// How much is sent at most before it goes on record: what a crash repeats.
 const SENT_MAX: usize = 256;
@@ -22,6 +22,8 @@ pub(super) enum Begin {
     AtFirst,
     /// With what comes next.
     AtNext,
+    /// With what comes after that.
+    After(Position),
 }
 
 /// A place in the log, of an outlet.
@@ -50,6 +52,7 @@ impl Place {
         let reached = known.as_ref().map(|OutletEvent::Delivered(it)| it.position);
         let first = match begin {
             Begin::AtFirst => Position(0),
+            Begin::After(position) => position,
             Begin::AtNext => parts.log.durable_position(),
         };
         let mut place = Place {
@@ -95,7 +98,10 @@ impl Place {
             return Ok(());
         }
         let delivered = OutletEvent::from(Delivered { position: self.reached });
-        let event = NewEvent::of(&delivered, self.clock.now(), Arc::new(Meta::default()))
+        // What was sent may be of many requests.
+        let cause = Some(Cause::Event(self.reached));
+        let meta = Arc::new(Meta { cause, ..Meta::default() });
+        let event = NewEvent::of(&delivered, self.clock.now(), meta)
             .map_err(|error| LogError::Unavailable(error.to_string()))?;
         let appended = self.log.append(&self.stream, self.head, vec![event]).await?;
         self.head = appended.head;

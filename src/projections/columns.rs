@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use rusqlite::Row;
 use rusqlite::types::Type;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
@@ -52,6 +53,12 @@ pub(super) fn time_or_none(
 ) -> rusqlite::Result<Option<DateTime<Utc>>> {
     let stored: Option<i64> = row.get(column)?;
     stored.map(|_| time(row, column)).transpose()
+}
+
+/// A value as JSON text.
+pub(super) fn text(value: &impl Serialize) -> rusqlite::Result<String> {
+    let text = serde_json::to_string(value);
+    text.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
 /// Reads JSON text.

@@ -14,7 +14,7 @@ use crate::model::{
 };
 
 /// The type that Heat gives to events of a stack itself.
-pub(super) const STACK_TYPE: &str = "OS::Heat::Stack";
+pub const STACK_TYPE: &str = "OS::Heat::Stack";
 
 /// One line of the event list.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +60,9 @@ pub struct EventQuery {
     /// The page starts after this event; an unknown one is ignored.
     pub marker: Option<Uuid>,
     pub limit: Option<u64>,
+    /// Only what stands after a position of the log, and no later than another.
+    pub after: Option<Position>,
+    pub until: Option<Position>,
 }
 
 /// The id of the event that stands at a position of the log: the same after every rebuild, and
@@ -206,6 +209,12 @@ pub(super) fn of_stack(
         let marks = vec!["?"; wanted.len()].join(", ");
         sql.push_str(&format!(" AND {column} IN ({marks})"));
         values.extend(wanted.iter().cloned().map(Sql::Text));
+    }
+    for (sign, bound) in [(">", query.after), ("<=", query.until)] {
+        if let Some(bound) = bound {
+            sql.push_str(&format!(" AND position {sign} ?"));
+            values.push(Sql::Integer(stored(bound)));
+        }
     }
     let descending = query.descending.unwrap_or(query.sort.is_empty());
     let (after, direction) = if descending { ("<", "DESC") } else { (">", "ASC") };

@@ -4,13 +4,21 @@
 //! The file is disposable: missing, of another schema, of another log or damaged, it is filled
 //! anew. No secret enters it: sealed leaves stay sealed.
 
+mod alarms;
 mod columns;
+mod differences;
 mod event_list;
+mod landmarks;
+mod metrics;
 mod outputs;
+mod past;
 mod purged;
+mod refold;
 mod resources;
 mod revisions;
 mod runner;
+mod scope;
+mod shown;
 mod snapshots;
 mod software;
 mod stack_query;
@@ -19,12 +27,20 @@ mod store;
 mod tally;
 mod told;
 mod views;
+mod webhooks;
 mod written;
 
-pub use event_list::{EventQuery, EventRow, EventSort, event_id};
+pub use alarms::{AlarmChange, AlarmRow, HistoryQuery};
+pub use differences::{DIFFERENCES_MAX, differences};
+pub use event_list::{EventQuery, EventRow, EventSort, STACK_TYPE, event_id};
+pub use landmarks::{Landmark, Search, Told};
+pub use metrics::{MetricQuery, MetricRow, ValueRow};
 pub use outputs::OutputShown;
+pub use refold::{Refolded, refold};
 pub use resources::ResourceRow;
 pub use revisions::RevisionRow;
+pub use scope::{Scope, TOLD_KINDS};
+pub use shown::event_shown;
 pub use snapshots::SnapshotRow;
 pub use software::{ConfigQuery, ConfigRow, DeploymentRow};
 pub use stack_query::{StackField, StackQuery, StackSort, TagFilter};
@@ -32,3 +48,4 @@ pub use stacks::{StackRow, StackShown, Within};
 pub use store::views_stand_at;
 pub use told::{EventDue, StackThen};
 pub use views::{ViewError, Views};
+pub use webhooks::WebhookRow;

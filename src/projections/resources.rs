@@ -13,7 +13,7 @@ use super::views::ViewError;
 use crate::events::resource::{ActionStarted, HookReached};
 use crate::events::stack::{ReplacementStarted, Row, TraversalSettled, TraversalStarted};
 use crate::events::{Position, RecordedEvent, ResourceEvent};
-use crate::model::{Action, Hook, ResourceId, ResourceName, StackId, Status};
+use crate::model::{Action, Hook, ProjectId, ResourceId, ResourceName, StackId, Status};
 
 /// Deleted, or never more than planned; kept so that its events still lead to their stack.
 const GONE: i64 = -1;
@@ -422,6 +422,23 @@ pub(super) fn owner(
     )?
     .query_row([bytes(id.0)], |row| Ok((StackId(uuid(row, 0)?), ResourceName(row.get(1)?))))
     .optional()
+}
+
+/// The resources of a project's stacks that stand for an object of the cloud: their stacks, and their
+/// names there.
+pub(super) fn standing_for(
+    db: &Connection,
+    project: &ProjectId,
+    physical_id: &str,
+) -> rusqlite::Result<Vec<(StackId, ResourceName)>> {
+    let mut statement = db.prepare_cached(
+        "SELECT s.id, r.name FROM resources r JOIN stacks s ON s.number = r.stack \
+         WHERE r.physical_id = ?1 AND s.project = ?2 AND r.role > 0",
+    )?;
+    let found = statement.query_map(params![physical_id, project.as_str()], |row| {
+        Ok((StackId(uuid(row, 0)?), ResourceName(row.get(1)?)))
+    })?;
+    found.collect()
 }
 
 /// Turns "requires" round. As in Heat it is the template that says who uses a resource of it: what

@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use super::store::{self, Checkpoint, Place, Readers};
 use super::views::ViewError;
-use super::{purged, resources, software, stacks, written};
+use super::{alarms, landmarks, metrics, purged, resources, software, stacks, webhooks, written};
 use crate::events::log::{EventLog, Filter};
-use crate::events::{Position, RecordedEvent};
-use crate::model::{ConfigId, DeploymentId, ResourceId, StackId};
+use crate::events::{Position, ProjectEvent, RecordedEvent};
+use crate::model::{AlarmId, ConfigId, DeploymentId, ProjectId, ResourceId, StackId};
 
 /// The most events of one transaction: a long replay is cheap, and a live one soon visible.
 const BATCH_MAX_EVENTS: usize = 1_024;
@@ -152,6 +152,7 @@ async fn run(
     let mut batches = events.ready_chunks(BATCH_MAX_EVENTS);
     // A former process may have ended between a purge and this.
     let mut has_spare = true;
+    let mut landmarks = landmarks::Writer::default();
     loop {
         // Space is given back in steps while nothing else is there to do.
         let batch = match has_spare {
@@ -170,6 +171,7 @@ async fn run(
         for event in &batch {
             apply(&transaction, event)?;
             sums.count(&transaction, event)?;
+            landmarks.note(&transaction, event)?;
         }
         sums.write(&transaction)?;
         let reached = Checkpoint { position: last.position, hash: last.hash };
@@ -181,7 +183,7 @@ async fn run(
 }
 
 /// Takes in one event. One that cannot be read is passed over: the others still count.
-fn apply(db: &Connection, event: &RecordedEvent) -> Result<(), ViewError> {
+pub(super) fn apply(db: &Connection, event: &RecordedEvent) -> Result<(), ViewError> {
     let Some((kind, id)) = event.stream.as_str().split_once('-') else { return Ok(()) };
     let taken = match (kind, Uuid::try_parse(id)) {
         ("stack", Ok(id)) => {
@@ -190,12 +192,28 @@ fn apply(db: &Connection, event: &RecordedEvent) -> Result<(), ViewError> {
         ("resource", Ok(id)) => {
             event.decode().map(|body| resources::apply(db, ResourceId(id), event, &body))
         }
+        ("project", _) => {
+            let project = ProjectId(id.to_owned());
+            let taken = |body: ProjectEvent| {
+                webhooks::apply(db, &project, event, &body).map_err(ViewError::from)
+            };
+            event.decode().map(taken)
+        }
         ("config", Ok(id)) => {
             event.decode().map(|body| software::apply_config(db, ConfigId(id), event, &body))
         }
         ("deployment", Ok(id)) => {
             let id = DeploymentId(id);
             event.decode().map(|body| software::apply_deployment(db, id, event, &body))
+        }
+        ("alarm", Ok(id)) => {
+            let taken =
+                |body| alarms::apply(db, AlarmId(id), event, &body).map_err(ViewError::from);
+            event.decode().map(taken)
+        }
+        ("metrics", _) => {
+            let taken = |body| metrics::apply(db, event, &body).map_err(ViewError::from);
+            event.decode().map(taken)
         }
         ("purge", _) => event.decode().map(|body| purged::apply(db, &body)),
         _ => return Ok(()),

@@ -26,15 +26,57 @@ CREATE TABLE stacks (
     timeout_mins     INTEGER,
     disable_rollback INTEGER NOT NULL,
     tags             TEXT NOT NULL,       -- JSON array
-    user_project     TEXT                 -- the project of the users that its resources have
+    user_project     TEXT,                -- the project of the users that its resources have
+    position         INTEGER NOT NULL,    -- of the last event of its stream that changed something
+    looked_at        INTEGER              -- when its schedule had it compared with the cloud last
 );
 CREATE INDEX stacks_alive ON stacks (project, number) WHERE deleted_at IS NULL;
+CREATE INDEX stacks_listed ON stacks (project, number) WHERE deleted_at IS NULL AND parent IS NULL;
 CREATE INDEX stacks_of_root ON stacks (root);
 CREATE INDEX stacks_of_users ON stacks (user_project) WHERE user_project IS NOT NULL;
 CREATE INDEX stacks_alive_anywhere ON stacks (number) WHERE deleted_at IS NULL;
 CREATE INDEX stacks_by_name ON stacks (project, name) WHERE deleted_at IS NULL;
 CREATE INDEX stacks_unsettled ON stacks (number) WHERE status = 'IN_PROGRESS';
 CREATE INDEX stacks_failed ON stacks (number) WHERE status = 'FAILED';
+
+-- What living stacks are found and counted by without a look at each; the triggers keep it.
+CREATE TABLE stack_tags (
+    project TEXT NOT NULL,
+    tag     TEXT NOT NULL,
+    stack   INTEGER NOT NULL,
+    PRIMARY KEY (project, tag, stack)
+) WITHOUT ROWID;
+-- The schedules by which stacks are compared with the cloud.
+CREATE INDEX stack_schedules ON stack_tags (stack) WHERE substr(tag, 1, 19) = 'hearth:drift_every=';
+
+CREATE TABLE stack_counts (
+    project TEXT PRIMARY KEY,
+    listed  INTEGER NOT NULL              -- those that stand within no other
+) WITHOUT ROWID;
+
+CREATE TRIGGER stack_listed AFTER INSERT ON stacks WHEN new.deleted_at IS NULL AND new.parent IS NULL
+BEGIN
+    INSERT INTO stack_counts VALUES (new.project, 1)
+        ON CONFLICT (project) DO UPDATE SET listed = listed + 1;
+END;
+CREATE TRIGGER stack_unlisted AFTER UPDATE OF deleted_at ON stacks
+WHEN old.deleted_at IS NULL AND new.deleted_at IS NOT NULL AND new.parent IS NULL
+BEGIN
+    UPDATE stack_counts SET listed = listed - 1 WHERE project = new.project;
+END;
+CREATE TRIGGER stack_tagged AFTER UPDATE OF tags ON stacks WHEN new.tags != old.tags
+BEGIN
+    DELETE FROM stack_tags WHERE project = old.project AND stack = old.number
+        AND tag IN (SELECT value FROM json_each(old.tags));
+    INSERT INTO stack_tags SELECT DISTINCT new.project, value, new.number FROM json_each(new.tags)
+        WHERE new.deleted_at IS NULL;
+END;
+CREATE TRIGGER stack_untagged AFTER UPDATE OF deleted_at ON stacks
+WHEN old.deleted_at IS NULL AND new.deleted_at IS NOT NULL
+BEGIN
+    DELETE FROM stack_tags WHERE project = old.project AND stack = old.number
+        AND tag IN (SELECT value FROM json_each(new.tags));
+END;
 
 CREATE TABLE revisions (
     stack            INTEGER NOT NULL,
@@ -95,6 +137,7 @@ CREATE TABLE resources (
     requires    TEXT NOT NULL             -- JSON array of names
 ) WITHOUT ROWID;
 CREATE INDEX resources_of_stack ON resources (stack, role, place);
+CREATE INDEX resources_by_physical_id ON resources (physical_id) WHERE physical_id IS NOT NULL;
 
 CREATE TABLE configs (
     number     INTEGER PRIMARY KEY,       -- in the order of creation
@@ -123,6 +166,44 @@ CREATE TABLE deployments (
 CREATE INDEX deployments_of_server ON deployments (server, number);
 CREATE INDEX deployments_of_config ON deployments (config);
 
+CREATE TABLE alarms (
+    number     INTEGER PRIMARY KEY,
+    id         BLOB NOT NULL UNIQUE,
+    project    TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    made       TEXT NOT NULL,             -- JSON: with the rule that it has now
+    metric     TEXT NOT NULL,
+    span       INTEGER NOT NULL,          -- microseconds for which its data are needed
+    state      TEXT NOT NULL,             -- JSON
+    reason     TEXT NOT NULL,
+    state_at   INTEGER,
+    changed_at INTEGER NOT NULL
+);
+CREATE INDEX alarms_of_project ON alarms (project, name, number);
+
+CREATE TABLE alarm_history (
+    position INTEGER PRIMARY KEY,
+    alarm    INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    kind     TEXT NOT NULL,               -- Amazon's: ConfigurationUpdate, StateUpdate, Action
+    summary  TEXT NOT NULL,
+    data     TEXT NOT NULL                -- JSON: the event's body
+);
+CREATE INDEX alarm_history_of_alarm ON alarm_history (alarm, position);
+
+CREATE TABLE metric_data (
+    number     INTEGER PRIMARY KEY,
+    project    TEXT NOT NULL,
+    namespace  TEXT NOT NULL,
+    metric     TEXT NOT NULL,
+    dimensions TEXT NOT NULL,             -- JSON, in the order of their names
+    unit       TEXT,
+    value      REAL NOT NULL,
+    at         INTEGER NOT NULL
+);
+CREATE INDEX metric_data_of_project ON metric_data (project, at);
+CREATE INDEX metric_data_of_metric ON metric_data (project, metric, at);
+
 CREATE TABLE written (
     project TEXT NOT NULL,
     hour    INTEGER NOT NULL,             -- since 1970
@@ -130,6 +211,15 @@ CREATE TABLE written (
     PRIMARY KEY (project, hour)
 ) WITHOUT ROWID;
 CREATE INDEX written_by_hour ON written (hour);
+
+CREATE TABLE webhooks (
+    id         BLOB PRIMARY KEY,
+    project    TEXT NOT NULL,
+    origin     TEXT NOT NULL,
+    selection  TEXT NOT NULL,             -- JSON: which events are told
+    position   INTEGER NOT NULL,          -- of the event that made it
+    created_at INTEGER NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE signals_open (
     resource BLOB NOT NULL,               -- the incarnation that took the signal
@@ -150,3 +240,9 @@ CREATE TABLE event_list (
     definition  INTEGER
 );
 CREATE INDEX event_list_of_stack ON event_list (stack, position);
+
+CREATE TABLE landmarks (
+    key   INTEGER NOT NULL,               -- a hash: see landmarks.rs
+    block INTEGER NOT NULL,               -- of positions, in which there is an event that has it
+    PRIMARY KEY (key, block)
+) WITHOUT ROWID;

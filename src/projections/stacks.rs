@@ -1,16 +1,21 @@
 //! Stacks: one row each, from its creation on; a deleted one stays and can be asked for by id.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
-use super::columns::{action, bytes, json, micros, status, time, time_or_none, uuid};
+use super::columns::{
+    action, bytes, json, micros, position, status, stored, time, time_or_none, uuid,
+};
 use super::outputs::OutputShown;
 use super::views::ViewError;
 use super::{RevisionRow, event_list, outputs, resources, revisions, snapshots};
 use crate::events::stack::StackCreated;
-use crate::events::{RecordedEvent, StackEvent};
-use crate::model::{Action, ProjectId, ResourceName, StackId, StackName, StackRevision, Status};
+use crate::events::{Position, RecordedEvent, StackEvent};
+use crate::model::{
+    Action, DRIFT_TAG, DriftEvery, ProjectId, ResourceName, StackId, StackName, StackRevision,
+    Status,
+};
 
 /// A stack as a list shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +39,8 @@ pub struct StackRow {
     pub within: Option<Within>,
     /// The project of the users that its resources have.
     pub user_project: Option<ProjectId>,
+    /// Where its stream ends.
+    pub position: Position,
 }
 
 /// Where a nested stack stands.
@@ -70,7 +77,7 @@ pub struct StackShown {
 
 pub(super) const COLUMNS: &str = "id, project, name, action, status, reason, created_at, \
      updated_at, deleted_at, owner, revision, timeout_mins, disable_rollback, tags, parent, \
-     parent_resource, root, depth, user_project";
+     parent_resource, root, depth, user_project, position";
 
 pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StackRow> {
     Ok(StackRow {
@@ -98,6 +105,7 @@ pub(super) fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StackRow> {
             }),
         },
         user_project: row.get::<_, Option<String>>(18)?.map(ProjectId),
+        position: position(row, 19)?,
     })
 }
 
@@ -115,8 +123,13 @@ pub(super) fn apply(
         tracing::error!(stack.id = %id, position = %event.position, "an event of a stack that was never created");
         return Ok(());
     };
+    if let StackEvent::DriftLooked(_) = body {
+        return Ok(looked(db, number, event)?);
+    }
+    db.prepare_cached("UPDATE stacks SET position = ?2 WHERE number = ?1")?
+        .execute(params![number, stored(event.position)])?;
     match body {
-        StackEvent::StackCreated(_) => {}
+        StackEvent::StackCreated(_) | StackEvent::DriftLooked(_) => {}
         StackEvent::RevisionAccepted(body) => revisions::accepted(db, number, event, body)?,
         StackEvent::TraversalStarted(body) => {
             // Heat stamps every action but the first.
@@ -182,8 +195,9 @@ fn created(db: &Connection, event: &RecordedEvent, body: &StackCreated) -> Resul
     let owner = body.owner.as_ref();
     db.prepare_cached(
         "INSERT INTO stacks (id, project, name, action, status, reason, created_at, owner, \
-         revision, disable_rollback, tags, parent, parent_resource, root, depth, owner_id) \
-         VALUES (?1, ?2, ?3, 'CREATE', 'IN_PROGRESS', '', ?4, ?5, 0, 1, '[]', ?6, ?7, ?8, ?9, ?10)",
+         revision, disable_rollback, tags, parent, parent_resource, root, depth, owner_id, \
+         position) VALUES (?1, ?2, ?3, 'CREATE', 'IN_PROGRESS', '', ?4, ?5, 0, 1, '[]', ?6, ?7, \
+         ?8, ?9, ?10, ?11)",
     )?
     .execute(params![
         bytes(body.stack_id.0),
@@ -196,8 +210,54 @@ fn created(db: &Connection, event: &RecordedEvent, body: &StackCreated) -> Resul
         bytes(owner.map_or(body.stack_id, |owner| owner.root).0),
         owner.map_or(0, |owner| owner.depth),
         body.owner_user_id,
+        stored(event.position),
     ])?;
     Ok(())
+}
+
+/// A look changes nothing of what the stack is.
+fn looked(db: &Connection, number: i64, event: &RecordedEvent) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE stacks SET looked_at = ?2 WHERE number = ?1")?
+        .execute(params![number, micros(event.at)])?;
+    Ok(())
+}
+
+/// The stacks whose turn it may be: all, or those of which a tag says it, by the index on these
+/// alone, since it is asked often.
+fn candidates(all: bool) -> String {
+    let tagged = format!(
+        " AND number IN (SELECT stack FROM stack_tags WHERE substr(tag, 1, {}) = '{DRIFT_TAG}')",
+        DRIFT_TAG.len()
+    );
+    format!(
+        "SELECT id, tags, coalesce(looked_at, created_at) FROM stacks WHERE deleted_at IS NULL \
+         AND parent IS NULL AND status != 'IN_PROGRESS'{}",
+        if all { "" } else { &tagged }
+    )
+}
+
+/// The stacks that are to be compared with the cloud by now, the longest due first: by their tags,
+/// and where those say nothing by a default.
+pub(super) fn drift_due(
+    db: &Connection,
+    default: Option<TimeDelta>,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<Vec<StackId>> {
+    let mut found = db.prepare_cached(&candidates(default.is_some()))?;
+    let mut rows = found.query([])?;
+    let mut due = Vec::new();
+    while let Some(row) = rows.next()? {
+        let tags: Vec<String> = json(row, 1)?;
+        // What no tag may say was refused.
+        let said = DriftEvery::of_tags(&tags).ok().flatten();
+        let every = said.map_or(default, DriftEvery::time);
+        let at = every.map(|every| time(row, 2).map(|last| last + every)).transpose()?;
+        if let Some(at) = at.filter(|at| *at <= now) {
+            due.push((at, StackId(uuid(row, 0)?)));
+        }
+    }
+    due.sort_unstable_by_key(|(at, _)| *at);
+    Ok(due.into_iter().map(|(_, id)| id).collect())
 }
 
 fn user_project(db: &Connection, number: i64, project: Option<&str>) -> rusqlite::Result<()> {
@@ -318,4 +378,35 @@ pub(super) fn unsettled(db: &Connection) -> rusqlite::Result<Vec<StackId>> {
          SELECT stacks.id FROM snapshots JOIN stacks ON stacks.number = snapshots.stack \
          WHERE snapshots.action = 'DELETE' AND snapshots.status = 'IN_PROGRESS'";
     db.prepare_cached(query)?.query_map([], |row| Ok(StackId(uuid(row, 0)?)))?.collect()
+}
+
+/// The project of the stacks that have their users in another.
+pub(super) fn project_of_users(
+    db: &Connection,
+    users: &ProjectId,
+) -> rusqlite::Result<Option<ProjectId>> {
+    let query = "SELECT project FROM stacks WHERE user_project = ?1 AND deleted_at IS NULL LIMIT 1";
+    db.prepare_cached(query)?
+        .query_row([users.as_str()], |row| row.get(0).map(ProjectId))
+        .optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::store::{self, Place};
+    use super::*;
+
+    #[test]
+    fn schedules_are_found_without_a_look_at_every_stack() {
+        let place = Place::memory();
+        let mut db = place.open_to_write().unwrap();
+        store::create(&mut db).unwrap();
+        let plan = |query: &str| {
+            let mut explained = db.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+            let lines = explained.query_map([], |row| row.get::<_, String>(3)).unwrap();
+            lines.collect::<Result<Vec<_>, _>>().unwrap().join("\n")
+        };
+        let tagged = plan(&candidates(false));
+        assert!(tagged.contains("stack_schedules") && !tagged.contains("SCAN stacks"), "{tagged}");
+    }
 }

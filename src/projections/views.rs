@@ -1,26 +1,34 @@
 //! The handle on the views: what the other rooms ask, each answer of one moment.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
+use rusqlite::Connection;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::past::{self, Pasts};
 use super::runner::{self, Runner};
 use super::stack_query::{self, StackQuery};
 use super::store::{Place, Readers};
 use super::{
-    ConfigQuery, ConfigRow, DeploymentRow, EventDue, EventQuery, EventRow, ResourceRow,
-    RevisionRow, SnapshotRow, StackRow, StackShown, StackThen, event_list, resources, revisions,
-    snapshots, software, stacks, tally, told, written,
+    AlarmChange, AlarmRow, ConfigQuery, ConfigRow, DeploymentRow, EventDue, EventQuery, EventRow,
+    HistoryQuery, MetricQuery, MetricRow, ResourceRow, RevisionRow, Search, SnapshotRow, StackRow,
+    StackShown, StackThen, ValueRow, WebhookRow, alarms, event_list, landmarks, metrics, resources,
+    revisions, snapshots, software, stacks, tally, told, webhooks, written,
 };
 use crate::events::log::{EventLog, LogError};
-use crate::events::{DecodeError, Position};
+use crate::events::{DecodeError, Position, StreamId};
 use crate::metrics::{Measured, Page};
 use crate::model::{
-    ConfigId, DeploymentId, ProjectId, ResourceId, ResourceName, StackId, Tally, TraversalId,
+    AlarmId, ConfigId, DeploymentId, ProjectId, ResourceId, ResourceName, StackId, Tally,
+    TraversalId,
 };
+
+/// How many blocks are looked up at a time.
+const BLOCKS_MAX: usize = 256;
 
 /// Why the views could not answer.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +62,16 @@ struct Inner {
     readers: Arc<Readers>,
     log: Arc<dyn EventLog>,
     passed: watch::Receiver<Position>,
-    runner: Runner,
+    source: Source,
+    pasts: Pasts,
+}
+
+/// Where what the views say comes from.
+enum Source {
+    /// The log, as it grows.
+    Followed(Runner),
+    /// What a tree of stacks was once. The connection keeps the database in memory.
+    Past { _kept: Mutex<Connection> },
 }
 
 impl Views {
@@ -72,7 +89,33 @@ impl Views {
         let (sender, passed) = watch::channel(Position(0));
         let readers = Arc::new(Readers::new(place));
         let runner = runner::start(Arc::clone(&readers), Arc::clone(&log), sender).await?;
-        Ok(Views { inner: Arc::new(Inner { readers, log, passed, runner }) })
+        let (source, pasts) = (Source::Followed(runner), Pasts::default());
+        Ok(Views { inner: Arc::new(Inner { readers, log, passed, source, pasts }) })
+    }
+
+    /// Views that stand at a position for ever, in a database in memory.
+    pub(super) fn past(
+        place: Place,
+        db: Connection,
+        log: Arc<dyn EventLog>,
+        at: Position,
+    ) -> Views {
+        let (_, passed) = watch::channel(at);
+        let (readers, source) = (Arc::new(Readers::new(place)), Source::Past { _kept: db.into() });
+        Views { inner: Arc::new(Inner { readers, log, passed, source, pasts: Pasts::default() }) }
+    }
+
+    /// The views of a stack, and of all in its tree, as they were at a position.
+    pub async fn at(&self, stack: &StackRow, at: Position) -> Result<Views, ViewError> {
+        self.after(at).await?;
+        let root = stack.within.as_ref().map_or(stack.id, |within| within.root);
+        self.inner.pasts.of(self, &self.inner.log, root, at).await
+    }
+
+    /// The streams of a tree.
+    pub(super) fn streams_of(&self, root: StackId, max: usize) -> Result<Vec<StreamId>, ViewError> {
+        let streams = self.read(|db| past::streams(db, root, max))?;
+        if streams.len() > max { Err(ViewError::TooMuch) } else { Ok(streams) }
     }
 
     /// Returns when the views contain everything up to the position.
@@ -91,14 +134,19 @@ impl Views {
 
     /// Whether the views still follow the log.
     pub fn is_following(&self) -> bool {
-        self.inner.runner.is_at_work()
+        match &self.inner.source {
+            Source::Followed(runner) => runner.is_at_work(),
+            Source::Past { .. } => false,
+        }
     }
 
     /// Stops following the log and closes the file. Other clones read what is there.
     pub async fn close(&self) {
         let inner = Arc::clone(&self.inner);
         let closed = tokio::task::spawn_blocking(move || {
-            inner.runner.end();
+            if let Source::Followed(runner) = &inner.source {
+                runner.end();
+            }
             inner.readers.forget();
         });
         if closed.await.is_err() {
@@ -110,7 +158,7 @@ impl Views {
     /// than a change of threads, which on a busy machine waits for its turn.
     fn read<T>(
         &self,
-        read: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<T>,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ViewError> {
         self.inner.readers.read(read)
     }
@@ -131,6 +179,24 @@ impl Views {
     /// What a project has written into the log in the day before a moment, in bytes.
     pub async fn written(&self, project: &ProjectId, now: DateTime<Utc>) -> Result<u64, ViewError> {
         self.read(|db| written::in_day_before(db, project, now))
+    }
+
+    /// The stacks whose schedule, or a default, says that they are to be compared with the cloud by
+    /// now, the longest due first.
+    pub async fn drift_due(
+        &self,
+        default: Option<TimeDelta>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<StackId>, ViewError> {
+        self.inner.readers.read(|db| stacks::drift_due(db, default, now))
+    }
+
+    /// The webhooks of a project, or of all, oldest first.
+    pub async fn webhooks(
+        &self,
+        project: Option<&ProjectId>,
+    ) -> Result<Vec<WebhookRow>, ViewError> {
+        self.read(|db| webhooks::of(db, project))
     }
 
     /// A page of stacks.
@@ -208,6 +274,15 @@ impl Views {
         self.read(move |db| resources::owner(db, resource))
     }
 
+    /// The resources of a project's stacks that stand for an object of the cloud.
+    pub async fn standing_for(
+        &self,
+        project: ProjectId,
+        physical_id: String,
+    ) -> Result<Vec<(StackId, ResourceName)>, ViewError> {
+        self.read(move |db| resources::standing_for(db, &project, &physical_id))
+    }
+
     /// Events of a stack.
     pub async fn events(
         &self,
@@ -225,6 +300,15 @@ impl Views {
     /// Where the log stood before what a stack is at, or did last.
     pub async fn before_action(&self, stack: StackId) -> Result<Position, ViewError> {
         self.read(move |db| event_list::before_action(db, stack))
+    }
+
+    /// The next blocks of positions, some of them, in which there is something to be found.
+    pub async fn blocks(
+        &self,
+        search: &Search,
+        after: Position,
+    ) -> Result<Vec<RangeInclusive<u64>>, ViewError> {
+        self.read(|db| landmarks::blocks(db, search, after, BLOCKS_MAX))
     }
 
     /// Events after a position that are to be sent to sinks, oldest first.
@@ -304,6 +388,53 @@ impl Views {
         let rows =
             self.read(move |db| software::deployments(db, project.as_ref(), server.as_deref()))?;
         rows.ok_or(ViewError::TooMuch)
+    }
+
+    /// The project of the stacks that have their users in another.
+    pub async fn project_of_users(&self, users: ProjectId) -> Result<Option<ProjectId>, ViewError> {
+        self.read(move |db| stacks::project_of_users(db, &users))
+    }
+
+    /// Every alarm, with whose it is.
+    pub async fn all_alarms(&self) -> Result<Vec<(ProjectId, AlarmId)>, ViewError> {
+        self.read(alarms::all)
+    }
+
+    /// A project's alarms by their names; those of one name, where one is given.
+    pub async fn alarms(
+        &self,
+        project: ProjectId,
+        name: Option<String>,
+    ) -> Result<Vec<AlarmRow>, ViewError> {
+        self.read(move |db| alarms::of_project(db, &project, name.as_deref()))
+    }
+
+    /// What happened to a project's alarms, the newest first.
+    pub async fn alarm_history(
+        &self,
+        project: ProjectId,
+        query: HistoryQuery,
+    ) -> Result<Vec<AlarmChange>, ViewError> {
+        self.read(move |db| alarms::history(db, &project, &query))
+    }
+
+    /// The metrics that a project has data of.
+    pub async fn metrics(
+        &self,
+        project: ProjectId,
+        query: MetricQuery,
+    ) -> Result<Vec<MetricRow>, ViewError> {
+        self.read(move |db| metrics::of_project(db, &project, &query))
+    }
+
+    /// The values of a metric in a time.
+    pub async fn metric_values(
+        &self,
+        project: ProjectId,
+        metric: MetricRow,
+        (from, to): (DateTime<Utc>, DateTime<Utc>),
+    ) -> Result<Vec<ValueRow>, ViewError> {
+        self.read(move |db| metrics::values(db, &project, &metric, (from, to)))
     }
 
     /// The configurations that are deployed to a server, by their names.

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::columns::bytes;
-use crate::events::{RecordedEvent, StackEvent};
+use crate::events::{MetricEvent, RecordedEvent, StackEvent};
 use crate::model::ProjectId;
 
 /// What an event takes in the log beside its body: who, when and because of what, its hash, and
@@ -28,7 +28,7 @@ impl Batch {
     /// Counts an event that the other views have taken in: one that ends a configuration or a
     /// deployment is nobody's by then.
     pub(super) fn count(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
-        if let Some(project) = project_of(db, event.stream.as_str())? {
+        if let Some(project) = project_of(db, event)? {
             let bytes = ENVELOPE_BYTES + event.body.len() as u64 + source_bytes(event);
             *self.sums.entry((project, hour(event.at))).or_default() += bytes;
         }
@@ -79,8 +79,8 @@ fn source_bytes(event: &RecordedEvent) -> u64 {
     }
 }
 
-fn project_of(db: &Connection, stream: &str) -> rusqlite::Result<Option<String>> {
-    let Some((kind, id)) = stream.split_once('-') else { return Ok(None) };
+fn project_of(db: &Connection, event: &RecordedEvent) -> rusqlite::Result<Option<String>> {
+    let Some((kind, id)) = event.stream.as_str().split_once('-') else { return Ok(None) };
     let query = match kind {
         "project" => return Ok(Some(id.to_owned())),
         "stack" => "SELECT project FROM stacks WHERE id = ?1",
@@ -89,6 +89,11 @@ fn project_of(db: &Connection, stream: &str) -> rusqlite::Result<Option<String>>
         }
         "config" => "SELECT project FROM configs WHERE id = ?1",
         "deployment" => "SELECT project FROM deployments WHERE id = ?1",
+        "alarm" => "SELECT project FROM alarms WHERE id = ?1",
+        "metrics" => {
+            let put = event.decode().ok();
+            return Ok(put.map(|MetricEvent::DataPut(put)| put.project_id.0));
+        }
         _ => return Ok(None),
     };
     let Ok(id) = Uuid::try_parse(id) else { return Ok(None) };

@@ -36,6 +36,17 @@ pub(super) fn of(declaration: &Declaration, member: Member<'_>) -> Advice {
     }
 }
 
+impl Declaration {
+    /// What the status of a resource says of a retired type, whose resources are nothing.
+    pub(crate) fn retirement(&self) -> Option<String> {
+        let is_retired = self.accepts_anything && self.support.is_hidden();
+        let newer = self.successor.as_ref().map(|newer| format!("; {newer} takes its place"));
+        is_retired.then(|| {
+            format!("{} does nothing any more{}", self.type_name, newer.unwrap_or_default())
+        })
+    }
+}
+
 fn property<'s>(properties: &'s Properties, path: &[&str]) -> Option<&'s PropertySchema> {
     let (last, before) = path.split_last()?;
     let inner = before.iter().try_fold(properties, |keys, step| keys.get(*step)?.inner_keys());

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::constraints::custom;
 use super::declared::{Declaration, Translation};
 use super::finders::Finders;
+use super::groups;
 use super::job::Subject;
 use super::nested::{self, Budget};
 use super::reading::{Problem, Strictness, read};
@@ -51,6 +52,15 @@ impl Looked<'_> {
         let [resources, name, _] = self.definition.path_of(self.name, "");
         TemplateError::validation(message).headed(class).in_path([resources, name])
     }
+
+    /// What the type's rules read must be readable, whatever else is not held against a value.
+    fn check_rules_read(&self, declaration: &Declaration) -> Outcome<()> {
+        let mut read = declaration.rules_read.iter();
+        match read.find_map(|name| self.forgiven.get(name)) {
+            Some(message) => Err(self.fallen("ValueError", message.clone())),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Registry {
@@ -82,6 +92,11 @@ impl Registry {
         if let Err(error) = definition.check_calls(name.as_str(), self) {
             return vec![error];
         }
+        if let (Some(declaration), Some(_)) = (declaration, &budget)
+            && let Err(error) = self.check_before_schema(definition, name, declaration)
+        {
+            return vec![error];
+        }
         let mut problems = Vec::new();
         if declared.deletion_policy == "Snapshot" && !declaration.is_some_and(|it| it.snapshots) {
             let message = "\"Snapshot\" deletion policy not supported";
@@ -98,12 +113,9 @@ impl Registry {
         let Some(budget) = budget.filter(|_| problems.is_empty()) else { return problems };
         let checked = match declaration {
             Some(declaration) => self.look(definition, name, (&early, &policy), |looked| {
-                let mut read_by_rules = declaration.rules_read.iter();
-                match read_by_rules.find_map(|name| early.forgiven.get(name)) {
-                    Some(message) => Err(looked.fallen("ValueError", message.clone())),
-                    None => self.check_beyond_schema(looked, declaration, &early.properties),
-                }
-                .and_then(|()| self.validate_made(looked, budget))
+                looked.check_rules_read(declaration)?;
+                self.check_beyond_schema(looked, declaration, &early.properties)?;
+                self.validate_made(looked, budget)
             }),
             None => {
                 let parameters = nested::parameters(&early.schema, &early.properties);
@@ -144,6 +156,34 @@ impl Registry {
         let early = self.early(definition, name, declaration);
         let policy = self.policy(definition, name, Some(declaration));
         Some(self.look(definition, name, (&early, &policy), then))
+    }
+
+    /// What a type's rules say of values that the schema has not been held against yet.
+    fn check_before_schema(
+        &self,
+        definition: &StackDefinition,
+        name: &ResourceName,
+        declaration: &Declaration,
+    ) -> Outcome<()> {
+        let are_left_out = declaration.amazons && self.plugin_checks == PluginChecks::Heat;
+        if !declaration.rules_first || are_left_out {
+            return Ok(());
+        }
+        let (given, _) = taken(definition.properties_given(name));
+        let (schema, translation) = (&declaration.properties, &declaration.translation);
+        let read = read(schema, translation, &given, Strictness::NamesAlone, &|_, _| Ok(()));
+        let early = Early {
+            schema: Cow::Borrowed(schema),
+            properties: read.properties,
+            problems: Vec::new(),
+            forgiven: read.forgiven,
+            unknown: Vec::new(),
+        };
+        let policy = self.policy(definition, name, Some(declaration));
+        self.look(definition, name, (&early, &policy), |looked| {
+            looked.check_rules_read(declaration)?;
+            groups::check_before_schema(declaration, looked)
+        })
     }
 
     fn check_beyond_schema(
@@ -263,9 +303,11 @@ impl Problem {
     /// The error at its place in the template.
     pub(super) fn error(self, section: &[&str]) -> TemplateError {
         let section = section.iter().map(|step| (*step).to_owned());
-        TemplateError::validation(self.message)
-            .headed("Property error")
-            .in_path(section.chain(self.path))
+        let error = TemplateError::validation(self.message);
+        match self.fallen {
+            Some(class) => error.headed(class).in_path(section.take(2)),
+            None => error.headed("Property error").in_path(section.chain(self.path)),
+        }
     }
 }
 

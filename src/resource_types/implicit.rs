@@ -13,7 +13,8 @@ use crate::template::StackDefinition;
 
 /// What is known of a stack's resources before any of them exists.
 struct Known<'a> {
-    resources: BTreeMap<&'a ResourceName, (&'a str, JsonMap)>,
+    /// The properties of each, by its type.
+    resources: BTreeMap<&'a str, Vec<(&'a ResourceName, JsonMap)>>,
     definition: &'a StackDefinition,
 }
 
@@ -23,22 +24,22 @@ impl Registry {
         &self,
         definition: &StackDefinition,
     ) -> Vec<(ResourceName, ResourceName)> {
-        let mut resources = BTreeMap::new();
+        let mut resources = BTreeMap::<_, Vec<_>>::new();
         for (name, declared) in definition.resources() {
             let Some(schema) = self.schema(&declared.type_name) else { continue };
             // Errors in properties are told by validation.
             let early = self.early(definition, name, schema);
             let properties = filled(&schema.properties, &early.properties);
-            resources.insert(name, (declared.type_name.as_str(), properties));
+            resources.entry(declared.type_name.as_str()).or_default().push((name, properties));
         }
         let known = Known { resources, definition };
         let mut pairs = Vec::new();
-        for (name, (type_name, properties)) in &known.resources {
+        for (type_name, resources) in &known.resources {
             let rules = self.schema(type_name).map_or(&[][..], |schema| &schema.after);
-            for required in rules.iter().flat_map(|rule| known.required(name, properties, rule)) {
-                if required != *name {
-                    pairs.push(((*name).clone(), required.clone()));
-                }
+            for (name, properties) in resources {
+                let required = rules.iter().flat_map(|rule| known.required(name, properties, rule));
+                let others = required.filter(|required| required != name);
+                pairs.extend(others.map(|required| ((*name).clone(), required.clone())));
             }
         }
         pairs.sort();
@@ -49,10 +50,8 @@ impl Registry {
 
 impl<'a> Known<'a> {
     fn of_type(&self, wanted: &str) -> impl Iterator<Item = (&'a ResourceName, &JsonMap)> {
-        self.resources
-            .iter()
-            .filter(move |(_, (type_name, _))| *type_name == wanted)
-            .map(|(name, (_, properties))| (*name, properties))
+        let of_type = self.resources.get(wanted).into_iter().flatten();
+        of_type.map(|(name, properties)| (*name, properties))
     }
 
     /// The resources that come before one by a rule of its type.

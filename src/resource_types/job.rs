@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::events::resource::Step;
 use crate::model::{
-    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, TraversalId,
+    Action, JsonMap, ProjectId, ResourceId, ResourceName, Secret, StackId, StackName, TraversalId,
 };
 
 /// What a type is told of the resource it works on. Nothing in it is sealed.
@@ -24,6 +24,8 @@ pub struct Subject {
     pub physical_name: String,
     /// The resolved properties, as given: the type's schema knows the defaults.
     pub properties: JsonMap,
+    /// The names of those that hold something that must not be seen.
+    pub hidden: BTreeSet<String>,
     pub metadata: JsonMap,
     pub physical_id: Option<String>,
     /// What earlier beats asked to be remembered.
@@ -158,6 +160,23 @@ pub struct Signals {
     pub unneeded: bool,
     /// The object in Swift that further ones are put to: whoever waits for them looks there.
     pub object: Option<String>,
+    /// The queue that further ones are posted to: whoever waits for them looks there.
+    pub queue: Option<Queue>,
+}
+
+/// A queue in Zaqar, and the stack's user to whose project it belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    pub name: String,
+    pub user: StackUser,
+}
+
+/// A user as his resource knows him.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackUser {
+    pub id: String,
+    pub password: Secret<String>,
+    pub project: String,
 }
 
 /// What a signal comes to.

@@ -42,6 +42,7 @@ enum Kept {
     Microversion(Option<String>),
     Reached(bool),
     Software(Result<SoftwareAnswer, Refusal>),
+    Alarm(Result<(), Refusal>),
     Id(Uuid),
     Done,
     Error(CloudError),
@@ -93,7 +94,10 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
         (Kept::Error(error), _) => return Some(Err(error)),
         (
             Kept::Response(response),
-            Ask::Call(request) | Ask::CallThere(request) | Ask::CallInDomain(request),
+            Ask::Call(request)
+            | Ask::CallThere(request)
+            | Ask::CallInDomain(request)
+            | Ask::CallAsUser { request, .. },
         ) => Answer::Response(response.read(request)?),
         (Kept::Responses(responses), Ask::Calls(requests)) => {
             let pairs = responses.into_iter().zip(requests);
@@ -110,6 +114,7 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
         }
         (Kept::Reached(is_elsewhere), Ask::Reach { .. }) => Answer::Reached(is_elsewhere),
         (Kept::Software(answer), Ask::Software { .. }) => Answer::Software(answer),
+        (Kept::Alarm(answer), Ask::Alarm { .. }) => Answer::Alarm(answer),
         (Kept::Id(id), Ask::FreshId) => Answer::Id(id),
         (Kept::Done, Ask::Pause(_)) => Answer::Done,
         _ => return None,
@@ -137,6 +142,7 @@ fn written(answer: &Result<Answer, CloudError>) -> Option<(Value, usize)> {
             }
             Answer::Reached(is_elsewhere) => Kept::Reached(*is_elsewhere),
             Answer::Software(answer) => Kept::Software(answer.clone()),
+            Answer::Alarm(answer) => Kept::Alarm(answer.clone()),
             Answer::Id(id) => Kept::Id(*id),
             Answer::Done => Kept::Done,
         },
@@ -207,6 +213,10 @@ impl fmt::Display for Ask {
                 f.write_str("as the domain's administrator ")?;
                 call(f, request)
             }
+            Ask::CallAsUser { user, request } => {
+                write!(f, "as {} ", user.id)?;
+                call(f, request)
+            }
             Ask::Poll { collection, id } => {
                 write!(f, "poll {}:{}/{id}", collection.service, collection.items)
             }
@@ -217,6 +227,7 @@ impl fmt::Display for Ask {
             Ask::DomainId => f.write_str("domain of stacks' users"),
             Ask::UserToken { id, .. } => write!(f, "token of {id}"),
             Ask::Software { ask, .. } => f.write_str(ask.name()),
+            Ask::Alarm { ask, .. } => f.write_str(ask.name()),
             Ask::FreshId => f.write_str("fresh id"),
             Ask::Pause(time) => write!(f, "pause {time:?}"),
         }

@@ -48,6 +48,8 @@ pub(crate) struct Budget {
     resources: usize,
     /// Whether nested stacks are looked into at all.
     descends: bool,
+    /// Whether the stacks are to be made.
+    pub(super) makes: bool,
 }
 
 impl Default for Budget {
@@ -65,12 +67,18 @@ impl Budget {
             stacks: NESTED_STACKS_MAX,
             resources: bounds.room(),
             descends: true,
+            makes: false,
         }
     }
 
-    /// For one stack without those within it.
-    pub(super) fn of_one_stack() -> Self {
-        Self { descends: false, ..Self::default() }
+    /// For a tree within its bounds that is to be made.
+    pub(super) fn of_what_is_made(bounds: TreeBounds) -> Self {
+        Self { makes: true, ..Self::of(bounds) }
+    }
+
+    /// For one that is to be made, without those within it.
+    pub(super) fn of_one_that_is_made() -> Self {
+        Self { descends: false, makes: true, ..Self::default() }
     }
 
     /// Takes the resources of a stack off.

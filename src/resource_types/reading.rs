@@ -21,6 +21,9 @@ pub struct Problem {
     /// Names of properties and keys, and indexes of lists.
     pub path: Vec<String>,
     pub message: String,
+    /// The name of the exception, where reading raised one of Python's: it is told of the resource
+    /// as a whole.
+    pub fallen: Option<&'static str>,
 }
 
 /// Asks a custom constraint of a value; the error is the whole text.
@@ -39,6 +42,8 @@ pub(crate) struct Read {
 enum Raised {
     /// Something about the value itself (Python's ValueError).
     Here(String),
+    /// Something that Heat does not expect (Python's TypeError).
+    Fallen(String),
     /// Things within it.
     Within(Vec<Problem>),
 }
@@ -77,7 +82,7 @@ pub(crate) fn read(
 
 impl Problem {
     pub(crate) fn here(message: impl Into<String>) -> Self {
-        Self { path: Vec::new(), message: message.into() }
+        Self { path: Vec::new(), message: message.into(), fallen: None }
     }
 
     pub(crate) fn under(mut self, step: impl Into<String>) -> Self {
@@ -91,6 +96,9 @@ impl Raised {
         let step = step.into();
         match self {
             Raised::Here(message) => vec![Problem::here(message).under(step)],
+            Raised::Fallen(message) => {
+                vec![Problem { fallen: Some("TypeError"), ..Problem::here(message) }]
+            }
             Raised::Within(problems) => {
                 problems.into_iter().map(|problem| problem.under(step.clone())).collect()
             }
@@ -316,7 +324,7 @@ impl Reader<'_> {
     /// Whether another property stands for the one at a path, or none does.
     fn is_gone(&self, path: &str) -> bool {
         self.translation.iter().any(|rule| match rule {
-            Translation::Replace { replace, with } => beside(replace, with) == path,
+            Translation::Replace { replace, with } => is_beside(path, replace, with),
             Translation::Delete { delete } => delete == path,
             Translation::Add { .. } => false,
             Translation::Resolve { .. } => false,
@@ -329,6 +337,12 @@ impl Reader<'_> {
             Translation::Add { from, .. } => from == path && self.is_set(from),
             _ => false,
         })
+    }
+
+    /// Whether a property is a list or a map.
+    fn is_whole(&self, name: &str) -> bool {
+        let property = self.schema.get(name);
+        property.is_some_and(|property| matches!(property.kind, Kind::List | Kind::Map))
     }
 
     fn is_set(&self, name: &str) -> bool {
@@ -346,7 +360,14 @@ impl Reader<'_> {
         for rule in self.translation {
             match rule {
                 Translation::Replace { replace, with } if replace == path => {
-                    let other = self.other(level, with, value.is_none() && is_checked)?;
+                    let other = self.other(level, with, value.is_none() && is_checked);
+                    // What takes the place of nothing is given its type outside of Heat's nets.
+                    let other = match other {
+                        Err(Raised::Here(message)) if value.is_none() && self.is_whole(with) => {
+                            return Err(Raised::Fallen(message));
+                        }
+                        other => other?,
+                    };
                     if other.as_deref().is_some_and(is_truthy) && value.is_some_and(is_truthy) {
                         return Err(Raised::problem(format!(
                             "Cannot define the following properties at the same time: {path}, {}",
@@ -400,17 +421,26 @@ impl Reader<'_> {
 /// What is wrong within a value, told of the value as a whole.
 fn as_a_whole(raised: Raised) -> Raised {
     match raised {
-        Raised::Here(message) => Raised::Here(message),
+        Raised::Here(message) | Raised::Fallen(message) => Raised::Here(message),
         Raised::Within(problems) => {
             Raised::Here(problems.into_iter().next().map_or_else(String::new, |it| it.message))
         }
     }
 }
 
-fn joined(path: &str, key: &str) -> String {
+fn joined<'a>(path: &str, key: &'a str) -> Cow<'a, str> {
     match path {
-        "" => key.to_owned(),
-        path => format!("{path}.{key}"),
+        "" => key.into(),
+        path => format!("{path}.{key}").into(),
+    }
+}
+
+/// Whether a path is that of a sibling of another's.
+fn is_beside(path: &str, other: &str, sibling: &str) -> bool {
+    let Some(before) = path.strip_suffix(sibling) else { return false };
+    match before.strip_suffix('.') {
+        None => before.is_empty() && !other.contains('.'),
+        Some(above) => other.rsplit_once('.').is_some_and(|(theirs, _)| theirs == above),
     }
 }
 

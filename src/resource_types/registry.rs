@@ -22,7 +22,9 @@ use super::schema::{Properties, PropertySchema, filled};
 use super::types::heat::{TEMPLATE_RESOURCE, TEMPLATE_RESOURCE_FILE};
 use super::types::{BUILT_IN, BuiltIn};
 use crate::model::{JsonMap, Refusal, ResourceName};
-use crate::template::{Advice, AllGiven, Given, Mappings, Member, StackDefinition, TypeLookup};
+use crate::template::{
+    Advice, AllGiven, Given, Mappings, Member, Outcome, StackDefinition, TemplateError, TypeLookup,
+};
 
 /// A type file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +113,11 @@ impl Registry {
         self.plugins.finders()
     }
 
+    /// Reads every type, each of which is else read when it is first asked for.
+    pub fn read_all(&self) {
+        self.declarations().for_each(drop);
+    }
+
     fn read(&self, type_name: &str) -> Option<&Arc<Declared>> {
         if let Some(read) = self.plugins.get(type_name) {
             return Some(read);
@@ -147,14 +154,14 @@ impl Registry {
     }
 
     /// Refuses a definition with types that Hearth knows and cannot make yet.
-    pub fn check_made(&self, definition: &StackDefinition) -> Result<(), Refusal> {
+    pub(super) fn check_made(&self, definition: &StackDefinition) -> Outcome<()> {
         let mut resources = definition.resources().iter();
         let is_made = |name: &ResourceName, type_name: &str| {
             definition.provider(name).is_some() || self.is_made(type_name)
         };
         match resources.find(|(name, declared)| !is_made(name, &declared.type_name)) {
             None => Ok(()),
-            Some((name, declared)) => Err(Refusal::validation(format!(
+            Some((name, declared)) => Err(TemplateError::validation(format!(
                 "Hearth cannot make resources of the type {} yet (resource {name})",
                 declared.type_name
             ))),

@@ -104,8 +104,14 @@ pub trait ResourceType: Send + Sync + 'static {
         Ok(())
     }
 
-    /// What the cloud alone can say of the properties.
-    fn validate_in_cloud(&self, _cloud: &Asks<'_>, _properties: &JsonMap) -> Result<(), Refusal> {
+    /// What of the properties, which have no defaults here, the cloud is asked about beyond their
+    /// constraints. A request asks about the same once.
+    fn asked_of_cloud(&self, _properties: &JsonMap) -> Option<JsonMap> {
+        None
+    }
+
+    /// What the cloud alone can say of what it is asked about.
+    fn validate_in_cloud(&self, _cloud: &Asks<'_>, _asked: &JsonMap) -> Result<(), Refusal> {
         Ok(())
     }
 

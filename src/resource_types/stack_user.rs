@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::asks::Asks;
-use super::job::{Beat, Learned, Subject, Work};
+use super::job::{Beat, Learned, StackUser, Subject, Work};
 use super::user_domain::UserDomain;
 use crate::events::resource::Step;
 use crate::model::{Action, ProjectId, Secret, StackId};
@@ -254,19 +254,16 @@ pub(crate) fn remove(cloud: &Asks<'_>, subject: &Subject) -> Result<Learned, Fai
 }
 
 /// Lets the user in, or keeps him out.
-fn set_enabled(cloud: &Asks<'_>, subject: &Subject, enabled: bool) -> Result<(), Failure> {
+pub(crate) fn set_enabled(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    enabled: bool,
+) -> Result<(), Failure> {
     let user = subject.data.get(USER).and_then(Value::as_str);
     if let (Some(domain), Some(user)) = (cloud.user_domain(), user) {
         domain.set_enabled(user, &project_name(subject), enabled)?;
     }
     Ok(())
-}
-
-/// A user as his resource knows him.
-pub(crate) struct StackUser {
-    pub(crate) id: String,
-    pub(crate) password: Secret<String>,
-    pub(crate) project: String,
 }
 
 impl StackUser {

@@ -28,7 +28,9 @@ pub enum CloudCheck {
     /// A custom constraint of a property.
     Property { resource: ResourceName, asked: custom::Asked },
     /// What the type checks itself.
-    Properties { resource: ResourceName, properties: JsonMap },
+    Properties { resource: ResourceName, asked: JsonMap },
+    /// The template and the place of a stack that is to stand beside its own.
+    Beside { resource: ResourceName, properties: JsonMap },
 }
 
 impl Registry {
@@ -39,19 +41,20 @@ impl Registry {
         self.validate_stack(definition, &mut Budget::default()).map_err(Refusal::from)
     }
 
-    /// The same, for a tree of stacks within bounds.
+    /// The same, for a tree of stacks within bounds that is to be made: types that cannot be made
+    /// yet are refused.
     pub fn validate_within(
         &self,
         definition: &StackDefinition,
         bounds: TreeBounds,
     ) -> Result<(), Refusal> {
-        self.validate_stack(definition, &mut Budget::of(bounds)).map_err(Refusal::from)
+        self.validate_stack(definition, &mut Budget::of_what_is_made(bounds)).map_err(Refusal::from)
     }
 
     /// The same for a nested stack that is about to be made: those within it were validated with
     /// the outermost one, and are again when they are made.
     pub fn validate_nested_alone(&self, definition: &StackDefinition) -> Result<(), Refusal> {
-        self.validate_stack(definition, &mut Budget::of_one_stack()).map_err(Refusal::from)
+        self.validate_stack(definition, &mut Budget::of_one_that_is_made()).map_err(Refusal::from)
     }
 
     /// What is wrong with the resources: everything and not only the first, each with its path.
@@ -118,7 +121,8 @@ impl Registry {
                 return Err(problem);
             }
         }
-        definition.check_outputs(self)
+        definition.check_outputs(self)?;
+        if budget.makes { self.check_made(definition) } else { Ok(()) }
     }
 
     /// What a resource only stands for must be there.
@@ -170,7 +174,14 @@ impl Registry {
             checks.extend(
                 constraints.map(|asked| CloudCheck::Property { resource: name.clone(), asked }),
             );
-            checks.push(CloudCheck::Properties { resource, properties: early.properties });
+            let Some(driver) = self.driver(&declared.type_name) else { continue };
+            if driver.nests().is_some_and(Nested::stands_beside) {
+                checks.push(CloudCheck::Beside { resource, properties: early.properties });
+            } else if let Some(asked) = driver.asked_of_cloud(&early.properties)
+                && is_new(&declared.type_name, &Value::Object(asked.clone()))
+            {
+                checks.push(CloudCheck::Properties { resource, asked });
+            }
         }
         Ok(checks)
     }
@@ -200,19 +211,19 @@ impl Registry {
                     Err(CustomError::Refused(text)) => {
                         let message = asked.description.clone().unwrap_or(text);
                         let key = definition.resource_keys().properties;
-                        let problem = Problem { path: asked.path.clone(), message };
+                        let problem = Problem { path: asked.path.clone(), message, fallen: None };
                         Err(problem.error(&definition.path_of(resource, key)).into())
                     }
                     Err(CustomError::Unreachable(text)) => Err(Refusal::unavailable(text)),
                 }
             }
-            CloudCheck::Properties { resource, properties } => {
+            CloudCheck::Properties { resource, asked } => {
                 let Some(declared) = definition.resources().get(resource) else { return Ok(()) };
                 let Some(driver) = self.driver(&declared.type_name) else { return Ok(()) };
-                if driver.nests().is_some_and(Nested::stands_beside) {
-                    self.check_beside(definition, resource, properties, cloud)?;
-                }
-                driver.validate_in_cloud(cloud, properties)
+                driver.validate_in_cloud(cloud, asked)
+            }
+            CloudCheck::Beside { resource, properties } => {
+                self.check_beside(definition, resource, properties, cloud)
             }
         }
     }

@@ -10,7 +10,7 @@ use super::answer::{self, Answer};
 use super::cloud::Cloud;
 use super::doc::Doc;
 use super::faults::FaultRule;
-use super::server::Shared;
+use super::shared::Shared;
 use crate::model::JsonMap;
 
 /// What is of no interest to whoever compares clouds, or secret.

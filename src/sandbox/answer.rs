@@ -120,6 +120,11 @@ pub(super) fn no_token(identity: &str) -> Answer {
         .header("www-authenticate", format!("Keystone uri=\"{identity}\""))
 }
 
+/// The answer to a request whose address makes no sense.
+pub(super) fn unreadable() -> Answer {
+    keystone(400, "The path cannot be read.")
+}
+
 /// The standard phrase of a status code.
 pub(super) fn reason(status: u16) -> &'static str {
     actix_web::http::StatusCode::from_u16(status)

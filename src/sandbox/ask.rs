@@ -25,6 +25,30 @@ pub(super) struct Ask {
 }
 
 impl Ask {
+    /// Reads a request to an address of this sandbox, as it follows the base; `None` if the address
+    /// cannot be read.
+    pub(super) fn read(
+        method: &str,
+        (path, query): (&str, &str),
+        headers: HeaderMap,
+        body: Bytes,
+        (at, base): (DateTime<Utc>, &str),
+    ) -> Option<Self> {
+        let mut parts = Vec::new();
+        // Parts are decoded one by one: an encoded slash belongs to the name of an object.
+        for part in path.split('/').skip(1) {
+            parts.push(percent_decoded(part)?);
+        }
+        while parts.last().is_some_and(String::is_empty) {
+            parts.pop();
+        }
+        let query = url::form_urlencoded::parse(query.as_bytes())
+            .map(|(key, value)| (key.into_owned(), value.into_owned()))
+            .collect();
+        let (method, base) = (method.to_owned(), base.to_owned());
+        Some(Self { method, path: parts, query, headers, body, at, base })
+    }
+
     /// A request that nobody sent: the sandbox's own.
     pub(super) fn internal(at: DateTime<Utc>) -> Self {
         Self {
@@ -81,4 +105,23 @@ pub(super) fn stamp(at: DateTime<Utc>) -> String {
 /// `2026-01-01T00:00:00.000000`, as Cinder and some of Nova write it.
 pub(super) fn stamp_micros(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%S%.6f").to_string()
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        if *first == b'%' && after.len() >= 2 {
+            let code = std::str::from_utf8(&after[..2]).ok()?;
+            bytes.push(u8::from_str_radix(code, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).ok()
 }

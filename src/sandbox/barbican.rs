@@ -27,6 +27,7 @@ const KINDS: [&str; 5] = [
 ];
 
 /// What Barbican holds.
+#[derive(Clone)]
 pub(super) struct Barbican {
     secrets: Table<Stored>,
 }

@@ -88,6 +88,26 @@ impl Cloud {
         Ok(cloud)
     }
 
+    /// A copy without a journal, on another clock.
+    pub(super) fn copy(&self, clock: Arc<dyn Clock>) -> Cloud {
+        Cloud {
+            config: Arc::clone(&self.config),
+            clock,
+            keystone: self.keystone.clone(),
+            neutron: self.neutron.clone(),
+            nova: self.nova.clone(),
+            cinder: self.cinder.clone(),
+            glance: self.glance.clone(),
+            swift: self.swift.clone(),
+            zaqar: self.zaqar.clone(),
+            barbican: self.barbican.clone(),
+            collections: self.collections.clone(),
+            laters: self.laters.clone(),
+            journal: None,
+            next_due: self.next_due,
+        }
+    }
+
     /// Carries out what is due, then the request. What is refused changes nothing.
     pub(super) fn answer(&mut self, ask: &Ask) -> Answer {
         if self.settle(ask.at).is_err() {

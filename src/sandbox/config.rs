@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::faults::FaultRule;
+use super::guest_limits::GuestLimits;
 use crate::model::Secret;
 
 /// The users' password where nobody chose one: good enough on loopback, and nowhere else.
@@ -32,6 +33,8 @@ pub struct SandboxConfig {
     pub region: String,
     /// How long a token lives.
     pub token_life: Duration,
+    /// Whether servers run what they are told, and within which limits.
+    pub guests: Option<GuestLimits>,
     /// Fault rules in force from the start.
     pub faults: Vec<FaultRule>,
     /// How many of the newest requests `/admin/requests` remembers.
@@ -57,6 +60,7 @@ impl Default for SandboxConfig {
             password: usual_password(),
             region: "RegionOne".to_owned(),
             token_life: Duration::from_secs(3600),
+            guests: None,
             faults: Vec::new(),
             requests_remembered: 10_000,
         }

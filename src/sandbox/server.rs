@@ -1,12 +1,10 @@
 //! The HTTP server around the cloud: reads requests, keeps to the faults, remembers what it saw.
 
 use std::any::Any;
-use std::collections::VecDeque;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
 use actix_web::dev::{Extensions, ServerHandle};
 use actix_web::http::StatusCode;
@@ -15,7 +13,6 @@ use actix_web::rt::net::TcpStream as AsyncTcpStream;
 use actix_web::rt::time::sleep;
 use actix_web::web::{self, Bytes, PayloadConfig};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer};
-use serde::Serialize;
 use serde_json::Value;
 
 use super::admin;
@@ -26,8 +23,10 @@ use super::cloud::Cloud;
 use super::collections::Collections;
 use super::config::SandboxConfig;
 use super::faults::{Fault, FaultRule, Faults};
+use super::guests::Guests;
+use super::shared::{RequestSeen, Seen, Shared};
 use crate::clock::{Clock, SystemClock};
-use crate::metrics::{Counter, Family, Measured, Page};
+use crate::metrics::{Family, Measured};
 
 /// Objects and images are held in memory, so they have to be modest.
 const BODY_MAX_BYTES: usize = 256 * 1024 * 1024;
@@ -44,6 +43,7 @@ pub struct RunningSandbox {
     /// The address of its Keystone: `http://127.0.0.1:5000/v3`.
     pub auth_url: String,
     shared: Arc<Shared>,
+    guests: Option<Guests>,
     server: ServerHandle,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -64,43 +64,13 @@ pub enum SandboxError {
          nobody knows: set [sandbox] password, or HEARTH_SANDBOX__PASSWORD in the environment"
     )]
     Exposed(SocketAddr),
+    #[error(
+        "the sandbox listens on {0}, where others reach it, so its servers run nothing: guests are \
+         for a loopback address alone"
+    )]
+    ExposedGuests(SocketAddr),
     #[error("the sandbox could not be started")]
     Start(#[source] io::Error),
-}
-
-/// A request that the sandbox was sent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RequestSeen {
-    /// Counts from 1 on.
-    pub number: u64,
-    pub method: String,
-    /// With its query.
-    pub path: String,
-    /// What was answered; 0 where the connection was closed instead.
-    pub status: u16,
-    /// Whether it was carried out, be it to a refusal.
-    pub carried_out: bool,
-}
-
-/// What the server's workers and the handle share.
-pub(super) struct Shared {
-    cloud: Mutex<Cloud>,
-    faults: Mutex<Faults>,
-    seen: Mutex<Seen>,
-    /// Requests by service and by status.
-    requests: Family<Counter, 2>,
-    clock: Arc<dyn Clock>,
-    request_latency: Duration,
-    /// Whether `/admin` is served, which needs no token: on loopback alone.
-    has_admin: bool,
-    base: String,
-}
-
-#[derive(Default)]
-struct Seen {
-    requests: VecDeque<RequestSeen>,
-    remembered: usize,
-    count: u64,
 }
 
 /// A second handle on the connection, to close it under a request.
@@ -121,6 +91,10 @@ impl Sandbox {
         if config.is_exposed() && config.has_usual_password() {
             return Err(SandboxError::Exposed(address));
         }
+        if config.is_exposed() && config.guests.is_some() {
+            return Err(SandboxError::ExposedGuests(address));
+        }
+        let guests = config.guests;
         let listener = TcpListener::bind(address)
             .map_err(|source| SandboxError::Listen { address, source })?;
         let address =
@@ -138,7 +112,7 @@ impl Sandbox {
         let shared = Arc::new(Shared {
             cloud: Mutex::new(cloud),
             faults: Mutex::new(faults),
-            seen: Mutex::new(Seen { remembered, ..Seen::default() }),
+            seen: Mutex::new(Seen::of(remembered)),
             requests: Family::of(["service", "status"]),
             clock,
             request_latency,
@@ -146,14 +120,17 @@ impl Sandbox {
             base: format!("http://{address}"),
         });
         let (server, thread) = serve(listener, Arc::clone(&shared)).map_err(SandboxError::Start)?;
+        let guests = guests.map(|limits| Guests::start(Arc::clone(&shared), limits));
+        let guests = guests.transpose().map_err(SandboxError::Start)?;
         let auth_url = format!("http://{address}/v3");
-        Ok(RunningSandbox { address, auth_url, shared, server, thread: Some(thread) })
+        Ok(RunningSandbox { address, auth_url, shared, guests, server, thread: Some(thread) })
     }
 }
 
 impl RunningSandbox {
     /// Answers the requests in flight and stops.
     pub async fn stop(mut self) {
+        self.guests.take();
         self.server.stop(true).await;
         self.thread.take();
     }
@@ -188,60 +165,6 @@ impl Drop for RunningSandbox {
     fn drop(&mut self) {
         // The stop command is sent when it is called; nobody needs to wait for it.
         drop(self.server.stop(false));
-    }
-}
-
-impl Shared {
-    pub(super) fn cloud(&self) -> MutexGuard<'_, Cloud> {
-        self.cloud.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn faults(&self) -> MutexGuard<'_, Faults> {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn now(&self) -> chrono::DateTime<chrono::Utc> {
-        self.clock.now()
-    }
-
-    pub(super) fn seen(&self) -> Vec<RequestSeen> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.requests.iter().cloned().collect()
-    }
-
-    pub(super) fn forget(&self) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).requests.clear();
-    }
-
-    fn remember(&self, request: &HttpRequest, status: u16, carried_out: bool) {
-        let first = request.path().trim_start_matches('/').split('/').next().unwrap_or_default();
-        let service = self.cloud().service(first).unwrap_or_else(|| "other".to_owned());
-        // Where the connection was closed there is no status.
-        let status_label = if status == 0 { "none".into() } else { status.to_string().into() };
-        self.requests.with([service.into(), status_label]).add(1);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.count += 1;
-        if seen.remembered == 0 {
-            return;
-        }
-        if seen.requests.len() >= seen.remembered {
-            seen.requests.pop_front();
-        }
-        let record = RequestSeen {
-            number: seen.count,
-            method: request.method().to_string(),
-            path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
-            status,
-            carried_out,
-        };
-        seen.requests.push_back(record);
-    }
-}
-
-impl Measured for Shared {
-    fn measure(&self, page: &mut Page) {
-        let help = "Requests to the sandbox, by what they were answered.";
-        page.family("hearth_sandbox_requests_total", help, &self.requests);
     }
 }
 
@@ -316,7 +239,7 @@ async fn handle(request: HttpRequest, body: Bytes, shared: web::Data<Shared>) ->
         Fault::None | Fault::DropReply => {}
     }
     let Some(ask) = read(&request, body, &shared) else {
-        return respond(answer::keystone(400, "The path cannot be read."));
+        return respond(answer::unreadable());
     };
     let answer = shared.cloud().answer(&ask);
     if fault == Fault::DropReply {
@@ -360,45 +283,10 @@ fn ordered(path: &str, code: u16, retry_after: Option<u64>) -> Answer {
 }
 
 fn read(request: &HttpRequest, body: Bytes, shared: &Shared) -> Option<Ask> {
-    let mut path = Vec::new();
-    // Parts are decoded one by one: an encoded slash belongs to the name of an object.
-    for part in request.uri().path().split('/').skip(1) {
-        path.push(percent_decoded(part)?);
-    }
-    while path.last().is_some_and(String::is_empty) {
-        path.pop();
-    }
-    let query = url::form_urlencoded::parse(request.query_string().as_bytes())
-        .map(|(key, value)| (key.into_owned(), value.into_owned()))
-        .collect();
-    Some(Ask {
-        method: request.method().as_str().to_owned(),
-        path,
-        query,
-        headers: request.headers().clone(),
-        body,
-        at: shared.clock.now(),
-        base: shared.base.clone(),
-    })
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return Some(text.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        if *first == b'%' && after.len() >= 2 {
-            let code = std::str::from_utf8(&after[..2]).ok()?;
-            bytes.push(u8::from_str_radix(code, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let target = (request.uri().path(), request.query_string());
+    let headers = request.headers().clone();
+    let now = (shared.clock.now(), shared.base.as_str());
+    Ask::read(request.method().as_str(), target, headers, body, now)
 }
 
 fn respond(answer: Answer) -> HttpResponse {

@@ -23,6 +23,7 @@ const TTL_SECS: (i64, i64) = (3_600, 1_209_600);
 const QUEUE_NAME_MAX: usize = 64;
 
 /// What Zaqar holds.
+#[derive(Clone)]
 pub(super) struct Zaqar {
     /// By moment and number, which is their order.
     messages: Table<Message>,
@@ -50,6 +51,22 @@ struct Message {
     /// The client that posted it, which does not hear itself.
     client: String,
     posted_at: DateTime<Utc>,
+}
+
+impl Message {
+    fn lives(&self, now: DateTime<Utc>) -> bool {
+        now < self.posted_at + TimeDelta::seconds(self.ttl_secs)
+    }
+
+    fn shown(&self, id: &str, now: DateTime<Utc>) -> Value {
+        json!({
+            "id": id,
+            "href": format!("/v2/queues/{}/messages/{id}", self.queue),
+            "ttl": self.ttl_secs,
+            "age": (now - self.posted_at).num_seconds(),
+            "body": self.body,
+        })
+    }
 }
 
 impl Zaqar {
@@ -99,6 +116,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
         }
         ("POST", ["messages"]) => post(cloud, ask, &scope.project_id, queue, &client),
         ("GET", ["messages"]) => list(cloud, ask, &scope.project_id, queue, &client),
+        ("DELETE", ["messages"]) => pop(cloud, ask, &scope.project_id, queue),
         ("DELETE", ["messages", id]) => {
             let message = cloud.zaqar.messages.get(id);
             if message.is_some_and(|it| it.project_id == scope.project_id && it.queue == *queue) {
@@ -250,29 +268,42 @@ fn post(cloud: &mut Cloud, ask: &Ask, project: &str, queue: &str, client: &str) 
     Ok(Answer::json(201, &json!({ "resources": resources })))
 }
 
+/// Takes the oldest messages out of a queue.
+fn pop(cloud: &mut Cloud, ask: &Ask, project: &str, queue: &str) -> Reply {
+    let count: Option<usize> = ask.query("pop").and_then(|count| count.parse().ok());
+    let Some(count) = count.filter(|count| (1..=PAGE_MAX).contains(count)) else {
+        return Err(fault(400, "Pop value must be at least 1 and may not be greater than 20."));
+    };
+    let found = cloud
+        .zaqar
+        .messages
+        .iter()
+        .filter(|(_, it)| it.project_id == project && it.queue == queue && it.lives(ask.at));
+    let popped: Vec<(String, Value)> =
+        found.take(count).map(|(id, it)| (id.to_owned(), it.shown(id, ask.at))).collect();
+    for (id, _) in &popped {
+        cloud.zaqar.messages.remove(id);
+    }
+    let messages: Vec<Value> = popped.into_iter().map(|(_, shown)| shown).collect();
+    Ok(Answer::json(200, &json!({ "messages": messages })))
+}
+
 fn list(cloud: &Cloud, ask: &Ask, project: &str, queue: &str, client: &str) -> Reply {
     let limit = ask.query("limit").and_then(|limit| limit.parse().ok()).unwrap_or(PAGE_DEFAULT);
     let hears_itself = ask.query("echo").is_some_and(|echo| echo.eq_ignore_ascii_case("true"));
     let marker = ask.query("marker").unwrap_or_default().to_owned();
-    let lives = |it: &Message| ask.at < it.posted_at + TimeDelta::seconds(it.ttl_secs);
     let mut last = marker.clone();
     let mut shown = Vec::new();
     let found = cloud.zaqar.messages.iter().filter(|(id, it)| {
         it.project_id == project
             && it.queue == queue
-            && lives(it)
+            && it.lives(ask.at)
             && **id > *marker
             && (hears_itself || it.client != client)
     });
     for (id, message) in found.take(limit.min(PAGE_MAX)) {
         last = id.to_owned();
-        shown.push(json!({
-            "id": id,
-            "href": format!("/v2/queues/{queue}/messages/{id}"),
-            "ttl": message.ttl_secs,
-            "age": (ask.at - message.posted_at).num_seconds(),
-            "body": message.body,
-        }));
+        shown.push(message.shown(id, ask.at));
     }
     let next =
         format!("/v2/queues/{queue}/messages?marker={last}&echo={hears_itself}&limit={limit}");

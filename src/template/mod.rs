@@ -28,6 +28,7 @@ mod provider;
 pub(crate) mod python;
 mod request;
 mod resources;
+mod stands;
 mod suggest;
 mod value;
 mod version;
@@ -63,6 +64,7 @@ pub use listing::{FunctionListed, VersionListed, template_functions, template_ve
 pub(crate) use node::Place;
 pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
 pub use request::Request;
+pub use stands::{Draft, Stands, is_plain};
 pub(crate) use suggest::nearest;
 pub(crate) use value::Datum;
 pub(crate) use work::hold;

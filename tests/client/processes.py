@@ -100,14 +100,18 @@ class Server:
 
     Its cloud is embedded, or, where it is to outlive Hearth, a process beside it."""
 
-    def __init__(self, binary, directory, has_cloud_beside):
+    def __init__(self, binary, directory, has_cloud_beside, cfn_address=None, watch_address=None):
         self.data = directory / 'hearth-data'
         self.port = free_port()
         self.cfn_port = free_port()
+        self.watch_port = free_port()
         self.log = directory / 'hearth.log'
         self.cloud = None
         self.command = [binary, 'serve', '--data', self.data,
-                        '--listen', f'127.0.0.1:{self.port}', '--cfn-listen', f'127.0.0.1:{self.cfn_port}']
+                        '--listen', f'127.0.0.1:{self.port}',
+                        '--cfn-listen', cfn_address or f'127.0.0.1:{self.cfn_port}',
+                        '--cloudwatch-listen',
+                        watch_address or f'127.0.0.1:{self.watch_port}']
         if has_cloud_beside:
             self.cloud = Cloud(binary, directory, f'http://127.0.0.1:{self.port}')
             self.command += ['--sandbox', f'http://127.0.0.1:{self.cloud.port}/v3']

@@ -96,6 +96,7 @@ def main():
             'PATH': f'{directory / "bin"}:{os.environ["PATH"]}', 'HOME': name, 'LANG': 'C.UTF-8',
             'PYTHONWARNINGS': 'ignore', 'HEARTH_LISTEN': f'127.0.0.1:{port}',
             'HEARTH_CFN_LISTEN': '127.0.0.1:0',
+            'HEARTH_CLOUDWATCH_LISTEN': '127.0.0.1:0',
             'HEARTH_SANDBOX_LISTEN': f'127.0.0.1:{free_port()}',
         }
         start = time.monotonic()

@@ -105,6 +105,36 @@ fn every_command_that_a_unit_starts_is_taken_by_the_command_line() {
 }
 
 #[test]
+fn the_container_is_made_of_the_package_and_starts_what_the_unit_starts() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let (container, manifest) = (read("Containerfile"), read("Cargo.toml"));
+    let after = |word: &str| {
+        let found = container.lines().find_map(|line| line.strip_prefix(word));
+        found.unwrap_or_else(|| panic!("the Containerfile has no {word}")).trim().to_owned()
+    };
+    let words = |list: &str| serde_json::from_str::<Vec<String>>(list).unwrap();
+    let started = [words(&after("ENTRYPOINT ")), words(&after("CMD "))].concat().join(" ");
+    let unit = read("packaging/systemd/hearth.service");
+    assert!(unit.contains(&format!("ExecStart={started}\n")), "the unit does not start {started}");
+    assert!(unit.contains(&format!("User={}\n", after("USER "))));
+    let rust = manifest.split("rust-version = \"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(after("FROM docker.io/library/rust:").starts_with(&format!("{rust}-")));
+    let volume = after("VOLUME ");
+    assert!(read("packaging/hearth.conf").contains(&format!("data = {volume}\n")));
+    assert!(read("packaging/deb/scripts/postinst").contains(&format!(" {volume}\n")));
+    assert!(container.contains("packaging/deb/build target/release/hearth /out"));
+    // What is installed, and what of it is there before anything is built.
+    for installed in ["usr/bin/", "etc/hearth/", "lib/systemd/system/"] {
+        assert!(manifest.contains(&format!("\"{installed}\", \"")), "{installed}");
+    }
+    for line in manifest.lines().filter_map(|line| line.trim().strip_prefix("[\"")) {
+        let source = line.split('"').next().unwrap();
+        assert!(source.starts_with("target/") || root.join(source).exists(), "{source}");
+    }
+}
+
+#[test]
 fn every_path_in_the_documents_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut missing = Vec::new();
@@ -190,6 +220,21 @@ fn settings_rows(page: &str) -> BTreeMap<(String, String), Vec<String>> {
     all
 }
 
+/// The effect of each option, by the same table.
+pub(super) fn settings_rows_by_effect(page: &str) -> BTreeMap<(String, String), String> {
+    let table = page.split("| Group | Option | Default | Effect |").nth(1).unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    let effects = cells.flat_map(|cells| {
+        let named = cells[2].split('`').skip(1).step_by(2);
+        let keys = cells[1]
+            .split(", ")
+            .flat_map(|group| named.clone().map(move |name| (group.to_owned(), name.to_owned())));
+        keys.map(|key| (key, cells[4].to_owned())).collect::<Vec<_>>()
+    });
+    effects.collect()
+}
+
 /// Paths of this repository between backticks; `NAME` and `*` stand for something else.
 fn paths_shown(text: &str) -> Vec<&str> {
     const ROOTS: [&str; 6] = ["src/", "tests/", "docs/", "examples/", "packaging/", ".ci/"];
@@ -238,7 +283,8 @@ fn is_taken(words: &[&str]) -> Result<(), String> {
     while let Some(inner) = rest.first().and_then(|word| subcommand.find_subcommand(word)) {
         (subcommand, rest) = (inner, &rest[1..]);
     }
-    for word in rest {
+    // What follows `--` is another program's.
+    for word in rest.iter().take_while(|word| **word != "--") {
         let flag = word.trim_matches(['[', ']', '…']).split('=').next().unwrap_or_default();
         let known = match flag.strip_prefix("--") {
             Some(long) => subcommand.get_arguments().any(|a| a.get_long() == Some(long)),

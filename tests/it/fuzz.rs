@@ -7,6 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use hearth::actors::resource::Resource;
+use hearth::actors::shell::Aggregate;
+use hearth::actors::stack::Stack;
+use hearth::events::bundle::Bundle;
+use hearth::events::{ResourceEvent, StackEvent};
 use hearth::resource_types::Registry;
 use hearth::template::yaml_text;
 use serde_json::{Value, json};
@@ -129,6 +134,104 @@ fn texts_made_to_grow_are_answered_in_time_and_memory() {
         drop(input);
         child.wait().unwrap();
     }
+}
+
+/// How many histories in files are changed at random, and how many of them a command reads.
+const BUNDLE_ROUNDS: u64 = 500;
+const BUNDLES_REPLAYED: u64 = 40;
+
+/// What is put into a history in a file.
+const BUNDLE_PIECES: [&str; 16] = [
+    "{",
+    "}",
+    "[[[[",
+    "null",
+    "\n",
+    "\"",
+    ":",
+    ",",
+    "-1",
+    "18446744073709551615",
+    "1e400",
+    "true",
+    "\"sealed\":",
+    "\\u0000",
+    "\\u001b[2J",
+    "{\"end\":{\"events\":0,\"sources\":0}}\n",
+];
+
+#[actix::test]
+async fn every_history_in_a_file_is_read_or_refused() {
+    let seed = setting("FUZZ_SEED").unwrap_or(20_130_523);
+    let rounds = setting("FUZZ_ROUNDS").unwrap_or(BUNDLE_ROUNDS);
+    println!("FUZZ_SEED={seed} FUZZ_ROUNDS={rounds}");
+    let whole = crate::histories::bundle_of("format-3").await;
+    assert!(Bundle::read(whole.as_bytes()).unwrap().events().count() > 50);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("web.jsonl");
+    let (mut chance, mut read) = (Chance(seed), 0);
+    for round in 0..rounds {
+        let text = mutated_lines(&whole, &mut chance);
+        let run = AssertUnwindSafe(|| fold(text.as_bytes()));
+        match std::panic::catch_unwind(run) {
+            Ok(is_read) => read += u64::from(is_read),
+            Err(_) => panic!("round {round} of seed {seed} panics:\n{text}"),
+        }
+        if round < BUNDLES_REPLAYED {
+            std::fs::write(&path, &text).unwrap();
+            for more in ["--json", "--step"] {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+                let output = command.args(["replay", more, "--file"]).arg(&path).output().unwrap();
+                let code = output.status.code();
+                let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(matches!(code, Some(0 | 1)), "round {round} of seed {seed}: {errors}");
+                assert!(!errors.contains("panicked"), "round {round} of seed {seed}: {errors}");
+            }
+        }
+    }
+    assert!(read > 0, "nothing that was changed could be read");
+}
+
+/// Reads a history and folds what can be read of it; whether it was one.
+fn fold(text: &[u8]) -> bool {
+    let Ok(bundle) = Bundle::read(text) else { return false };
+    let (mut stack, mut resource) = (Stack::default(), Resource::default());
+    for event in bundle.events() {
+        if let Ok(body) = event.decode::<StackEvent>() {
+            stack.apply(&body, event.at);
+        }
+        if let Ok(body) = event.decode::<ResourceEvent>() {
+            resource.apply(&body, event.at);
+        }
+    }
+    true
+}
+
+/// A few lines of it changed, doubled, dropped or put elsewhere.
+fn mutated_lines(whole: &str, chance: &mut Chance) -> String {
+    let mut lines: Vec<String> = whole.lines().map(str::to_owned).collect();
+    for _ in 0..=chance.below(3) {
+        let at = chance.below(lines.len());
+        match chance.below(12) {
+            0 => drop(lines.remove(at)),
+            1 => lines.insert(at, lines[chance.below(lines.len())].clone()),
+            2 => {
+                let other = chance.below(lines.len());
+                lines.swap(at, other);
+            }
+            _ => {
+                let mut chars: Vec<char> = lines[at].chars().collect();
+                let from = chance.below(chars.len() + 1);
+                let to = (from + chance.below(8)).min(chars.len());
+                let piece = BUNDLE_PIECES[chance.below(BUNDLE_PIECES.len())];
+                // A letter for another leaves most of it to be read.
+                let piece = if chance.below(2) == 0 { "7" } else { piece };
+                chars.splice(from..to, piece.chars());
+                lines[at] = chars.into_iter().collect();
+            }
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// The most memory that a process had, where the system tells.

@@ -4,18 +4,22 @@
 //! `RECORD_HISTORY=NAME` writes one with the code as it is; it is kept for ever. `first` was made by
 //! hand, with the tables and the events of the first version.
 
+use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::TryStreamExt;
 use hearth::actors::software::{ChangeDeployment, CreateDeployment};
 use hearth::actors::{
-    Accepted, CreateStack, Engine, EngineLimits, EngineParts, RequestContext, UpdateStack,
+    Accepted, Conditions, CreateStack, Engine, EngineLimits, EngineParts, RequestContext,
+    UpdateStack,
 };
 use hearth::clock::{Clock, SystemClock};
-use hearth::events::log::{EventLog, SqliteLog, audit};
+use hearth::events::log::{EventLog, OwnedLog, SqliteLog, audit};
 use hearth::events::vault::Vault;
 use hearth::model::{Caller, CommandId, RequestId, Scope, Secret, StackId, Status, taint};
 use hearth::openstack::FetchBudget;
@@ -74,9 +78,11 @@ impl Past {
         RequestContext {
             caller: Arc::new(caller),
             token: Secret::new("token".to_owned()),
+            login: None,
             request_id: RequestId::from("req-1"),
             command_id: CommandId(SystemClock.fresh_id()),
             fetches: FetchBudget::default(),
+            conditions: Conditions::default(),
         }
     }
 
@@ -277,6 +283,75 @@ async fn the_first_log_opens_and_its_stack_goes_on() {
     }
     past.stop().await;
     holds(&copy.path().join("log.db"), FORMAT);
+}
+
+/// Every version whose log is kept, by its directory.
+fn versions() -> Vec<String> {
+    let entries = std::fs::read_dir(folder("")).unwrap().map(|entry| entry.unwrap());
+    let kept = entries.filter(|entry| entry.path().join("log.db").exists());
+    let mut versions: Vec<String> =
+        kept.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    versions.sort();
+    versions
+}
+
+/// What a command prints of a log; it has to succeed.
+pub(super) fn hearth(data: &Path, words: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+    let output = command.args(words).args(["--data".as_ref(), data.as_os_str()]).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words:?} {}: {errors}", data.display());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[actix::test]
+async fn every_version_is_folded_to_what_it_ever_was() {
+    let known: BTreeSet<&str> = HISTORIES.iter().map(|(name, _)| *name).chain(["first"]).collect();
+    assert_eq!(known, versions().iter().map(String::as_str).collect(), "each is known");
+    for version in versions() {
+        let copy = copy_of(&version);
+        let told = hearth(copy.path(), &["replay", "--verify"]);
+        assert!(told.contains("machines and views come to the same"), "{version}: {told}");
+        // The views of then are not kept; they are made, and compared as any others.
+        hearth(copy.path(), &["rebuild"]);
+        let told = hearth(copy.path(), &["replay", "--verify"]);
+        assert!(told.contains("the views that are kept are what is made anew"), "{version}");
+
+        let log = SqliteLog::open(&copy.path().join("log.db")).unwrap();
+        let mut stacks = log.streams("stack", "", 100).unwrap();
+        log.close();
+        stacks.sort();
+        let stacks = stacks.iter().map(|stream| stream.as_str().trim_start_matches("stack-"));
+        let state = |id: &str| -> Value {
+            serde_json::from_str(&hearth(copy.path(), &["replay", id, "--json"])).unwrap()
+        };
+        let folded: Vec<Value> = stacks.map(state).collect();
+        let golden = folder(&version).join("stacks.json");
+        let text = format!("{:#}\n", Value::Array(folded));
+        if golden_is_written() {
+            std::fs::write(&golden, &text).unwrap();
+        }
+        let kept = std::fs::read_to_string(&golden).unwrap();
+        assert_eq!(text, kept, "{version} comes to something else than ever before");
+    }
+}
+
+/// The history of the outermost stack of a version, as it is exported.
+pub(super) async fn bundle_of(version: &str) -> String {
+    let copy = copy_of(version);
+    let log = Arc::new(SqliteLog::open(&copy.path().join("log.db")).unwrap());
+    let views = Views::in_memory(log.clone()).await.unwrap();
+    views.after(log.durable_position()).await.unwrap();
+    let stacks = views.stacks(StackQuery::default()).await.unwrap();
+    let web = stacks.iter().find(|stack| stack.name.as_str() == "web").unwrap().id;
+    let lines: Vec<String> = hearth::actors::bundle(log.clone(), web).try_collect().await.unwrap();
+    views.close().await;
+    log.close();
+    lines.concat()
+}
+
+fn golden_is_written() -> bool {
+    std::env::var_os("UPDATE_GOLDEN").is_some()
 }
 
 /// A history to work on.

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What any room may use.
-const COMMON: [&str; 4] = ["model", "clock", "private_files", "metrics"];
+const COMMON: [&str; 5] = ["model", "clock", "private_files", "metrics", "traces"];
 
 /// A room and what else it may import.
-const MAY_IMPORT: [(&str, &[&str]); 16] = [
+const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("clock", &[]),
     ("private_files", &[]),
     ("metrics", &[]),
+    ("traces", &[]),
     ("config", &[]),
     ("template", &[]),
     ("graph", &["template"]),
@@ -148,7 +149,7 @@ fn identifier(text: &str) -> Option<String> {
     (end > 0).then(|| text[..end].to_owned())
 }
 
-fn rust_files(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();

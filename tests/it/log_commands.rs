@@ -54,6 +54,7 @@ pub(super) async fn a_log_with_one_stack(folder: &Path) -> StackId {
             roles: None,
             facade: serde_json::Value::Null,
             event_sinks: Vec::new(),
+            claim: None,
         }),
         StackEvent::TraversalStarted(TraversalStarted {
             traversal,

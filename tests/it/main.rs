@@ -4,9 +4,12 @@
 
 mod access;
 mod api;
+mod asked_once;
 mod bystanders;
 mod cfn;
+mod circles;
 mod command_line;
+mod configuration;
 mod convert_cases;
 mod corpus;
 mod coverage;
@@ -14,6 +17,8 @@ mod crash_process;
 mod crash_sweep;
 mod drivers;
 mod environment_dir;
+mod event_bodies;
+mod eventstore;
 mod fault_sweep;
 mod function_probes;
 mod fuzz;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hearth::projections::ResourceRow;
 use hearth::resource_types::Registry;
 use hearth::template::{Documents, PseudoParameters, Severity, diagnose};
 use serde_json::{Value, json};
@@ -37,6 +38,18 @@ async fn they_are_made_changed_and_deleted_without_a_call() {
     let resources = world.views.resources(web.stack).await.unwrap();
     assert_eq!(resources.len(), 32, "the 31 of services, and OS::Heat::HARestarter");
     assert!(resources.iter().all(|resource| resource.physical_id.is_some()));
+    let expected: BTreeMap<String, String> = retired(&registry)
+        .into_iter()
+        .map(|(name, newer)| {
+            let newer = newer.map(|newer| format!("; {newer} takes its place"));
+            let says = format!("state changed: {name} does nothing any more");
+            (name.replace("::", "-"), says + &newer.unwrap_or_default())
+        })
+        .collect();
+    let said = |rows: &[ResourceRow]| -> BTreeMap<String, String> {
+        rows.iter().map(|row| (row.name.to_string(), row.reason.clone())).collect()
+    };
+    assert_eq!(said(&resources), expected);
     assert_eq!(world.engine.outputs_now(web.stack).await.unwrap()[0].value, Value::Null);
     let id = world.physical_id(web.stack, "OS-Sahara-Cluster").await;
     let updated = world.update(web.stack, template(&registry, json!({ "size": "other" }))).await;

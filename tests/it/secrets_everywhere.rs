@@ -39,7 +39,8 @@ const PROVIDED: &str = "Wa17-literal-for-a-hidden-parameter";
 const HANDED: &str = "Jh52-literal-for-a-stack-beside";
 const MAPPED: &str = "Ur98-value-of-a-mapping";
 const LAUNCHED: &str = "Oq46-user-data-of-a-launch-configuration";
-const PLANTED: [&str; 18] = [
+const HOOKED: &str = "Np35-token-of-a-webhook";
+const PLANTED: [&str; 19] = [
     HIDDEN,
     DEFAULTED,
     WRITTEN,
@@ -58,6 +59,7 @@ const PLANTED: [&str; 18] = [
     HANDED,
     MAPPED,
     LAUNCHED,
+    HOOKED,
 ];
 /// What tokens begin with, as Keystone's do.
 const TOKEN: &str = "gAAAAA";
@@ -221,8 +223,11 @@ fn template(credential: &str) -> Value {
             "config": { "get_resource": "config" }, "server": { "get_resource": "server" },
             "signal_transport": "HEAT_SIGNAL", "input_values": { "i": INPUT } } },
     });
+    resources["queue"] = json!({ "type": "OS::Heat::WaitConditionHandle", "properties": { "signal_transport": "ZAQAR_SIGNAL" } });
+    resources["reading"] = json!({ "type": "OS::Heat::DeployedServer", "properties": { "software_config_transport": "POLL_TEMP_URL" } });
+    resources["taking"] = json!({ "type": "OS::Heat::DeployedServer", "properties": { "software_config_transport": "ZAQAR_MESSAGE" } });
     resources["fallback"] = holder(json!({ "get_param": "written" }));
-    json!({
+    let mut template = json!({
         "heat_template_version": "2021-04-16",
         "parameters": {
             "password": { "type": "string", "hidden": true },
@@ -247,7 +252,12 @@ fn template(credential: &str) -> Value {
             "waited": { "value": { "get_attr": ["wait", "data"] } },
             "plain": { "value": { "sealed": "a value of the user's own" } },
         },
-    })
+    });
+    template["outputs"]["queue"] = json!({ "value": { "get_attr": ["queue", "signal"] } });
+    template["outputs"]["reading"] = json!({ "value": { "get_attr": ["reading", "os_collect_config", "request", "metadata_url"] } });
+    template["outputs"]["taking"] =
+        json!({ "value": { "get_attr": ["taking", "os_collect_config", "zaqar", "password"] } });
+    template
 }
 
 /// All that must be found nowhere.
@@ -264,8 +274,8 @@ impl Markers {
             }
         }
         let shown = [
-            "derived", "provider", "group", "random", "key", "swift", "handle", "signed",
-            "address", "policy", "agent", "guest", "asking",
+            "derived", "provider", "group", "random", "key", "swift", "handle", "signed", "queue",
+            "address", "policy", "agent", "guest", "asking", "reading", "taking",
         ];
         for name in shown {
             assert!(!outputs[name].is_null(), "there is no {name}");
@@ -429,9 +439,13 @@ async fn feed(app: &App) -> String {
 }
 
 fn hearth(folder: &Path, arguments: &[&str]) -> String {
+    hearth_alone(&[arguments, &["--data", folder.to_str().unwrap()]].concat())
+}
+
+/// A command that reads no log.
+fn hearth_alone(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
-    let output = command.args(arguments).args(["--data".as_ref(), folder.as_os_str()]).output();
-    let output = output.unwrap();
+    let output = command.args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -529,11 +543,15 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
     assert_eq!(settled["stack_status"], "UPDATE_COMPLETE", "{}", settled["stack_status_reason"]);
     assert_eq!(outputs(&app, &path).await["derived"], shown["derived"]);
 
+    let webhook = json!({ "url": format!("https://hooks.example/{HOOKED}") });
+    assert_eq!(app.ask("POST", "/webhooks", Some(webhook)).await.status, 200);
+
     let mut search = Search::default();
     let snapshot = taken.json()["id"].as_str().unwrap().to_owned();
     let mut paths = readable(&app, &path).await;
     paths.push(format!("{path}/snapshots/{snapshot}"));
     paths.push("/stacks".to_owned());
+    paths.push("/webhooks".to_owned());
     let nested = app.get("/stacks?show_nested=True").await.json();
     for stack in nested["stacks"].as_array().unwrap() {
         let (name, id) = (stack["stack_name"].as_str().unwrap(), stack["id"].as_str().unwrap());
@@ -572,6 +590,9 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
     assert_eq!(files["open.yaml"], r#"{"parameters": {"open": "x"}}"#);
     assert!(files["inner.yaml"].as_str().unwrap().contains(WRITTEN));
 
+    let bundled = app.get(&format!("{path}/history/bundle")).await.text;
+    assert!(bundled.lines().count() > 500, "the stacks within it are there, too");
+
     let events = log.read_all(Position(0), &Filter::default(), 100_000).await.unwrap();
     for event in &events {
         search.look(&format!("{} {}", event.stream, event.event_type), &markers, &event.body);
@@ -596,6 +617,19 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
         let arguments = [arguments[0], arguments[1], "--json"];
         search.look(arguments[0], &markers, &hearth(folder.path(), &arguments));
     }
+    for stack in ["web", "maps"] {
+        let bundle = folder.path().join(format!("{stack}.jsonl"));
+        let out = bundle.to_str().unwrap();
+        hearth(folder.path(), &["export", stack, "--history", "--out", out]);
+        let text = std::fs::read_to_string(&bundle).unwrap();
+        assert!(text.contains("TraversalSettled") && text.ends_with('\n'));
+        search.look("export --history", &markers, &text);
+        for more in [&["--step"][..], &["--diff", "r1", "r1", "--json"], &["--json"]] {
+            let arguments = [&["replay", "--file", out], more].concat();
+            search.look("replay --file", &markers, &hearth_alone(&arguments));
+        }
+    }
+    search.look("history/bundle", &markers, &bundled);
     for name in ["key", "server", "deployment", "handle", "swift"] {
         let arguments = ["replay", &id, "--resource", name, "--calls", "--json"];
         search.look("replay --calls", &markers, &hearth(folder.path(), &arguments));

@@ -2,13 +2,14 @@
 //! that nothing but their types tells.
 
 use hearth::model::ResourceName;
-use hearth::resource_types::Registry;
+use hearth::resource_types::{Registry, TreeBounds};
 use hearth::template::{PseudoParameters, StackDefinition, StackSource};
 
 fn definition(registry: &Registry, resources: &str) -> StackDefinition {
     let template = format!("heat_template_version: 2021-04-16\nresources:\n{resources}");
     let source = StackSource { template: template.into(), ..StackSource::default() };
-    StackDefinition::load(&source, &PseudoParameters::default(), registry).unwrap()
+    let pseudo = PseudoParameters { stack_name: "web".to_owned(), ..PseudoParameters::default() };
+    StackDefinition::load(&source, &pseudo, registry).unwrap()
 }
 
 fn check(resources: &str, expected: &str) {
@@ -211,7 +212,67 @@ fn a_type_without_calls_is_looked_over_and_cannot_be_made() {
         definition(&registry, "  box: {type: OS::Zun::Container, properties: {image: a}}");
     registry.validate(&definition).unwrap();
     assert_eq!(
-        registry.check_made(&definition).unwrap_err().message,
+        registry.validate_within(&definition, TreeBounds::LOOSE).unwrap_err().message,
         "Hearth cannot make resources of the type OS::Zun::Container yet (resource box)"
     );
+}
+
+#[test]
+fn a_member_that_cannot_be_made_is_refused_with_the_group_before_anything_is_made() {
+    let registry = Registry::built_in().unwrap();
+    let member = "{type: OS::Zun::Container, properties: {image: a}}";
+    for group in [
+        format!("ResourceGroup, properties: {{count: 2, resource_def: {member}}}"),
+        format!("AutoScalingGroup, properties: {{min_size: 1, max_size: 2, resource: {member}}}"),
+    ] {
+        let definition = definition(&registry, &format!("  g: {{type: OS::Heat::{group}}}"));
+        registry.validate(&definition).unwrap();
+        let refused = registry.validate_within(&definition, TreeBounds::LOOSE).unwrap_err();
+        assert_eq!(refused.class, "StackValidationFailed");
+        let says = "Hearth cannot make resources of the type OS::Zun::Container yet";
+        assert!(refused.message.contains(says), "{}", refused.message);
+    }
+}
+
+#[test]
+fn groups_that_scale_are_held_to_their_own_rules_before_their_schemas() {
+    let heat = |properties: &str| {
+        format!("  r: {{type: OS::Heat::AutoScalingGroup, properties: {{{properties}}}}}")
+    };
+    let bound = "resource: {type: OS::Heat::None}, max_size: 1";
+    for (sizes, expected) in [
+        ("min_size: -1", "The size of AutoScalingGroup can not be less than zero"),
+        ("min_size: 2, nope: 1", "MinSize can not be greater than MaxSize"),
+        ("min_size: x, nope: 1", "ValueError: : resources.r: : Value 'x' is not an integer"),
+        ("nope: 1", "ValueError: : resources.r: : Property min_size not assigned"),
+        (
+            "min_size: 1, desired_capacity: x, nope: 1",
+            "ValueError: : resources.r: : Value 'x' is not an integer",
+        ),
+        (
+            "min_size: 1, desired_capacity: 2, nope: 1",
+            "DesiredCapacity must be between MinSize and MaxSize",
+        ),
+        (
+            "min_size: 1, nope: 1",
+            "Property error: : resources.r.properties: : Unknown Property nope",
+        ),
+    ] {
+        check(&heat(&format!("{bound}, {sizes}")), expected);
+    }
+    for (kind, size) in [
+        ("AWS::AutoScaling::AutoScalingGroup", "MinSize: 1, MaxSize: 1"),
+        ("OS::Heat::InstanceGroup", "Size: x"),
+    ] {
+        for (of, expected) in [
+            (
+                "x",
+                "ValueError: : resources.r: : LaunchConfigurationName (x) reference can not be found.",
+            ),
+            ("[x]", "ValueError: : resources.r: : Value must be a string; got ['x']"),
+        ] {
+            let properties = format!("{size}, LaunchConfigurationName: {of}, nope: 1");
+            check(&format!("  r: {{type: {kind}, properties: {{{properties}}}}}"), expected);
+        }
+    }
 }

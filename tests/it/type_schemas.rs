@@ -5,6 +5,9 @@ use hearth::resource_types::schema::{Properties, PropertySchema, Support, Suppor
 use hearth::resource_types::{Registry, TemplateKind};
 use serde_json::{Map, Value, json};
 
+/// A type that Heat has given up, and that is made here.
+pub(crate) const GONE_FROM_HEAT: &str = "OS::Heat::CWLiteAlarm";
+
 fn facts() -> Map<String, Value> {
     let text = include_str!("../data/resource_types/schemas.json");
     serde_json::from_str(text).unwrap()
@@ -173,7 +176,8 @@ fn expected_property(fact: &Value) -> Value {
 fn every_type_is_declared_as_heat_declares_it_and_in_its_order() {
     let registry = Registry::built_in().unwrap();
     let facts = facts();
-    assert_eq!(registry.declarations().count(), facts.len());
+    let known = registry.declarations().filter(|it| it.type_name != GONE_FROM_HEAT);
+    assert_eq!(known.count(), facts.len());
     for (type_name, fact) in facts {
         let declaration = registry.schema(&type_name).unwrap();
         assert_eq!(fact["class"], declaration.class.as_str(), "{type_name}");

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 """Writes resources with a wrong value each, one JSON list per line: type and properties.
 
-    wrong_values.py > cases.jsonl
+    wrong_values.py [COUNT SEED] > cases.jsonl
 
 For every property of every type, and every key and item within it: values of other types, beyond
 ranges and lengths, not allowed, of no pattern, left out, unknown. What else is required is there.
+With a count and a seed it is a sample: one case of each property of each type, and others at random.
 
-`tests/data/resource_types/wrong_values.jsonl` is a sample of 2,000 with Heat's words, or null where
-it takes the properties, as the third part of a line. `WRONG_VALUES=FILE cargo test --test it
-wrong_values` plays another such file.
+`heat_words.py` adds the real Heat's words. So `tests/data/resource_types/wrong_values.jsonl` was made:
 
-Heat's words are what it answers where a stack is created whose one resource `r` has the type and
-the properties, with each type's own checks. Left out of the sample is what differs still: types that
-cannot be made yet and the checks beyond the schema that they have; groups that scale, of which Heat
-checks sizes before anything else; and a zone's `primaries` that are no list.
+    wrong_values.py 4000 1 | VENV/bin/python heat_words.py > wrong_values.jsonl
+
+`WRONG_VALUES=FILE cargo test --test it wrong_values` plays another such file.
 """
 
 import json
 import pathlib
+import random
+import sys
 
 SCHEMAS = pathlib.Path(__file__).parent.parent / 'data/resource_types/schemas.json'
 # Values that custom constraints take which ask nobody.
@@ -25,7 +25,7 @@ FITTING = {
     'cron_expression': '* * * * *', 'dns_domain': 'example.org.', 'dns_name': 'a', 'expiration': '2099-01-01T00:00:00',
     'ip_addr': '10.0.0.1', 'ip_or_cidr': '10.0.0.1', 'iso_8601': 'PT1M', 'json_string': '{}',
     'mac_addr': '00:16:3e:00:00:01', 'net_cidr': '10.0.0.0/24', 'rel_dns_name': 'a', 'test_constr': 'a',
-    'timezone': 'UTC',
+    'timezone': 'UTC', 'zaqar.queue': 'a',
 }
 WRONG = {
     'String': [[1, 'a'], {'a': 1}, 1.5, None],
@@ -96,7 +96,7 @@ def wrong(schema):
         if 'modulo' in entry:
             yield entry['modulo']['step'] + entry['modulo'].get('offset', 0) + 1
         if entry.get('custom_constraint') in FITTING:
-            yield from ('no such', '', 7)
+            yield from ('no such', '', 7, 'x' * 65)
     if schema.get('items'):
         for value in wrong(schema['items']):
             yield [value]
@@ -118,12 +118,30 @@ def wrong_map(schemata):
             yield {**base, name: value}
 
 
+def sample(cases, count, seed):
+    """One case of each property, and others, in their order."""
+    chance = random.Random(seed)
+    of_property = {}
+    for number, (_, _, place) in enumerate(cases):
+        of_property.setdefault(place, []).append(number)
+    chosen = {chance.choice(numbers) for numbers in of_property.values()}
+    others = [number for number in range(len(cases)) if number not in chosen]
+    chosen.update(chance.sample(others, max(count - len(chosen), 0)))
+    return [cases[number] for number in sorted(chosen)]
+
+
 def main():
     types = json.loads(SCHEMAS.read_text())
-    cases = [[name, properties] for name, declared in types.items()
-             for properties in wrong_map(declared['properties'])]
-    for case in cases:
-        print(json.dumps(case))
+    cases = []
+    for name, declared in types.items():
+        base = required(declared['properties'])
+        for properties in wrong_map(declared['properties']):
+            unlike = [key for key in {**base, **properties} if properties.get(key) != base.get(key)]
+            cases.append((name, properties, (name, *unlike)))
+    if len(sys.argv) == 3:
+        cases = sample(cases, *map(int, sys.argv[1:]))
+    for name, properties, _ in cases:
+        print(json.dumps([name, properties]))
 
 
 if __name__ == '__main__':

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use hearth::clock::SystemClock;
 use hearth::model::{RequestId, Secret};
-use hearth::openstack::{Cloud, CloudError, Collection, Given, Microversion, Request, Service};
+use hearth::openstack::{
+    Behalf, Cloud, CloudError, Collection, Given, Microversion, Request, Service,
+};
 use serde_json::json;
 
 use crate::real_cloud::{RealCloud, alone};
@@ -229,7 +231,8 @@ async fn microversions_are_negotiated_down_to_what_the_cloud_has() {
 async fn waiters_on_one_collection_share_its_list() {
     let Some(real) = RealCloud::find() else { return };
     let _alone = alone().await;
-    let demo = real.demo().for_request(RequestId::from("req-11111111-2222-3333-4444-555555555555"));
+    let request = RequestId::from("req-11111111-2222-3333-4444-555555555555");
+    let demo = real.demo().on_behalf(Some(Behalf::of(request)));
     let networks = Collection {
         service: Service::Network,
         list: "/v2.0/networks".into(),

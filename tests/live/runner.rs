@@ -8,6 +8,7 @@ use hearth::actors::executor::run_in_cloud;
 use hearth::clock::{Clock, SystemClock};
 use hearth::model::{Action, JsonMap};
 use hearth::openstack::Session;
+use hearth::resource_types::declared::Translation;
 use hearth::resource_types::registry::Registry;
 use hearth::resource_types::{
     Attempt, Beat, Declared, Failure, Learned, Reality, Subject, UpdateKind, Work,
@@ -56,6 +57,25 @@ impl Made {
 
     pub(crate) fn reference(&self) -> Value {
         self.driver.reference(&self.subject)
+    }
+
+    /// The name of the object, if it has one.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let property = self.driver.declaration().name.as_deref()?;
+        let given = self.subject.properties.get(property).and_then(Value::as_str);
+        Some(given.unwrap_or(&self.subject.physical_name))
+    }
+
+    /// The properties in which a name may stand for an id.
+    pub(crate) fn resolved(&self) -> Vec<String> {
+        let rules = self.driver.declaration().translation.iter();
+        let resolved = rules.filter_map(|rule| match rule {
+            Translation::Resolve { resolve, .. } => Some(resolve.clone()),
+            Translation::Replace { .. } | Translation::Add { .. } | Translation::Delete { .. } => {
+                None
+            }
+        });
+        resolved.collect()
     }
 }
 
@@ -129,6 +149,23 @@ impl Runner {
         let subject = Subject { properties: after, ..made.subject.clone() };
         let kind = made.driver.on_change(&subject, before, &changed);
         matches!(kind, UpdateKind::Replace { .. })
+    }
+
+    /// Whether a look at properties that are written otherwise finds nothing to be changed.
+    pub(crate) async fn comes_to_the_same(&self, made: &Made, properties: Value) -> bool {
+        let before = made.subject.properties.clone();
+        let mut after = before.clone();
+        after.extend(map(properties));
+        let after = self.registry.accept(&"a".into(), &made.type_name, after).unwrap();
+        let changed = self.registry.changed(&made.type_name, &before, &after);
+        assert!(!changed.is_empty());
+        let (driver, work) = (&made.driver, Work::Update { before, changed });
+        let subject = Subject { properties: after, ..made.subject.clone() };
+        let step = driver.first(&work, &subject);
+        let beat = run_in_cloud(&self.session, |cloud| {
+            driver.beat(cloud, &work, &subject, &step, Attempt::First)
+        });
+        matches!(beat.await, Ok(Beat::Done { .. }))
     }
 
     /// Checks that the live object is well.

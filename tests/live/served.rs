@@ -186,6 +186,7 @@ pub(crate) fn path(stack: &Value) -> String {
 fn spawn(directory: &TempDir, address: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_hearth"))
         .args(["serve", "--cloud", "openstack", "--listen", address, "--cfn-listen", "none"])
+        .args(["--cloudwatch-listen", "none"])
         .arg("--config-file")
         .arg(directory.path().join("hearth.conf"))
         .arg("--data")

@@ -34,13 +34,13 @@ pub(crate) struct Walk {
     create: Map<String, Value>,
     /// Attributes afterwards, by dotted path.
     #[serde(default)]
-    shows: Map<String, Value>,
+    pub(crate) shows: Map<String, Value>,
     /// Changes in place, and attributes after each.
     #[serde(default)]
     pub(crate) updates: Vec<Change>,
     /// A change that makes the object anew.
     #[serde(default)]
-    replaces: Map<String, Value>,
+    pub(crate) replaces: Map<String, Value>,
     /// Properties by which the bystander differs, or why there is none.
     #[serde(default)]
     bystander: Bystander,
@@ -78,6 +78,8 @@ impl Default for Bystander {
 struct Unseen {
     change: Option<String>,
     deletion: Option<String>,
+    /// That a name is the same as the id that it stands for.
+    name: Option<String>,
 }
 
 /// Something that walks stand on.
@@ -124,6 +126,20 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// The properties of the walk that may say a name where they have the id of what was made for
+    /// it, by that name.
+    async fn by_names(&mut self, walk: &Walk, resolved: &[String]) -> Map<String, Value> {
+        let mut named = Map::new();
+        for (property, value) in walk.create.iter().filter(|(name, _)| resolved.contains(name)) {
+            let need = value.get("get_resource").and_then(Value::as_str);
+            let Some(need) = need else { continue };
+            if let Some(name) = self.need(need).await.name() {
+                named.insert(property.clone(), name.into());
+            }
+        }
+        named
+    }
+
     /// Makes what the walk needs, and the bystander.
     pub(crate) async fn set(walk: &Walk, other: Runner) -> Stage {
         let (needs, made) = (read("needs.yaml"), Vec::new());
@@ -222,6 +238,12 @@ pub(crate) async fn play(walk: &Walk, mut run: Runner, other: Runner) {
     look(&run, &made, &shows).await;
     run.check(&mut made).await;
     assert_eq!(run.reality(&made).await, same(), "{} was created", walk.type_name);
+    // A name and the id that it stands for are the same.
+    let by_names = stage.by_names(walk, &made.resolved()).await;
+    if !by_names.is_empty() && walk.unseen.name.is_none() {
+        let is_same = run.comes_to_the_same(&made, by_names.into()).await;
+        assert!(is_same, "{} by name", walk.type_name);
+    }
     for Change(properties, shows) in &walk.updates {
         let properties = stage.filled(properties.clone().into()).await;
         let before = made.clone();

@@ -106,5 +106,6 @@ pub fn revise(
         revisits: false,
         back_to: None,
         facade,
+        claim: None,
     })
 }

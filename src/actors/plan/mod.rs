@@ -7,8 +7,13 @@
 //! what a cloud answers: a driver that asks for a replacement in the midst of an update, a call
 //! that fails. Nor does it look at what was changed in the cloud behind the stack's back.
 
+mod bound;
 mod children;
+mod id;
+mod listing;
+mod losses;
 mod outlook;
+mod past;
 mod values;
 
 use std::borrow::Borrow;
@@ -26,6 +31,9 @@ use crate::model::{Action, IndexMap, Refusal, ResourceName, StackId};
 use crate::resource_types::Budget;
 use crate::template::TemplateError;
 use values::Foreseen;
+
+pub use bound::Plan;
+pub use listing::{Listed, UNCHANGED};
 
 /// What a plan is made with.
 pub struct Planning {
@@ -143,6 +151,7 @@ fn deleted(name: &ResourceName, resource: &Resource, why: String) -> PreviewedRe
         physical_id: resource.physical_id.clone(),
         child: resource.child_stack(),
         why,
+        is_kept: resource.is_kept_when_deleted(),
         ..PreviewedResource::default()
     }
 }
@@ -153,7 +162,7 @@ pub(super) fn goes_with<R: Borrow<Resource>>(
     name: &ResourceName,
     entry: &PreviewedResource,
 ) -> Option<PreviewWithin> {
-    let child = found.resources.get(name)?.child.as_ref()?;
+    let child = found.resources.get(name)?.child.as_ref().filter(|_| !entry.is_kept)?;
     let members = child.found.resources.iter();
     let members = members.map(|(name, member)| {
         let why = "what it stands in goes".to_owned();

@@ -8,16 +8,18 @@ use serde_json::Value;
 use super::children::Child;
 use super::values::Foreseen;
 use super::{Change, FoundResource};
-use crate::actors::preview::{PreviewWithin, PreviewedResource, made_anew, previewed, unresolved};
+use crate::actors::preview::{
+    Difference, PreviewWithin, PreviewedResource, made_anew, previewed, unresolved,
+};
 use crate::actors::resource::{Resource, Terms, Verdict, settings_changed};
 use crate::events::resource::Definition;
-use crate::model::taint::plain_map;
+use crate::model::taint::{masked, plain_map};
 use crate::model::{
     Action, JsonMap, ResourceId, ResourceName, StackRevision, Status, TraversalId, physical_name,
 };
 use crate::resource_types::child::REFERENCE;
 use crate::resource_types::{Budget, Declared, Subject};
-use crate::template::{Part, ResourceResolved, TemplateError};
+use crate::template::{Part, ResourceResolved, TemplateError, hold, json_size};
 
 /// What becomes of a resource, and what others get of it.
 pub(super) struct Outlook {
@@ -45,6 +47,29 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(super) fn is_sure(&self) -> bool {
         self.unsure.is_empty() && self.unsure_settings.is_empty()
+    }
+
+    /// The properties that differ from others: those that have changed, or all, and those that are
+    /// not known.
+    fn differences(
+        &self,
+        former: &JsonMap,
+        changed: Option<&BTreeSet<String>>,
+    ) -> Result<Vec<Difference>, TemplateError> {
+        let properties = &self.definition.properties;
+        let is_told = |name: &str| changed.is_none_or(|changed| changed.contains(name));
+        let told = properties.keys().chain(former.keys()).filter(|name| is_told(name));
+        let names: BTreeSet<&String> = told.chain(&self.unsure).collect();
+        let shown = |of: &JsonMap, name: &String| of.get(name).map(masked).unwrap_or_default();
+        let differences = names.into_iter().map(|name| Difference {
+            name: name.clone(),
+            old: shown(former, name),
+            new: (!self.unsure.contains(name)).then(|| shown(properties, name)),
+        });
+        let differences: Vec<Difference> = differences.collect();
+        let bytes = |it: &Difference| json_size(&it.old) + it.new.as_ref().map_or(0, json_size);
+        hold(differences.iter().map(bytes).sum())?;
+        Ok(differences)
     }
 
     /// What it comes to where all that is not known stays as it is.
@@ -98,7 +123,8 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
         let entry = previewed(self.planning, self.known, name, resolved)?;
         let Some(made) = made else {
             let why = if found.is_none() { "it is new" } else { "it was never made" };
-            let mut entry = PreviewedResource { why: why.to_owned(), ..entry };
+            let differs = wanted.differences(&JsonMap::new(), None)?;
+            let mut entry = PreviewedResource { why: why.to_owned(), differs, ..entry };
             if let Some(problem) = &wanted.refused {
                 entry.why.push_str(&format!(" ({problem})"));
             }
@@ -200,6 +226,11 @@ impl<R: Borrow<Resource>> Foreseen<'_, R> {
             (_, Some(why)) => why,
             (_, None) => self.why(resource, &least, &wanted, &perhaps),
         };
+        if most > Change::Unchanged {
+            let former = as_made(resource);
+            let changed = resource.changed(&former, &wanted.definition, knowledge);
+            entry.differs = wanted.differences(&former.properties, Some(&changed))?;
+        }
         let outlook = match most {
             Change::Unchanged | Change::Updated => {
                 self.stays(most, resource, wanted, &least, entry)

@@ -13,12 +13,12 @@ use super::accept::check_name;
 use super::asks::{CreateStack, RequestContext, UpdateStack};
 use super::engine::Engine;
 use super::nested;
-use super::plan::{self, Change, Found, Planning};
+use super::plan::{Change, Found, Planning};
 use super::resource::Resource;
 use super::source;
 use super::stack::Known;
 use super::unmade;
-use crate::model::{JsonMap, Refusal, ResourceName, StackId};
+use crate::model::{Action, JsonMap, Refusal, ResourceName, StackId};
 use crate::resource_types::child::{ChildAsk, ChildSeen};
 use crate::resource_types::{Budget, Subject, Work, too_many_resources};
 use crate::template::{
@@ -35,6 +35,8 @@ pub struct Preview {
     pub replaced: Vec<PreviewedResource>,
     pub added: Vec<PreviewedResource>,
     pub deleted: Vec<PreviewedResource>,
+    /// What is suspended or resumed.
+    pub acted: Vec<(Action, PreviewedResource)>,
     /// The parameters as shown, hidden ones masked.
     pub parameters: crate::model::JsonMap,
     pub description: String,
@@ -71,12 +73,28 @@ pub struct PreviewedResource {
     pub requires: Vec<String>,
     /// What leads to the change; empty where nothing changes.
     pub why: String,
+    /// The properties that differ, where it is made or changed by a plan.
+    pub differs: Vec<Difference>,
+    /// What goes with it that nothing brings back, where it goes or is replaced.
+    pub loses: Option<String>,
+    /// Of a resource that goes: what there is in the cloud stays.
+    pub is_kept: bool,
     /// What becomes of it at least, where that is less: a value is not known beforehand.
     pub least: Option<Change>,
     /// The resources of the stack that it stands for, where there is one.
     pub nested: Option<PreviewNested>,
     /// What the Heat of another place is asked, where its stack stands there and is updated.
     pub far: Option<FarAsk>,
+}
+
+/// A property that is not what it was, secrets masked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difference {
+    pub name: String,
+    /// Null where there was none.
+    pub old: Value,
+    /// `None` where it is not known beforehand.
+    pub new: Option<Value>,
 }
 
 /// The question to another Heat what an update of a stack there would do.
@@ -129,24 +147,6 @@ impl Engine {
             heat::of_update(&planning, &known, (&found, within), &mut budget)
         };
         Ok(self.work(&who.caller.project_id, plan).await??)
-    }
-
-    /// What an update will do, as far as that is known beforehand; nothing is written.
-    pub async fn plan_update(
-        &self,
-        who: &RequestContext,
-        stack: StackId,
-        ask: &UpdateStack,
-    ) -> Result<Preview, Refusal> {
-        let (known, found) = self.found(who, stack, ask, true).await?;
-        let planning = Planning::of(&self.services);
-        let plan = move || plan::foresee(&planning, &known, &found);
-        let mut plan = self.work(&who.caller.project_id, plan).await??;
-        if let Some(cloud) = &self.services.cloud {
-            let session = cloud.session_for_token(&who.token, &who.caller.project_id);
-            nested::ask_elsewhere(&self.services, &session, &mut plan).await;
-        }
-        Ok(plan)
     }
 
     async fn found(
@@ -308,10 +308,7 @@ pub(super) fn previewed(
         metadata: resolved.metadata,
         attributes,
         requires: requires.map(ToString::to_string).collect(),
-        why: String::new(),
-        least: None,
-        nested: None,
-        far: None,
+        ..PreviewedResource::default()
     })
 }
 

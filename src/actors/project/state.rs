@@ -1,19 +1,30 @@
-//! The names in use in a project, and its users' trusts.
+//! The names in use in a project, its users' trusts, and its webhooks.
 
 // Name:  free ─NameReserved▶ taken ─NameReleased▶ free
 // Trust: none ─TrustGranted▶ in use ─last NameReleased, or a newer TrustGranted▶ owed
 //                                                             owed ─TrustReturned▶ none
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::ProjectEvent;
-use crate::events::project::{NameReleased, NameReserved, TrustGranted, TrustReturned};
-use crate::model::{IndexMap, Refusal, StackId, StackName, Trustor};
+use crate::events::project::{
+    KeyClaimed, NameReleased, NameReserved, TrustGranted, TrustReturned, WebhookDeleted,
+    WebhookMade,
+};
+use crate::model::{IndexMap, Refusal, StackId, StackName, Trustor, WebhookId};
+
+/// How many webhooks a project may have.
+const WEBHOOKS_MAX: usize = 16;
+
+/// How long the key of a request counts.
+pub(super) const CLAIMS_COUNT: TimeDelta = TimeDelta::hours(24);
+/// How many keys of a project count, the newest.
+pub(super) const CLAIMS_MAX: usize = 1_000;
 
 /// A command to a project.
 pub enum ProjectCommand {
@@ -23,10 +34,16 @@ pub enum ProjectCommand {
     Release { name: StackName, stack_id: StackId },
     /// Keep a user's trust; the id is sealed.
     Trust { user_id: String, trust_id: Value, roles: Vec<String> },
+    /// Note that a request with a key is about to be carried out.
+    Claim(KeyClaimed),
     /// Give back the trusts that nothing needs any more.
     SettleTrusts,
     /// A trust is given back: Keystone no longer has it.
     TrustGone { user_id: String, trust_id: Value },
+    /// Have events told somewhere.
+    MakeWebhook(WebhookMade),
+    /// Have them told there no more; nothing happens where there is no such webhook.
+    DeleteWebhook(WebhookId),
 }
 
 /// What a project does outside.
@@ -44,12 +61,27 @@ pub struct Project {
     trusts: IndexMap<Trustor, Value>,
     /// Trusts to be given back, with their users.
     owed: Vec<(String, Value)>,
+    /// Where events are told, and how, sealed.
+    webhooks: IndexMap<WebhookId, Value>,
+    /// Keys of requests and when they were claimed, oldest first.
+    claims: VecDeque<(DateTime<Utc>, KeyClaimed)>,
 }
 
 impl Project {
     /// The stack that holds a name.
     pub fn holder(&self, name: &StackName) -> Option<StackId> {
         self.names.get(name).copied()
+    }
+
+    /// Where a webhook is and what it is signed with, sealed.
+    pub fn webhook(&self, id: WebhookId) -> Option<&Value> {
+        self.webhooks.get(&id)
+    }
+
+    /// The claim of a request's key, as long as it counts.
+    pub fn claim(&self, key: &str, now: DateTime<Utc>) -> Option<&KeyClaimed> {
+        let mut counting = self.claims.iter().rev().take_while(|(at, _)| now - at < CLAIMS_COUNT);
+        counting.find(|(_, claim)| claim.key == key).map(|(_, claim)| claim)
     }
 
     /// The id of the trust with just these roles, sealed. Work that is on record without its roles
@@ -70,7 +102,7 @@ impl Aggregate for Project {
     type Knowledge = ();
     type Working = ();
 
-    fn apply(&mut self, event: &ProjectEvent, _at: DateTime<Utc>) {
+    fn apply(&mut self, event: &ProjectEvent, at: DateTime<Utc>) {
         match event {
             ProjectEvent::NameReserved(reserved) => {
                 self.names.insert(reserved.name.clone(), reserved.stack_id);
@@ -88,10 +120,21 @@ impl Aggregate for Project {
                 let former = self.trusts.insert(trustor, granted.trust_id.clone());
                 self.owed.extend(former.map(|trust_id| (user_id, trust_id)));
             }
+            ProjectEvent::KeyClaimed(claim) => {
+                self.claims.push_back((at, claim.clone()));
+                let surplus = self.claims.len().saturating_sub(CLAIMS_MAX);
+                self.claims.drain(..surplus);
+            }
             ProjectEvent::TrustReturned(returned) => {
                 self.owed.retain(|(_, trust_id)| *trust_id != returned.trust_id);
                 // On record since a user had one trust, whatever its roles.
                 self.trusts.retain(|_, trust_id| *trust_id != returned.trust_id);
+            }
+            ProjectEvent::WebhookMade(made) => {
+                self.webhooks.insert(made.id, made.target.clone());
+            }
+            ProjectEvent::WebhookDeleted(deleted) => {
+                self.webhooks.shift_remove(&deleted.id);
             }
         }
     }
@@ -100,10 +143,19 @@ impl Aggregate for Project {
         &self,
         (): &mut (),
         command: ProjectCommand,
-        _moment: &Moment<'_>,
+        moment: &Moment<'_>,
         (): &(),
     ) -> Result<Decision<Self>, Refusal> {
         match command {
+            ProjectCommand::Claim(claim) => match self.claim(&claim.key, moment.now) {
+                Some(known) if *known == claim => Ok(Decision::nothing()),
+                // Whoever came first is at it.
+                Some(_) => Err(Refusal::new(
+                    "HTTPConflict",
+                    "A request with this Idempotency-Key is being carried out. Please try again.",
+                )),
+                None => Ok(Decision::record(claim)),
+            },
             ProjectCommand::Reserve { name, stack_id, limit } => {
                 if let Some(holder) = self.names.get(&name) {
                     if *holder == stack_id {
@@ -139,6 +191,20 @@ impl Aggregate for Project {
                 }
                 Ok(Decision::record(TrustReturned { user_id, trust_id }))
             }
+            ProjectCommand::MakeWebhook(made) => {
+                if self.webhooks.len() >= WEBHOOKS_MAX {
+                    let text = format!(
+                        "Request limit exceeded: You have reached the maximum webhooks per \
+                         project, {WEBHOOKS_MAX}. Please delete some webhooks."
+                    );
+                    return Err(Refusal::new("RequestLimitExceeded", text));
+                }
+                Ok(Decision::record(made))
+            }
+            ProjectCommand::DeleteWebhook(id) => Ok(match self.webhooks.contains_key(&id) {
+                true => Decision::record(WebhookDeleted { id }),
+                false => Decision::nothing(),
+            }),
         }
     }
 
@@ -162,7 +228,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::clock::SimulatedClock;
+    use crate::clock::{Clock, SimulatedClock};
+    use crate::model::CommandId;
 
     fn reserved(name: &str, stack: u128) -> ProjectEvent {
         let stack_id = StackId(uuid::Uuid::from_u128(stack));
@@ -204,6 +271,45 @@ mod tests {
             trust_id["sealed"].as_str().unwrap_or_default().to_owned()
         };
         decision.effects.iter().map(trust).collect()
+    }
+
+    fn claim(key: &str, request: &str) -> KeyClaimed {
+        let (key, request) = (key.to_owned(), request.to_owned());
+        KeyClaimed { key, request, stack_id: StackId::default(), command: CommandId::default() }
+    }
+
+    #[test]
+    fn a_key_counts_for_a_day_and_as_one_of_the_newest() {
+        let clock = SimulatedClock::new(1);
+        let (mut project, start) = (Project::default(), clock.now());
+        project.apply(&claim("first", "x").into(), start);
+        let later = start + TimeDelta::hours(24);
+        assert_eq!(project.claim("first", later - TimeDelta::seconds(1)).unwrap().request, "x");
+        assert!(project.claim("first", later).is_none());
+        assert!(project.claim("other", start).is_none());
+        for number in 1..CLAIMS_MAX {
+            project.apply(&claim(&number.to_string(), "y").into(), start);
+        }
+        assert!(project.claim("first", start).is_some());
+        project.apply(&claim("last", "z").into(), start);
+        assert!(project.claim("first", start).is_none());
+        assert_eq!(project.claims.len(), CLAIMS_MAX);
+    }
+
+    #[test]
+    fn a_key_is_claimed_once() {
+        let clock = SimulatedClock::new(1);
+        let mut project = Project::default();
+        let claimed = |project: &Project, claim: KeyClaimed| {
+            let moment = Moment::of(&clock);
+            let decided = project.decide(&mut (), ProjectCommand::Claim(claim), &moment, &());
+            decided.map(|decision| decision.events.len())
+        };
+        assert_eq!(claimed(&project, claim("k", "x")).unwrap(), 1);
+        project.apply(&claim("k", "x").into(), clock.now());
+        assert_eq!(claimed(&project, claim("k", "x")).unwrap(), 0);
+        assert_eq!(claimed(&project, claim("k", "y")).unwrap_err().class, "HTTPConflict");
+        assert_eq!(claimed(&project, claim("l", "y")).unwrap(), 1);
     }
 
     #[test]

@@ -147,6 +147,8 @@ pub struct Answered {
     /// The attributes asked for, where the beat ended the action; what a child stack has for secret
     /// is marked.
     pub attributes: JsonMap,
+    /// What there is in the cloud, where the beat ended a check.
+    pub reality: Option<Reality>,
 }
 
 /// A command to a resource.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::command::{Converge, Outcome, ResourceCommand, StackIdentity};
+use super::command::{Act, Converge, Outcome, ResourceCommand, StackIdentity};
 use super::decide::hook::HookAt;
 use super::phase::{Call, Phase};
 use crate::actors::shell::Deciding;
@@ -118,6 +118,8 @@ pub struct Working {
     pub(super) observed: Option<TraversalId>,
     /// What waits for the driver's look at the live object.
     pub(super) looking: Option<Box<Converge>>,
+    /// The check that waits for the same, of a type that has none of its own.
+    pub(super) checking: Option<Box<Act>>,
     /// What others were signaled, as far as the type waits for it; still sealed.
     pub(super) observed_signals: Vec<ObservedSignals>,
     /// The adjustment of a group whose new size is being looked up.
@@ -172,6 +174,15 @@ impl Resource {
     /// Where the calls of the action under way stand.
     pub(super) fn call(&self) -> Option<&Call> {
         self.phase.at_work().map(|at_work| &at_work.call)
+    }
+
+    /// The step that is next, or whose call has left, and whether it has.
+    pub fn step(&self) -> Option<(&str, bool)> {
+        match self.call()? {
+            Call::First => None,
+            Call::Due(step) => Some((&step.name, false)),
+            Call::Intended(step) => Some((&step.name, true)),
+        }
     }
 
     /// Whether a call has left whose answer is not known.

@@ -31,6 +31,7 @@ impl Resource {
             .map_or(255, |driver| driver.declaration().physical_name_limit);
         let stack_name = self.stack.as_ref().map(|stack| stack.name.clone());
         let data = self.data.iter().map(|(key, value)| (key.clone(), plain(value.clone())));
+        let hidden = definition.properties.iter().filter(|(_, value)| taint::is_tainted(value));
         Subject {
             stack_id: self.stack.as_ref().map(|stack| stack.id),
             project_id: self.stack.as_ref().map(|stack| stack.project_id.clone()),
@@ -42,6 +43,7 @@ impl Resource {
                 .unwrap_or_default(),
             stack_name,
             properties: plain_map(definition.properties.clone()),
+            hidden: hidden.map(|(name, _)| name.clone()).collect(),
             metadata: plain_map(definition.metadata.clone()),
             update_policy: definition.update_policy.clone(),
             deletion_policy: definition.deletion_policy.clone(),
@@ -101,6 +103,7 @@ fn without_marks(observed_signals: &ObservedSignals) -> ObservedSignals {
             entries: plain_map(signals.entries.clone()),
             unneeded: signals.unneeded,
             object: signals.object.clone(),
+            queue: signals.queue.clone(),
         }),
     }
 }

@@ -31,6 +31,8 @@ pub struct DeploymentState {
     pub id: DeploymentId,
     pub created: Option<DeploymentCreated>,
     pub state: DeploymentChange,
+    /// When it was last changed.
+    pub updated_at: Option<DateTime<Utc>>,
     pub deleted: bool,
 }
 
@@ -53,14 +55,17 @@ impl Aggregate for DeploymentState {
     type Knowledge = ();
     type Working = ();
 
-    fn apply(&mut self, event: &DeploymentEvent, _at: DateTime<Utc>) {
+    fn apply(&mut self, event: &DeploymentEvent, at: DateTime<Utc>) {
         match event {
             DeploymentEvent::DeploymentCreated(created) => {
                 self.state = created.state.clone();
                 self.created = Some(created.clone());
                 self.deleted = false;
             }
-            DeploymentEvent::DeploymentUpdated(updated) => self.state.take(&updated.change),
+            DeploymentEvent::DeploymentUpdated(updated) => {
+                self.state.take(&updated.change);
+                self.updated_at = Some(at);
+            }
             DeploymentEvent::DeploymentDeleted(_) => self.deleted = true,
         }
     }

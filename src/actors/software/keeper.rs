@@ -26,7 +26,11 @@ use crate::resource_types::software::{ConfigContent, Deploy, Deployment, Softwar
 
 /// Runs the machines.
 #[derive(Clone)]
-pub struct SoftwareKeeper(pub(super) Arc<Services>);
+pub struct SoftwareKeeper {
+    pub(super) services: Arc<Services>,
+    /// On whose behalf resources ask.
+    asked: Arc<Meta>,
+}
 
 /// Whose configurations are meant: a project's, or anybody's for an administrator.
 fn owns(project: &ProjectId, caller: Option<&Caller>, owner: &ProjectId) -> bool {
@@ -35,7 +39,12 @@ fn owns(project: &ProjectId, caller: Option<&Caller>, owner: &ProjectId) -> bool
 
 impl SoftwareKeeper {
     pub(in crate::actors) fn of(services: Arc<Services>) -> Self {
-        Self(services)
+        Self::asked(services, Arc::default())
+    }
+
+    /// The keeper as resources know it.
+    pub(in crate::actors) fn asked(services: Arc<Services>, asked: Arc<Meta>) -> Self {
+        Self { services, asked }
     }
 
     pub(super) async fn keep_config(
@@ -92,7 +101,7 @@ impl SoftwareKeeper {
     ) -> Result<Position, Refusal> {
         let gone = self.tell(id, DeploymentCommand::Delete, meta).await?;
         if let Some(created) = known.created.as_ref().filter(|_| !known.deleted) {
-            self.0.tallies.give_back(&created.project_id, Counted::Deployment);
+            self.services.tallies.give_back(&created.project_id, Counted::Deployment);
         }
         Ok(gone)
     }
@@ -109,18 +118,18 @@ impl SoftwareKeeper {
         if !is_new {
             return make.await;
         }
-        self.0.tallies.take(project, kind, limit)?;
+        self.services.tallies.take(project, kind, limit)?;
         let made = make.await;
         if made.is_err() {
-            self.0.tallies.give_back(project, kind);
+            self.services.tallies.give_back(project, kind);
         }
         made
     }
 
     pub(super) fn limit(&self, kind: Counted) -> Option<usize> {
         match kind {
-            Counted::Config => self.0.limits.max_software_configs_per_tenant,
-            Counted::Deployment => self.0.limits.max_software_deployments_per_tenant,
+            Counted::Config => self.services.limits.max_software_configs_per_tenant,
+            Counted::Deployment => self.services.limits.max_software_deployments_per_tenant,
         }
     }
 
@@ -173,8 +182,8 @@ impl SoftwareKeeper {
         stream: &StreamId,
         blank: A,
     ) -> Result<(A, StreamSlice, Seals), Refusal> {
-        let slice = self.0.log.read(stream, StreamRevision(0)).await.map_err(unavailable)?;
-        let mut seals = Seals::of(self.0.vault.clone(), stream.clone());
+        let slice = self.services.log.read(stream, StreamRevision(0)).await.map_err(unavailable)?;
+        let mut seals = Seals::of(self.services.vault.clone(), stream.clone());
         let machine = fold(blank, &slice.events, &mut seals).map_err(unavailable)?;
         Ok((machine, slice, seals))
     }
@@ -194,7 +203,7 @@ impl SoftwareKeeper {
             let (machine, slice, mut seals) = self.read(stream, blank()).await?;
             let last = slice.events.last().map(|event| event.position).unwrap_or_default();
             let (events, now) = {
-                let moment = Moment::of(self.0.clock.as_ref());
+                let moment = Moment::of(self.services.clock.as_ref());
                 (machine.decide(&mut (), command.clone(), &moment, &())?.events, moment.now)
             };
             if events.is_empty() {
@@ -204,7 +213,7 @@ impl SoftwareKeeper {
                 tracing::error!(stream = %stream, %error, "an event cannot be kept");
                 Refusal::unavailable("internal error")
             })?;
-            match self.0.log.append(stream, slice.head, encoded).await {
+            match self.services.log.append(stream, slice.head, encoded).await {
                 Ok(appended) => return Ok(appended.position),
                 Err(LogError::Conflict { .. } | LogError::Lost { .. }) => {}
                 Err(error) => return Err(unavailable(error)),
@@ -267,7 +276,7 @@ impl SoftwareKeeper {
         config: SoftwareConfig,
     ) -> Result<(), Refusal> {
         let limit = self.limit(Counted::Config);
-        self.keep_config(project, id, config, limit, Arc::default()).await.map(drop)
+        self.keep_config(project, id, config, limit, self.asked.clone()).await.map(drop)
     }
 
     async fn delete_config(&self, project: &ProjectId, id: ConfigId) -> Result<(), Refusal> {
@@ -278,9 +287,9 @@ impl SoftwareKeeper {
         let (_, created) = found?;
         let stream = StreamId::config(id);
         let blank = || Config::named(id);
-        let deleted = self.decide(&stream, blank, ConfigCommand::Delete, Arc::default()).await;
+        let deleted = self.decide(&stream, blank, ConfigCommand::Delete, self.asked.clone()).await;
         if deleted.is_ok() {
-            self.0.tallies.give_back(&created.project_id, Counted::Config);
+            self.services.tallies.give_back(&created.project_id, Counted::Config);
         }
         or_gone(deleted)
     }
@@ -319,7 +328,7 @@ impl SoftwareKeeper {
             },
         };
         let limit = self.limit(Counted::Deployment);
-        self.deploy_new(id, created, limit, Arc::default()).await.map(drop)
+        self.deploy_new(id, created, limit, self.asked.clone()).await.map(drop)
     }
 
     async fn signal_deployment(
@@ -329,14 +338,28 @@ impl SoftwareKeeper {
         details: &Value,
     ) -> Result<Option<String>, Refusal> {
         let (found, created) = self.read_deployment(project, None, id).await?;
+        let project = &created.project_id;
+        let taken = self.take_signal(&found, project, details, self.asked.clone()).await?;
+        Ok(taken.map(|(event, _)| event))
+    }
+
+    /// What becomes of a deployment that is under way with what its server says: the event, and where
+    /// it stands.
+    pub(super) async fn take_signal(
+        &self,
+        found: &DeploymentState,
+        project: &ProjectId,
+        details: &Value,
+        meta: Arc<Meta>,
+    ) -> Result<Option<(String, Position)>, Refusal> {
         if found.state.status.as_deref() != Some(IN_PROGRESS) {
             return Ok(None);
         }
-        let project = &created.project_id;
         let config_id = found.state.config_id.unwrap_or_default().to_string();
         let (_, config) = self.read_config(project, None, &config_id).await?;
         let declared = content(config)?.outputs;
-        let said = outcome(id, details, &declared, outputs(&found.state));
+        let id = found.id.to_string();
+        let said = outcome(&id, details, &declared, outputs(&found.state));
         OUTPUT_VALUES.check_json(&said.outputs)?;
         let change = DeploymentChange {
             status: Some(said.status.to_owned()),
@@ -345,8 +368,8 @@ impl SoftwareKeeper {
             ..DeploymentChange::default()
         };
         let command = DeploymentCommand::Signal(Box::new(change));
-        self.tell(found.id, command, Arc::default()).await?;
-        Ok(Some(said.event))
+        let position = self.tell(found.id, command, meta).await?;
+        Ok(Some((said.event, position)))
     }
 
     async fn give_up_deployment(&self, project: &ProjectId, id: &str) -> Result<(), Refusal> {
@@ -357,13 +380,13 @@ impl SoftwareKeeper {
             ..DeploymentChange::default()
         };
         let command = DeploymentCommand::Signal(Box::new(change));
-        self.tell(found.id, command, Arc::default()).await.map(drop)
+        self.tell(found.id, command, self.asked.clone()).await.map(drop)
     }
 
     async fn delete_deployment(&self, id: DeploymentId) -> Result<(), Refusal> {
         let blank = DeploymentState::named(id);
         let (known, ..) = self.read(&StreamId::deployment(id), blank).await?;
-        or_gone(self.drop_deployment(id, &known, Arc::default()).await)
+        or_gone(self.drop_deployment(id, &known, self.asked.clone()).await)
     }
 }
 

@@ -6,6 +6,7 @@ mod config;
 mod deployment;
 mod keeper;
 mod outcome;
+mod polled;
 mod requests;
 
 pub use config::{Config, ConfigCommand};

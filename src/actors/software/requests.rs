@@ -1,6 +1,6 @@
 //! What clients of the API ask of configurations and deployments.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::keeper::SoftwareKeeper;
 use super::{Config, ConfigCommand, DeploymentCommand};
@@ -40,11 +40,29 @@ impl SoftwareKeeper {
         who: &RequestContext,
         config: SoftwareConfig,
     ) -> Result<(ConfigId, Position), Refusal> {
-        let id = ConfigId(self.0.clock.fresh_id());
+        let id = ConfigId(self.services.clock.fresh_id());
         let project = &who.caller.project_id;
         let limit = self.limit(Counted::Config).filter(|_| !who.caller.is_admin());
         let created = self.keep_config(project, id, config, limit, who.meta()).await?;
         Ok((id, created))
+    }
+
+    /// A configuration as the agents of its project's servers are told of it; none where it is gone.
+    pub async fn told(&self, project: &ProjectId, id: ConfigId) -> Result<Option<Value>, Refusal> {
+        let config = match self.config(project, &id.to_string()).await {
+            Ok(config) => config,
+            Err(refusal) if refusal.class == "NotFound" => return Ok(None),
+            Err(refusal) => return Err(refusal),
+        };
+        Ok(Some(json!({
+            "id": id,
+            "name": config.name,
+            "group": config.group,
+            "config": config.content.config,
+            "inputs": config.content.inputs,
+            "outputs": config.content.outputs,
+            "options": config.content.options,
+        })))
     }
 
     /// Deletes a client's configuration.
@@ -59,7 +77,7 @@ impl SoftwareKeeper {
                 who.meta(),
             )
             .await?;
-        self.0.tallies.give_back(&owner.project_id, Counted::Config);
+        self.services.tallies.give_back(&owner.project_id, Counted::Config);
         Ok(deleted)
     }
 
@@ -70,7 +88,7 @@ impl SoftwareKeeper {
         ask: CreateDeployment,
     ) -> Result<(DeploymentId, Position), Refusal> {
         let project = &who.caller.project_id;
-        let id = DeploymentId(self.0.clock.fresh_id());
+        let id = DeploymentId(self.services.clock.fresh_id());
         let limit = self.limit(Counted::Deployment).filter(|_| !who.caller.is_admin());
         let mut state = self.change(who, project, ask.change).await?;
         if state.config_id.is_none() {

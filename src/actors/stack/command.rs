@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::known::Known;
 use crate::actors::resource::{Report, ResourceCommand};
 use crate::events::log::BlobId;
-use crate::events::stack::{Owner, ResourceKept};
+use crate::events::stack::{Claim, DriftLooked, Owner, ResourceKept};
 use crate::model::{
     Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, StackRevision,
     TraversalId, Trustor,
@@ -37,6 +37,8 @@ pub struct Revise {
     pub back_to: Option<StackRevision>,
     /// What a nested stack sees of its resource, secrets sealed; null in any other.
     pub facade: Value,
+    /// The key that it is asked for with.
+    pub claim: Option<Claim>,
 }
 
 /// A stack to be created, and its first definition.
@@ -78,6 +80,10 @@ pub enum StackCommand {
     CancelUpdate,
     /// Stop where the stack is: what is at work ends, nothing further starts.
     CancelWithoutRollback,
+    /// Give up whatever is under way, and go back nowhere: an operator's last resort.
+    Reset,
+    /// The stack's schedule had it compared with what there is in the cloud.
+    DriftLooked(Box<DriftLooked>),
     /// Suspend, resume or check what is there.
     Act {
         action: Action,

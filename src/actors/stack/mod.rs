@@ -11,7 +11,7 @@ mod values;
 mod view;
 
 pub use command::{Create, Revise, StackCommand, StackEffect, TakeSnapshot};
-pub(super) use decide::{refuse_resting, snapshot_not_found};
+pub(super) use decide::{refuse_going_back, refuse_resting, snapshot_not_found};
 pub use known::Known;
 pub use seen::ChildEnd;
 pub use state::{Knowledge, Snapshot, Stack, Traversal, Working};

@@ -330,11 +330,13 @@ impl Aggregate for Stack {
             | StackCommand::DeleteSnapshot { .. }
             | StackCommand::Restore(_)
             | StackCommand::CancelUpdate
-            | StackCommand::CancelWithoutRollback => true,
+            | StackCommand::CancelWithoutRollback
+            | StackCommand::Reset => true,
             StackCommand::Report(_)
             | StackCommand::Advance
             | StackCommand::SnapshotDropped { .. }
             | StackCommand::UserProjectDropped { .. }
+            | StackCommand::DriftLooked(_)
             | StackCommand::TimedOut { .. } => false,
         }
     }
@@ -419,7 +421,7 @@ impl Aggregate for Stack {
                     self.traversal = Some(traversal);
                 }
             }
-            StackEvent::OutputsChanged(_) => {}
+            StackEvent::OutputsChanged(_) | StackEvent::DriftLooked(_) => {}
             StackEvent::UserProjectMade(made) => self.user_project = Some(made.project_id.clone()),
             StackEvent::UserProjectDeleted(_) => self.user_project = None,
         }
@@ -464,6 +466,11 @@ impl Decider<'_> {
             StackCommand::Restore(revise) => self.restore(*revise),
             StackCommand::CancelUpdate => self.cancel_update(),
             StackCommand::CancelWithoutRollback => self.cancel_without_rollback(),
+            StackCommand::Reset => self.reset(),
+            StackCommand::DriftLooked(looked) => match self.is_deleted() {
+                true => Ok(Decision::nothing()),
+                false => Ok(Decision::record(*looked)),
+            },
             StackCommand::Report(report) => Ok(self.reported(*report)),
             StackCommand::Advance => {
                 self.working.pauses = false;

@@ -1,10 +1,8 @@
 //! Names of stacks and resources as Amazon writes them: `arn:openstack:heat::PROJECT:stacks/NAME/ID`,
 //! and what stands within.
 
-use super::asked::decoded;
-use crate::api::arn;
 use crate::api::url::quoted;
-use crate::model::ProjectId;
+use crate::model::{self, ProjectId, decoded};
 use crate::projections::StackRow;
 
 /// A stack's.
@@ -35,7 +33,7 @@ pub(super) struct Arn {
 impl Arn {
     /// Reads one; `None` where the text is none at all.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let arn::Arn { project, name, id, within } = arn::Arn::read(text)?;
+        let model::Arn { project, name, id, within } = model::Arn::read(text)?;
         Some(Self {
             project: decoded(project),
             name: decoded(name),

@@ -11,25 +11,26 @@ use super::shape::Format;
 use super::signature;
 use crate::api::request::{read, state};
 use crate::api::url::root;
+use crate::model::decoded;
 
 /// How many parameters a request may have: two for each parameter of a stack.
 const PARAMS_MAX: usize = 4096;
 
 /// See the module.
-pub(super) struct Asked {
-    pub(super) verb: String,
+pub(in crate::api) struct Asked {
+    pub(in crate::api) verb: String,
     /// As the client believes it to be.
-    pub(super) host: String,
+    pub(in crate::api) host: String,
     /// Decoded, with what a proxy puts before it.
-    pub(super) path: String,
-    pub(super) params: BTreeMap<String, String>,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+    pub(in crate::api) path: String,
+    pub(in crate::api) params: BTreeMap<String, String>,
+    pub(in crate::api) headers: HeaderMap,
+    pub(in crate::api) body: Vec<u8>,
 }
 
 impl Asked {
     /// Reads an action, whose form may stand in the body.
-    pub(super) async fn action(
+    pub(in crate::api) async fn action(
         request: &HttpRequest,
         payload: dev::Payload,
     ) -> Result<Self, CfnFault> {
@@ -49,7 +50,7 @@ impl Asked {
     }
 
     /// Reads what has its parameters in the query alone.
-    pub(super) async fn signal(
+    pub(in crate::api) async fn signal(
         request: &HttpRequest,
         payload: dev::Payload,
     ) -> Result<Self, CfnFault> {
@@ -78,18 +79,18 @@ impl Asked {
         Ok(self)
     }
 
-    pub(super) fn param(&self, name: &str) -> Option<&str> {
+    pub(in crate::api) fn param(&self, name: &str) -> Option<&str> {
         self.params.get(name).map(String::as_str)
     }
 
     /// A parameter that there has to be.
-    pub(super) fn needed(&self, name: &str) -> Result<&str, CfnFault> {
+    pub(in crate::api) fn needed(&self, name: &str) -> Result<&str, CfnFault> {
         let given = self.param(name).filter(|value| !value.is_empty());
         given.ok_or_else(|| CfnFault::new(MISSING_PARAMETER, name))
     }
 
     /// One of two parameters that exclude each other.
-    pub(super) fn refuse_both(&self, one: &str, other: &str) -> Result<(), CfnFault> {
+    pub(in crate::api) fn refuse_both(&self, one: &str, other: &str) -> Result<(), CfnFault> {
         if self.param(one).is_some() && self.param(other).is_some() {
             let text = format!("{one} and {other} may not be used together");
             return Err(CfnFault::new(INVALID_COMBINATION, text));
@@ -97,11 +98,11 @@ impl Asked {
         Ok(())
     }
 
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(in crate::api) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    pub(super) fn format(&self) -> Format {
+    pub(in crate::api) fn format(&self) -> Format {
         match self.param("ContentType") {
             Some("JSON") => Format::Json,
             Some(_) | None => Format::Xml,
@@ -110,7 +111,12 @@ impl Asked {
 
     /// Pairs of a list as Amazon writes them (`Parameters.member.1.ParameterKey`), in the order of
     /// their numbers; halves without the other are dropped.
-    pub(super) fn pairs(&self, list: &str, key: &str, value: &str) -> Vec<(String, String)> {
+    pub(in crate::api) fn pairs(
+        &self,
+        list: &str,
+        key: &str,
+        value: &str,
+    ) -> Vec<(String, String)> {
         let mut found: BTreeMap<u64, (Option<&str>, Option<&str>)> = BTreeMap::new();
         let prefix = format!("{list}.member.");
         for (name, given) in &self.params {
@@ -138,34 +144,9 @@ fn is_form(request: &HttpRequest) -> bool {
     matches!(declared.to_ascii_lowercase().as_str(), "" | "application/x-www-form-urlencoded")
 }
 
-/// A path without its percent signs. What is no UTF-8 then is signed by nobody.
-pub(super) fn decoded(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.filter(|_| byte == b'%').and_then(|it| u8::from_str_radix(it, 16).ok()) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_is_decoded_once() {
-        assert_eq!(decoded("/v1/arn%3Aa/%2520/%zz/%"), "/v1/arn:a/%20/%zz/%");
-    }
 
     #[test]
     fn pairs_need_both_halves_and_no_numbers_in_a_row() {

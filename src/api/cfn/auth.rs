@@ -14,7 +14,7 @@ use crate::openstack::SignatureError;
 
 /// Lets a request in whose signature is good, for as long as what is returned beside lives. One
 /// that is not signed may come with a token, where it says so by `X-Auth-User`, as in Heat.
-pub(super) async fn authenticate(
+pub(in crate::api) async fn authenticate(
     state: &ApiState,
     request: &HttpRequest,
     asked: &Asked,
@@ -26,7 +26,7 @@ pub(super) async fn authenticate(
             let Some(cloud) = &state.cloud else { return Err(ACCESS_DENIED.into()) };
             let signer = cloud.signer_of(&signed).await.map_err(refused)?;
             let (identity, token) = signer;
-            Authenticated { caller: auth::known(state, identity.caller).await, token }
+            Authenticated { caller: auth::known(state, identity.caller).await, token, login: None }
         }
         Ok(None) | Err(_) if asked.header("x-auth-user").is_some() => {
             let found = auth::identify(state, &asked.headers).await;

@@ -11,7 +11,7 @@ use crate::model::Refusal;
 
 /// A kind of error: its status, its code, and what Heat says of each of the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(in crate::api) struct Kind {
     status: u16,
     code: &'static str,
     words: &'static str,
@@ -21,7 +21,7 @@ const fn kind(status: u16, code: &'static str, words: &'static str) -> Kind {
     Kind { status, code, words }
 }
 
-pub(super) const ACCESS_DENIED: Kind =
+pub(in crate::api) const ACCESS_DENIED: Kind =
     kind(403, "AccessDenied", "User is not authorized to perform action");
 const ALREADY_EXISTS: Kind =
     kind(400, "AlreadyExists", "Resource with the name requested already exists");
@@ -30,30 +30,30 @@ const BUSY: Kind = kind(
     "InvalidAction",
     "Cannot perform action on stack while other actions are in progress",
 );
-pub(super) const INCOMPLETE_SIGNATURE: Kind =
+pub(in crate::api) const INCOMPLETE_SIGNATURE: Kind =
     kind(400, "IncompleteSignature", "The request signature does not conform to AWS standards");
 const INTERNAL: Kind =
     kind(500, "InternalFailure", "The request processing has failed due to an internal error");
-pub(super) const INVALID_ACTION: Kind =
+pub(in crate::api) const INVALID_ACTION: Kind =
     kind(400, "InvalidAction", "The action or operation requested is invalid");
-pub(super) const INVALID_COMBINATION: Kind =
+pub(in crate::api) const INVALID_COMBINATION: Kind =
     kind(400, "InvalidParameterCombination", "Incompatible parameters were used together");
-pub(super) const INVALID_VALUE: Kind =
+pub(in crate::api) const INVALID_VALUE: Kind =
     kind(400, "InvalidParameterValue", "A bad or out-of-range value was supplied");
-pub(super) const MISSING_PARAMETER: Kind =
+pub(in crate::api) const MISSING_PARAMETER: Kind =
     kind(400, "MissingParameter", "A mandatory input parameter is missing");
-pub(super) const MISSING_TOKEN: Kind = kind(
+pub(in crate::api) const MISSING_TOKEN: Kind = kind(
     403,
     "MissingAuthenticationToken",
     "Does not contain a valid AWS Access Key or certificate",
 );
 const OVERLOADED: Kind = kind(503, "ServiceUnavailable", "Service temporarily unavailable");
-pub(super) const REQUEST_EXPIRED: Kind =
+pub(in crate::api) const REQUEST_EXPIRED: Kind =
     kind(400, "RequestExpired", "Request expired or more than 15mins in the future");
-pub(super) const REQUEST_LIMIT: Kind =
+pub(in crate::api) const REQUEST_LIMIT: Kind =
     kind(400, "RequestLimitExceeded", "Payload exceeds maximum allowed size");
 const THROTTLING: Kind = kind(400, "Throttling", "Request was denied due to request throttling");
-pub(super) const UNKNOWN_KEY: Kind =
+pub(in crate::api) const UNKNOWN_KEY: Kind =
     kind(403, "InvalidClientTokenId", "The certificate or AWS Key ID provided does not exist");
 
 /// An error as a client of this API sees it.
@@ -73,12 +73,12 @@ fn message(kind: Kind, detail: &str) -> String {
 }
 
 impl CfnFault {
-    pub(super) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+    pub(in crate::api) fn new(kind: Kind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into() }
     }
 
     /// The answer, in the format that was asked for.
-    pub(super) fn answer(&self, format: Format) -> HttpResponse {
+    pub(in crate::api) fn answer(&self, format: Format) -> HttpResponse {
         let Kind { status, code, .. } = self.kind;
         let who = if status < 500 { "Sender" } else { "Server" };
         let message = message(self.kind, &self.detail);

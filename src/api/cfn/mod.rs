@@ -3,14 +3,14 @@
 //! shapes.
 
 mod arn;
-mod asked;
+pub(super) mod asked;
 mod auth;
 pub(super) mod fault;
 mod resources;
 mod shape;
 mod signal;
 mod signature;
-mod stacks;
+pub(super) mod stacks;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 
@@ -50,30 +50,50 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
 
 /// An action, by any verb.
 async fn act(request: HttpRequest, payload: web::Payload) -> HttpResponse {
+    answer(request, payload, ("cloudformation", &ACTIONS), perform).await
+}
+
+/// Answers an action of one of Amazon's APIs, whose actions are under rules by its name.
+pub(super) async fn answer(
+    request: HttpRequest,
+    payload: web::Payload,
+    api: (&str, &[&str]),
+    perform: impl AsyncFn(&Served<'_>, &str) -> Outcome,
+) -> HttpResponse {
     let asked = match Asked::action(&request, payload.into_inner()).await {
         Ok(asked) => asked,
         Err(fault) => return fault.answer(Format::Xml),
     };
     let format = asked.format();
     let action = asked.param("Action").unwrap_or_default();
-    match perform(&request, &asked, action).await {
+    match admit(&request, &asked, action, api, perform).await {
         Ok(result) => shape::answer(format, action, result),
         Err(fault) => fault.answer(format),
     }
 }
 
-async fn perform(request: &HttpRequest, asked: &Asked, action: &str) -> Outcome {
+async fn admit(
+    request: &HttpRequest,
+    asked: &Asked,
+    action: &str,
+    (api, actions): (&str, &[&str]),
+    perform: impl AsyncFn(&Served<'_>, &str) -> Outcome,
+) -> Outcome {
     let state = state(request)?;
     // Whoever is nobody does not learn what there is.
-    let (context, _admitted) = auth::authenticate(state, request, asked, Window::Now).await?;
-    if !ACTIONS.contains(&action) {
+    let window = if action == "DescribeStackResource" { Window::Look } else { Window::Now };
+    let (context, _admitted) = auth::authenticate(state, request, asked, window).await?;
+    if !actions.contains(&action) {
         return Err(INVALID_ACTION.into());
     }
-    if context.require(&format!("cloudformation:{action}")).await.is_err() {
+    if context.require(&format!("{api}:{action}")).await.is_err() {
         let text = format!("Action {action} not allowed for user");
         return Err(CfnFault::new(ACCESS_DENIED, text));
     }
-    let served = Served { state, context: &context, request, asked };
+    perform(&Served { state, context: &context, request, asked }, action).await
+}
+
+async fn perform(served: &Served<'_>, action: &str) -> Outcome {
     match action {
         "CancelUpdateStack" => served.cancel_update().await,
         "CreateStack" => served.create_stack().await,

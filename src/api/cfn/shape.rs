@@ -11,7 +11,7 @@ use crate::resource_types::python;
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(in crate::api) enum Format {
     Xml,
     /// `ContentType=JSON`.
     Json,
@@ -21,7 +21,7 @@ pub(super) enum Format {
 const AS_JSON: [&str; 2] = ["TemplateBody", "Metadata"];
 
 /// The answer to an action.
-pub(super) fn answer(format: Format, action: &str, result: Value) -> HttpResponse {
+pub(in crate::api) fn answer(format: Format, action: &str, result: Value) -> HttpResponse {
     let mut within = Map::new();
     within.insert(format!("{action}Result"), result);
     let mut answer = HttpResponse::Ok();
@@ -29,7 +29,7 @@ pub(super) fn answer(format: Format, action: &str, result: Value) -> HttpRespons
 }
 
 /// Writes a value under one root.
-pub(super) fn write(
+pub(in crate::api) fn write(
     answer: &mut HttpResponseBuilder,
     format: Format,
     root: &str,

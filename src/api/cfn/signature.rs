@@ -29,15 +29,17 @@ const SIGNED_HEADERS_MAX: usize = 64;
 
 /// How long what is signed holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Window {
+pub(in crate::api) enum Window {
     /// One request, made now.
     Now,
+    /// A look at a resource, made now: the agents of servers sign theirs without a time.
+    Look,
     /// An address that was given out to be used later, maybe more than once.
     Lasting,
 }
 
 /// What of a request is signed, as Keystone wants to be told; `None` where nothing is.
-pub(super) fn of(asked: &Asked) -> Result<Option<SignedRequest>, CfnFault> {
+pub(in crate::api) fn of(asked: &Asked) -> Result<Option<SignedRequest>, CfnFault> {
     let header = asked.header("authorization");
     let of_header = |name: &str| header.and_then(|header| part(header, name));
     let signature = asked.param("Signature").or(asked.param("X-Amz-Signature"));
@@ -73,7 +75,7 @@ pub(super) fn of(asked: &Asked) -> Result<Option<SignedRequest>, CfnFault> {
     Ok(Some(signed))
 }
 
-pub(super) fn is_version_4(asked: &Asked) -> bool {
+pub(in crate::api) fn is_version_4(asked: &Asked) -> bool {
     asked.header("authorization").is_some_and(|header| header.starts_with(VERSION_4))
         || asked.param("X-Amz-Algorithm") == Some(VERSION_4)
 }
@@ -114,7 +116,7 @@ fn part<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Refuses a request that was signed too long ago, or in the future.
-pub(super) fn check_time(
+pub(in crate::api) fn check_time(
     asked: &Asked,
     window: Window,
     now: DateTime<Utc>,
@@ -140,7 +142,8 @@ pub(super) fn check_time(
     };
     let is_over = match (is_expired, age, window) {
         (Some(is_expired), ..) => is_expired,
-        (None, Some(age), Window::Now) => age > TIME_OFF_MAX,
+        (None, Some(age), Window::Now | Window::Look) => age > TIME_OFF_MAX,
+        (None, None, Window::Look) => false,
         // How long an address holds that says when it was made, is for Keystone to say.
         (None, _, Window::Lasting) => false,
         (None, None, Window::Now) => {
@@ -254,6 +257,8 @@ mod tests {
         assert_eq!(outcome(&at("-262143-01-01T00:00:00"), Window::Now), "RequestExpired");
         assert_eq!(outcome(&[], Window::Now), "MissingParameter");
         assert_eq!(outcome(&[], Window::Lasting), "");
+        assert_eq!(outcome(&[], Window::Look), "");
+        assert_eq!(outcome(&at("2026-01-02T02:49:04"), Window::Look), "RequestExpired");
         let over = [("Expires", "2026-01-02T03:04:04Z")];
         assert_eq!(outcome(&over, Window::Lasting), "RequestExpired");
         let fourth = |date: &str, expires: &str| {

@@ -24,14 +24,14 @@ const COST_URL: &str = "http://en.wikipedia.org/wiki/Gratis";
 const INVALID: [&str; 2] = ["HTTPBadRequest", "StackValidationFailed"];
 
 /// What an action gives, and why it does not.
-pub(super) type Outcome = Result<Value, CfnFault>;
+pub(in crate::api) type Outcome = Result<Value, CfnFault>;
 
 /// A request with all that it takes to serve it.
-pub(super) struct Served<'a> {
-    pub(super) state: &'a ApiState,
-    pub(super) context: &'a Context,
-    pub(super) request: &'a HttpRequest,
-    pub(super) asked: &'a Asked,
+pub(in crate::api) struct Served<'a> {
+    pub(in crate::api) state: &'a ApiState,
+    pub(in crate::api) context: &'a Context,
+    pub(in crate::api) request: &'a HttpRequest,
+    pub(in crate::api) asked: &'a Asked,
 }
 
 impl Served<'_> {

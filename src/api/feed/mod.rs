@@ -1,47 +1,45 @@
-//! `GET …/feed`: the log as Server-Sent Events, from any position on, without gap or repeat.
+//! `GET …/feed`: the log, from any position on, without gap or repeat, as Server-Sent Events or as
+//! lines of JSON.
 //!
-//! Each open feed has a task that follows the log and a bounded queue to its connection. A reader
-//! that leaves the queue full for too long is disconnected; it comes back with `Last-Event-ID`
-//! and misses nothing.
+//! Each open feed has a task that reads the log and a bounded queue to its connection. What is past
+//! is read where the landmarks say that there is something to find; what is to come is followed. A
+//! reader that leaves the queue full for too long is told where it was cut; it comes back with
+//! `Last-Event-ID` and misses nothing.
 
 mod frame;
-mod scope;
+mod queue;
 mod validity;
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use futures::StreamExt;
-use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use self::scope::{Scope, Selection};
+use self::frame::Format;
+pub(super) use self::frame::Frames;
+use self::queue::{Queue, TooSlow};
 use self::validity::Validity;
 use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
 use super::front;
 use super::request::Params;
-use super::v1::State;
-use crate::events::Position;
+use super::selection;
+use super::v1::{StackPath, State, any_stack};
 use crate::events::log::{Filter, LogError};
-use crate::projections::ViewError;
-
-/// Events that wait for a slow connection.
-const QUEUE_MAX_EVENTS: usize = 256;
-
-/// How long a reader may leave the queue full.
-const SLOW_READER_SECS: Duration = Duration::from_secs(30);
+use crate::events::{Position, RecordedEvent, When};
+use crate::model::Selection;
+use crate::projections::{Scope, StackRow, TOLD_KINDS, ViewError, event_shown};
 
 /// How often a silent feed shows that it is alive.
 const HEARTBEAT_SECS: Duration = Duration::from_secs(15);
 
-/// A comment, which clients pass over.
-const HEARTBEAT: &[u8] = b": still here\n\n";
-
-/// Says to browsers how long to wait before they come back.
-const GREETING: &[u8] = b"retry: 1000\n\n";
+/// How many events are read at a time of what is past.
+const PAGE_EVENTS: usize = 256;
 
 /// `?after=latest`: only what is yet to come.
 const LATEST: &str = "latest";
@@ -49,33 +47,66 @@ const LATEST: &str = "latest";
 /// `?after=action`: from the beginning of what the stack is at, or did last.
 const ACTION: &str = "action";
 
+/// `?until=now`: what there is, and no more.
+const NOW: &str = "now";
+
+/// The feed of a project, or for an administrator of all.
 pub(super) async fn follow(
     state: State,
     context: Context,
     request: HttpRequest,
 ) -> Result<HttpResponse, Fault> {
-    let params = Params::of(&request);
-    let everywhere = params.boolean("all_projects")?.unwrap_or(false);
+    let everywhere = Params::of(&request).boolean("all_projects")?.unwrap_or(false);
     let verbs = match everywhere {
         true => vec!["feed:follow", "feed:all_projects"],
         false => vec!["feed:follow"],
     };
+    opened(state, context, request, verbs, None).await
+}
+
+/// The feed of a stack and of all that stands within it.
+pub(super) async fn follow_stack(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    path: web::Path<StackPath>,
+) -> Result<HttpResponse, Fault> {
+    context.require("feed:follow").await?;
+    let stack = any_stack(&state, &context, &path).await?;
+    opened(state, context, request, vec!["feed:follow"], Some(stack)).await
+}
+
+async fn opened(
+    state: State,
+    context: Context,
+    request: HttpRequest,
+    verbs: Vec<&'static str>,
+    of_path: Option<StackRow>,
+) -> Result<HttpResponse, Fault> {
     for verb in &verbs {
         context.require(verb).await?;
     }
-    let project = (!everywhere).then(|| context.caller.project_id.clone());
-    let selection = Selection::of(&state, &params, project).await?;
+    let params = Params::of(&request);
+    let project = match &of_path {
+        Some(stack) => Some(stack.project_id.clone()),
+        None => (verbs.len() == 1).then(|| context.caller.project_id.clone()),
+    };
+    let selection = selection::read(&state, &params, project, of_path).await?;
     let after = starting_point(&state, &request, &params, &selection).await?;
+    let until = end_point(&state, &params).await?;
     let counted = front::feed(&state, &request, &context.caller)?;
-    let (sender, receiver) = mpsc::channel(QUEUE_MAX_EVENTS);
+    let format = Format::of(&request);
+    let (queue, reader) = queue::queue();
     let validity = Validity::of(context, verbs);
-    actix_web::rt::spawn(pump(state, selection, after, sender, validity));
-    let body = futures::stream::unfold((receiver, counted), |(mut receiver, counted)| async {
-        let chunk = receiver.recv().await?;
-        Some((Ok::<Bytes, Fault>(chunk), (receiver, counted)))
+    let scope = Scope::new(selection);
+    let reached = Rc::new(Cell::new(after));
+    actix_web::rt::spawn(pump(state, Feed { scope, until, format, reached }, queue, validity));
+    let body = futures::stream::unfold((reader, counted), |(mut reader, counted)| async {
+        let frame = reader.next().await?;
+        Some((Ok::<Bytes, Fault>(frame), (reader, counted)))
     });
     Ok(HttpResponse::Ok()
-        .content_type("text/event-stream")
+        .content_type(format.content_type())
         .insert_header(("cache-control", "no-store"))
         .insert_header(("x-accel-buffering", "no"))
         .streaming(body))
@@ -92,33 +123,46 @@ async fn starting_point(
     match seen.or_else(|| params.one("after")).map(str::trim) {
         None | Some("") => Ok(Position(0)),
         Some(LATEST) => Ok(state.log.durable_position()),
-        Some(ACTION) => match selection.only_stack() {
-            Some(stack) => Ok(state.views.before_action(stack).await?),
-            None => Err(Fault::bad_request("after=action needs one stack.")),
+        Some(ACTION) => match selection.stacks[..] {
+            [stack] => Ok(state.views.before_action(stack.id).await?),
+            _ => Err(Fault::bad_request("after=action needs one stack.")),
         },
-        Some(text) => text.parse().map(Position).map_err(|_| {
-            Fault::bad_request(format!("\"{text}\" is not a position in the event log."))
-        }),
+        Some(text) => match when(text)? {
+            When::Position(position) => Ok(position),
+            time @ When::Time(_) => Ok(time.position(state.log.as_ref()).await?),
+        },
     }
 }
 
-/// Follows the log until the client, the server or the log goes away.
-async fn pump(
-    state: State,
-    selection: Selection,
-    after: Position,
-    sender: mpsc::Sender<Bytes>,
-    validity: Validity,
-) {
+/// The last position that is wanted, if there is one.
+async fn end_point(state: &ApiState, params: &Params) -> Result<Option<Position>, Fault> {
+    match params.one("until").map(str::trim) {
+        None => Ok(None),
+        Some(NOW) => Ok(Some(state.log.durable_position())),
+        Some(text) => Ok(Some(when(text)?.position(state.log.as_ref()).await?)),
+    }
+}
+
+fn when(text: &str) -> Result<When, Fault> {
+    When::read(text).ok_or_else(|| {
+        Fault::bad_request(format!("\"{text}\" is not a position in the event log, nor a time."))
+    })
+}
+
+/// Reads the log until the client, the server or the log goes away.
+async fn pump(state: State, mut feed: Feed, queue: Queue, validity: Validity) {
     let mut stopping = state.stopping.clone();
+    let format = feed.format;
+    let reached = Rc::clone(&feed.reached);
     let ended = tokio::select! {
-        ended = feed(&state, selection, after, &sender) => ended,
-        _ = stopping.wait_for(|stopping| *stopping) => return,
-        () = sender.closed() => return,
+        ended = feed.run(&state, &queue) => ended,
+        _ = stopping.wait_for(|stopping| *stopping) => Err(Ended::Stopping),
+        () = queue.closed() => return,
         why = validity.ends(&state) => Err(why),
     };
     if let Err(error) = ended {
         tracing::info!(%error, "a feed ended");
+        queue.end(format.end(reached.get(), &error.to_string()));
     }
 }
 
@@ -137,32 +181,106 @@ enum Ended {
     Unconfirmed,
     #[error("its caller may no longer follow it")]
     Forbidden,
+    #[error("the server stops")]
+    Stopping,
 }
 
-async fn feed(
-    state: &ApiState,
-    selection: Selection,
-    after: Position,
-    sender: &mpsc::Sender<Bytes>,
-) -> Result<(), Ended> {
-    put(sender, Bytes::from_static(GREETING)).await?;
-    let mut scope = Scope::new(selection);
-    let mut events = state.log.subscribe(after, Filter::default());
-    let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT_SECS, HEARTBEAT_SECS);
-    heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            event = events.next() => {
-                let Some(event) = event.transpose()? else { return Ok(()) };
-                if scope.takes(&state.views, &event).await? {
-                    put(sender, frame::of(&event)).await?;
-                }
-            }
-            _ = heartbeat.tick() => put(sender, Bytes::from_static(HEARTBEAT)).await?,
-        }
+impl From<TooSlow> for Ended {
+    fn from(_: TooSlow) -> Self {
+        Ended::Slow
     }
 }
 
-async fn put(sender: &mpsc::Sender<Bytes>, chunk: Bytes) -> Result<(), Ended> {
-    sender.send_timeout(chunk, SLOW_READER_SECS).await.map_err(|_| Ended::Slow)
+/// A feed that is open.
+struct Feed {
+    scope: Scope,
+    until: Option<Position>,
+    format: Format,
+    /// The client has been given everything up to here.
+    reached: Rc<Cell<Position>>,
+}
+
+impl Feed {
+    async fn run(&mut self, state: &ApiState, queue: &Queue) -> Result<(), Ended> {
+        queue.put(self.format.greeting()).await?;
+        self.past(state, queue).await?;
+        match self.until {
+            Some(until) => self.pages(state, queue, until).await,
+            None => self.live(state, queue).await,
+        }
+    }
+
+    /// What the landmarks know of, block by block.
+    async fn past(&mut self, state: &ApiState, queue: &Queue) -> Result<(), Ended> {
+        let search = self.scope.search();
+        if search.is_empty() {
+            return Ok(());
+        }
+        if let Some(until) = self.until {
+            state.views.after(until).await?;
+        }
+        let end = self.until.unwrap_or_else(|| state.views.position());
+        loop {
+            let blocks = state.views.blocks(&search, self.reached.get()).await?;
+            let Some(last) = blocks.last().map(|block| *block.end()) else { break };
+            for block in blocks {
+                let before = Position(block.start().saturating_sub(1));
+                self.reached.set(self.reached.get().max(before.min(end)));
+                self.pages(state, queue, Position(*block.end()).min(end)).await?;
+            }
+            if last >= end.0 {
+                break;
+            }
+        }
+        self.reached.set(self.reached.get().max(end));
+        Ok(())
+    }
+
+    /// Everything that is there up to a position.
+    async fn pages(&mut self, state: &ApiState, queue: &Queue, to: Position) -> Result<(), Ended> {
+        let filter = Filter { kinds: TOLD_KINDS.to_vec() };
+        while self.reached.get() < to {
+            let page = state.log.read_all(self.reached.get(), &filter, PAGE_EVENTS).await?;
+            for event in page.iter().take_while(|event| event.position <= to) {
+                self.give(state, queue, event, event_shown).await?;
+            }
+            if page.last().is_none_or(|event| event.position >= to) {
+                self.reached.set(to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything from here on, as it happens.
+    async fn live(&mut self, state: &ApiState, queue: &Queue) -> Result<(), Ended> {
+        let filter = Filter { kinds: TOLD_KINDS.to_vec() };
+        let mut events = state.log.subscribe(self.reached.get(), filter);
+        let first = Instant::now() + HEARTBEAT_SECS;
+        let mut heartbeat = tokio::time::interval_at(first, HEARTBEAT_SECS);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                event = events.next() => {
+                    let Some(event) = event.transpose()? else { return Ok(()) };
+                    self.give(state, queue, &event, |event| state.frames.data(event)).await?;
+                }
+                _ = heartbeat.tick() => queue.put(self.format.heartbeat()).await?,
+            }
+        }
+    }
+
+    /// Gives an event to the client, if it is one of those that it asked for.
+    async fn give(
+        &mut self,
+        state: &ApiState,
+        queue: &Queue,
+        event: &RecordedEvent,
+        data: impl Fn(&RecordedEvent) -> Bytes,
+    ) -> Result<(), Ended> {
+        if self.scope.takes(&state.views, event).await? {
+            queue.put(self.format.event(event, &data(event))).await?;
+        }
+        self.reached.set(event.position);
+        Ok(())
+    }
 }

@@ -34,6 +34,7 @@ pub(in crate::api) use visit::Visit;
 use crate::model::Secret;
 use crate::model::front::HEADER_LINE_MAX_BYTES;
 pub use crate::model::front::{Cors, OpenLimits, Patience, TlsFiles};
+use crate::openstack::AuthBackend;
 
 /// How long a fresh socket may take to be writable, which it is at once.
 const WORD_TIME: Duration = Duration::from_secs(1);
@@ -66,6 +67,8 @@ pub enum Auth {
     Password,
     /// Nothing: he is who he says he is, and every user's password is this one.
     Nothing { password: Secret<String> },
+    /// Whatever a server of the operator's knows him by.
+    Backend(AuthBackend),
 }
 
 impl Default for FrontSettings {

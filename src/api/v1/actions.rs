@@ -4,14 +4,16 @@ use actix_web::web;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, StackPath, State, answer, answer_nothing, living_stack, requester, seen, writer,
+    Answer, StackPath, State, answer_large, answer_nothing, living_stack, once, requester, seen,
+    stacks, writer,
 };
-use crate::actors::Preview;
-use crate::actors::plan::Change;
+use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::past::revision_then;
 use crate::api::request::Body;
-use crate::model::{Action, StackRevision};
+use crate::model::{Action, JsonMap, StackRevision};
+use crate::projections::StackRow;
 
 /// Heat's actions, and what each comes to.
 const ACTIONS: &[(&str, &str, Asked)] = &[
@@ -25,6 +27,8 @@ const ACTIONS: &[(&str, &str, Asked)] = &[
         Asked::Cancel { rollback: false },
     ),
     ("rollback", "stacks:update", Asked::Rollback),
+    ("repair", "stacks:update", Asked::Repair),
+    ("accept", "stacks:update", Asked::Accept),
 ];
 
 #[derive(Clone, Copy)]
@@ -33,8 +37,11 @@ enum Asked {
     Cancel {
         rollback: bool,
     },
-    /// Hearth's own: `{"rollback": {"to": REVISION, "plan": true}}`.
+    /// Hearth's own: `{"rollback": {"to": REVISION, "plan": true}}`, or `at` a position or a time.
     Rollback,
+    /// Hearth's own, of what differs in the cloud: it is brought back, or becomes the definition.
+    Repair,
+    Accept,
 }
 
 pub(in crate::api) async fn act(
@@ -44,31 +51,42 @@ pub(in crate::api) async fn act(
     body: Body,
 ) -> Answer {
     let asked = body.0.unwrap_or_default();
-    let mut names = asked.keys();
-    let name = names.next().ok_or_else(|| Fault::bad_request("No action specified"))?;
-    if names.next().is_some() {
-        return Err(Fault::bad_request("Multiple actions specified"));
-    }
-    let arguments = &asked[name];
+    let (name, arguments) = only(&asked)?;
     let (_, verb, action) = ACTIONS
         .iter()
-        .find(|(known, _, _)| known == name)
+        .find(|(known, _, _)| *known == name)
         .ok_or_else(|| Fault::bad_request(format!("Invalid action {name} specified")))?;
     context.require(verb).await?;
     let stack = living_stack(&state, &context, &path).await?;
     let who = match action {
         Asked::Cancel { .. } => requester(&state, &context),
-        Asked::Act(_) | Asked::Rollback => writer(&state, &context, &stack.project_id).await?,
+        Asked::Act(_) | Asked::Rollback | Asked::Repair | Asked::Accept => {
+            writer(&state, &context, &stack.project_id).await?
+        }
     };
+    let kind = format!("POST {}/actions", stack.id);
     let accepted = match *action {
         Asked::Act(action) => state.engine.act_on_stack(&who, stack.id, action).await?,
         Asked::Rollback => {
-            let (to, plans) = destination(arguments)?;
+            let (to, plans) = destination(&state, &stack, arguments).await?;
             if plans {
                 let plan = state.engine.preview_roll_back_to(&who, stack.id, to).await?;
-                return answer(&json!({ "rollback": { "to": to.0, "resources": changes(&plan) } }));
+                let view = move || {
+                    let resources = stacks::plan::resources(&plan);
+                    json!({ "rollback": { "to": to.0, "resources": resources } })
+                };
+                return answer_large(&state, &context.caller.project_id, view).await;
             }
+            let who = once(&state, &context, who, (&kind, &asked))?;
             state.engine.roll_back_to(&who, stack.id, to).await?
+        }
+        Asked::Repair => {
+            let who = once(&state, &context, who, (&kind, &asked))?;
+            state.engine.repair_drift(&who, stack.id).await?
+        }
+        Asked::Accept => {
+            let who = once(&state, &context, who, (&kind, &asked))?;
+            state.engine.accept_drift(&who, stack.id).await?
         }
         Asked::Cancel { rollback } => state.engine.cancel_update(&who, stack.id, rollback).await?,
     };
@@ -76,54 +94,39 @@ pub(in crate::api) async fn act(
     Ok(answer_nothing())
 }
 
-/// The revision to go back to, and whether only the plan is asked for.
-fn destination(arguments: &Value) -> Result<(StackRevision, bool), Fault> {
+/// The one action that a body names, and what it says of it.
+pub(in crate::api::v1) fn only(asked: &JsonMap) -> Result<(&str, &Value), Fault> {
+    let mut actions = asked.iter();
+    let (name, arguments) =
+        actions.next().ok_or_else(|| Fault::bad_request("No action specified"))?;
+    match actions.next() {
+        Some(_) => Err(Fault::bad_request("Multiple actions specified")),
+        None => Ok((name, arguments)),
+    }
+}
+
+/// The revision to go back to, by its number or by when it was the newest, and whether only the plan
+/// is asked for.
+pub(in crate::api::v1) async fn destination(
+    state: &ApiState,
+    stack: &StackRow,
+    arguments: &Value,
+) -> Result<(StackRevision, bool), Fault> {
     let number = arguments["to"].as_u64().and_then(|number| u32::try_from(number).ok());
-    let Some(number) = number.filter(|number| *number > 0) else {
-        let message = "The action rollback needs the number of a revision: {\"to\": 1}";
-        return Err(Fault::bad_request(message));
+    let number = number.filter(|number| *number > 0).map(StackRevision);
+    let at = match &arguments["at"] {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(position) => Some(position.to_string()),
+        _ => None,
     };
-    Ok((StackRevision(number), arguments["plan"] == true))
-}
-
-/// A plan as a list: each resource, what becomes of it, and why. What is in the stack that stands
-/// for a resource follows it, under the names that lead there.
-fn changes(plan: &Preview) -> Vec<Value> {
-    let mut listed = Vec::new();
-    list("", plan, &mut listed);
-    listed
-}
-
-fn list(path: &str, plan: &Preview, listed: &mut Vec<Value>) {
-    let kinds = [
-        ("created", &plan.added),
-        ("updated", &plan.updated),
-        ("replaced", &plan.replaced),
-        ("deleted", &plan.deleted),
-        ("unchanged", &plan.unchanged),
-    ];
-    for (change, resources) in kinds {
-        for resource in resources {
-            let path = format!("{path}{}", resource.name);
-            listed.push(json!({
-                "resource_name": path,
-                "resource_type": resource.type_name,
-                "change": change,
-                "at_least": resource.least.map_or(change, word),
-                "why": resource.why,
-            }));
-            for within in plan.within.iter().filter(|it| it.resource == resource.name) {
-                list(&format!("{path}/"), &within.plan, listed);
-            }
+    let to = match (number, at) {
+        (Some(number), None) => number,
+        (None, Some(at)) => revision_then(state, stack, &at).await?,
+        _ => {
+            let message = "The action rollback needs the number of a revision, {\"to\": 1}, or a \
+                           position of the log or a time, {\"at\": \"2026-01-31T12:00:00Z\"}";
+            return Err(Fault::bad_request(message));
         }
-    }
-}
-
-fn word(change: Change) -> &'static str {
-    match change {
-        Change::Unchanged => "unchanged",
-        Change::Updated => "updated",
-        Change::Replaced => "replaced",
-        Change::Added => "created",
-    }
+    };
+    Ok((to, arguments["plan"] == true))
 }

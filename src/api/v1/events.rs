@@ -10,6 +10,7 @@ use super::{Answer, StackPath, State, answer, any_stack, time};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::past::state_at;
 use crate::api::request::Params;
 use crate::api::url::{Links, link};
 use crate::events::log::Filter;
@@ -29,6 +30,7 @@ pub(in crate::api) async fn of_stack(
     path: web::Path<StackPath>,
 ) -> Answer {
     context.require("events:index").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
     let params = Params::of(&request);
     let events = state.views.events(stack.id, query(&params)?).await?;
@@ -49,6 +51,7 @@ pub(in crate::api) async fn of_resource(
     wanted: web::Path<ResourcePath>,
 ) -> Answer {
     context.require("events:index").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
     let params = Params::of(&request);
     let query = EventQuery { names: vec![wanted.resource.clone()], ..query(&params)? };
@@ -77,6 +80,7 @@ fn query(params: &Params) -> Result<EventQuery, Fault> {
         descending: params.descending()?,
         marker: params.one("marker").and_then(|id| id.parse().ok()),
         limit: params.number("limit")?,
+        ..EventQuery::default()
     })
 }
 
@@ -128,6 +132,7 @@ pub(in crate::api) async fn show(
     wanted: web::Path<EventPath>,
 ) -> Answer {
     context.require("events:show").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
     let event = match Uuid::try_parse(&wanted.event) {
         Ok(id) => state.views.event(stack.id, id).await?,

@@ -11,6 +11,7 @@ pub(super) mod software_configs;
 pub(super) mod software_deployments;
 pub(super) mod stacks;
 pub(super) mod templates;
+pub(super) mod webhooks;
 
 use std::time::Duration;
 
@@ -22,10 +23,10 @@ use uuid::Uuid;
 use super::ApiState;
 use super::context::Context;
 use super::error::Fault;
-use crate::actors::{Accepted, RequestContext};
-use crate::events::Position;
+use crate::actors::{Accepted, AskedOnce, Conditions, RequestContext};
+use crate::events::{Position, StreamId};
 use crate::model::sizes::answer_json;
-use crate::model::{CommandId, ProjectId, StackId};
+use crate::model::{CommandId, JsonMap, ProjectId, Refusal, StackId, hex};
 use crate::projections::StackRow;
 
 /// `…/stacks/{name}/{id}…`: a stack by its whole identity.
@@ -65,9 +66,11 @@ pub(super) fn requester(state: &ApiState, context: &Context) -> RequestContext {
     RequestContext {
         caller: context.caller.clone(),
         token: context.token.clone(),
+        login: context.login.clone(),
         request_id: context.request_id.clone(),
         command_id: CommandId(state.clock.fresh_id()),
         fetches: context.fetches.clone(),
+        conditions: context.conditions.clone(),
     }
 }
 
@@ -95,6 +98,22 @@ pub(super) async fn writer(
     Ok(requester(state, context))
 }
 
+/// The asker of a change that is made once, where the request has a key: of what `kind` it is, and
+/// what it says.
+pub(super) fn once(
+    state: &ApiState,
+    context: &Context,
+    who: RequestContext,
+    (kind, body): (&str, &JsonMap),
+) -> Result<RequestContext, Fault> {
+    let Some(key) = context.key.clone() else { return Ok(who) };
+    let scope = StreamId::project(&context.caller.project_id);
+    let digest = state.vault.digest_in(scope.as_str(), &serde_json::to_vec(&(kind, body))?);
+    let digest = digest.map_err(|error| Refusal::unavailable(error.to_string()))?;
+    let once = Some(AskedOnce { key, request: hex(&digest) });
+    Ok(RequestContext { conditions: Conditions { once, ..who.conditions.clone() }, ..who })
+}
+
 /// How long an answer waits for the views.
 const VIEWS_WAIT_MAX: Duration = Duration::from_secs(10);
 
@@ -106,7 +125,7 @@ pub(super) async fn seen(state: &ApiState, accepted: &Accepted) -> Result<(), Fa
 }
 
 /// The same, of what is written up to a position.
-async fn seen_at(state: &ApiState, position: Position) -> Result<(), Fault> {
+pub(super) async fn seen_at(state: &ApiState, position: Position) -> Result<(), Fault> {
     state.log.durable(position).await?;
     let shown = state.views.after(position);
     if !matches!(tokio::time::timeout(VIEWS_WAIT_MAX, shown).await, Ok(Ok(()))) {

@@ -1,6 +1,6 @@
 //! `GET …/outputs` and `GET …/outputs/{key}`.
 
-use actix_web::web;
+use actix_web::{HttpRequest, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -8,6 +8,7 @@ use super::{Answer, StackPath, State, answer, living_stack};
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::past::state_at;
 use crate::events::StreamId;
 use crate::events::stack::OutputResolved;
 use crate::model::{StackId, Status};
@@ -16,9 +17,11 @@ use crate::projections::StackShown;
 pub(in crate::api) async fn list(
     state: State,
     context: Context,
+    request: HttpRequest,
     path: web::Path<StackPath>,
 ) -> Answer {
     context.require("stacks:list_outputs").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = living_stack(&state, &context, &path).await?;
     let outputs = of(&state, stack.id).await?;
     let outputs: Vec<Value> = outputs
@@ -37,10 +40,12 @@ pub(in crate::api) struct OutputPath {
 pub(in crate::api) async fn show(
     state: State,
     context: Context,
+    request: HttpRequest,
     path: web::Path<StackPath>,
     wanted: web::Path<OutputPath>,
 ) -> Answer {
     context.require("stacks:show_output").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = living_stack(&state, &context, &path).await?;
     let outputs = of(&state, stack.id).await?;
     let output = outputs.iter().find(|output| output.key == wanted.output).ok_or_else(|| {
@@ -57,14 +62,15 @@ async fn of(state: &ApiState, stack: StackId) -> Result<Vec<OutputResolved>, Fau
 }
 
 /// The outputs of a stack: while an action runs, and after one that failed and may have left
-/// resources at work, with what its resources have by now. They are the user's own, so what is
+/// resources at work, with what its resources have by now; of the past, as the last action left them. They are the user's own, so what is
 /// secret in them is open for him.
 pub(super) async fn now(
     state: &ApiState,
     shown: &StackShown,
 ) -> Result<Vec<OutputResolved>, Fault> {
     let stack = shown.stack.id;
-    if shown.stack.status != Status::Complete && !shown.outputs.is_empty() {
+    let is_now = state.past.is_none();
+    if is_now && shown.stack.status != Status::Complete && !shown.outputs.is_empty() {
         let now = state.engine.outputs_now(stack).await?;
         if !now.is_empty() {
             return Ok(now);

@@ -14,6 +14,7 @@ use crate::actors::stack_users::forbidden;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::past::state_at;
 use crate::api::request::{Body, Params, boolean};
 use crate::api::url::{Links, link};
 use crate::model::JsonMap;
@@ -23,7 +24,7 @@ use crate::resource_types::python;
 
 /// What a list can be filtered by, and what else may be in its query.
 const FILTERS: &[&str] = &["type", "status", "name", "action", "id", "physical_resource_id"];
-const OTHER_PARAMS: &[&str] = &["nested_depth", "with_detail"];
+const OTHER_PARAMS: &[&str] = &["nested_depth", "with_detail", "at"];
 
 pub(in crate::api) async fn list(
     state: State,
@@ -44,6 +45,7 @@ pub(in crate::api) async fn list(
     }
     let depth = params.number("nested_depth")?.unwrap_or(0);
     let with_detail = params.boolean("with_detail")?.unwrap_or(false);
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
     let filter = ResourceFilter::of(&params);
     let links = Links::of(&request);
@@ -131,6 +133,7 @@ pub(in crate::api) async fn show(
     wanted: web::Path<ResourcePath>,
 ) -> Answer {
     context.require("resource:show").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = living_stack(&state, &context, &path).await?;
     let resource = named(&state, &stack, &wanted.resource).await?;
     let children = state.views.children(stack.clone()).await?;
@@ -321,7 +324,7 @@ fn summary(
     view
 }
 
-/// The description, and the attributes as the cloud has them now.
+/// The description, and the attributes as the cloud has them now; of the past, as they were recorded.
 async fn add_detail(
     state: &ApiState,
     context: &Context,
@@ -332,7 +335,10 @@ async fn add_detail(
 ) {
     view["description"] = resource.description.as_str().into();
     let who = requester(state, context);
-    let attributes = state.engine.inspect_resource(&who, stack.id, &resource.name, extra).await;
+    let attributes = match state.past {
+        None => state.engine.inspect_resource(&who, stack.id, &resource.name, extra).await,
+        Some(at) => state.engine.recorded_attributes(resource.id, at).await,
+    };
     view["attributes"] = match attributes {
         Ok(attributes) => Value::Object(attributes),
         // As in Heat, what cannot be looked up is left out rather than the whole answer.

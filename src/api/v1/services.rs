@@ -14,7 +14,7 @@ const REPORT_INTERVAL_SECS: u64 = 60;
 /// This process, as the list of services knows it.
 pub(in crate::api) struct Node {
     id: Uuid,
-    engine_id: Uuid,
+    pub(in crate::api) engine_id: Uuid,
     started: DateTime<Utc>,
 }
 

@@ -114,6 +114,15 @@ pub(in crate::api) async fn show(
     path: web::Path<DeploymentPath>,
 ) -> Answer {
     context.require("software_deployments:show").await?;
+    if let Ok(id) = Uuid::try_parse(&path.deployment) {
+        let (who, software) = (requester(&state, &context), state.engine.software());
+        match software.poll(&who, DeploymentId(id)).await {
+            Ok(Some(position)) => seen_at(&state, position).await?,
+            Ok(None) => {}
+            // It is shown as it is, if it is there.
+            Err(refusal) => tracing::debug!(%refusal, "a deployment is not looked for"),
+        }
+    }
     shown(&state, &context, &path.deployment).await
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::figure::{Budget, Figure, median};
 use super::server::Server;
 use super::{BenchError, Scale, stack, templates};
@@ -11,9 +13,13 @@ const CLIENTS: usize = 8;
 const RESOURCES_EACH: usize = 3;
 const READS: usize = 200;
 
+/// A tag, and one of how many stacks has it.
+const TAG: &str = "measured";
+const TAGGED_EVERY: usize = 100;
+
 /// Creates the stacks, reads among them, restarts.
 pub(super) async fn run(scale: Scale, server: Server) -> Result<(Vec<Figure>, Server), BenchError> {
-    let (timed, total) = if scale == Scale::Quick { (100, 200) } else { (1200, 10_000) };
+    let (timed, total) = if scale == Scale::Quick { (100, 200) } else { (1200, 60_000) };
     let mut figures = Vec::new();
 
     let took = create_stacks(&server, 0..timed).await?;
@@ -31,6 +37,10 @@ pub(super) async fn run(scale: Scale, server: Server) -> Result<(Vec<Figure>, Se
     let path = stack::find(&client, &name(total / 2)).await?;
     let reads = [
         ("list 100", "/stacks?limit=100".to_owned(), 3.0),
+        ("list by name", format!("/stacks?name={}&limit=20", name(total / 2)), 2.0),
+        ("list 20 with their count", "/stacks?with_count=True&limit=20".to_owned(), 2.0),
+        ("list 20 sorted by name", "/stacks?sort_keys=stack_name&limit=20".to_owned(), 3.0),
+        ("list 20 by a tag", format!("/stacks?tags={TAG}&limit=20"), 3.0),
         ("show one", path.clone(), 1.5),
         ("its events", format!("{path}/events"), 3.0),
     ];
@@ -55,7 +65,7 @@ pub(super) async fn run(scale: Scale, server: Server) -> Result<(Vec<Figure>, Se
     Ok((figures, server))
 }
 
-async fn create_stacks(
+pub(super) async fn create_stacks(
     server: &Server,
     numbers: std::ops::Range<usize>,
 ) -> Result<Duration, BenchError> {
@@ -69,7 +79,11 @@ async fn create_stacks(
         async move {
             let template = templates::independent(RESOURCES_EACH, "a");
             for number in numbers.skip(turn).step_by(CLIENTS) {
-                stack::create(&client, &name(number), &template).await?;
+                let mut body = json!({ "template": template });
+                if number % TAGGED_EVERY == 0 {
+                    body["tags"] = TAG.into();
+                }
+                stack::create_of(&client, &name(number), body).await?;
             }
             Ok::<(), BenchError>(())
         }

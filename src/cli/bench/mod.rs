@@ -1,10 +1,14 @@
 //! `hearth bench`: the workloads of the speed budgets, over the public API of a server of its own.
 
+mod backend;
+mod commands;
+mod feeds;
 mod figure;
 mod hostile;
 mod language;
 mod many_stacks;
 mod one_stack;
+mod past;
 mod redraw;
 mod replay;
 mod server;
@@ -32,6 +36,9 @@ pub(super) struct BenchArgs {
     /// Plays every workload in small and gives no verdict
     #[arg(long)]
     quick: bool,
+    /// Measures a log that is kept there (mysql://…) against one in a file, and nothing else
+    #[arg(long, value_name = "URL")]
+    log: Option<String>,
 }
 
 /// How much is played.
@@ -60,7 +67,12 @@ pub(super) async fn run(args: BenchArgs) -> ExitCode {
     let dir = args.data_dir.unwrap_or_else(|| {
         std::env::temp_dir().join(format!("hearth-bench-{}", std::process::id()))
     });
-    let outcome = measure(scale, &dir).await;
+    let outcome = match &args.log {
+        None => measure(scale, &dir).await,
+        Some(log) => backend::run(scale, &dir, log).await.inspect(|figures| {
+            figures.iter().for_each(|figure| println!("{}", figure.line(scale)));
+        }),
+    };
     // The data is of no use afterwards.
     if let Err(error) = std::fs::remove_dir_all(&dir) {
         eprintln!("hearth: could not remove {}: {error}", dir.display());
@@ -93,13 +105,20 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
     report(vec![Figure::secs("ready on an empty log", server.ready_after, 0.3)]);
     report(types::run(scale, &server).await?);
     report(one_stack::run(scale, &server).await?);
+    report(past::run(scale, &server).await?);
     server.stop().await?;
 
     let server = Server::start(&dir.join("many"), &[]).await?;
     let (figures, server) = many_stacks::run(scale, server).await?;
     report(figures);
     server.stop().await?;
-    report(replay::run(&dir.join("many")).await?);
+    let (figures, events) = replay::run(&dir.join("many")).await?;
+    report(figures);
+    report(commands::run(&dir.join("many"), events)?);
+
+    let server = Server::start(&dir.join("feeds"), &feeds::SETTINGS).await?;
+    report(feeds::run(scale, &server).await?);
+    server.stop().await?;
 
     report(trees::run(scale, dir).await?);
 

@@ -1,6 +1,5 @@
 //! How fast a log is read back: every event decoded and folded into the state of its stream.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -10,19 +9,17 @@ use futures::executor::block_on;
 
 use super::BenchError;
 use super::figure::{Figure, shortest};
-use crate::actors::resource::Resource;
-use crate::actors::shell::Aggregate;
-use crate::actors::stack::Stack;
 use crate::cli::data::{DataDir, with_causes};
+use crate::cli::states::States;
 use crate::events::log::{EventLog, Filter, LogError, SqliteLog};
-use crate::events::{Position, RecordedEvent, StreamId};
+use crate::events::{Position, RecordedEvent};
 
 const PAGE_EVENTS: usize = 4096;
 const PAGES_AHEAD: usize = 4;
 const REPEATS: usize = 3;
 
-/// Replays the whole log of a stopped server.
-pub(super) async fn run(data: &Path) -> Result<Vec<Figure>, BenchError> {
+/// Replays the whole log of a stopped server; also how many events it has.
+pub(super) async fn run(data: &Path) -> Result<(Vec<Figure>, usize), BenchError> {
     let log = SqliteLog::open_read_only(&DataDir(data.to_owned()).log())
         .map_err(|error| BenchError::Unexpected(with_causes(&error)))?;
     let log = Arc::new(log);
@@ -35,7 +32,7 @@ pub(super) async fn run(data: &Path) -> Result<Vec<Figure>, BenchError> {
     let (events, states) = counts;
     let rate = events as f64 / shortest(&times).as_secs_f64();
     let name = format!("replay {events} events into {states} states");
-    Ok(vec![Figure::rate(name, rate, "events/s", 200_000.0)])
+    Ok((vec![Figure::rate(name, rate, "events/s", 250_000.0)], events))
 }
 
 /// Replays it once: how many events there were, and states in the end.
@@ -52,7 +49,7 @@ fn replay(log: &Arc<SqliteLog>) -> Result<(usize, usize), BenchError> {
         let page = page.map_err(|error| BenchError::Unexpected(with_causes(&error)))?;
         events += page.len();
         for event in &page {
-            states.fold(event)?;
+            states.fold(event).map_err(|error| BenchError::Unexpected(with_causes(&error)))?;
         }
     }
     let _ = reader.join();
@@ -73,34 +70,4 @@ fn read(log: &SqliteLog, pages: &SyncSender<Result<Vec<Arc<RecordedEvent>>, LogE
             return;
         }
     }
-}
-
-#[derive(Default)]
-struct States {
-    stacks: HashMap<StreamId, Stack>,
-    resources: HashMap<StreamId, Resource>,
-}
-
-impl States {
-    fn fold(&mut self, event: &RecordedEvent) -> Result<(), BenchError> {
-        let stream = event.stream.as_str();
-        if stream.starts_with("stack-") {
-            apply(self.stacks.entry(event.stream.clone()).or_default(), event)
-        } else if stream.starts_with("resource-") {
-            apply(self.resources.entry(event.stream.clone()).or_default(), event)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.stacks.len() + self.resources.len()
-    }
-}
-
-fn apply<A: Aggregate>(state: &mut A, event: &RecordedEvent) -> Result<(), BenchError> {
-    let body: A::Event =
-        event.decode().map_err(|error| BenchError::Unexpected(with_causes(&error)))?;
-    state.apply(&body, event.at);
-    Ok(())
 }

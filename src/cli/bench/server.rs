@@ -39,7 +39,7 @@ impl Server {
             .arg(data)
             .args(["--listen", &format!("127.0.0.1:{api_port}")])
             .args(["--sandbox-listen", &format!("127.0.0.1:{cloud_port}")])
-            .env("HEARTH_LOG", "error")
+            .env("HEARTH_LOG_FILTER", "error")
             // The workloads hold more stacks than a project may by default.
             .env("HEARTH_DEFAULT__MAX_STACKS_PER_TENANT", "-1")
             .envs(settings.iter().copied())

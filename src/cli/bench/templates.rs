@@ -7,6 +7,12 @@ pub(super) fn independent(count: usize, value: &str) -> Value {
     template((0..count).map(|index| (name(index), resource(json!(value)))).collect())
 }
 
+/// The same, each with a value of its own.
+pub(super) fn of_values(values: &[usize]) -> Value {
+    let each = values.iter().enumerate();
+    template(each.map(|(index, value)| (name(index), resource(json!(value.to_string())))).collect())
+}
+
 /// Resources of which each uses the output of the one before.
 pub(super) fn chain(count: usize, value: &str) -> Value {
     let link = |index: usize| match index.checked_sub(1) {

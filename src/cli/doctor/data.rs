@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::report::Report;
 use crate::cli::data::{Files, with_causes};
 use crate::events::Position;
+use crate::events::log::OwnedLog;
 use crate::events::log::checkpoint::ReadCheckpoint;
-use crate::events::log::{EventLog, SqliteLog};
 use crate::events::signing::SigningKey;
 use crate::events::vault::Vault;
 use crate::private_files;
@@ -26,17 +26,16 @@ pub(super) async fn look(files: &Files, is_running: bool, report: &mut Report) {
         return;
     }
     permissions(files, report);
-    let path = files.data.log();
-    if !path.exists() {
+    if files.expect_log().is_err() {
         report.note("log", "there is none yet: the first start makes it");
         return;
     }
     // Before the log: what is signed meanwhile is in the log then.
     let beside = private_files::read(&files.data.checkpoint());
-    match SqliteLog::open_read_only(&path) {
+    match files.log.open_read_only() {
         Ok(log) => {
-            keys(&log, files, report);
-            let end = end(&log, beside, report);
+            keys(log.as_ref(), files, report);
+            let end = end(log.as_ref(), beside, report);
             views(&files.data.views(), end, is_running, report).await;
         }
         Err(error) => report.wrong(
@@ -124,7 +123,7 @@ fn permissions(files: &Files, report: &mut Report) {
     }
 }
 
-fn keys(log: &SqliteLog, files: &Files, report: &mut Report) {
+fn keys(log: &dyn OwnedLog, files: &Files, report: &mut Report) {
     match Vault::check(log, &files.master_key) {
         Ok(Some(id)) => report.fine("master key", format!("{id} opens what the log has sealed")),
         Ok(None) => report.note("master key", "there is none yet: the next start makes it"),
@@ -163,7 +162,7 @@ fn keys(log: &SqliteLog, files: &Files, report: &mut Report) {
 
 /// Where the log ends, and whether it once went further.
 fn end(
-    log: &SqliteLog,
+    log: &dyn OwnedLog,
     beside: Result<Option<zeroize::Zeroizing<String>>, private_files::PrivateFileError>,
     report: &mut Report,
 ) -> Position {

@@ -50,7 +50,10 @@ async fn look(settings: &Settings, report: &mut Report) {
             format!("{idle} that are given have no effect; `hearth config show` names them"),
         ),
     }
-    let files = Files::of(settings);
+    let files = match Files::of(settings) {
+        Ok(files) => files,
+        Err(reason) => return report.wrong("log", reason, "say in [hearth] log where it is kept"),
+    };
     let running = Running::find(&files).await;
     server::look(settings, running.as_ref(), report);
     data::look(&files, running.is_some(), report).await;

@@ -45,7 +45,10 @@ pub(super) fn look(settings: &Settings, running: Option<&Running>, report: &mut 
             "self".to_owned()
         }
     };
-    for listened in [Some(settings.listen), settings.cfn_listen].into_iter().flatten() {
+    for listened in [Some(settings.listen), settings.cfn_listen, settings.cloudwatch_listen]
+        .into_iter()
+        .flatten()
+    {
         address(listened, running.is_some(), report);
     }
     files(settings, &process, report);

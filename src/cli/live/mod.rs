@@ -27,7 +27,7 @@ pub(super) use self::draw::{Focus, View, picture};
 pub(super) use self::feed::Feed;
 use self::feed::News;
 use self::screen::{Key, Screen};
-pub(super) use self::screen::{columns, is_colored, size};
+pub(super) use self::screen::{Keys, columns, is_colored, size};
 use self::state::Change;
 pub(super) use self::state::State;
 pub(super) use self::status::{LiveStatus, Progress};

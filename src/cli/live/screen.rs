@@ -42,8 +42,34 @@ pub(super) struct Screen {
     shown: Vec<String>,
     size: (usize, usize),
     is_colored: bool,
-    /// How the terminal read its keys before.
-    keys_before: Option<Termios>,
+    single_keys: Option<Keys>,
+}
+
+/// Standard input of a terminal, whose keys come one by one until this is dropped.
+pub(in crate::cli) struct Keys {
+    /// How the terminal read them before.
+    before: Termios,
+}
+
+impl Keys {
+    /// Takes the terminal's keys, where it shows what is printed as well.
+    pub(in crate::cli) fn take() -> Option<Keys> {
+        size()?;
+        read_single_keys().map(|before| Keys { before })
+    }
+
+    /// Waits for a key; `None` once there are no more.
+    pub(in crate::cli) fn next(&self) -> Option<u8> {
+        let mut bytes = [0; 64];
+        let read = rustix::io::read(std::io::stdin(), &mut bytes).ok()?;
+        bytes.first().copied().filter(|_| read > 0)
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
+    }
 }
 
 impl Screen {
@@ -51,8 +77,8 @@ impl Screen {
     pub(super) fn take() -> Option<Screen> {
         let size = size()?;
         say(ENTER);
-        let keys_before = read_single_keys();
-        Some(Screen { shown: Vec::new(), size, is_colored: !colors_refused(), keys_before })
+        let single_keys = Keys::take();
+        Some(Screen { shown: Vec::new(), size, is_colored: !colors_refused(), single_keys })
     }
 
     /// The size now. Where it has changed, everything is drawn anew.
@@ -69,7 +95,7 @@ impl Screen {
 
     /// The keys that are pressed, where the terminal gives them one by one.
     pub(super) fn keys(&self) -> Option<mpsc::UnboundedReceiver<Key>> {
-        self.keys_before.as_ref().map(|_| keys())
+        self.single_keys.as_ref().map(|_| keys())
     }
 
     /// Shows the lines in place of the former ones.
@@ -86,9 +112,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        if let Some(before) = &self.keys_before {
-            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
-        }
+        self.single_keys.take();
         say(LEAVE);
     }
 }

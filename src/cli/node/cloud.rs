@@ -9,7 +9,8 @@ use super::{Addresses, SANDBOX_REGION, StartError, sandbox_password};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{self, CloudChoice, ServiceCredentials, Settings};
 use crate::openstack::{self, CfnPlaces, Cloud, CloudSettings, UserDomainSettings};
-use crate::sandbox::{Latencies, RunningSandbox, Sandbox, SandboxConfig};
+use crate::sandbox::{GuestLimits, Latencies, RunningSandbox, Sandbox, SandboxConfig};
+use crate::traces::Tracer;
 
 /// The service user that every sandbox has.
 const SANDBOX_SERVICE_USER: &str = "hearth";
@@ -30,6 +31,7 @@ pub(super) fn start_sandbox(
         hearth_url: Some(format!("{}://{}", super::scheme(settings), at.api)),
         cfn_url: at.cfn.map(|cfn| format!("{}://{cfn}", super::scheme(settings))),
         latencies: latencies(settings),
+        guests: settings.sandbox_guests.then(GuestLimits::default),
         password: sandbox_password(settings),
         region: SANDBOX_REGION.to_owned(),
         ..SandboxConfig::default()
@@ -51,14 +53,21 @@ fn latencies(settings: &Settings) -> Latencies {
     }
 }
 
+/// What the client of the cloud needs to know of this process.
+#[derive(Default)]
+pub(super) struct Known<'a> {
+    pub(super) sandbox: Option<&'a RunningSandbox>,
+    pub(super) cfn_address: Option<SocketAddr>,
+    pub(super) tracer: Tracer,
+}
+
 /// The client of the cloud, and where its Keystone is.
 pub(super) fn connect(
     settings: &Settings,
-    sandbox: Option<&RunningSandbox>,
-    cfn_address: Option<SocketAddr>,
+    known: Known<'_>,
     clock: Arc<dyn Clock>,
 ) -> Result<(Arc<Cloud>, String), StartError> {
-    let mut cloud = match (&settings.cloud, &settings.service, sandbox) {
+    let mut cloud = match (&settings.cloud, &settings.service, known.sandbox) {
         (CloudChoice::OpenStack, Some(service), _) => of_service(service),
         (CloudChoice::SandboxAt(url), ..) => of_sandbox(url.as_str(), settings),
         (_, _, Some(sandbox)) => of_sandbox(&sandbox.auth_url, settings),
@@ -77,14 +86,17 @@ pub(super) fn connect(
     cloud.cfn_places = CfnPlaces {
         wait_conditions: settings.wait_condition_url.as_ref().map(Url::to_string),
         metadata: settings.metadata_url.as_ref().map(Url::to_string),
-        listener: cfn_address.map(|address| {
+        listener: known.cfn_address.map(|address| {
             format!("{}://{}/v1", super::scheme(settings), super::reachable(address))
         }),
+        is_secure: Some(settings.agents_are_secure.clone()),
+        validates: Some(settings.agents_validate.clone()),
     };
     cloud.region.clone_from(&settings.clients.region);
     if let Some(interface) = &settings.clients.endpoint_type {
         cloud.interface.clone_from(interface);
     }
+    cloud.tracer = known.tracer;
     cloud.insecure = settings.clients.insecure;
     cloud.fetch_allow.clone_from(&settings.limits.fetch_allow);
     if let Some(path) = &settings.clients.ca_file {
@@ -110,7 +122,7 @@ pub(super) fn once(settings: &Settings, auth_url: &str) -> Result<Cloud, StartEr
         let url = auth_url.parse().map_err(|_| StartError::NoCredentials)?;
         settings.cloud = CloudChoice::SandboxAt(url);
     }
-    let (cloud, _) = connect(&settings, None, None, Arc::new(SystemClock))?;
+    let (cloud, _) = connect(&settings, Known::default(), Arc::new(SystemClock))?;
     Ok(cloud.as_ref().clone())
 }
 

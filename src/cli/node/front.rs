@@ -1,11 +1,13 @@
 //! From settings to what stands between the network and the API.
 
 use actix_web::http::header::HeaderName;
+use url::Url;
 
 use super::{StartError, sandbox_password};
 use crate::api::{Auth, FrontSettings, OpenLimits, Proxy};
 use crate::config::Settings;
 use crate::model::front::AuthFlavor;
+use crate::openstack::AuthBackend;
 
 /// Of the files that a process may have open, one in so many is for a client: the others are for
 /// the calls that its requests cost, and for the log.
@@ -28,8 +30,15 @@ pub(super) fn settings(settings: &Settings) -> Result<FrontSettings, StartError>
             AuthFlavor::Token => Auth::Token,
             AuthFlavor::Password => Auth::Password,
             AuthFlavor::Nothing => Auth::Nothing { password: sandbox_password(settings) },
+            AuthFlavor::Backend { url } => Auth::Backend(backend(&url)?),
         },
     })
+}
+
+fn backend(url: &str) -> Result<AuthBackend, StartError> {
+    let broken = |reason: String| StartError::NoBackend { reason };
+    let url = Url::parse(url).map_err(|error| broken(error.to_string()))?;
+    AuthBackend::new(url).map_err(broken)
 }
 
 /// No more connections than there are files to open for them: a server without any can neither

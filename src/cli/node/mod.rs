@@ -6,20 +6,22 @@ pub(super) mod front;
 mod process;
 mod upkeep;
 
+use std::fs::File;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::FutureExt;
 
-use super::admin::{AdminSocket, Administrator, Serving};
+use super::VERSION;
+use super::admin::{AdminSocket, Administrator, EngineShown, Serving};
 use super::data::{DataDir, Files, with_causes};
 use super::policy::settings_of;
 use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, Listeners, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, NotificationDriver, Settings};
-use crate::events::log::{EventLog, OpenError, SqliteLog};
+use crate::events::log::{EventLog, OpenError, OwnedLog};
 use crate::events::vault::{Vault, VaultError};
 use crate::metrics::Measured;
 use crate::model::Secret;
@@ -31,6 +33,7 @@ use crate::projections::{ViewError, Views};
 use crate::resource_types::{Registry, RegistryError};
 use crate::sandbox::{self, RunningSandbox, SandboxError};
 use crate::template::{self, YaqlLimits};
+use crate::traces::Exporter;
 use process::Process;
 use upkeep::{Upkeep, UpkeepParts};
 
@@ -64,12 +67,16 @@ pub(super) enum StartError {
     OtherCloud { data: PathBuf, was: String },
     #[error("the cloud's client could not be made")]
     Cloud(#[from] CloudError),
+    #[error("the server of [hearth] auth_backend_url cannot be asked: {reason}")]
+    NoBackend { reason: String },
     #[error("{name:?} of secure_proxy_ssl_header is no name of a header")]
     NoHeader { name: String },
     #[error(transparent)]
     Api(#[from] ServeError),
     #[error(transparent)]
     Log(#[from] OpenError),
+    #[error("[hearth] log: {0}")]
+    LogPlace(String),
     #[error("the keys could not be opened")]
     Vault(#[from] VaultError),
     #[error("there are no rules to start with: correct the policy")]
@@ -92,17 +99,23 @@ pub(super) struct Node {
     pub(super) address: SocketAddr,
     /// Where CloudFormation's listens.
     pub(super) cfn_address: Option<SocketAddr>,
+    /// Where CloudWatch's listens.
+    pub(super) cloudwatch_address: Option<SocketAddr>,
     /// Where metrics are shown.
     pub(super) metrics_address: Option<SocketAddr>,
     /// The cloud's Keystone.
     pub(super) auth_url: String,
     /// The file for OpenStack's clients, where the cloud is a sandbox.
     pub(super) clouds_yaml: Option<PathBuf>,
-    log: Arc<SqliteLog>,
+    log: Arc<dyn OwnedLog>,
+    /// Where the log is not a file of the data directory: what keeps others out of that.
+    lock: Option<File>,
     registry: Arc<Registry>,
     engine: Engine,
     views: Views,
     outlets: Outlets,
+    /// `None` where nobody wants spans.
+    exporter: Option<Exporter>,
     api: RunningApi,
     sandbox: Option<RunningSandbox>,
     /// `None` where it could not be opened.
@@ -126,24 +139,28 @@ impl Node {
             iterators: settings.limits.yaql_iterators,
             memory: settings.limits.yaql_memory,
         });
-        let files = Files::of(settings);
+        let files = Files::of(settings).map_err(StartError::LogPlace)?;
         let data = files.data.clone();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let policy = Arc::new(Policy::load(settings_of(&settings.policy), Arc::clone(&clock))?);
         data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
-        let log = SqliteLog::open_signed(&data.log(), || files.signing(clock.as_ref()))?;
-        let log = Arc::new(log);
+        let (log, lock) = files.open_log(clock.as_ref())?;
         keep_to_cloud(settings, &data)?;
         let (orchestration, address) = listen(settings.listen)?;
         let cfn = settings.cfn_listen.map(listen).transpose()?;
         let (cloudformation, cfn_address) = cfn.unzip();
+        let cloudwatch = settings.cloudwatch_listen.map(listen).transpose()?;
+        let (cloudwatch, cloudwatch_address) = cloudwatch.unzip();
         let metrics = settings.metrics_listen.map(listen).transpose()?;
         let (metrics, metrics_address) = metrics.unzip();
         let addresses = Addresses { api: address, cfn: cfn_address };
         let sandbox = cloud::start_sandbox(settings, addresses, data.sandbox())?;
-        let (cloud, auth_url) =
-            cloud::connect(settings, sandbox.as_ref(), cfn_address, Arc::clone(&clock))?;
+        let exporter = settings.otlp_endpoint.as_ref().map(|url| Exporter::start(url, VERSION));
+        let (tracer, exporter) = exporter.unzip();
+        let tracer = tracer.unwrap_or_default();
+        let known = cloud::Known { sandbox: sandbox.as_ref(), cfn_address, tracer: tracer.clone() };
+        let (cloud, auth_url) = cloud::connect(settings, known, Arc::clone(&clock))?;
 
         let shared_log: Arc<dyn EventLog> = log.clone();
         let vault = Vault::open_with(Arc::clone(&shared_log), &files.master_key, clock.clone());
@@ -172,11 +189,15 @@ impl Node {
             log: Arc::clone(&shared_log),
             clock: Arc::clone(&clock),
             notifications: notification_settings(settings),
+            tracer: tracer.clone(),
+            drift_every: settings.limits.drift_every,
         });
         // Views that were behind when the process ended would hide a stack that is at work.
         views.after(shared_log.durable_position()).await?;
         engine.count(views.tally().await?);
         if goes_on {
+            // Before a stack makes another.
+            engine.alarms().watch(views.all_alarms().await?);
             engine.recover(views.unsettled_stacks().await?).await;
         }
 
@@ -186,6 +207,7 @@ impl Node {
             clock: Arc::clone(&clock),
             files: files.clone(),
             serving: None,
+            workers: Some((engine.clone(), views.clone())),
         };
         let upkeep = Upkeep::start(UpkeepParts {
             log: Arc::clone(&log),
@@ -200,6 +222,8 @@ impl Node {
             Arc::new(engine.clone()),
             Arc::new(views.clone()),
             cloud.clone(),
+            Arc::new(tracer.clone()),
+            outlets.measured(),
         ];
         measured.extend(sandbox.as_ref().map(RunningSandbox::measured));
         let parts = ApiParts {
@@ -212,9 +236,16 @@ impl Node {
             clock,
             log: shared_log,
             measured,
+            tracer,
             settings: api_settings(settings, &auth_url)?,
         };
-        let api = api::serve(parts, Listeners { orchestration, cloudformation, metrics })?;
+        if goes_on {
+            // The first list of types is as quick as the next.
+            let registry = Arc::clone(&registry);
+            tokio::task::spawn_blocking(move || registry.read_all());
+        }
+        let listeners = Listeners { orchestration, cloudformation, cloudwatch, metrics };
+        let api = api::serve(parts, listeners)?;
         let clouds_yaml = write_clouds_yaml(settings, &data, &auth_url)?;
         // From here on the server is found by those who look for it in the data directory; one that
         // only answers a question is gone too soon for that.
@@ -222,6 +253,7 @@ impl Node {
             api: format!("{}://{}", scheme(settings), reachable(address)),
             auth_url: auth_url.clone(),
             clouds_yaml: clouds_yaml.clone().map(|path| std::path::absolute(&path).unwrap_or(path)),
+            engine: Some(EngineShown { id: api.engine_id, host: settings.host.clone() }),
         };
         let admin = match goes_on {
             true => open_admin(&files, administrator, serving),
@@ -230,14 +262,17 @@ impl Node {
         Ok(Node {
             address,
             cfn_address,
+            cloudwatch_address,
             metrics_address,
             auth_url,
             clouds_yaml,
             log,
+            lock,
             registry,
             engine,
             views,
             outlets,
+            exporter,
             api,
             sandbox,
             admin,
@@ -281,11 +316,15 @@ impl Node {
         self.outlets.stop().await;
         self.engine.shutdown().await;
         self.views.close().await;
+        if let Some(exporter) = self.exporter {
+            exporter.stop().await;
+        }
         if let Some(sandbox) = self.sandbox {
             sandbox.stop().await;
         }
         // Actors that are still going hold it, too.
         self.log.close();
+        drop(self.lock);
     }
 }
 
@@ -380,6 +419,7 @@ fn engine_limits(settings: &Settings) -> EngineLimits {
         max_template_size: settings.limits.template_size,
         template_fetch_timeout: settings.limits.template_fetch,
         fetch_allow: settings.limits.fetch_allow.clone(),
+        deferred_auth: settings.limits.deferred_auth,
         trusts_delegated_roles: settings.limits.delegated_roles.clone(),
     }
 }

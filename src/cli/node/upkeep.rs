@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::actors::Engine;
 use crate::clock::Clock;
-use crate::events::log::{EventLog, Filter, SqliteLog};
+use crate::events::log::{Filter, OwnedLog};
 use crate::events::vault::Vault;
 use crate::events::{RecordedEvent, StackEvent, forget};
 use crate::model::{Action, StackId, Status};
@@ -31,7 +31,7 @@ const PAGE_KEYS: usize = 256;
 /// With what it works.
 #[derive(Clone)]
 pub(super) struct UpkeepParts {
-    pub(super) log: Arc<SqliteLog>,
+    pub(super) log: Arc<dyn OwnedLog>,
     pub(super) vault: Arc<Vault>,
     pub(super) engine: Engine,
     pub(super) views: Views,
@@ -58,7 +58,7 @@ impl Drop for Upkeep {
     }
 }
 
-async fn settle(log: Arc<SqliteLog>) {
+async fn settle(log: Arc<dyn OwnedLog>) {
     let mut due = interval(SETTLE_EVERY);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

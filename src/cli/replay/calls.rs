@@ -127,9 +127,10 @@ fn asked_json(
     replayed: &Replayed,
 ) -> Value {
     let bodies: Vec<Value> = match ask {
-        Ask::Call(request) | Ask::CallThere(request) | Ask::CallInDomain(request) => {
-            vec![sent(&request.body)]
-        }
+        Ask::Call(request)
+        | Ask::CallThere(request)
+        | Ask::CallInDomain(request)
+        | Ask::CallAsUser { request, .. } => vec![sent(&request.body)],
         Ask::Calls(requests) => requests.iter().map(|request| sent(&request.body)).collect(),
         _ => Vec::new(),
     };
@@ -176,6 +177,8 @@ fn answered(answer: &Answer) -> Value {
         Answer::Reached(is_elsewhere) => json!(is_elsewhere),
         Answer::Software(Err(refusal)) => json!({ "error": refusal.to_string() }),
         Answer::Software(Ok(_)) => "done".into(),
+        Answer::Alarm(Err(refusal)) => json!({ "error": refusal.to_string() }),
+        Answer::Alarm(Ok(())) => "done".into(),
         Answer::Id(id) => json!(id),
         Answer::Done => "done".into(),
     }

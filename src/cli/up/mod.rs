@@ -1,6 +1,6 @@
 //! `hearth up`: a stack from a template, start to end, wherever stacks are.
 
-mod source;
+pub(super) mod source;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use super::template_files::{Inputs, TemplateArguments};
 use super::validate;
 
 /// The exit code of a program that Ctrl-C ended.
-pub(super) const LEFT: u8 = 130;
+const LEFT: u8 = 130;
 
 /// Bring up a stack from a template, and show its resources meanwhile
 #[derive(Debug, Args)]
@@ -119,8 +119,24 @@ pub(super) fn farewell(place: &Place, name: &str) -> Vec<String> {
     ]
 }
 
+/// Shows a stack until it has settled, or somebody leaves, with the last words for him; how that
+/// ends the command.
+pub(super) async fn watched(
+    live: Live<'_>,
+    farewell: Vec<String>,
+) -> Result<ExitCode, ClientError> {
+    match live.farewell(farewell.clone()).watch().await? {
+        End::Left => Ok(left(&farewell)),
+        End::Settled(status) if status.progress == Progress::Failed => {
+            live::tell_reason(&status);
+            Ok(ExitCode::FAILURE)
+        }
+        End::Settled(_) => Ok(ExitCode::SUCCESS),
+    }
+}
+
 /// The last words stay in sight after the picture.
-pub(super) fn left(farewell: &[String]) -> ExitCode {
+fn left(farewell: &[String]) -> ExitCode {
     if live::size().is_some() {
         for line in farewell {
             eprintln!("{}", line.trim_end_matches(" Ctrl-C again leaves."));

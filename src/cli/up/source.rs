@@ -8,7 +8,7 @@ use crate::cli::template_files::Inputs;
 use crate::model::JsonMap;
 
 /// The body that creates a stack. A failed one stays as it is, to be looked at.
-pub(super) fn create_body(name: &str, inputs: &Inputs) -> Value {
+pub(in crate::cli) fn create_body(name: &str, inputs: &Inputs) -> Value {
     let mut body = update_body(inputs);
     body["stack_name"] = name.into();
     body["disable_rollback"] = true.into();
@@ -16,7 +16,7 @@ pub(super) fn create_body(name: &str, inputs: &Inputs) -> Value {
 }
 
 /// The body that brings a stack to what the files say.
-pub(super) fn update_body(inputs: &Inputs) -> Value {
+pub(in crate::cli) fn update_body(inputs: &Inputs) -> Value {
     let named =
         inputs.files.iter().chain(inputs.environments.iter().map(|(name, text)| (name, text)));
     let files: JsonMap =
@@ -33,7 +33,7 @@ pub(super) fn update_body(inputs: &Inputs) -> Value {
 }
 
 /// The template's file name as a name that Heat takes: it begins with a letter.
-pub(super) fn stack_name(template: &Path) -> String {
+pub(in crate::cli) fn stack_name(template: &Path) -> String {
     let stem = template.file_stem().unwrap_or_default().to_string_lossy();
     let name: String =
         stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();

@@ -11,7 +11,8 @@ use tokio::sync::{oneshot, watch};
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey};
 use super::{
-    Appended, BlobId, EventLog, Filter, Head, LogError, Reseal, StreamSlice, chain, subscription,
+    Appended, BlobId, EventLog, Filter, Head, LogError, OwnedLog, Reseal, StreamSlice, chain,
+    subscription,
 };
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use crate::metrics::{Measured, Page};
@@ -49,6 +50,11 @@ pub(super) trait Store: Send + Sync + 'static {
     /// Ids of large bodies; see `EventLog::blobs`.
     fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError>;
 
+    /// The checkpoint at the end of what is durable, as text; `None` where none was ever made.
+    fn checkpoint(&self) -> Result<Option<String>, LogError> {
+        Ok(None)
+    }
+
     /// How much of the files holds nothing, in the store's own unit.
     fn spare(&self) -> Result<u64, LogError> {
         Ok(0)
@@ -66,7 +72,7 @@ pub(super) trait Store: Send + Sync + 'static {
     fn finish(&self, ledger: &Ledger);
 }
 
-/// A log in this process. `MemoryLog` and `SqliteLog` are its two kinds.
+/// A log that one process writes. `MemoryLog`, `SqliteLog` and `MariadbLog` are its kinds.
 #[expect(private_bounds, reason = "the stores of this room are all there are")]
 pub struct Embedded<S: Store> {
     pub(super) ledger: Arc<Ledger>,
@@ -94,6 +100,24 @@ impl<S: Store> Drop for Embedded<S> {
         self.ledger.close();
         self.store.finish(&self.ledger);
         self.ledger.abandon();
+    }
+}
+
+#[async_trait]
+impl<S: Store> OwnedLog for Embedded<S> {
+    fn checkpoint(&self) -> Result<Option<String>, LogError> {
+        self.store.checkpoint()
+    }
+
+    async fn settle(&self) -> Result<(), LogError> {
+        let heard = self.ledger.settle()?;
+        self.store.queued(&self.ledger);
+        hear(heard).await
+    }
+
+    fn close(&self) {
+        self.ledger.close();
+        self.store.finish(&self.ledger);
     }
 }
 
@@ -294,7 +318,7 @@ fn blob_id(content: &[u8]) -> BlobId {
     BlobId(chain::hex(&Sha256::digest(content)))
 }
 
-pub(super) async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogError> {
+async fn hear(heard: oneshot::Receiver<Result<(), String>>) -> Result<(), LogError> {
     match heard.await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(reason)) => Err(LogError::Unavailable(reason)),

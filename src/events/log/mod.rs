@@ -9,12 +9,16 @@
 pub mod chain;
 pub mod checkpoint;
 mod embedded;
+mod eventstore;
 mod heads;
 mod ledger;
+mod mariadb;
 mod memory;
+mod proof;
 mod sqlite;
 mod subscription;
 mod tail;
+mod transfer;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,10 +28,25 @@ use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
 pub use embedded::Embedded;
+pub use eventstore::{
+    Address as EventstoreAddress, AddressError as EventstoreAddressError, EventstoreLog,
+};
+pub use mariadb::{Address, AddressError, MariadbLog, MariadbStore};
 pub use memory::{MemoryLog, MemoryStore};
-pub use sqlite::{Audit, CopiedLog, Held, OpenError, Signing, SqliteLog, SqliteStore, audit, copy};
+pub use proof::Signing;
+pub use sqlite::{Audit, CopiedLog, Held, OpenError, SqliteLog, SqliteStore, audit, copy};
+pub use transfer::{Side, copy_out, transfer};
+
+use crate::metrics::Measured;
 
 use super::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+
+/// Says whose cryptography TLS has in the servers' clients, which take what the process has: the
+/// crates bring two.
+fn choose_cryptography() {
+    // It may have been said before.
+    let _ = tokio_rustls::rustls::crypto::aws_lc_rs::default_provider().install_default();
+}
 
 /// The content hash of a large body: `sha256` in hex.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -199,4 +218,19 @@ pub trait EventLog: Send + Sync + 'static {
     /// Gives the space of what was taken away back to the file system, in steps between which
     /// others write. A file of the first format is rewritten as a whole, if that is allowed.
     async fn compact(&self, may_rewrite: bool) -> Result<(), LogError>;
+}
+
+/// A log that a process has opened, whatever keeps it.
+#[async_trait]
+pub trait OwnedLog: EventLog + Measured {
+    /// The checkpoint at the end of what is durable, as text; `None` where none was ever made.
+    fn checkpoint(&self) -> Result<Option<String>, LogError>;
+
+    /// Puts the newest checkpoint beside the log, where one is kept there, and brings what is
+    /// durable into the log's own file, as far as readers let it.
+    async fn settle(&self) -> Result<(), LogError>;
+
+    /// Writes what is queued and lets go of what keeps it, whoever still holds the log; it takes
+    /// nothing more.
+    fn close(&self);
 }

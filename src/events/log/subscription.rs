@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::stream::{BoxStream, StreamExt, unfold};
 use tokio::sync::watch;
@@ -14,6 +15,8 @@ use crate::events::{Position, RecordedEvent};
 
 /// How many events are fetched at a time.
 const BATCH_EVENTS: usize = 256;
+/// How long a store that cannot be reached is left alone.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 type Item = Result<Arc<RecordedEvent>, LogError>;
 
@@ -63,9 +66,16 @@ impl<S: Store> Follower<S> {
             }
             let durable = *self.durable.borrow_and_update();
             if self.after < durable {
-                if let Err(error) = self.fetch(durable).await {
-                    self.failed = true;
-                    return Some(Err(error));
+                match self.fetch(durable).await {
+                    Ok(()) => {}
+                    // A server that is away comes back; whoever follows has time.
+                    Err(LogError::Unavailable(_)) if !self.ledger.is_closed() => {
+                        tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+                    }
+                    Err(error) => {
+                        self.failed = true;
+                        return Some(Err(error));
+                    }
                 }
             } else if self.ledger.is_closed() || self.durable.changed().await.is_err() {
                 return None;

@@ -90,8 +90,13 @@ impl UserDomain {
         password: &Secret<String>,
         project: &str,
     ) -> Result<Secret<String>, CloudError> {
+        self.session(user, password, project).token().await
+    }
+
+    /// The cloud as a user sees it in his project.
+    pub fn session(&self, user: &str, password: &Secret<String>, project: &str) -> Session {
         let (id, password) = (user.to_owned(), password.clone());
         let project = ProjectId(project.to_owned());
-        self.cloud.session(Credentials::User { id, password, project }).token().await
+        self.cloud.session(Credentials::User { id, password, project })
     }
 }

@@ -103,7 +103,7 @@ impl Validations {
     }
 }
 
-pub(super) fn identity(token: &Token) -> Identity {
+pub(in crate::openstack) fn identity(token: &Token) -> Identity {
     Identity {
         caller: Arc::clone(&token.caller),
         user_domain_id: token.user_domain_id.clone(),
@@ -155,7 +155,7 @@ impl Cloud {
 
     /// The token that Keystone gave for something no longer ago than this, or gives now: of many
     /// who want it at once one asks.
-    pub(super) async fn vouched<E: From<CloudError>>(
+    pub(in crate::openstack) async fn vouched<E: From<CloudError>>(
         &self,
         known: &Validations,
         key: Fingerprint,

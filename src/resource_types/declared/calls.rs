@@ -92,6 +92,9 @@ pub struct Update {
     /// Where one of these has changed the object is made anew all the same.
     #[serde(default)]
     pub replaces: Vec<String>,
+    /// Changes that are refused, by their properties.
+    #[serde(default)]
+    pub refuses: IndexMap<String, RefusedChange>,
     /// What becomes of properties that are no longer set.
     #[serde(default)]
     pub nulls: Unset,
@@ -113,6 +116,29 @@ impl Update {
     /// The method and the path.
     pub(super) fn parts(&self) -> Option<(Method, &str)> {
         named([(Method::Put, &self.put), (Method::Patch, &self.patch), (Method::Post, &self.post)])
+    }
+}
+
+/// A change of a property that is no update.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusedChange {
+    /// To one of these values.
+    #[serde(default)]
+    pub to: Vec<Value>,
+    /// To another value where there was one before.
+    #[serde(default)]
+    pub once_set: bool,
+    /// What is said not to be supported.
+    pub says: String,
+}
+
+impl RefusedChange {
+    /// Whether it is this change, from one value to another.
+    pub(super) fn is(&self, before: Option<&Value>, after: Option<&Value>) -> bool {
+        let is_set = |value: Option<&Value>| value.is_some_and(|value| !value.is_null());
+        let is_told = after.is_some_and(|after| self.to.contains(after));
+        is_told || (self.once_set && is_set(before) && is_set(after))
     }
 }
 

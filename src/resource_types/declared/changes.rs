@@ -25,6 +25,11 @@ impl Declared {
         let Some((method, path)) = update.parts() else { return Ok(done()) };
         let all = self.properties(&subject.properties);
         let before = self.properties(before);
+        for (name, refused) in update.refuses.iter().filter(|(name, _)| changed.contains(*name)) {
+            if refused.is(before.get(name), all.get(name)) {
+                return Err(Failure::UnsupportedAction(refused.says.clone()));
+            }
+        }
         let is_sent = |name: &String| match &update.send {
             Some(sent) => sent.contains(name),
             None => changed.contains(name) || update.always.contains(name),

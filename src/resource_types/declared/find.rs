@@ -103,6 +103,12 @@ impl Declared {
             }
     }
 
+    /// Whether the object of a twin looks the same in all that there is to know it by: others'
+    /// are noted where there is no mark.
+    pub(crate) fn is_unmarked(&self, subject: &Subject) -> bool {
+        !self.declaration().knows_id() && subject.data.contains_key(OTHERS)
+    }
+
     /// The object that an earlier creation of this resource made.
     pub(crate) fn find(
         &self,

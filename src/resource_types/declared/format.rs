@@ -77,6 +77,9 @@ pub struct Declaration {
     /// these must be readable all the same.
     #[serde(default)]
     pub rules_read: Vec<String>,
+    /// The type's own rules come before its schema.
+    #[serde(default)]
+    pub rules_first: bool,
     /// The properties and attributes whose values are secrets.
     #[serde(default)]
     pub secrets: Vec<String>,
@@ -135,6 +138,9 @@ pub struct Declaration {
     /// What the type does something of its own for, of SUSPEND, RESUME, CHECK and SNAPSHOT.
     #[serde(default)]
     pub acts: Vec<Action>,
+    /// What an object has that no definition says, and that goes with it.
+    #[serde(default)]
+    pub holds: Option<String>,
     /// Each update of the stack makes the resource anew, without a word.
     #[serde(default)]
     pub renewed: bool,

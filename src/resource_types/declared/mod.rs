@@ -275,8 +275,12 @@ impl Declared {
         self.program.validate(&shown(&subject.name), &properties)
     }
 
-    pub fn validate_in_cloud(&self, cloud: &Asks<'_>, properties: &JsonMap) -> Result<(), Refusal> {
-        self.program.validate_in_cloud(cloud, &self.properties(properties))
+    pub fn asked_of_cloud(&self, properties: &JsonMap) -> Option<JsonMap> {
+        self.program.asked_of_cloud(properties)
+    }
+
+    pub fn validate_in_cloud(&self, cloud: &Asks<'_>, asked: &JsonMap) -> Result<(), Refusal> {
+        self.program.validate_in_cloud(cloud, asked)
     }
 
     pub fn is_secret(&self, name: &str) -> bool {

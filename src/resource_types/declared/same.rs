@@ -46,14 +46,14 @@ impl Declared {
         let Beating { cloud, work, subject, .. } = *beating;
         let Work::Update { before, changed } = work else { return Ok(done()) };
         let doubtful = self.doubtful(before, &subject.properties, changed);
-        let of = |properties: &JsonMap| {
-            let mut properties = self.properties(properties);
-            properties.retain(|name, _| doubtful.contains(name));
-            properties
+        // Of what kind something is, another property may say.
+        let resolved = |properties: &JsonMap| {
+            let properties = self.properties(properties);
+            self.declaration.resolved_in(cloud, properties, |name| doubtful.contains(name))
         };
-        let after = self.declaration.resolved(cloud, of(&subject.properties))?;
+        let after = resolved(&subject.properties)?;
         // What is there no more under its name is something else.
-        let former = match self.declaration.resolved(cloud, of(before)) {
+        let former = match resolved(before) {
             Ok(former) => former,
             Err(error) if error.is_transient() => return Err(error),
             Err(_) => JsonMap::new(),

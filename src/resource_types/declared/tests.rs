@@ -407,3 +407,36 @@ delete: {}
     assert_eq!(ready.is_met(&nodes(&["UP", "IDLE"])).ok(), Some(true));
     assert!(ready.is_met(&nodes(&["UP", "DOWN"])).is_err());
 }
+
+#[test]
+fn a_change_that_is_none_is_refused_before_anything_is_sent() {
+    let declared = declared(
+        "
+properties:
+  place: { type: string, update_allowed: true }
+  gate: { type: string, update_allowed: true }
+create: { post: /things }
+show: { get: \"/things/{id}\" }
+update:
+  put: \"/things/{id}\"
+  refuses: { place: { once_set: true, says: Moving }, gate: { to: [auto], says: A gate } }
+delete: { delete: \"/things/{id}\" }
+wrap: thing
+token: name
+",
+    );
+    let lines = [(
+        "POST /things {\"thing\":{\"name\":\"stack-b-1\"}}",
+        200,
+        json!({ "thing": { "id": "1" } }),
+    )];
+    let mut made = created(&declared, json!({}), &lines);
+    let moved = [("PUT /things/1 {\"thing\":{\"place\":\"x\"}}", 200, json!({}))];
+    assert_eq!(updated(&declared, &mut made, json!({ "place": "x" }), &moved), Ok(()));
+    for (change, what) in
+        [(json!({ "place": "y" }), "Moving"), (json!({ "gate": "auto" }), "A gate")]
+    {
+        let refused = updated(&declared, &mut made.clone(), change, &[]);
+        assert_eq!(refused, Err(format!("{what} is not supported for resource.")));
+    }
+}

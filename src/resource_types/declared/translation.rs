@@ -52,6 +52,16 @@ impl Declaration {
         cloud: &Asks<'_>,
         properties: JsonMap,
     ) -> Result<JsonMap, Failure> {
+        self.resolved_in(cloud, properties, |_| true)
+    }
+
+    /// The same with names looked up in some of the properties; the others stay as they are.
+    pub(super) fn resolved_in(
+        &self,
+        cloud: &Asks<'_>,
+        properties: JsonMap,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<JsonMap, Failure> {
         let mut properties = self.translated(properties);
         for rule in &self.translation {
             let Translation::Resolve { resolve, finder } = rule else { continue };
@@ -66,6 +76,7 @@ impl Declaration {
             let path: Vec<&str> = resolve.split('.').collect();
             let mut places = Vec::new();
             if let [name, rest @ ..] = path.as_slice()
+                && is_wanted(name)
                 && let Some(value) = properties.get_mut(*name)
             {
                 collect(value, rest, &mut places);

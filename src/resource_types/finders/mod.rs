@@ -2,6 +2,8 @@
 //! constraint wants something that exists.
 
 mod table;
+#[cfg(test)]
+mod tests;
 
 use serde_json::Value;
 

@@ -14,6 +14,24 @@ use crate::template::{Outcome, TemplateError};
 /// The longest pause between batches.
 const PAUSE_MAX_SECS: u64 = 3600;
 
+/// Checks what a type's rules look at before its schema is held against the properties.
+pub(in crate::resource_types) fn check_before_schema(
+    declaration: &Declaration,
+    looked: &Looked<'_>,
+) -> Outcome<()> {
+    let properties = looked.properties;
+    let Some(Program::ScalingGroup(scaled)) = &declaration.program else { return Ok(()) };
+    match scaled.kind {
+        Scaling::Heat => sizes(properties, ["min_size", "max_size", "desired_capacity"]),
+        Scaling::Aws => {
+            sizes(properties, ["MinSize", "MaxSize", "DesiredCapacity"])?;
+            source_of_members(properties)?;
+            configuration_of_members(looked)
+        }
+        Scaling::Instances => configuration_of_members(looked),
+    }
+}
+
 /// Checks the resource by the rules of its type.
 pub(in crate::resource_types) fn check(
     declaration: &Declaration,
@@ -25,13 +43,9 @@ pub(in crate::resource_types) fn check(
     let properties = looked.properties;
     match &declaration.program {
         Some(Program::ScalingGroup(scaled)) => match scaled.kind {
-            Scaling::Heat => sizes(properties, ["min_size", "max_size", "desired_capacity"]),
-            Scaling::Aws => {
-                sizes(properties, ["MinSize", "MaxSize", "DesiredCapacity"])?;
-                source_of_members(properties)?;
-                instances(looked, "AutoScalingRollingUpdate")
-            }
-            Scaling::Instances => instances(looked, "RollingUpdate"),
+            Scaling::Heat => Ok(()),
+            Scaling::Aws => pauses(looked, "AutoScalingRollingUpdate"),
+            Scaling::Instances => pauses(looked, "RollingUpdate"),
         },
         Some(Program::LaunchConfiguration) => launch_configuration(properties),
         Some(Program::ScalingPolicy(names)) => step_min(properties, names),
@@ -70,26 +84,31 @@ fn source_of_members(properties: &JsonMap) -> Outcome<()> {
     Ok(())
 }
 
-fn instances(looked: &Looked<'_>, policy: &str) -> Outcome<()> {
+/// The launch configuration that instances are made of is one of the stack that is referred to.
+fn configuration_of_members(looked: &Looked<'_>) -> Outcome<()> {
+    let named = looked.properties.get("LaunchConfigurationName").and_then(Value::as_str);
+    let Some(reference) = named.filter(|name| !name.is_empty()) else { return Ok(()) };
     let refused = |message: String| Err(looked.fallen("ValueError", message));
-    if let Some(reference) =
-        looked.properties.get("LaunchConfigurationName").and_then(Value::as_str)
-        && !reference.is_empty()
-    {
-        let configuration = ResourceName::from(reference);
-        if !looked.definition.resources().contains_key(&configuration) {
-            return refused(format!(
-                "LaunchConfigurationName ({reference}) reference can not be found."
-            ));
-        }
-        let declared = looked.definition.resources().get(looked.name);
-        if !declared.is_some_and(|declared| declared.requires.contains(&configuration)) {
-            return refused(format!(
-                "LaunchConfigurationName ({reference}) requires a reference to the configuration \
-                 not just the name of the resource."
-            ));
-        }
+    let configuration = ResourceName::from(reference);
+    let resources = looked.definition.resources();
+    if !resources.contains_key(&configuration) {
+        return refused(format!(
+            "LaunchConfigurationName ({reference}) reference can not be found."
+        ));
     }
+    let declared = resources.get(looked.name);
+    if !declared.is_some_and(|declared| declared.requires.contains(&configuration)) {
+        return refused(format!(
+            "LaunchConfigurationName ({reference}) requires a reference to the configuration not \
+             just the name of the resource."
+        ));
+    }
+    Ok(())
+}
+
+/// How long an update pauses between batches.
+fn pauses(looked: &Looked<'_>, policy: &str) -> Outcome<()> {
+    let refused = |message: String| Err(looked.fallen("ValueError", message));
     let policy = looked.update_policy.get(policy);
     let Some(pause) = policy.and_then(|policy| policy.get("PauseTime")).and_then(Value::as_str)
     else {

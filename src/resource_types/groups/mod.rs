@@ -19,7 +19,7 @@ mod scaling_group;
 mod validate;
 
 pub use capacity::{Adjustment, Kind as CapacityKind};
-pub(super) use checks::check;
+pub(super) use checks::{check, check_before_schema};
 pub(super) use instance::FROM_INSTANCE;
 pub(super) use nested::{DeploymentGroup, ResourceChain, ResourceGroup, ScalingGroup};
 pub(super) use scaling_group::Scaled;

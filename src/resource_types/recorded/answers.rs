@@ -231,9 +231,10 @@ impl<'a> Recorded<'a> {
 
     fn carried_out(&mut self, ask: &Ask) -> Result<Answer, CloudError> {
         Ok(match ask {
-            Ask::Call(request) | Ask::CallThere(request) | Ask::CallInDomain(request) => {
-                Answer::Response(self.send(request)?)
-            }
+            Ask::Call(request)
+            | Ask::CallThere(request)
+            | Ask::CallInDomain(request)
+            | Ask::CallAsUser { request, .. } => Answer::Response(self.send(request)?),
             Ask::Calls(requests) => {
                 Answer::Responses(requests.iter().map(|request| self.send(request)).collect())
             }
@@ -256,6 +257,8 @@ impl<'a> Recorded<'a> {
             Ask::DomainId => Answer::Text("dom".to_owned()),
             Ask::UserToken { .. } => Answer::Token(Secret::new("token".to_owned())),
             Ask::Software { ask, .. } => Answer::Software(self.software(ask)),
+            // The real Heat has none any more.
+            Ask::Alarm { .. } => Answer::Alarm(Ok(())),
             Ask::FreshId => Answer::Id(self.fresh_id()),
             Ask::Pause(_) => Answer::Done,
         })

@@ -25,6 +25,8 @@ pub(crate) enum Program {
     Nothing,
 
     // Resources that Hearth keeps.
+    /// An alarm of CloudWatch's.
+    CloudWatchAlarm,
     Delay,
     LaunchConfiguration,
     RandomString,
@@ -81,6 +83,7 @@ impl Program {
         match self {
             Program::Nothing => Arc::new(heat::none::Nothing),
 
+            Program::CloudWatchAlarm => Arc::new(heat::cw_lite_alarm::CloudWatchAlarm),
             Program::Delay => Arc::new(heat::delay::Delay),
             Program::LaunchConfiguration => {
                 Arc::new(aws::launch_configuration::LaunchConfiguration)

@@ -33,6 +33,7 @@ use volume::Volume;
 const VERSION_LAST: u32 = 70;
 
 /// What Cinder holds.
+#[derive(Clone)]
 pub(super) struct Cinder {
     pub(super) volumes: Table<Volume>,
     snapshots: Table<Snapshot>,

@@ -61,12 +61,14 @@ const FILES: [(&str, &str); 12] = files![
 const PAGE_MAX: usize = 1000;
 
 /// Services, and their collections with what is in them.
+#[derive(Clone)]
 pub(super) struct Collections {
     services: Vec<Named>,
     served: Vec<Served>,
 }
 
 /// What the catalog and the list of extensions show of a service.
+#[derive(Clone)]
 pub(super) struct Named {
     pub(super) kind: String,
     pub(super) name: String,
@@ -77,6 +79,7 @@ pub(super) struct Named {
     microversions: Option<Microversions>,
 }
 
+#[derive(Clone)]
 struct Served {
     collection: Arc<Collection>,
     rows: Table<JsonMap>,

@@ -23,6 +23,7 @@ pub(super) use images::{create_from_server, plant};
 use members::Member;
 
 /// What Glance holds. An image is a flat object: its properties stand beside its own fields.
+#[derive(Clone)]
 pub(super) struct Glance {
     images: Table<JsonMap>,
     /// By image and project.

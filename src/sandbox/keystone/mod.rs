@@ -25,6 +25,7 @@ use crate::model::JsonMap;
 pub(super) use tokens::scope;
 
 /// What Keystone holds.
+#[derive(Clone)]
 pub(super) struct Keystone {
     pub(super) domains: Table<Domain>,
     pub(super) projects: Table<Project>,

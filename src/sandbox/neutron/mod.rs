@@ -37,6 +37,7 @@ pub(super) use tags::{change as change_tags, fit as tags_fit};
 const PAGE_MAX: usize = 100_000;
 
 /// What Neutron holds. A row is the object as its API shows it to an administrator.
+#[derive(Clone)]
 pub(super) struct Neutron {
     pub(super) networks: Table<JsonMap>,
     pub(super) subnets: Table<JsonMap>,

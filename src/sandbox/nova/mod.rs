@@ -16,6 +16,8 @@ mod server;
 mod servers;
 mod version;
 
+use std::collections::BTreeMap;
+
 use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
@@ -33,6 +35,7 @@ use server::Server;
 use version::Version;
 
 /// What Nova holds.
+#[derive(Clone)]
 pub(super) struct Nova {
     servers: Table<Server>,
     flavors: Table<Flavor>,
@@ -54,6 +57,15 @@ impl Nova {
     pub(super) fn tables(&mut self) -> [&mut dyn Rows; 4] {
         [&mut self.servers, &mut self.flavors, &mut self.key_pairs, &mut self.server_groups]
     }
+}
+
+/// The servers that run, with their user data: as many at most, those of the lowest ids.
+pub(super) fn active(cloud: &Cloud, max: usize) -> BTreeMap<String, String> {
+    let active = cloud.nova.servers.iter().filter(|(_, server)| server.status == "ACTIVE");
+    let told = |(id, server): (&str, &Server)| {
+        (id.to_owned(), server.user_data.clone().unwrap_or_default())
+    };
+    active.take(max).map(told).collect()
 }
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// One kind of thing that the cloud holds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::sandbox) struct Table<T> {
     name: String,
     rows: BTreeMap<u64, (String, T)>,

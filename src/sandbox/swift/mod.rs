@@ -19,6 +19,7 @@ use listing::Listing;
 use objects::Object;
 
 /// What Swift holds.
+#[derive(Clone)]
 pub(super) struct Swift {
     /// By project: the metadata of its account.
     accounts: Table<Account>,

@@ -69,7 +69,10 @@ impl Ground {
         let deployment = json!({ "config_id": config, "server_id": "s1" });
         let deployment = app.ask("POST", "/software_deployments", Some(deployment)).await.json();
         let taken = app.ask("POST", &format!("{below}/snapshots"), Some(json!({}))).await.json();
+        let webhook = json!({ "url": "https://hooks.example/", "caller": MARKER });
+        let webhook = app.ask("POST", "/webhooks", Some(webhook)).await.json();
         let names = BTreeMap::from([
+            ("webhook", text(&webhook["webhook"]["id"])),
             ("name", "web".to_owned()),
             ("id", id.clone()),
             ("resource", "handle".to_owned()),
@@ -98,7 +101,7 @@ impl Ground {
             let filled = match name {
                 None => segment,
                 Some("project") => &person.project,
-                Some("id" | "snapshot" | "config" | "deployment") if is_ghost => {
+                Some("id" | "snapshot" | "config" | "deployment" | "webhook") if is_ghost => {
                     "00000000-0000-4000-8000-000000000000"
                 }
                 Some("name") if is_ghost && !row.with.contains_key("name") => "ghost",
@@ -130,7 +133,11 @@ impl Ground {
 
 /// An action has to be named to be judged.
 fn body_for(path: &str) -> Value {
-    if path.ends_with("/actions") { json!({ "suspend": null }) } else { json!({}) }
+    let is_named = ["/actions", "/plan"].iter().any(|end| path.ends_with(end));
+    match is_named && !path.ends_with("/stacks/plan") {
+        true => json!({ "suspend": null }),
+        false => json!({}),
+    }
 }
 
 fn text(value: &Value) -> String {

@@ -28,6 +28,8 @@ pub(crate) struct App {
     pub(crate) url: String,
     /// CloudFormation's API.
     pub(crate) cfn_url: String,
+    /// CloudWatch's API.
+    pub(crate) watch_url: String,
     pub(crate) project: String,
     pub(crate) token: String,
     pub(crate) client: reqwest::Client,
@@ -140,7 +142,7 @@ impl App {
             faults,
         } = setup;
         let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let (orchestration, cloudformation) = (listen(), listen());
+        let (orchestration, cloudformation, cloudwatch) = (listen(), listen(), listen());
         let port = orchestration.local_addr().unwrap().port();
         let cfn_url = format!("http://{}", cloudformation.local_addr().unwrap());
         let config = SandboxConfig {
@@ -184,6 +186,7 @@ impl App {
                 })
             },
         });
+        engine.alarms().watch(views.all_alarms().await.unwrap());
         let parts = ApiParts {
             engine: engine.clone(),
             views: views.clone(),
@@ -194,6 +197,7 @@ impl App {
             clock,
             log: Arc::clone(&log),
             measured: Vec::new(),
+            tracer: Default::default(),
             settings: ApiSettings {
                 json_body_size_max,
                 template_size_max: 524_288,
@@ -206,8 +210,9 @@ impl App {
                 workers: Some(1),
             },
         };
-        let listeners =
-            Listeners { orchestration, cloudformation: Some(cloudformation), metrics: None };
+        let watch_url = format!("http://{}", cloudwatch.local_addr().unwrap());
+        let (cloudformation, cloudwatch) = (Some(cloudformation), Some(cloudwatch));
+        let listeners = Listeners { orchestration, cloudformation, cloudwatch, metrics: None };
         let running = serve(parts, listeners).unwrap();
         let client =
             reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
@@ -219,6 +224,7 @@ impl App {
             views,
             url,
             cfn_url,
+            watch_url,
             project,
             token,
             client,

@@ -369,7 +369,8 @@ async fn actions_are_refused_by_name_number_and_state() {
         (
             json!({ "rollback": { "to": 0 } }),
             "HTTPBadRequest",
-            "The action rollback needs the number of a revision: {\"to\": 1}",
+            "The action rollback needs the number of a revision, {\"to\": 1}, or a position of the log \
+             or a time, {\"at\": \"2026-01-31T12:00:00Z\"}",
         ),
         (
             json!({ "rollback": { "to": 7 } }),
@@ -435,4 +436,43 @@ async fn a_cycle_is_found_by_a_mere_validation_too() {
     }));
     let answered = app.ask("POST", "/validate", Some(template)).await;
     assert_eq!(fault(&answered)["error"]["type"], "CircularDependencyException");
+}
+
+#[actix::test]
+async fn an_object_where_none_is_taken_is_refused_after_the_policy_and_before_the_path() {
+    let app = App::start().await;
+    let object = || Some(json!({ "a": 1 }));
+    let malformed = "The server could not comply with the request since it is either malformed or \
+                     otherwise incorrect.";
+    let nowhere = "/stacks/web/2f9a2a5e-0000-4000-8000-000000000000";
+    for (verb, path) in [
+        ("GET", "/stacks"),
+        ("GET", "/stacks/detail"),
+        ("GET", "/template_versions"),
+        ("GET", nowhere),
+        ("DELETE", nowhere),
+        ("GET", "/software_configs"),
+    ] {
+        let answered = app.ask(verb, path, object()).await;
+        assert_eq!(answered.status, 400, "{verb} {path}: {}", answered.text);
+        assert_eq!(fault(&answered)["error"]["message"], malformed, "{verb} {path}");
+    }
+    // A token comes first, then the route, then the object itself, then the policy.
+    let path = format!("/v1/{}/stacks", app.project);
+    assert_eq!(app.send("GET", &path, &[], Some("{}".to_owned())).await.status, 401);
+    assert_eq!(app.ask("GET", "/nothing", object()).await.status, 404);
+    assert_eq!(app.ask("GET", "/services", object()).await.status, 403);
+    let token = [("x-auth-token", app.token.as_str())];
+    let services = format!("/v1/{}/services", app.project);
+    assert_eq!(app.send("GET", &services, &token, Some("{".to_owned())).await.status, 400);
+    let long = format!("{{\"a\": \"{}\"}}", "a".repeat(2 << 20));
+    assert_eq!(app.send("GET", &path, &token, Some(long)).await.status, 400);
+    // What is no object, or is declared to be something else, counts as nothing; and a redirect
+    // leads on with whatever comes along.
+    assert_eq!(app.send("GET", &path, &token, Some("[]".to_owned())).await.status, 200);
+    let xml = [token[0], ("content-type", "application/xml")];
+    assert_eq!(app.send("GET", &path, &xml, Some("{}".to_owned())).await.status, 200);
+    app.create("web", json!({ "heat_template_version": "2021-04-16" })).await;
+    assert_eq!(app.ask("GET", "/stacks/web", object()).await.status, 302);
+    app.stop().await;
 }

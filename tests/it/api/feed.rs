@@ -1,9 +1,11 @@
 //! The feed: every event once, in order, from anywhere, and only one's own.
 
+use hearth::events::log::Filter;
 use hearth::events::stack::{Owner, StackCreated};
-use hearth::events::{StackEvent, StreamId};
+use hearth::events::{Position, StackEvent, StreamId};
 use hearth::model::{Action, StackId, Status};
 use hearth::openstack::CloudLimits;
+use hearth::projections::{Landmark, Search, Views};
 use serde_json::Value;
 
 use super::app::{App, SetUp};
@@ -112,6 +114,130 @@ async fn filters_narrow_the_feed() {
     assert_eq!(app.send("GET", &path, &headers, None).await.status, 404);
     let path = format!("/v1/{}/feed?all_projects=true", app.project);
     assert_eq!(app.send("GET", &path, &headers, None).await.status, 403);
+    app.stop().await;
+}
+
+/// What there is by a query, and no more: position and type of each event.
+async fn listed(app: &App, query: &str) -> Vec<String> {
+    let path = format!("/v1/{}{query}", app.project);
+    let headers = [("x-auth-token", app.token.as_str()), ("accept", "application/x-ndjson")];
+    let answer = app.send("GET", &path, &headers, None).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(answer.header("content-type"), "application/x-ndjson");
+    let lines = answer.text.lines().filter(|line| !line.is_empty());
+    let events = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events
+        .map(|event| format!("{} {}", event["position"], event["type"].as_str().unwrap()))
+        .collect()
+}
+
+#[actix::test]
+async fn a_feed_that_is_to_end_gives_what_there_is_as_lines() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 31);
+    let (stack, _) = story.created("one", &["net", "port"]).await;
+    story.created("two", &["net"]).await;
+    let all = listed(&app, "/feed?until=now").await;
+    assert_eq!(all.len(), 14);
+    assert_eq!(listed(&app, "/feed?until=6").await, all[..6]);
+    assert_eq!(listed(&app, "/feed?until=6&after=4").await, all[4..6]);
+    let of_stack = format!("/stacks/one/{}/feed?until=now", stack.id);
+    assert_eq!(listed(&app, &of_stack).await, all[..8]);
+    for (query, wanted) in [
+        ("resource=port", vec!["6 ActionStarted", "7 ActionSettled"]),
+        ("resource=port&status=COMPLETE", vec!["7 ActionSettled"]),
+        (
+            "action=CREATE&status=IN_PROGRESS&stack=two",
+            vec!["11 TraversalStarted", "12 ActionStarted"],
+        ),
+        ("action=DELETE", vec![]),
+        ("caller=alice&type=StackCreated", vec!["1 StackCreated", "9 StackCreated"]),
+        ("caller=u1&type=StackCreated&after=1", vec!["9 StackCreated"]),
+        ("caller=bob", vec![]),
+    ] {
+        assert_eq!(listed(&app, &format!("/feed?until=now&{query}")).await, wanted, "{query}");
+    }
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_feed_begins_and_ends_at_times() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 32);
+    story.created("one", &["net"]).await;
+    let all = app.log.read_all(Position(0), &Filter::default(), 10).await.unwrap();
+    let time = |at: usize| all[at - 1].at.to_rfc3339().replace('+', "%2B");
+    let query = format!("/feed?after={}&until={}", time(2), time(4));
+    assert_eq!(listed(&app, &query).await, ["3 TraversalStarted", "4 ActionStarted"]);
+    for query in ["after=yesterday", "until=tomorrow"] {
+        let path = format!("/feed?{query}");
+        assert_eq!(app.get(&path).await.status, 400, "{query}");
+    }
+    let many = "&caller=a".repeat(101);
+    assert_eq!(app.get(&format!("/feed?until=now{many}")).await.status, 400);
+    app.stop().await;
+}
+
+/// Only the blocks are read in which there may be something.
+#[actix::test]
+async fn a_filter_that_nothing_fits_reads_nothing_of_the_log() {
+    let story = Story::new();
+    for number in 0..60 {
+        story.created(&format!("web-{number}"), &["net", "port"]).await;
+    }
+    let (failed, _) = story.created("failed", &["disk"]).await;
+    let views = Views::in_memory(story.log.clone()).await.unwrap();
+    views.after(story.log.durable_position()).await.unwrap();
+    let blocks = async |landmarks: &[Landmark<'_>]| {
+        let mut search = Search::default();
+        landmarks.iter().for_each(|landmark| search.one_of([*landmark]));
+        views.blocks(&search, Position(0)).await.unwrap()
+    };
+    assert_eq!(blocks(&[Landmark::Type("SnapshotStarted")]).await, []);
+    assert_eq!(blocks(&[Landmark::Project(&"another".into())]).await, []);
+    assert_eq!(blocks(&[Landmark::Resource("net")]).await, [0..=255, 256..=511]);
+    let of_disk = [Landmark::Resource("disk"), Landmark::Project(&story.project)];
+    assert_eq!(blocks(&of_disk).await, [256..=511]);
+    assert_eq!(blocks(&[Landmark::Stack(failed.id)]).await, [256..=511]);
+    assert_eq!(blocks(&[Landmark::Tree(failed.id), Landmark::Resource("port")]).await, [256..=511]);
+}
+
+/// Runs one of the examples against a server.
+async fn example(app: &App, name: &str, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new(format!("examples/feed/{name}"));
+    command.args(arguments).env("OS_TOKEN", &app.token);
+    command.env("HEAT_URL", format!("{}/v1/{}", app.url, app.project));
+    let output = tokio::task::spawn_blocking(move || command.output());
+    let output = output.await.unwrap().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{name}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[actix::test]
+async fn the_examples_do_what_they_say() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 33);
+    story.created("one", &["net"]).await;
+    let followed = example(&app, "follow.py", &["until=now&stack=one"]).await;
+    let types: Vec<&str> = followed.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
+    assert_eq!(types.len(), 6);
+    assert_eq!(types[..2], ["StackCreated", "RevisionAccepted"]);
+    assert!(followed.starts_with("1 ") && followed.contains(" alice "), "{followed}");
+    let place = tempfile::tempdir().unwrap();
+    let trail = place.path().join("trail.jsonl");
+    let positions = || {
+        let text = std::fs::read_to_string(&trail).unwrap();
+        let events = text.lines().filter(|line| !line.is_empty());
+        let events = events.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        events.map(|event| event["position"].as_u64().unwrap()).collect::<Vec<u64>>()
+    };
+    let trail = trail.to_str().unwrap();
+    example(&app, "trail.sh", &[trail]).await;
+    assert_eq!(positions(), [1, 2, 3, 4, 5, 6]);
+    story.created("two", &["net"]).await;
+    example(&app, "trail.sh", &[trail]).await;
+    assert_eq!(positions(), (1..=12).collect::<Vec<u64>>());
     app.stop().await;
 }
 

@@ -1,9 +1,15 @@
-//! By what a request shows whose it is, where that is not by a token: the flavors `standalone` and
-//! `noauth`.
+//! By what a request shows whose it is, where that is not by a token: the flavors `standalone`,
+//! `custombackend` and `noauth`; and what it brings beside a token for work that goes on without it.
 
+use std::sync::{Arc, Mutex};
+
+use hearth::actors::EngineLimits;
 use hearth::api::{Auth, FrontSettings};
-use hearth::model::Secret;
-use serde_json::Value;
+use hearth::model::{DeferredAuth, Secret};
+use hearth::openstack::AuthBackend;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use super::app::App;
 
@@ -73,4 +79,141 @@ async fn nothing_is_asked_where_nothing_is_to_be_shown() {
         assert_eq!(list(&app, "admin", &[header]).await.0, 401, "{header:?}");
     }
     assert_eq!(list(&app, "admin", &[("host", "[::1]:8004")]).await.0, 200);
+}
+
+#[actix::test]
+async fn a_name_and_a_password_beside_a_token_are_for_what_goes_on_without_it() {
+    let deferred_auth = DeferredAuth::Password;
+    let app = App::within(EngineLimits { deferred_auth, ..EngineLimits::default() }).await;
+    let post = async |name: &str, headers: &[(&str, &str)]| {
+        let headers: Vec<_> = [&[("x-auth-token", app.token.as_str())], headers].concat();
+        let template = json!({ "heat_template_version": "2021-04-16", "resources": {} });
+        let body = json!({ "stack_name": name, "template": template }).to_string();
+        app.send("POST", &format!("/v1/{}/stacks", app.project), &headers, Some(body)).await
+    };
+    let (user, key) = (("x-auth-user", "demo"), ("x-auth-key", "secret"));
+    for (name, headers) in [("a", &[][..]), ("b", &[user]), ("c", &[key])] {
+        let refused = post(name, headers).await;
+        assert_eq!(refused.status, 400, "{}", refused.text);
+        let said = &refused.json()["error"];
+        assert_eq!(said["message"], "Missing required credential: X-Auth-Key");
+        assert_eq!(said["type"], "MissingCredentialError");
+    }
+    let refused = post("d", &[user, ("x-auth-key", "wrong")]).await;
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    assert_eq!(post("e", &[user, key]).await.status, 201);
+    app.settled("e").await;
+    assert_eq!(post("f", &[]).await.status, 201);
+}
+
+/// A server that says whose requests are. It keeps what it was sent.
+struct Doorkeeper {
+    url: String,
+    heads: Arc<Mutex<Vec<String>>>,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+impl Doorkeeper {
+    async fn new(answer: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/who", listener.local_addr().unwrap());
+        let heads: Arc<Mutex<Vec<String>>> = Arc::default();
+        let kept = heads.clone();
+        let serving = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut head = String::new();
+                let mut bytes = [0; 4096];
+                while !head.ends_with("\r\n\r\n") {
+                    match stream.read(&mut bytes).await {
+                        Ok(read) if read > 0 => head += &String::from_utf8_lossy(&bytes[..read]),
+                        _ => break,
+                    }
+                }
+                kept.lock().unwrap().push(head);
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        Self { url, heads, serving }
+    }
+
+    fn auth(&self) -> Auth {
+        Auth::Backend(AuthBackend::new(self.url.parse().unwrap()).unwrap())
+    }
+
+    fn asked(&self) -> usize {
+        self.heads.lock().unwrap().len()
+    }
+}
+
+impl Drop for Doorkeeper {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// An answer with these headers.
+fn answer(status: &str, headers: &[(&str, &str)]) -> String {
+    let lines: String =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n{lines}\r\n")
+}
+
+const CONFIRMED: [(&str, &str); 5] = [
+    ("X-Identity-Status", "Confirmed"),
+    ("X-User-Id", "u-1"),
+    ("X-User-Name", "una"),
+    ("X-Project-Id", "p-1"),
+    ("X-Roles", "member, reader"),
+];
+
+#[actix::test]
+async fn a_server_of_the_operators_says_whose_a_request_is() {
+    let keeper = Doorkeeper::new(answer("200 OK", &CONFIRMED)).await;
+    let app = behind(keeper.auth()).await;
+    let shown = [("x-auth-token", "a-word"), ("x-auth-user", "una"), ("cookie", "of-others")];
+    let (status, body) = list(&app, "p-1", &shown).await;
+    assert_eq!((status, &body["stacks"]), (200, &Value::Array(Vec::new())));
+    let head = keeper.heads.lock().unwrap()[0].to_ascii_lowercase();
+    assert!(head.starts_with("get /who http/1.1"), "{head}");
+    for line in ["x-auth-token: a-word", "x-auth-user: una", "x-project-id: p-1"] {
+        assert!(head.contains(line), "{head}");
+    }
+    assert!(!head.contains("of-others"), "{head}");
+    // Its word is kept, for just these headers; the project is held to as with any token.
+    assert_eq!(list(&app, "p-1", &shown).await.0, 200);
+    assert_eq!(keeper.asked(), 1);
+    assert_eq!(list(&app, "p-1", &shown[..1]).await.0, 200);
+    assert_eq!(keeper.asked(), 2);
+    assert_eq!(list(&app, &app.project, &shown).await.0, 403);
+    // Who shows nothing is not asked about.
+    let asked = keeper.asked();
+    assert_eq!(list(&app, "p-1", &[]).await.0, 401);
+    assert_eq!(keeper.asked(), asked);
+}
+
+#[actix::test]
+async fn whoever_such_a_server_does_not_let_in_stays_outside() {
+    let long = "x".repeat(256);
+    let cases: [(u16, String); 9] = [
+        (401, answer("401 Unauthorized", &CONFIRMED)),
+        (401, answer("403 Forbidden", &CONFIRMED)),
+        (401, answer("200 OK", &CONFIRMED[1..])),
+        (401, answer("200 OK", &[("X-Identity-Status", "Invalid")])),
+        (503, answer("302 Found", &[("Location", "/elsewhere")])),
+        (503, answer("500 Oh", &CONFIRMED)),
+        (503, answer("200 OK", &[CONFIRMED[0], CONFIRMED[1]])),
+        (503, answer("200 OK", &[CONFIRMED[0], ("X-User-Id", &long), CONFIRMED[3]])),
+        (503, "no HTTP at all".to_owned()),
+    ];
+    for (wanted, said) in cases {
+        let keeper = Doorkeeper::new(said.clone()).await;
+        let app = behind(keeper.auth()).await;
+        let (status, body) = list(&app, "p-1", &[("x-auth-token", "a-word")]).await;
+        assert_eq!(status, wanted, "{said}");
+        if wanted == 401 {
+            assert_eq!(body["error"]["message"], "Backend authentication failed");
+        }
+        assert_eq!(keeper.asked(), 1, "{said}");
+        app.stop().await;
+    }
 }

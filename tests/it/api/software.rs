@@ -198,3 +198,48 @@ async fn another_tenants_configurations_and_deployments_are_not_there() {
     }
     app.stop().await;
 }
+
+#[actix::test]
+async fn a_deployment_that_no_resource_made_is_looked_for_in_swift_when_it_is_shown() {
+    let app = App::start().await;
+    let root = app.keystone.trim_end_matches("/v3").to_owned();
+    let store = format!("{root}/v1/AUTH_{}", app.project);
+    let token = [("x-auth-token", app.token.as_str())];
+    let put = async |path: &str, body: &str| {
+        let put = app.send("PUT", &format!("{store}{path}"), &token, Some(body.to_owned())).await;
+        assert_eq!(put.status, 201, "{}", put.text);
+    };
+    put("/answers", "").await;
+    let address = format!("{store}/answers/one?temp_url_sig=0&temp_url_expires=1");
+    let config = json!({ "name": "one", "outputs": [{ "name": "b" }], "inputs": [
+        { "name": "deploy_signal_transport", "value": "TEMP_URL_SIGNAL" },
+        { "name": "deploy_signal_id", "value": address } ] });
+    let config = send(&app, "POST", "/software_configs", config).await.json();
+    let config = &config["software_config"]["id"];
+    let made = json!({ "server_id": "s1", "config_id": config, "status": "IN_PROGRESS" });
+    let made = send(&app, "POST", "/software_deployments", made).await.json();
+    let id = made["software_deployment"]["id"].as_str().unwrap().to_owned();
+    let path = format!("/software_deployments/{id}");
+    let shown = async || app.get(&path).await.json()["software_deployment"].clone();
+    // Nothing yet, what is no answer, and what another project sees are as good as nothing.
+    assert_eq!(shown().await["status"], "IN_PROGRESS");
+    for nothing in ["", "no JSON", "[1]"] {
+        put("/answers/one", nothing).await;
+        assert_eq!(shown().await["status"], "IN_PROGRESS", "{nothing}");
+    }
+    let long = json!({ "b": "x".repeat(300_000) }).to_string();
+    put("/answers/one", &long).await;
+    assert_eq!(shown().await["status"], "IN_PROGRESS");
+    put("/answers/one", r#"{ "b": "done", "deploy_status_code": 0 }"#).await;
+    let (other, project) = app.login("alt_demo", "alt_demo").await;
+    let as_other = [("x-auth-token", other.as_str())];
+    let hidden = app.send("GET", &format!("/v1/{project}{path}"), &as_other, None).await;
+    assert_eq!(hidden.status, 404);
+    let complete = shown().await;
+    assert_eq!(complete["status"], "COMPLETE", "{complete}");
+    assert_eq!(complete["output_values"]["b"], "done", "{complete}");
+    // It is read once.
+    put("/answers/one", r#"{ "b": "again" }"#).await;
+    assert_eq!(shown().await, complete);
+    app.stop().await;
+}

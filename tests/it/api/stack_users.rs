@@ -138,20 +138,22 @@ async fn a_deployment_tells_its_server_as_whom_to_answer() {
 #[actix::test]
 async fn a_server_asks_for_its_configurations_as_a_user_of_its_stacks() {
     let app = App::start().await;
-    let template = json!({
-        "heat_template_version": "2018-08-31",
-        "resources": {
-            "server": { "type": "OS::Nova::Server", "properties": {
-                "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
-                "user_data_format": "SOFTWARE_CONFIG",
-                "software_config_transport": "POLL_SERVER_HEAT" } },
-            "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": "x" } },
-            "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
-                "config": { "get_resource": "config" }, "server": { "get_resource": "server" },
-                "signal_transport": "NO_SIGNAL" } },
-        },
-    });
-    let id = accepted(&app, template).await;
+    let template = |transport: &str| {
+        json!({
+            "heat_template_version": "2018-08-31",
+            "resources": {
+                "server": { "type": "OS::Nova::Server", "properties": {
+                    "image": "cirros", "flavor": "m1.tiny", "networks": [{ "network": "private" }],
+                    "user_data_format": "SOFTWARE_CONFIG",
+                    "software_config_transport": transport } },
+                "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": "x" } },
+                "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+                    "config": { "get_resource": "config" }, "server": { "get_resource": "server" },
+                    "signal_transport": "NO_SIGNAL" } },
+            },
+        })
+    };
+    let id = accepted(&app, template("POLL_SERVER_HEAT")).await;
     let settled = app.settled("web").await;
     let reason = settled["stack_status_reason"].as_str().unwrap();
     assert_eq!(settled["stack_status"], "CREATE_COMPLETE", "{reason}");
@@ -170,6 +172,29 @@ async fn a_server_asks_for_its_configurations_as_a_user_of_its_stacks() {
     let path = format!("/v1/{users}{path}/metadata");
     let polled = app.send("GET", &path, &[("x-auth-token", &token)], None).await;
     assert_eq!(polled.json()["metadata"], shown);
+
+    // To and fro: each time the agent is told the way that is good from then on.
+    let stack = format!("/stacks/web/{id}");
+    for (transport, way, former) in
+        [("POLL_SERVER_CFN", "cfn", "heat"), ("POLL_SERVER_HEAT", "heat", "cfn")]
+    {
+        let body = json!({ "template": template(transport) });
+        assert_eq!(app.ask("PUT", &stack, Some(body)).await.status, 202);
+        let settled = app.settled("web").await;
+        assert_eq!(settled["stack_status"], "UPDATE_COMPLETE", "{settled}");
+        let path = format!("{stack}/resources/server");
+        let now = app.get(&path).await.json()["resource"]["physical_resource_id"].clone();
+        assert_eq!(now, server, "it is the same server");
+        let shown = app.get(&format!("{path}/metadata")).await.json()["metadata"].clone();
+        let agent = &shown["os-collect-config"];
+        assert_eq!(agent["collectors"], json!(["ec2", way, "local"]));
+        let is_told = |way: &str| agent[way].as_object().unwrap().values().any(|it| !it.is_null());
+        assert_eq!((is_told(way), is_told(former)), (true, false), "{agent}");
+        assert_eq!(shown["deployments"].as_array().unwrap().len(), 1);
+    }
+    let path = format!("{stack}/resources/server/metadata");
+    let known = app.get(&path).await.json()["metadata"]["os-collect-config"]["heat"].clone();
+    assert!(may_log_in(&app, &known).await);
     app.stop().await;
 }
 

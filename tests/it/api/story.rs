@@ -125,6 +125,7 @@ impl Story {
             roles: None,
             facade: serde_json::Value::Null,
             event_sinks: Vec::new(),
+            claim: None,
         };
         self.stack_event(stack.id, accepted).await;
     }

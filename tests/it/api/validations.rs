@@ -233,3 +233,76 @@ async fn the_stack_of_a_group_shows_its_first_member() {
     assert_eq!(sizes, [7], "{found}");
     app.stop().await;
 }
+
+#[actix::test]
+async fn files_of_a_container_are_read_with_the_callers_token_and_those_sent_come_first() {
+    let app = App::start().await;
+    let token = [("x-auth-token", app.token.as_str())];
+    let catalog = format!("{}/auth/catalog", app.keystone.trim_end_matches('/'));
+    let catalog = app.send("GET", &catalog, &token, None).await.json();
+    let services = catalog["catalog"].as_array().unwrap();
+    let swift = services.iter().find(|it| it["type"] == "object-store").unwrap();
+    let swift = swift["endpoints"][0]["url"].as_str().unwrap().to_owned();
+    let put = async |path: &str, content: Option<&str>| {
+        let url = format!("{swift}/{path}");
+        let sent = [token[0], ("content-type", "text/plain")];
+        let answered = app.send("PUT", &url, &sent, content.map(str::to_owned)).await;
+        assert!((200..300).contains(&answered.status), "{path}: {}", answered.text);
+    };
+    let part = |value: &str| {
+        json!({
+            "heat_template_version": "2021-04-16",
+            "outputs": { "said": { "value": value } },
+        })
+        .to_string()
+    };
+    put("parts", None).await;
+    put("parts/nested/part.yaml", Some(&part("of the container"))).await;
+    put("parts/sent.yaml", Some("neither read nor a template")).await;
+    let resources = json!({
+        "part": { "type": "nested/part.yaml" },
+        "sent": { "type": "sent.yaml" },
+    });
+    let body = |container: &str| {
+        json!({
+            "stack_name": "web",
+            "template": { "heat_template_version": "2021-04-16", "resources": resources },
+            "files": { "sent.yaml": part("of the request") },
+            "files_container": container,
+        })
+    };
+    for path in ["/validate", "/stacks/preview", "/stacks"] {
+        let answered = app.ask("POST", path, Some(body("parts"))).await;
+        assert!(answered.status < 300, "{path}: {}", answered.text);
+    }
+    let stack = app.settled("web").await;
+    assert_eq!(stack["stack_status"], "CREATE_COMPLETE", "{stack:#}");
+    let path = format!("/stacks/web/{}", stack["id"].as_str().unwrap());
+    let files = app.get(&format!("{path}/files")).await.json();
+    assert_eq!(files["nested/part.yaml"], part("of the container"));
+    assert_eq!(files["sent.yaml"], part("of the request"));
+    put("parts/nested/part.yaml", Some(&part("changed"))).await;
+    let change = json!({
+        "files": { "sent.yaml": part("of the request") },
+        "files_container": "parts",
+    });
+    assert_eq!(app.ask("PATCH", &path, Some(change)).await.status, 202);
+    app.settled("web").await;
+    let files = app.get(&format!("{path}/files")).await.json();
+    assert_eq!(files["nested/part.yaml"], part("changed"));
+
+    for (container, status, says) in [
+        ("nowhere", 404, "Could not fetch files from container nowhere, reason: "),
+        ("..", 404, "it is no name"),
+    ] {
+        let answered = app.ask("POST", "/stacks/preview", Some(body(container))).await;
+        assert_eq!(answered.status, status, "{container}: {}", answered.text);
+        assert!(answered.text.contains(says), "{container}: {}", answered.text);
+    }
+    put("large", None).await;
+    put("large/file", Some(&"a".repeat(1_100_000))).await;
+    let answered = app.ask("POST", "/validate", Some(body("large"))).await;
+    assert_eq!(answered.status, 400, "{}", answered.text);
+    assert!(answered.text.contains("Total size of files to download"), "{}", answered.text);
+    app.stop().await;
+}

@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use super::desk::{now, within};
+use super::desk::within;
 use super::signer::{Key, Pairs, query};
 use crate::api::app::{Answered, App};
+use crate::support::queue::Queue;
 
 /// As curl asks, without any header of OpenStack's.
 async fn curl(app: &App, verb: &str, address: &str, body: &Value) -> Answered {
@@ -222,7 +223,8 @@ async fn polled(app: &App, known: &Value, (name, path): (&str, &str)) -> Answere
     ];
     let params: Pairs =
         params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let params = key.version_2("GET", &host, url.path(), &params, Some(now()));
+    // As os-collect-config signs it.
+    let params = key.version_2("GET", &host, url.path(), &params, None);
     app.send("GET", &format!("{url}?{}", query(&params)), &[], None).await
 }
 
@@ -300,6 +302,12 @@ async fn a_default_deployment_on_a_default_server_is_fetched_and_answered_with_k
 /// What the server of the only deployment is told, once it is another configuration than `former`:
 /// its id, and where to answer.
 async fn told_anew(app: &App, former: &Value) -> (Value, String) {
+    let (config, inputs) = inputs_anew(app, former).await;
+    (config, inputs["deploy_signal_id"].as_str().unwrap().to_owned())
+}
+
+/// The same with all that it is told.
+async fn inputs_anew(app: &App, former: &Value) -> (Value, Value) {
     let config = awaited(app, "/software_deployments", |listed| {
         let config = listed["software_deployments"].get(0)?["config_id"].clone();
         (config != *former).then_some(config)
@@ -307,9 +315,9 @@ async fn told_anew(app: &App, former: &Value) -> (Value, String) {
     let config = config.await;
     let path = format!("/software_configs/{}", config.as_str().unwrap());
     let inputs = app.get(&path).await.json()["software_config"]["inputs"].clone();
-    let inputs = inputs.as_array().unwrap();
-    let address = inputs.iter().find(|input| input["name"] == "deploy_signal_id").unwrap();
-    (config, address["value"].as_str().unwrap().to_owned())
+    let inputs = inputs.as_array().unwrap().iter();
+    let named = inputs.map(|it| (it["name"].as_str().unwrap().to_owned(), it["value"].clone()));
+    (config, Value::Object(named.collect()))
 }
 
 #[actix::test]
@@ -355,4 +363,48 @@ async fn a_server_answers_at_an_object_in_swift_each_time_it_is_deployed_to() {
 
 fn forged_at_swift(address: &str) -> String {
     address.replace("temp_url_sig=", "temp_url_sig=0")
+}
+
+#[actix::test]
+async fn a_server_answers_with_a_message_in_a_queue_each_time_it_is_deployed_to() {
+    let app = App::start().await;
+    let template = |script: &str| {
+        json!({
+            "heat_template_version": "2018-08-31",
+            "resources": {
+                "config": { "type": "OS::Heat::SoftwareConfig", "properties": {
+                    "config": script, "outputs": [{ "name": "said" }] } },
+                "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+                    "config": { "get_resource": "config" }, "server": "s1",
+                    "signal_transport": "ZAQAR_SIGNAL" } },
+            },
+            "outputs": { "said": { "value": { "get_attr": ["deployment", "said"] } } },
+        })
+    };
+    let queue = |inputs: Value| async move {
+        let part = |name: &str| inputs[format!("deploy_{name}")].clone();
+        let names = ["auth_url", "user_id", "password", "project_id", "queue_id"];
+        Queue::of(&names.into_iter().map(|name| (name, part(name))).collect()).await
+    };
+    let id = accepted(&app, &template("one")).await;
+    let (config, inputs) = inputs_anew(&app, &Value::Null).await;
+    let first = queue(inputs).await;
+    first.post(&json!({ "said": "done", "deploy_status_code": 0 })).await;
+    first.post(&json!({ "said": "twice", "deploy_status_code": 0 })).await;
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "CREATE_COMPLETE", "{settled}");
+    assert_eq!(output(&settled, "said"), "done");
+    // An answer to the first time is none to the second.
+    let path = format!("/stacks/web/{id}");
+    let body = json!({ "template": template("two") });
+    assert_eq!(app.ask("PUT", &path, Some(body)).await.status, 202);
+    let (_, inputs) = inputs_anew(&app, &config).await;
+    queue(inputs).await.post(&json!({ "deploy_status_code": 3 })).await;
+    let settled = app.settled("web").await;
+    assert_eq!(settled["stack_status"], "UPDATE_FAILED", "{settled}");
+    let reason = settled["stack_status_reason"].as_str().unwrap();
+    assert!(reason.contains("non-zero status code: 3"), "{reason}");
+    deleted(&app, &id).await;
+    assert_eq!(users_and_keys(&app).await, Vec::<String>::new());
+    app.stop().await;
 }

@@ -52,6 +52,24 @@ impl Desk {
         self.send("POST", "/v1/", &headers, Some(body)).await
     }
 
+    /// An action of CloudWatch's.
+    pub(super) async fn watch(&self, action: &str, params: &[(&str, &str)]) -> Answered {
+        self.watch_as(&self.key, action, params).await
+    }
+
+    /// The same by somebody else's key.
+    pub(super) async fn watch_as(
+        &self,
+        key: &Key,
+        action: &str,
+        params: &[(&str, &str)],
+    ) -> Answered {
+        let host = self.app.watch_url.trim_start_matches("http://");
+        let params = key.version_2("GET", host, "/v1/", &named(action, params), Some(now()));
+        let url = format!("{}/v1/?{}", self.app.watch_url, query(&params));
+        self.app.send("GET", &url, &[], None).await
+    }
+
     pub(super) async fn send(
         &self,
         verb: &str,

@@ -1,4 +1,4 @@
-//! CloudFormation's API, over HTTP, with signatures of our own making.
+//! CloudFormation's API and CloudWatch's, over HTTP, with signatures of our own making.
 
 mod actions;
 mod addresses;
@@ -6,3 +6,4 @@ mod desk;
 mod refusals;
 mod signals;
 mod signer;
+mod watch;

@@ -192,3 +192,20 @@ async fn a_server_killed_while_it_backs_up_starts_again_and_backs_up_anew() {
     server.stop();
     printed(&data, &["verify"]);
 }
+
+#[test]
+fn a_log_in_a_database_is_not_taken_for_files() {
+    let home = tempfile::tempdir().unwrap();
+    let saved = home.path().join("saved");
+    for command in ["backup", "restore"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_hearth"))
+            .args([command, text(&saved), "--data", text(home.path())])
+            .env("HEARTH_LOG", "mysql://u:sesame@127.0.0.1:1/d")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("`hearth log copy` copies it to a file and back"), "{said}");
+        assert!(!said.contains("sesame") && !saved.exists(), "{said}");
+    }
+}

@@ -32,7 +32,7 @@ impl Server {
             .arg("--data")
             .arg(&self.data)
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--sandbox", &self.cloud])
-            .args(["--cfn-listen", "127.0.0.1:0"])
+            .args(["--cfn-listen", "127.0.0.1:0", "--cloudwatch-listen", "127.0.0.1:0"])
             // A killed client's request never reaches the sandbox late.
             .env("HEARTH_LOST_CALL_REST", "0")
             .stdin(Stdio::null())

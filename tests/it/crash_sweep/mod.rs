@@ -1,11 +1,13 @@
 //! A journey's log is cut after every single append; the next engine reaches the same end, and
 //! the cloud holds exactly what the last template says.
 
+mod alarms;
 mod cancels;
 mod deployments;
 mod groups;
 mod keeping;
 mod nested;
+mod once;
 mod reality;
 mod remote;
 mod servers;

@@ -1,8 +1,9 @@
-//! An update that looks at the cloud first, after somebody has renamed one object and deleted
-//! another.
+//! A check and an update that look at the cloud, after somebody has renamed one object and deleted
+//! another; and an update to what somebody has made of an object.
 
 use hearth::actors::UpdateStack;
-use hearth::model::StackId;
+use hearth::actors::drift::Found;
+use hearth::model::{Action, StackId};
 use serde_json::{Value, json};
 
 use super::{Life, reached, sweep};
@@ -19,20 +20,24 @@ fn template() -> Value {
     }))
 }
 
+const THEIR_NAME: &str = r#"{ "network": { "name": "their-name" } }"#;
+
 /// What somebody does past Hearth.
+async fn past_hearth(world: &World, method: &str, path: &str, body: &str) {
+    let base = world.auth_url.trim_end_matches("/v3");
+    let token = world.requester().token.reveal().clone();
+    let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+    let request = reqwest::Client::new().request(method, format!("{base}/network/v2.0/{path}"));
+    let request = request.header("x-auth-token", token).header("content-type", "application/json");
+    let reply = request.body(body.to_owned()).send().await.unwrap();
+    assert!(reply.status().is_success(), "{}", reply.text().await.unwrap());
+}
+
 async fn meddle(world: &World, stack: StackId) -> Option<()> {
     let (net, group) =
         (world.physical_id(stack, "net").await?, world.physical_id(stack, "group").await?);
-    let base = world.auth_url.trim_end_matches("/v3");
-    let token = world.requester().token.reveal().clone();
-    let client = reqwest::Client::new();
-    let body = json!({ "network": { "name": "their-name" } });
-    let renamed = client.put(format!("{base}/network/v2.0/networks/{net}")).json(&body);
-    let deleted = client.delete(format!("{base}/network/v2.0/security-groups/{group}"));
-    for request in [renamed, deleted] {
-        let reply = request.header("x-auth-token", &token).send().await.unwrap();
-        assert!(reply.status().is_success(), "{}", reply.text().await.unwrap());
-    }
+    past_hearth(world, "PUT", &format!("networks/{net}"), THEIR_NAME).await;
+    past_hearth(world, "DELETE", &format!("security-groups/{group}"), "").await;
     Some(())
 }
 
@@ -41,6 +46,9 @@ impl Life for Looking {
         let web = world.create("web", template()).await.ok()?;
         reached(world, log, &web, "CREATE_COMPLETE").await?;
         meddle(world, web.stack).await?;
+        let who = world.requester();
+        let checked = world.engine.act_on_stack(&who, web.stack, Action::Check).await.ok()?;
+        reached(world, log, &checked, "CHECK_COMPLETE").await?;
         let ask =
             UpdateStack { template: Some(template()), observes: true, ..UpdateStack::default() };
         let updated = world.engine.update_stack(&world.requester(), web.stack, ask).await.ok()?;
@@ -65,4 +73,38 @@ impl Life for Looking {
 #[actix::test]
 async fn every_cut_of_an_update_that_looks_first_heals() {
     sweep(&Looking, 20).await;
+}
+
+/// What somebody has changed becomes the definition.
+struct Accepting;
+
+impl Life for Accepting {
+    async fn live(&self, world: &World, log: &CutLog) -> Option<()> {
+        let template =
+            hot(json!({ "net": { "type": "OS::Neutron::Net", "properties": { "name": "own" } } }));
+        let web = world.create("web", template).await.ok()?;
+        reached(world, log, &web, "CREATE_COMPLETE").await?;
+        let net = world.physical_id(web.stack, "net").await?;
+        past_hearth(world, "PUT", &format!("networks/{net}"), THEIR_NAME).await;
+        world.engine.look_for_drift(web.stack).await.ok()?;
+        let accepted = world.engine.accept_drift(&world.requester(), web.stack).await.ok()?;
+        reached(world, log, &accepted, "UPDATE_COMPLETE").await?;
+        let deleted = world.delete(web.stack).await.ok()?;
+        reached(world, log, &deleted, "DELETE_COMPLETE").await
+    }
+
+    /// What was accepted is what there is.
+    async fn healed(&self, ground: &Ground, world: &World, stack: StackId) {
+        let row = world.views.stack(stack).await.unwrap().unwrap();
+        if row.action.as_str() == "UPDATE" {
+            assert!(ground.sandbox.state()["networks"].to_string().contains("their-name"));
+            let found = world.engine.drift(&world.requester(), stack).await.unwrap();
+            assert_eq!(found[0].found, Found::Same);
+        }
+    }
+}
+
+#[actix::test]
+async fn every_cut_of_an_update_to_what_there_is_heals() {
+    sweep(&Accepting, 12).await;
 }

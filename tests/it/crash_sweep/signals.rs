@@ -11,9 +11,11 @@ use serde_json::{Value, json};
 
 use super::{APPENDS_MAX, reached};
 use crate::support::cut_log::CutLog;
+use crate::support::queue::Queue;
 use crate::support::world::{Ground, World, hot};
 
-fn template(script: &str, agent: &str) -> Value {
+/// A script, and the transports of an agent that asks and of one at whose place things are put.
+fn template(script: &str, [agent, place]: [&str; 2]) -> Value {
     hot(json!({
         "handle": { "type": "OS::Heat::WaitConditionHandle" },
         "wait": { "type": "OS::Heat::WaitCondition", "properties": {
@@ -29,27 +31,55 @@ fn template(script: &str, agent: &str) -> Value {
                             "signal_transport": "TEMP_URL_SIGNAL" } },
         "object": { "type": "OS::Heat::WaitConditionHandle",
                     "properties": { "signal_transport": "TEMP_URL_SIGNAL" } },
+        "posted": { "type": "OS::Heat::SoftwareDeployment", "depends_on": "wait",
+            "properties": { "config": { "get_resource": "config" }, "server": "s4",
+                            "signal_transport": "ZAQAR_SIGNAL" } },
+        "queue": { "type": "OS::Heat::WaitConditionHandle",
+                   "properties": { "signal_transport": "ZAQAR_SIGNAL" } },
+        "heard": { "type": "OS::Heat::WaitCondition", "properties": {
+            "handle": { "get_resource": "queue" }, "timeout": 600 } },
         "address": { "type": "OS::Heat::UpdateWaitConditionHandle" },
         "policy": { "type": "OS::Heat::ScalingPolicy", "properties": {
             "auto_scaling_group_id": "none", "adjustment_type": "change_in_capacity",
             "scaling_adjustment": script.len() } },
         "guest": { "type": "OS::Heat::DeployedServer", "properties": {
             "software_config_transport": agent } },
+        "placed": { "type": "OS::Heat::DeployedServer", "properties": {
+            "software_config_transport": place } },
     }))
 }
 
 /// The signals that are sent, again and again until nobody waits any more.
-const SIGNALS: [(&str, &str); 5] =
-    [("handle", "a"), ("handle", "b"), ("deployment", ""), ("signed", ""), ("put", "")];
+const SIGNALS: [(&str, &str); 7] = [
+    ("handle", "a"),
+    ("handle", "b"),
+    ("deployment", ""),
+    ("signed", ""),
+    ("put", ""),
+    ("posted", ""),
+    ("queue", "c"),
+];
 
 /// Sends a signal; whether it was taken, and so is never lost.
 async fn send(world: &World, stack: StackId, (name, id): (&str, &str)) -> bool {
     let details = match name {
         "handle" => json!({ "id": id }),
+        "queue" => return post(world, stack, id).await,
         _ => json!({ "deploy_status_code": 0 }),
     };
     let who = world.requester();
     world.engine.signal_resource(&who, stack, &name.into(), &details).await.is_ok()
+}
+
+/// Posts a signal to the queue of a handle, where it has told of one.
+async fn post(world: &World, stack: StackId, id: &str) -> bool {
+    let who = world.requester();
+    let shown = world.engine.inspect_resource(&who, stack, &"queue".into(), &[]).await;
+    let signal = shown.ok().and_then(|shown| Some(shown.get("signal")?.as_str()?.to_owned()));
+    let told = signal.and_then(|signal| serde_json::from_str::<Value>(&signal).ok());
+    let Some(told) = told.filter(|told| told["queue_id"].is_string()) else { return false };
+    let Some(queue) = Queue::open(&told).await else { return false };
+    queue.takes(&json!({ "id": id })).await
 }
 
 /// Signals what waits until the stack is in a state, or the log is cut.
@@ -78,9 +108,13 @@ async fn signaled(
 }
 
 async fn live(world: &World, log: &CutLog, taken: &Mutex<BTreeSet<String>>) -> Option<()> {
-    let web = world.create("web", template("one", "POLL_SERVER_CFN")).await.ok()?;
+    let web =
+        world.create("web", template("one", ["POLL_SERVER_CFN", "POLL_TEMP_URL"])).await.ok()?;
     signaled(world, log, &web, "CREATE_COMPLETE", taken).await?;
-    let updated = world.update(web.stack, template("three", "POLL_SERVER_HEAT")).await.ok()?;
+    let updated = world
+        .update(web.stack, template("three", ["POLL_SERVER_HEAT", "ZAQAR_MESSAGE"]))
+        .await
+        .ok()?;
     signaled(world, log, &updated, "UPDATE_COMPLETE", taken).await?;
     taken.lock().unwrap().clear();
     let deleted = world.delete(web.stack).await.ok()?;

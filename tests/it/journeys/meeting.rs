@@ -1,5 +1,7 @@
 //! Operations that meet: the newest revision wins, what is at work is taken over.
 
+use hearth::actors::Accepted;
+use hearth::model::StackId;
 use serde_json::json;
 
 use crate::support::world::{Ground, hot, test_resource};
@@ -92,4 +94,39 @@ async fn a_cancel_without_rollback_stops_where_the_stack_is() {
     assert_eq!(world.settled(&cancelled).await, "CREATE_FAILED");
     assert_eq!(world.reason(web.stack).await, "Stack CREATE cancelled");
     assert_eq!(world.resources(web.stack).await, ["a CREATE_COMPLETE", "b INIT_COMPLETE"]);
+}
+
+#[actix::test]
+async fn what_an_operator_resets_has_failed_goes_back_nowhere_and_goes_on_with_the_next_command() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |value: &str, wait: f64| {
+        hot(json!({
+            "a": test_resource(json!({ "value": value, "wait_secs": wait })),
+            "b": { "type": "OS::Heat::TestResource", "depends_on": "a" },
+        }))
+    };
+    let web = world.create("web", with("one", 0.0)).await.unwrap();
+    world.settled(&web).await;
+    let untouched = world.engine.reset_stack(web.stack).await.unwrap();
+    assert_eq!(
+        world.settled(&Accepted { position: untouched, ..web.clone() }).await,
+        "CREATE_COMPLETE"
+    );
+
+    world.update(web.stack, with("two", 1_000.0)).await.unwrap();
+    world.at_work(&web, "a").await;
+    let position = world.engine.reset_stack(web.stack).await.unwrap();
+    let reset = Accepted { position, ..web.clone() };
+    assert_eq!(world.settled(&reset).await, "UPDATE_FAILED");
+    assert_eq!(world.reason(web.stack).await, "Stack status manually reset");
+    let updated = world.update(web.stack, with("three", 0.0)).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+
+    let deleted = world.engine.delete_stack(&world.requester(), web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    let refused = world.engine.reset_stack(web.stack).await.unwrap_err();
+    assert_eq!(refused.class, "EntityNotFound", "{refused:?}");
+    let unknown = world.engine.reset_stack(StackId::default()).await.unwrap_err();
+    assert!(unknown.message.ends_with("not found"), "{unknown:?}");
 }

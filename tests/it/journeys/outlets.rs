@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hearth::actors::{Accepted, CreateStack};
-use hearth::events::log::EventLog;
 use hearth::outlets::Notification;
 use hearth::sandbox::{Fault, FaultRule};
 use hearth::template::StackSource;

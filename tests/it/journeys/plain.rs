@@ -108,3 +108,29 @@ async fn what_is_made_at_once_under_one_load_balancer_waits_for_its_turn() {
     assert_eq!(end, "DELETE_COMPLETE", "{}", world.reason(web.stack).await);
     assert_eq!(ground.counts(), before);
 }
+
+#[actix::test]
+async fn a_change_that_heat_refuses_fails_in_its_words_and_changes_nothing() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = |gateway: &str| {
+        hot(json!({
+            "net": { "type": "OS::Neutron::Net" },
+            "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+                "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24",
+                "gateway_ip": gateway } },
+        }))
+    };
+    let web = world.create("web", template("10.9.0.7")).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    ground.sandbox.forget_requests();
+    let updated = world.update(web.stack, template("auto")).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_FAILED");
+    let reason = world.reason(web.stack).await;
+    let expected = "ResourceActionNotSupported: resources.subnet: The value \"auto\" for \
+                    gateway_ip cannot be used to update an existing subnet. It is only supported \
+                    during subnet creation. is not supported for resource.";
+    assert_eq!(reason, format!("Resource UPDATE failed: {expected}"));
+    let seen = ground.sandbox.requests();
+    assert!(seen.iter().all(|seen| seen.method != "PUT"), "{seen:?}");
+}

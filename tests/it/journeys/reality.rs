@@ -16,17 +16,17 @@ async fn converge(world: &World, stack: StackId, template: &Value) -> Accepted {
 }
 
 /// Somebody who works on the same cloud, past Hearth.
-struct Other<'a> {
+pub(super) struct Other<'a> {
     ground: &'a Ground,
     token: String,
 }
 
 impl<'a> Other<'a> {
-    fn new(ground: &'a Ground, world: &World) -> Self {
+    pub(super) fn new(ground: &'a Ground, world: &World) -> Self {
         Self { ground, token: world.requester().token.reveal().clone() }
     }
 
-    async fn send(&self, method: &str, path: &str, body: Value) -> Value {
+    pub(super) async fn send(&self, method: &str, path: &str, body: Value) -> Value {
         let base = self.ground.sandbox.auth_url.trim_end_matches("/v3");
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
         let request = reqwest::Client::new().request(method, format!("{base}{path}"));
@@ -39,7 +39,7 @@ impl<'a> Other<'a> {
     }
 }
 
-fn network() -> Value {
+pub(super) fn network() -> Value {
     hot(json!({
         "net": { "type": "OS::Neutron::Net", "properties": { "name": "own-name" } },
         "subnet": { "type": "OS::Neutron::Subnet", "properties": {
@@ -194,4 +194,92 @@ async fn each_type_is_compared_with_its_object() {
         updated,
         ["router UPDATE_COMPLETE", "server UPDATE_COMPLETE", "volume UPDATE_COMPLETE"]
     );
+}
+
+/// The ports of a server.
+async fn ports(other: &Other<'_>, server: &str) -> Vec<String> {
+    let path = format!("/compute/v2.1/servers/{server}/os-interface");
+    let shown = other.send("GET", &path, Value::Null).await;
+    let attached = shown["interfaceAttachments"].as_array().unwrap().iter();
+    attached.map(|it| it["port_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[actix::test]
+async fn a_servers_networks_are_compared_with_its_interfaces() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({
+        "net": { "type": "OS::Neutron::Net" },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+        "server": { "type": "OS::Nova::Server", "properties": {
+            "flavor": "m1.tiny", "image": "cirros",
+            "networks": [{ "subnet": { "get_resource": "subnet" } }, { "network": "private" }] } },
+    }));
+    let web = world.create("web", template.clone()).await.unwrap();
+    let end = world.settled(&web).await;
+    assert_eq!(end, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let before = world.events(web.stack).await.len();
+    converge(&world, web.stack, &template).await;
+    let events = world.events(web.stack).await;
+    assert_eq!(events[before..], ["web UPDATE_IN_PROGRESS", "web UPDATE_COMPLETE"]);
+    let server = world.physical_id(web.stack, "server").await.unwrap();
+    let interfaces = format!("/compute/v2.1/servers/{server}/os-interface");
+    let other = Other::new(&ground, &world);
+    let made = ports(&other, &server).await;
+    other.send("DELETE", &format!("{interfaces}/{}", made[1]), Value::Null).await;
+    converge(&world, web.stack, &template).await;
+    let attached = ports(&other, &server).await;
+    assert_eq!((attached.len(), &attached[0]), (2, &made[0]), "{made:?} {attached:?}");
+    let net = world.physical_id(web.stack, "net").await.unwrap();
+    let further = json!({ "interfaceAttachment": { "net_id": net } });
+    other.send("POST", &interfaces, further).await;
+    assert_eq!(ports(&other, &server).await.len(), 3);
+    converge(&world, web.stack, &template).await;
+    assert_eq!(ports(&other, &server).await, attached);
+    let mut alone = template;
+    alone["resources"]["server"]["properties"]["networks"] =
+        json!([{ "allocate_network": "none" }]);
+    let accepted = world.update(web.stack, alone.clone()).await.unwrap();
+    assert_eq!(world.settled(&accepted).await, "UPDATE_COMPLETE");
+    assert_eq!(ports(&other, &server).await, [""; 0]);
+    assert_eq!(world.physical_id(web.stack, "server").await, Some(server));
+    converge(&world, web.stack, &alone).await;
+}
+
+#[actix::test]
+async fn what_neutron_writes_in_a_ports_profile_stays_there() {
+    let ground = Ground::of_user("admin").await;
+    let world = ground.start().await;
+    let template = |profile: Value, name: &str| {
+        hot(json!({
+            "net": { "type": "OS::Neutron::Net" },
+            "port": { "type": "OS::Neutron::Port", "properties": {
+                "network": { "get_resource": "net" }, "name": name,
+                "value_specs": { "binding:profile": profile } } },
+        }))
+    };
+    let first = template(json!({ "a": "1", "b": "2" }), "port");
+    let web = world.create("web", first.clone()).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let port = world.physical_id(web.stack, "port").await.unwrap();
+    let path = format!("/network/v2.0/ports/{port}");
+    let other = Other::new(&ground, &world);
+    let profile =
+        async || other.send("GET", &path, Value::Null).await["port"]["binding:profile"].clone();
+    let slot = json!({ "port": { "binding:profile": { "a": "1", "b": "2", "pci_slot": "x" } } });
+    other.send("PUT", &path, slot).await;
+    // It is no difference to what the template says.
+    let before = world.events(web.stack).await.len();
+    converge(&world, web.stack, &first).await;
+    let events = world.events(web.stack).await;
+    assert_eq!(events[before..], ["web UPDATE_IN_PROGRESS", "web UPDATE_COMPLETE"]);
+    for (wanted, shown) in [
+        (json!({ "a": "3", "b": null }), json!({ "a": "3", "pci_slot": "x" })),
+        (json!({ "a": "3", "c": "4" }), json!({ "a": "3", "pci_slot": "x", "c": "4" })),
+    ] {
+        let accepted = world.update(web.stack, template(wanted, "other")).await.unwrap();
+        assert_eq!(world.settled(&accepted).await, "UPDATE_COMPLETE");
+        assert_eq!(profile().await, shown);
+    }
 }

@@ -3,8 +3,8 @@
 use hearth::actors::UpdateStack;
 use hearth::actors::plan::Change;
 use hearth::actors::preview::PreviewedResource;
-use hearth::events::log::EventLog;
-use hearth::model::StackRevision;
+use hearth::model::{Action, StackRevision};
+use hearth::sandbox::{Fault, FaultRule};
 use serde_json::json;
 
 use crate::support::world::{Ground, hot, test_resource};
@@ -247,4 +247,68 @@ async fn what_hangs_on_a_value_that_is_not_known_yet_may_change() {
         let updated = world.update_as(web.stack, ask).await.unwrap();
         assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     }
+}
+
+#[actix::test]
+async fn there_is_a_way_back_from_a_suspended_stack() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let with = |value: &str| hot(json!({ "a": test_resource(json!({ "value": value })) }));
+    let web = world.create("web", with("one")).await.unwrap();
+    world.settled(&web).await;
+    world.settled(&world.update(web.stack, with("two")).await.unwrap()).await;
+    let who = world.requester();
+    let suspended = world.engine.act_on_stack(&who, web.stack, Action::Suspend).await.unwrap();
+    assert_eq!(world.settled(&suspended).await, "SUSPEND_COMPLETE");
+    let refused = world.update(web.stack, with("three")).await.unwrap_err();
+    assert_eq!(refused.message, "Updating a stack when it is suspended is not supported.");
+    let back = world.roll_back(web.stack, StackRevision(1)).await.unwrap();
+    assert_eq!(world.settled(&back).await, "UPDATE_COMPLETE");
+    // And back again: a rollback is a revision as any other.
+    let again = world.roll_back(web.stack, StackRevision(2)).await.unwrap();
+    assert_eq!(world.settled(&again).await, "UPDATE_COMPLETE");
+    let revisions = world.views.revisions(web.stack).await.unwrap();
+    assert_eq!(revisions.len(), 4);
+}
+
+#[actix::test]
+async fn what_a_failed_deletion_has_left_is_taken_back_and_the_rest_is_made_anew() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let template = hot(json!({
+        "net": { "type": "OS::Neutron::Net" },
+        "subnet": { "type": "OS::Neutron::Subnet", "properties": {
+            "network": { "get_resource": "net" }, "cidr": "10.9.0.0/24" } },
+        "volume": { "type": "OS::Cinder::Volume", "properties": { "size": 1 } },
+    }));
+    let empty = ground.counts();
+    let web = world.create("web", template).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let made = ground.counts();
+    let network = world.physical_id(web.stack, "net").await;
+    let rule = FaultRule {
+        method: Some("DELETE".to_owned()),
+        path: Some("/v2.0/networks/".to_owned()),
+        skip: 0,
+        count: Some(1),
+        probability: None,
+        fault: Fault::Status { code: 403, retry_after: None },
+        latency_ms: 0,
+    };
+    ground.sandbox.set_faults(vec![rule]).unwrap();
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_FAILED");
+    world.at_rest(web.stack).await;
+
+    let who = world.requester();
+    let plan = world.engine.preview_roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
+    let lost: Vec<_> = plan.replaced.iter().chain(&plan.added).map(|it| &it.loses).collect();
+    assert!(lost.contains(&&Some("the data on the volume".to_owned())), "{lost:?}");
+    let back = world.engine.roll_back_to(&who, web.stack, StackRevision(1)).await.unwrap();
+    assert_eq!(world.settled(&back).await, "UPDATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(ground.counts(), made, "each thing is there once");
+    assert!(world.physical_id(web.stack, "net").await.is_some() && network.is_some());
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert_eq!(ground.counts(), empty);
 }

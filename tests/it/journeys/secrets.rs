@@ -1,7 +1,7 @@
 //! Secrets of another cloud's, where they are refused; see `secrets_everywhere` for all others.
 
 use hearth::events::Position;
-use hearth::events::log::{EventLog, Filter, MemoryLog};
+use hearth::events::log::{EventLog, Filter};
 use hearth::openstack::{Elsewhere, Request, Service};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ async fn a_credential_that_opens_nothing_is_shown_nowhere() {
         format!("{:?}", world.update(web.stack, template(&unread).await).await),
     ];
     let printed = printed(&far, &wrong).await;
-    let log = ground_log(&far.ground.log).await;
+    let log = ground_log(far.ground.log.as_ref()).await;
     for (text, known) in [(&printed, "/key-manager/v1/secrets/"), (&log, "web")] {
         assert!(text.contains(known), "{known}");
     }
@@ -57,7 +57,7 @@ async fn printed(far: &Far, credential: &Value) -> String {
 }
 
 /// All that a log has, in one text.
-async fn ground_log(log: &MemoryLog) -> String {
+async fn ground_log(log: &dyn EventLog) -> String {
     let events = log.read_all(Position(0), &Filter::default(), 10_000).await.unwrap();
     events.iter().map(|event| format!("{event:?}\n")).collect()
 }

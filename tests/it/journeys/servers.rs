@@ -305,3 +305,44 @@ async fn a_port_of_a_servers_own_goes_though_its_detaching_broke_off() {
     assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
     assert_eq!(ground.counts()["ports"], before["ports"]);
 }
+
+#[actix::test]
+async fn an_image_that_does_not_fit_its_flavor_and_too_much_metadata_are_refused_before_all_else() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let session = ground.session();
+    let image = json!({ "name": "big", "disk_format": "raw", "container_format": "bare",
+        "min_ram": 1024, "min_disk": 10 });
+    let made = session.send(Request::post(Service::Image, "/v2/images").json(image)).await.unwrap();
+    let id = made.json().unwrap()["id"].as_str().unwrap().to_owned();
+    let server = |image: &str, flavor: &str, metadata: usize| {
+        let metadata: serde_json::Map<String, Value> =
+            (0..metadata).map(|number| (format!("key{number}"), "value".into())).collect();
+        let properties = json!({ "image": image, "flavor": flavor, "metadata": metadata,
+            "networks": [{ "network": "private" }] });
+        hot(json!({ "server": { "type": "OS::Nova::Server", "properties": properties } }))
+    };
+    let refused = async |image: &str, flavor: &str, metadata: usize| {
+        let refusal = world.create("web", server(image, flavor, metadata)).await.unwrap_err();
+        refusal.message
+    };
+    let queued = "Image status is required to be active not queued.";
+    assert_eq!(refused("big", "m1.tiny", 0).await, queued);
+    let file = Request::put(Service::Image, format!("/v2/images/{id}/file"));
+    session.send(file.bytes("application/octet-stream", "x")).await.unwrap();
+    assert_eq!(
+        refused("big", "m1.tiny", 0).await,
+        "Image big requires 1024 minimum ram. Flavor m1.tiny has only 512."
+    );
+    assert_eq!(
+        refused(&id, "m1.tiny", 0).await,
+        format!("Image {id} requires 1024 minimum ram. Flavor m1.tiny has only 512.")
+    );
+    assert_eq!(
+        refused("cirros", "m1.tiny", 129).await,
+        "Instance metadata must not contain greater than 128 entries.  This is the maximum number \
+         allowed by your service provider"
+    );
+    let web = world.create("web", server("big", "m1.small", 128)).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+}

@@ -1,11 +1,13 @@
 //! Signals to resources: who takes them, and what is told of them.
 
 use hearth::actors::Accepted;
-use hearth::events::log::EventLog;
+use hearth::events::Position;
+use hearth::events::log::Filter;
 use hearth::model::{Action, Refusal};
 use hearth::projections::EventQuery;
 use serde_json::{Value, json};
 
+use crate::support::queue::Queue;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 async fn signal(
@@ -281,16 +283,15 @@ async fn a_signed_address_is_open_to_anybody_as_it_is() {
     assert_eq!(put(other).await, 401);
 }
 
-/// The address that a resource hands out, once it does.
-async fn address_of(world: &World, stack: &Accepted, name: &str) -> String {
+/// What a resource tells whoever is to signal it, once it does.
+async fn told_by(world: &World, stack: &Accepted, name: &str, part: &str) -> Value {
     loop {
         let who = world.requester();
         let shown = world.engine.inspect_resource(&who, stack.stack, &name.into(), &[]).await;
         let signal = shown.ok().and_then(|shown| Some(shown.get("signal")?.as_str()?.to_owned()));
         let known = signal.and_then(|signal| serde_json::from_str::<Value>(&signal).ok());
-        if let Some(address) = known.and_then(|known| Some(known["alarm_url"].as_str()?.to_owned()))
-        {
-            return address;
+        if let Some(known) = known.filter(|known| known[part].is_string()) {
+            return known;
         }
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
@@ -311,9 +312,10 @@ async fn signals_are_put_to_the_object_of_a_handle() {
     template["resources"]["handle"]["properties"] =
         json!({ "signal_transport": "TEMP_URL_SIGNAL" });
     let web = world.create("web", template).await.unwrap();
-    let address = address_of(&world, &web, "handle").await;
-    put(&address, &json!({ "id": "a", "data": "first" })).await;
-    put(&address, &json!({ "id": "b", "data": "second" })).await;
+    let told = told_by(&world, &web, "handle", "alarm_url").await;
+    let address = told["alarm_url"].as_str().unwrap();
+    put(address, &json!({ "id": "a", "data": "first" })).await;
+    put(address, &json!({ "id": "b", "data": "second" })).await;
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
     assert_eq!(output(&world, &web).await, r#"{"a": "first", "b": "second"}"#);
     let deleted = world.delete(web.stack).await.unwrap();
@@ -321,4 +323,57 @@ async fn signals_are_put_to_the_object_of_a_handle() {
     for kind in ["containers", "objects", "users"] {
         assert_eq!(ground.counts()[kind], empty[kind], "{kind}");
     }
+}
+
+#[actix::test]
+async fn signals_are_posted_to_the_queue_of_a_handle_and_kept_longer_than_there() {
+    let ground = Ground::new().await;
+    let empty = ground.counts();
+    let world = ground.start().await;
+    let mut template = waiting(60.0);
+    template["resources"]["handle"]["properties"] = json!({ "signal_transport": "ZAQAR_SIGNAL" });
+    let web = world.create("web", template).await.unwrap();
+    let told = told_by(&world, &web, "handle", "queue_id").await;
+    let queue = Queue::of(&told).await;
+    queue.post(&json!({ "status": "PERHAPS" })).await;
+    queue.post(&json!({ "data": "first" })).await;
+    while !heard(&ground).await {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    queue.empty().await;
+    world.engine.shutdown().await;
+    drop(world);
+    let world = ground.start().await;
+    queue.post(&json!({ "id": "b", "data": "second" })).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(output(&world, &web).await, r#"{"1": "first", "b": "second"}"#);
+    // The user is kept out meanwhile, and still his queue goes.
+    let who = world.requester();
+    let suspended = world.engine.act_on_stack(&who, web.stack, Action::Suspend).await.unwrap();
+    assert_eq!(world.settled(&suspended).await, "SUSPEND_COMPLETE");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    for kind in ["messages", "users"] {
+        assert_eq!(ground.counts()[kind], empty[kind], "{kind}");
+    }
+}
+
+/// Whether something that was posted is on record.
+async fn heard(ground: &Ground) -> bool {
+    let events = ground.log.read_all(Position(0), &Filter::default(), 1_000).await.unwrap();
+    events.iter().any(|event| event.body.to_string().contains("\"heard\""))
+}
+
+#[actix::test]
+async fn a_signal_of_failure_that_is_posted_fails_the_condition_with_its_reason() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut template = waiting(60.0);
+    template["resources"]["handle"]["properties"] = json!({ "signal_transport": "ZAQAR_SIGNAL" });
+    let web = world.create("web", template).await.unwrap();
+    let queue = Queue::of(&told_by(&world, &web, "handle", "queue_id").await).await;
+    queue.post(&json!({ "status": "FAILURE", "reason": "the disk is full" })).await;
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    let expected = "Resource CREATE failed: WaitConditionFailure: resources.wait: the disk is full";
+    assert_eq!(world.reason(web.stack).await, expected);
 }

@@ -185,7 +185,6 @@ async fn what_a_configuration_holds_is_sealed_in_log_and_views() {
     let rows = format!("{:?}{:?}", configs(&world).await, deployments(&world).await);
     assert!(!rows.contains("hunter"), "{rows}");
     for row in configs(&world).await {
-        use hearth::events::log::EventLog;
         let stream = StreamId::config(row.id);
         let slice = ground.log.read(&stream, hearth::events::StreamRevision(0)).await.unwrap();
         assert!(slice.events.iter().all(|event| !event.body.contains("hunter")));

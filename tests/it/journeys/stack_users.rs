@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hearth::events::Position;
-use hearth::events::log::{EventLog, Filter};
+use hearth::events::log::Filter;
 use hearth::model::{Action, Secret, StackId};
 use hearth::openstack::{Credentials, Session};
 use hearth::projections::StackRow;

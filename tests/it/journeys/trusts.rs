@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hearth::actors::{Accepted, CreateStack, EngineLimits, RequestContext};
+use hearth::actors::{Accepted, Conditions, CreateStack, EngineLimits, RequestContext};
 use hearth::clock::{Clock, SystemClock};
 use hearth::model::{Action, CommandId, Refusal, RequestId, Secret};
 use hearth::openstack::FetchBudget;
@@ -13,12 +13,16 @@ use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World, hot, test_resource};
 
 /// Somebody whose token is for the project `demo`.
-struct Somebody {
+pub(crate) struct Somebody {
     token: String,
     user_id: String,
 }
 
-async fn authenticate(ground: &Ground, identity: Value, scope: Option<Value>) -> Somebody {
+pub(crate) async fn authenticate(
+    ground: &Ground,
+    identity: Value,
+    scope: Option<Value>,
+) -> Somebody {
     let mut auth = json!({ "auth": { "identity": identity } });
     if let Some(scope) = scope {
         auth["auth"]["scope"] = scope;
@@ -31,7 +35,7 @@ async fn authenticate(ground: &Ground, identity: Value, scope: Option<Value>) ->
     Somebody { token, user_id: body["token"]["user"]["id"].as_str().unwrap().to_owned() }
 }
 
-async fn log_in(ground: &Ground, user: &str) -> Somebody {
+pub(crate) async fn log_in(ground: &Ground, user: &str) -> Somebody {
     let identity = json!({ "methods": ["password"], "password": { "user": {
         "name": user, "domain": { "name": "Default" }, "password": "secret" } } });
     let demo = json!({ "project": { "name": "demo", "domain": { "name": "Default" } } });
@@ -52,11 +56,11 @@ async fn narrowed(ground: &Ground, user: &Somebody, roles: &[&str], free: bool) 
     authenticate(ground, identity, None).await
 }
 
-async fn keystone(
+pub(crate) async fn keystone(
     ground: &Ground,
     somebody: &Somebody,
     method: reqwest::Method,
-    path: &str,
+    path: impl std::fmt::Display,
     body: Option<Value>,
 ) -> Value {
     let url = format!("{}{path}", ground.sandbox.auth_url);
@@ -67,19 +71,22 @@ async fn keystone(
     }
     let reply = request.send().await.unwrap();
     assert!(reply.status().is_success(), "{}", reply.status());
-    reply.json().await.unwrap()
+    let text = reply.text().await.unwrap();
+    if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() }
 }
 
 impl Somebody {
-    async fn asks(&self, ground: &Ground) -> RequestContext {
+    pub(crate) async fn asks(&self, ground: &Ground) -> RequestContext {
         let token = Secret::new(self.token.clone());
         let identity = ground.cloud(true).validate_token(&token).await.unwrap();
         RequestContext {
             caller: identity.caller,
             token,
+            login: None,
             request_id: RequestId::from("req-test"),
             command_id: CommandId(SystemClock.fresh_id()),
             fetches: FetchBudget::default(),
+            conditions: Conditions::default(),
         }
     }
 
@@ -101,7 +108,7 @@ impl Somebody {
 }
 
 /// The roles of every trust, by their names.
-async fn trusts(ground: &Ground) -> Vec<Vec<String>> {
+pub(crate) async fn trusts(ground: &Ground) -> Vec<Vec<String>> {
     let admin = log_in(ground, "admin").await;
     let listed = keystone(ground, &admin, reqwest::Method::GET, "/OS-TRUST/trusts", None).await;
     let roles = |trust: &Value| -> Vec<String> {

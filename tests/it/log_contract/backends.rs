@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hearth::events::log::{EventLog, MemoryLog, SqliteLog};
+use hearth::clock::{Clock, SystemClock};
+use hearth::events::log::{EventLog, EventstoreAddress, EventstoreLog, MemoryLog, SqliteLog};
 
-use super::Backend;
+use super::cases::{Backend, Fails};
+use crate::support::eventstore::StandIn;
 
 pub(super) struct Memory(Arc<MemoryLog>);
 
@@ -21,7 +23,9 @@ impl Backend for Memory {
     fn reopen(&mut self) {
         self.0 = Arc::new(self.0.cut_after(self.0.durable_position()));
     }
+}
 
+impl Fails for Memory {
     fn break_writes(&self) {
         self.0.hold();
     }
@@ -65,7 +69,9 @@ impl Backend for Sqlite {
         drop(log);
         self.log = Some(Arc::new(SqliteLog::open(&self.path()).unwrap()));
     }
+}
 
+impl Fails for Sqlite {
     fn break_writes(&self) {
         self.open().limit_size(Some(1));
     }
@@ -74,5 +80,48 @@ impl Backend for Sqlite {
 
     fn heal(&self) {
         self.open().limit_size(None);
+    }
+}
+
+/// On the server that stands in for it; on a real one where `HEARTH_TEST_EVENTSTORE` holds a
+/// connection string, each under a name of its own.
+pub(super) struct Eventstore {
+    _server: Option<StandIn>,
+    url: String,
+    log: Option<Arc<EventstoreLog>>,
+}
+
+/// Opens the log at a connection string.
+pub(crate) fn open(url: &str) -> EventstoreLog {
+    EventstoreLog::open(EventstoreAddress::parse(url).unwrap()).unwrap()
+}
+
+impl Backend for Eventstore {
+    fn fresh() -> Self {
+        let (server, url) = match std::env::var_os("HEARTH_TEST_EVENTSTORE") {
+            Some(real) => {
+                let (real, id) = (real.into_string().unwrap(), SystemClock.fresh_id());
+                let mark = if real.contains('?') { '&' } else { '?' };
+                (None, format!("{real}{mark}prefix=test-{id}"))
+            }
+            None => {
+                let server = StandIn::start(1);
+                let url = server.url();
+                (Some(server), url)
+            }
+        };
+        let log = Some(Arc::new(open(&url)));
+        Self { _server: server, url, log }
+    }
+
+    fn log(&self) -> Arc<dyn EventLog> {
+        self.log.clone().unwrap()
+    }
+
+    fn reopen(&mut self) {
+        let log = self.log.take().unwrap();
+        assert_eq!(Arc::strong_count(&log), 1, "the test still holds the log");
+        drop(log);
+        self.log = Some(Arc::new(open(&self.url)));
     }
 }

@@ -10,7 +10,7 @@ use hearth::events::log::chain::Verifier;
 use hearth::events::log::{EventLog, Head, LogError, OpenError, SqliteLog};
 
 use super::backends::Sqlite;
-use super::{Backend, append, bodies, number, stream, within};
+use super::cases::{Backend, append, bodies, number, stream, within};
 
 /// What a killed process leaves: a copy of the files as they are at this moment.
 fn copy_of(path: &Path, to: &Path) -> PathBuf {

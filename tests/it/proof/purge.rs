@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use hearth::events::forget::{self, Forgotten, Older};
-use hearth::events::log::{EventLog, LogError, MemoryLog, SqliteLog};
+use hearth::events::log::{EventLog, LogError, MemoryLog, OwnedLog, SqliteLog};
 use hearth::events::{StreamId, StreamRevision};
 use hearth::model::ProjectId;
 use hearth::projections::Views;
@@ -119,6 +119,38 @@ async fn configurations_made_and_deleted_do_not_fill_the_disk() {
     let forgotten = forget::purge_deleted_software(&*log, &*disk.clock, disk.now()).await.unwrap();
     assert_eq!((forgotten.configs, forgotten.events), (19, 38));
     assert!(size() < 3 << 20, "{} bytes are left", size());
+    drop(log);
+    assert_eq!(disk.audit().problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn deleted_alarms_go_and_metric_data_go_once_no_alarm_may_look_at_them() {
+    let disk = Disk::fresh();
+    let log = disk.open();
+    let rule = json!({"metric": "cpu", "statistic": "Average", "threshold": 1.0, "period": 60,
+                      "comparison": "GreaterThanThreshold", "periods": 1});
+    for number in 0..2 {
+        let id = hearth::clock::Clock::fresh_id(&*disk.clock);
+        let stream = StreamId(format!("alarm-{id}").into());
+        let made = json!({"alarm_id": id, "project_id": "p1", "name": "hot", "rule": rule});
+        disk.append(&*log, &stream, 0, "AlarmMade", made).await;
+        if number > 0 {
+            disk.append(&*log, &stream, 1, "AlarmDeleted", json!({"alarm_id": id})).await;
+        }
+    }
+    let data = StreamId::metrics(&ProjectId::from("p1"), 0);
+    let put = json!({"project_id": "p1", "namespace": "n",
+                     "data": [{"metric": "cpu", "value": 1.0}]});
+    disk.append(&*log, &data, 0, "DataPut", put).await;
+    let sweep = async || {
+        let gone = forget::purge_deleted_software(&*log, &*disk.clock, disk.now()).await;
+        gone.map(|gone| (gone.alarms, gone.events)).unwrap()
+    };
+    assert_eq!(sweep().await, (1, 2));
+    disk.clock.advance(TimeDelta::hours(23));
+    assert_eq!(sweep().await, (0, 0));
+    disk.clock.advance(TimeDelta::hours(1));
+    assert_eq!(sweep().await, (0, 1));
     drop(log);
     assert_eq!(disk.audit().problems, Vec::<String>::new());
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hearth::events::log::SqliteLog;
+use hearth::events::log::{OwnedLog, SqliteLog};
 
 use super::log::Disk;
 

@@ -1,6 +1,6 @@
 //! Rows changed, moved and taken out.
 
-use hearth::events::log::{EventLog, Head, LogError, Signing, SqliteLog};
+use hearth::events::log::{EventLog, Head, LogError, OwnedLog, Signing, SqliteLog};
 use hearth::events::signing::SigningKey;
 use hearth::events::{NewEvent, Position, StreamId, StreamRevision};
 

@@ -126,6 +126,12 @@ impl Tape {
     /// The log before a cut, and when its last event was written.
     pub(super) async fn log(&self, cut: usize) -> (MemoryLog, DateTime<Utc>) {
         let log = MemoryLog::new();
+        let last = self.write(cut, &log).await;
+        (log, last + TimeDelta::seconds(1))
+    }
+
+    /// Writes what there is before a cut into a log; when its last event was written.
+    pub(super) async fn write(&self, cut: usize, log: &dyn EventLog) -> DateTime<Utc> {
         let mut heads: HashMap<StreamId, Head> = HashMap::new();
         let mut last = None;
         for line in &self.lines[..cut] {
@@ -141,7 +147,7 @@ impl Tape {
                 Line::Cloud(_) | Line::Meta | Line::Phase(..) | Line::End(_) => {}
             }
         }
-        (log, last.unwrap() + TimeDelta::seconds(1))
+        last.unwrap()
     }
 
     /// A cut as a sentence's beginning.

@@ -1,13 +1,19 @@
 //! `hearth serve` as a process: what it makes, what it refuses to start with, what it hears.
 
 mod calls;
+mod eventstore;
 mod files;
+mod guests;
+mod manage;
 mod manager;
 mod metrics;
 mod operator;
 mod options;
+mod page;
 mod places;
 mod process;
+mod replays;
 mod sandbox;
 mod tls;
+mod traces;
 mod types;

@@ -1,6 +1,6 @@
 //! `hearth up` and its kin, wherever stacks are: in a data directory, at a server, in a real cloud.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -106,10 +106,20 @@ fn a_stack_lives_in_a_data_directory_from_up_to_down() {
     assert!(events.lines().next().unwrap().contains("steps  CREATE_IN_PROGRESS"), "{events}");
     assert!(events.lines().last().unwrap().contains("steps  UPDATE_COMPLETE"), "{events}");
     let rolled = desk.said("rollback steps --to 1");
-    assert!(last_change(&rolled).contains("UPDATE_COMPLETE"), "{rolled}");
+    let (plan, carried_out) = rolled.split_once("\n\nsteps: ").unwrap();
+    assert!(plan.contains("first  OS::Heat::TestResource  wait_secs changes"), "{rolled}");
+    assert!(last_change(carried_out).contains("UPDATE_COMPLETE"), "{rolled}");
     let history = desk.said("history steps");
     let because = history.lines().find(|line| line.contains("demo  req-")).unwrap();
     assert!(because.contains("  command "), "{history}");
+    let compared = desk.said("drift steps --repair --yes");
+    assert!(compared.contains("same  first"), "{compared}");
+    let told = desk.said("events steps --json");
+    assert!(told.lines().count() > 10, "{told}");
+    for line in told.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(event["correlation"].is_string() && event["request_id"].is_string(), "{line}");
+    }
 
     assert!(last_change(&desk.said("down steps")).contains("DELETE_COMPLETE"));
     assert_eq!(desk.said("list"), "no stacks\n");
@@ -244,6 +254,35 @@ fn history_and_replay_fit_the_terminal() {
     }
     let sent = on_a_terminal(&desk, "history steps");
     assert!(sent.contains("demo  req-"), "{sent}");
+}
+
+#[test]
+fn a_key_leads_to_the_next_event_and_another_ends_it() {
+    let desk = Desk::new();
+    desk.said("up steps.yaml");
+    let inside = format!("{} replay steps --step", env!("CARGO_BIN_EXE_hearth"));
+    let mut terminal = Command::new("script");
+    terminal.args(["-q", "-e", "-c", &inside, "/dev/null"]).current_dir(desk.path());
+    terminal.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = terminal.spawn().unwrap();
+    // It stays open, so that nothing ends but by the key.
+    let mut keys = child.stdin.take().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    let mut until = |words: &str| {
+        line.clear();
+        while !line.contains(words) {
+            assert_ne!(out.read_line(&mut line).unwrap(), 0, "{line}");
+        }
+    };
+    until("StackCreated");
+    keys.write_all(b" ").unwrap();
+    until("RevisionAccepted");
+    keys.write_all(b"q").unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert!(child.wait().unwrap().success(), "{rest}");
+    assert!(!rest.contains("TraversalStarted"), "{rest}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ impl Served {
     /// The same, with the log that its settings say.
     #[track_caller]
     pub(super) fn start_logging(data: &Path, arguments: &[&str]) -> Self {
-        Self::spawn(command(data, arguments, &[]).env_remove("HEARTH_LOG"))
+        Self::spawn(command(data, arguments, &[]).env_remove("HEARTH_LOG_FILTER"))
     }
 
     #[track_caller]
@@ -86,7 +86,7 @@ fn command(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Comma
         .arg("--data")
         .arg(data)
         .args(arguments)
-        .env("HEARTH_LOG", "warn,hearth=info")
+        .env("HEARTH_LOG_FILTER", "warn,hearth=info")
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .stderr(Stdio::piped());

@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    fn push(&mut self, resource: ResourceId, what: Ask) {
+    pub(super) fn push(&mut self, resource: ResourceId, what: Ask) {
         let asked = self.clock.now();
         self.node.outside.push(Outside { resource, at: 0, asked, what });
     }
@@ -319,7 +319,7 @@ impl World {
             _ => JsonMap::new(),
         };
         let epoch = nest.call.epoch;
-        let answered = Answered { epoch, result, kept: None, attributes };
+        let answered = Answered { epoch, result, kept: None, attributes, reality: None };
         self.come_back(resource, ResourceCommand::Answered(Box::new(answered)));
     }
 

@@ -8,7 +8,7 @@ use hearth::actors::resource::BeatCall;
 use hearth::events::resource::Step;
 use hearth::model::JsonMap;
 use hearth::openstack::CloudError;
-use hearth::resource_types::{Attempt, Beat, Failure, Learned, Subject, Work};
+use hearth::resource_types::{Attempt, Beat, Failure, Learned, Reality, Subject, Work};
 use serde_json::Value;
 
 use super::declared::{CONDITION, HANDLE};
@@ -128,6 +128,14 @@ impl Cloud {
     pub(super) fn replaces_failed(&self, subject: &Subject) -> bool {
         let object = subject.physical_id.as_ref().and_then(|id| self.objects.get(id));
         object.is_none_or(|object| !matches!(object.state, State::Ready(_)))
+    }
+
+    /// What there is of a resource, which nobody else changes.
+    pub(super) fn reality(&self, subject: &Subject) -> Reality {
+        match subject.physical_id.as_ref().is_some_and(|id| self.objects.contains_key(id)) {
+            true => Reality::Differs(JsonMap::new()),
+            false => Reality::Gone,
+        }
     }
 
     /// What exists and was not left to itself.

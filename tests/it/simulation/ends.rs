@@ -82,6 +82,9 @@ impl World {
             let mut tally = Tally::default();
             present.compare(&mut tally, &mut wrongs);
             wrongs.extend(self.surplus(id, &tally));
+            wrongs.extend(self.wrong_in_cloud(stack, Some(&template)));
+        } else {
+            wrongs.extend(self.wrong_in_cloud(stack, None));
         }
         wrongs
     }

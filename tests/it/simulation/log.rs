@@ -8,6 +8,8 @@ use hearth::actors::shell::Aggregate;
 use hearth::events::Event;
 use hearth::model::CommandId;
 
+use super::kept::Kept;
+
 /// An event as the log has it.
 #[derive(Clone)]
 pub(super) struct Recorded {
@@ -20,7 +22,6 @@ pub(super) struct Recorded {
     pub(super) at: DateTime<Utc>,
 }
 
-#[derive(Default)]
 pub(super) struct Log {
     pub(super) events: Vec<Recorded>,
     streams: BTreeMap<String, Vec<usize>>,
@@ -29,9 +30,22 @@ pub(super) struct Log {
     /// The lengths that the log had after each append that is not durable yet.
     appends: Vec<usize>,
     durable: usize,
+    /// Where it is kept on a server as well.
+    kept: Option<Kept>,
 }
 
 impl Log {
+    pub(super) fn new() -> Self {
+        Self {
+            events: Vec::new(),
+            streams: BTreeMap::new(),
+            cause: None,
+            appends: Vec::new(),
+            durable: 0,
+            kept: Kept::where_named(),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }
@@ -72,6 +86,9 @@ impl Log {
         for length in self.appends.drain(..appends.min(self.appends.len())) {
             self.durable = length;
         }
+        if let Some(kept) = &mut self.kept {
+            kept.write(&self.events[..self.durable]);
+        }
     }
 
     /// How many appends wait.
@@ -82,6 +99,9 @@ impl Log {
     /// What is not durable is lost.
     pub(super) fn cut(&mut self) {
         self.events.truncate(self.durable);
+        if let Some(kept) = &self.kept {
+            kept.read_back(&self.events);
+        }
         self.appends.clear();
         for places in self.streams.values_mut() {
             places.retain(|place| *place < self.durable);

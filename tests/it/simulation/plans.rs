@@ -117,6 +117,7 @@ impl World {
         };
         match driver.nests() {
             Some(_) => subject.physical_id.is_none(),
+            None if self.is_real() => self.really_replaces_failed(&driver, &subject),
             None => self.cloud.replaces_failed(&subject),
         }
     }

@@ -87,6 +87,7 @@ impl World {
             disable_rollback,
             trustor: Trustor::of("alice", Vec::new()),
             facade: serde_json::Value::Null,
+            claim: None,
         })
     }
 
@@ -156,14 +157,20 @@ const TREE_TOLD_EVERY: u64 = 3 * TREE_EVERY;
 /// In how many lives there is a tree of stacks: it costs more than one stack does.
 const TREE_EVERY: u64 = 8;
 
+/// In which lives the types are real ones, and the cloud a sandbox.
+const REAL_EVERY: u64 = 5;
+const REAL: u64 = 3;
+
 /// The life that a seed says, and everything that was wrong in it.
 pub(super) fn live(seed: u64) -> World {
     let mut world = World::new(seed);
     let dangers = Dangers { crash: 70, call: [0, 3, 6, 12, 12][world.chance.below(5) as usize] };
     world.dangers = dangers;
     let is_tree = seed.is_multiple_of(TREE_EVERY);
+    let is_real = !is_tree && seed % REAL_EVERY == REAL;
     let mut template = match is_tree {
         true => Template::any_tree(&mut world.chance),
+        false if is_real => world.any_real_template(),
         false => Template::any(&mut world.chance),
     };
     let disable_rollback = world.chance.one_in(2);
@@ -180,9 +187,9 @@ pub(super) fn live(seed: u64) -> World {
             template.grow(&mut world.chance, 4);
         }
         match world.chance.below(20) {
-            0 => id = world.hand_on(id, &mut template).unwrap_or(id),
+            0 if !is_real => id = world.hand_on(id, &mut template).unwrap_or(id),
             1..=3 if is_tree => world.meddle(),
-            _ => command(&mut world, id, &mut template, seed % RETURNS_EVERY == RETURNS),
+            _ => command(&mut world, id, &mut template, seed),
         }
     }
     world.run();
@@ -204,21 +211,29 @@ const SIGNAL: u64 = 15;
 const RETURNS_EVERY: u64 = 7;
 const RETURNS: u64 = 5;
 
+/// In which lives an operator resets the stack where others stop it.
+const RESETS_EVERY: u64 = 3;
+
 /// Something that a user asks for.
-fn command(world: &mut World, id: StackId, template: &mut Template, returns: bool) {
+fn command(world: &mut World, id: StackId, template: &mut Template, seed: u64) {
     let told = world.state(id);
     let kind = match template.scales() && world.chance.one_in(3) {
         true => SIGNAL,
         false => world.chance.below(15),
     };
     let answer = match kind {
-        5 if returns => world.roll_back_to_any(id, template).map(|()| "roll back"),
+        5 if seed % RETURNS_EVERY == RETURNS => {
+            world.roll_back_to_any(id, template).map(|()| "roll back")
+        }
         0..=5 => {
-            *template = template.changed(&mut world.chance);
+            *template = world.changed(template);
             let disable_rollback = world.chance.one_in(2);
             world.update(id, template, disable_rollback).map(|()| "update")
         }
         6 => world.ask_stack(id, StackCommand::CancelUpdate).map(|()| "cancel"),
+        7 if seed.is_multiple_of(RESETS_EVERY) => {
+            world.ask_stack(id, StackCommand::Reset).map(|()| "reset")
+        }
         7 => world.ask_stack(id, StackCommand::CancelWithoutRollback).map(|()| "stop"),
         8 if world.chance.one_in(2) => {
             world.ask_stack(id, StackCommand::Delete { trustor: None }).map(|()| "delete")
@@ -237,12 +252,14 @@ fn command(world: &mut World, id: StackId, template: &mut Template, returns: boo
         }
         9 => {
             let names: Vec<String> = template.resources.keys().cloned().collect();
-            if let Some(name) = names.first() {
+            if let Some(name) = names.first().filter(|name| world.may_be_marked(template, name)) {
                 let healthy = world.chance.one_in(4);
                 world.mark(id, name, healthy);
             }
             Ok("mark")
         }
+        // What a snapshot keeps in the cloud is not followed.
+        10 if world.is_real() => Ok("nothing"),
         10 => {
             let take = world.snapshot_to_take();
             world.ask_stack(id, take).map(|()| "snapshot")
@@ -284,7 +301,7 @@ fn peace(world: &mut World, id: StackId, template: &Template) {
         }
     }
     if world.stack(id).action != Action::Delete && world.is_healthy() {
-        let next = template.changed(&mut world.chance).mended();
+        let next = world.reachable(template);
         world.update(id, &next, true).unwrap();
         world.run();
         expect(world, id, "UPDATE_COMPLETE");

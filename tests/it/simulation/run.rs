@@ -8,7 +8,7 @@ use hearth::actors::shell::{Aggregate, Decision};
 use hearth::actors::stack::{Stack, StackCommand, StackEffect};
 use hearth::clock::{Clock, Moment};
 use hearth::events::{StackEvent, StreamId};
-use hearth::model::{Action, Refusal, ResourceId, ResourceName, StackId, Status};
+use hearth::model::{Refusal, ResourceId, ResourceName, StackId, Status};
 
 use super::folds::{leaves, resources_differ, stacks_differ};
 use super::live::Live;
@@ -26,7 +26,7 @@ impl World {
         }
         let mut stack = self.folded(id);
         let reports: Vec<Report> = stack.view().reports().values().cloned().collect();
-        reports.iter().for_each(|report| self.note_report(report));
+        reports.iter().for_each(|report| self.node.claims.note(report));
         let moment = Moment::of(self.clock.as_ref());
         let decision = stack.recover(&moment, &self.stack_knowledge);
         self.node.stacks.insert(id, stack);
@@ -269,7 +269,7 @@ impl World {
         match effect {
             ResourceEffect::Report => {
                 let report = resource.report(&self.resource_knowledge);
-                self.note_report(&report);
+                self.node.claims.note(&report);
                 if let Some(stack) = self.node.parents.get(&id).copied() {
                     let command = StackCommand::Report(Box::new(report));
                     self.post(Line::ToStack(id, stack), Mail::ToStack(command));
@@ -280,9 +280,7 @@ impl World {
                 self.node.timers.push(Timer { at, what: Due::Beat { resource: id, epoch } });
             }
             ResourceEffect::Call(mut call) => {
-                let others = self.node.taken.iter().filter(|(other, _)| **other != id);
-                call.subject.taken =
-                    others.map(|(_, taken)| taken.clone()).collect::<BTreeSet<_>>();
+                call.subject.taken = self.node.claims.of_others(id);
                 let at = if call.step.mutates { at } else { 0 };
                 // On record a call is made when it is due, however late its turn comes.
                 let asked = if call.step.mutates { resource.called_at.min(asked) } else { asked };
@@ -290,6 +288,10 @@ impl World {
             }
             ResourceEffect::SeeFailed { epoch, driver_type, subject, .. } => {
                 let what = Ask::SeeFailed { epoch, driver_type, subject };
+                self.node.outside.push(Outside { resource: id, at: 0, asked, what });
+            }
+            ResourceEffect::SeeReality { epoch, driver_type, subject, .. } => {
+                let what = Ask::SeeReality { epoch, driver_type, subject };
                 self.node.outside.push(Outside { resource: id, at: 0, asked, what });
             }
             ResourceEffect::Observe { epoch, driver_type, subject, wanted, .. } => {
@@ -312,16 +314,7 @@ impl World {
                 let what = Ask::Size { adjust, driver_type, subject };
                 self.node.outside.push(Outside { resource: id, at: 0, asked, what });
             }
-            other => self.wrongs.push(format!("the simulation does not know {other:?}")),
         }
-    }
-
-    fn note_report(&mut self, report: &Report) {
-        let gone = (report.action, report.status) == (Action::Delete, Status::Complete);
-        match report.physical_id.clone().filter(|_| !gone) {
-            Some(physical_id) => self.node.taken.insert(report.id, physical_id),
-            None => self.node.taken.remove(&report.id),
-        };
     }
 
     /// Hands a message to whom it is for.
@@ -351,7 +344,7 @@ impl World {
         for resource in own {
             self.node.resources.remove(&resource);
             self.node.parents.remove(&resource);
-            self.node.taken.remove(&resource);
+            self.node.claims.forget(resource);
         }
         self.node.mail.retain(|line, _| match line {
             Line::ToResource(stack, _) | Line::ToStack(_, stack) => *stack != id,

@@ -6,12 +6,13 @@ use hearth::actors::resource::{Answered, ResourceCommand};
 use hearth::actors::stack::{Stack, StackCommand};
 use hearth::clock::Clock;
 use hearth::model::{JsonMap, StackId};
-use hearth::resource_types::{Beat, Subject};
+use hearth::resource_types::{Beat, Reality, Subject};
 
 use super::cloud::{Fate, property_of};
 use super::declared::{OBJECT, TEST_RESOURCE};
 use super::deployments::DEPLOYMENT;
 use super::live::Live;
+use super::real::Late;
 use super::world::{Ask, Due, Line, World};
 
 /// More steps than any life takes.
@@ -139,6 +140,9 @@ impl World {
             Ask::Call(call) if call.nesting.is_some() => {
                 return self.begin_child_beat(resource, call);
             }
+            Ask::Call(call) if self.is_real() => {
+                return self.play_beat(resource, &call, outside.asked);
+            }
             Ask::Call(call) => {
                 let fate = self.fate(&call);
                 if fate != Fate::Fine {
@@ -160,13 +164,19 @@ impl World {
                 };
                 let epoch = call.epoch;
                 if fate == Fate::Lost && self.chance.one_in(2) {
-                    self.let_call_come_late(call, outside.asked);
+                    self.let_come_late(Late::Beat(call), outside.asked);
                 }
-                let answered = Answered { epoch, result, kept: None, attributes };
+                let answered = Answered { epoch, result, kept: None, attributes, reality: None };
                 let answered = ResourceCommand::Answered(Box::new(answered));
                 return self.come_back(resource, answered);
             }
             Ask::ComeBack(command) => *command,
+            Ask::Hear { driver_type, subject, mut answered } => {
+                let driver = self.stack_knowledge.registry.driver(&driver_type).unwrap();
+                let claims = &mut self.node.claims;
+                answered.result = claims.claimed(resource, &driver, &subject, answered.result);
+                ResourceCommand::Answered(answered)
+            }
             Ask::TellChild { nest, telling } => return self.tell_child(resource, nest, *telling),
             Ask::ChildEnded { nest, end } => return self.child_ended(resource, &nest, &end),
             Ask::SeeChild { epoch, driver_type, subject, nesting } => {
@@ -190,14 +200,29 @@ impl World {
             Ask::SeeFailed { epoch, driver_type, subject } => {
                 let replace = match self.nests(&driver_type) {
                     true => subject.physical_id.is_none(),
+                    false if self.is_real() => {
+                        let driver = self.stack_knowledge.registry.driver(&driver_type).unwrap();
+                        self.really_replaces_failed(&driver, &subject)
+                    }
                     false => self.cloud.replaces_failed(&subject),
                 };
                 ResourceCommand::FailedSeen { epoch, replace }
+            }
+            Ask::SeeReality { epoch, driver_type, subject } => {
+                let reality = match self.is_real() {
+                    true => self.real_reality(&driver_type, &subject),
+                    false if driver_type == TEST_RESOURCE => Reality::Differs(JsonMap::new()),
+                    false => self.cloud.reality(&subject),
+                };
+                ResourceCommand::RealitySeen { epoch, reality }
             }
             Ask::Observe { epoch, driver_type, subject, wanted } => {
                 let id = subject.physical_id.as_deref();
                 let mut attributes = match self.nests(&driver_type) {
                     true => self.child_attributes(&driver_type, &subject, &wanted),
+                    false if self.is_real() => {
+                        self.real_attributes(&driver_type, &subject, &wanted)
+                    }
                     false if driver_type == TEST_RESOURCE => kept(&subject, &wanted),
                     false => self.cloud.attributes(id, &wanted),
                 };
@@ -250,8 +275,8 @@ impl World {
         {
             let (at, call) = self.late.swap_remove(late);
             self.pass_time(at);
-            self.tell(|| format!("    late: {} of {:?}", call.step.name, call.subject.name));
-            let _ = self.cloud.carry_out(&call, Fate::Fine);
+            self.tell(|| format!("    late: {}", call.told()));
+            self.arrive(call);
             return true;
         }
         let Some(timer) = timer else { return false };

@@ -36,7 +36,10 @@ pub(super) fn evaluated(value: &Value, lookup: &dyn Lookup) -> Value {
                 Some([Value::String(name), Value::String(attribute)]) => {
                     lookup.attribute(name, attribute)
                 }
-                _ => value.clone(),
+                _ => {
+                    let entry = |(key, value)| (String::clone(key), evaluated(value, lookup));
+                    Value::Object(call.iter().map(entry).collect())
+                }
             }
         }
         Value::Array(items) => items.iter().map(|item| evaluated(item, lookup)).collect(),

@@ -9,10 +9,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use hearth::actors::claims::Claims;
 use hearth::actors::nested::Telling;
 use hearth::actors::project::Project;
 use hearth::actors::resource::{
-    self, Adjust, BeatCall, Nesting, Resource, ResourceCommand, Signal,
+    self, Adjust, Answered, BeatCall, Nesting, Resource, ResourceCommand, Signal,
 };
 use hearth::actors::stack::{self, ChildEnd, Known, Stack, StackCommand};
 use hearth::clock::{Clock, SimulatedClock};
@@ -28,6 +29,7 @@ use super::cloud::Cloud;
 use super::live::Live;
 use super::log::Log;
 use super::plans::Announced;
+use super::real::{Late, Sandbox};
 use super::template::Template;
 use crate::support::chance::Chance;
 
@@ -64,6 +66,11 @@ pub(super) enum Ask {
         driver_type: String,
         subject: Box<Subject>,
     },
+    SeeReality {
+        epoch: u64,
+        driver_type: String,
+        subject: Box<Subject>,
+    },
     Observe {
         epoch: u64,
         driver_type: String,
@@ -77,6 +84,12 @@ pub(super) enum Ask {
     },
     /// What came of something outside is on its way.
     ComeBack(Box<ResourceCommand>),
+    /// What a beat of a real type came to is on its way.
+    Hear {
+        driver_type: String,
+        subject: Box<Subject>,
+        answered: Box<Answered>,
+    },
     /// A child stack is told something.
     TellChild {
         nest: Box<Nest>,
@@ -127,7 +140,7 @@ pub(super) struct Node {
     pub(super) mail: BTreeMap<Line, VecDeque<Mail>>,
     pub(super) outside: Vec<Outside>,
     pub(super) timers: Vec<Timer>,
-    pub(super) taken: BTreeMap<ResourceId, String>,
+    pub(super) claims: Claims,
     /// Who waits for the end of what a child stack is at.
     pub(super) awaiting: Vec<(StackId, ResourceId, Box<Nest>)>,
     /// Groups, their adjustments, and the policies that wait for them with their signals.
@@ -146,9 +159,11 @@ pub(super) struct World {
     pub(super) clock: Arc<SimulatedClock>,
     pub(super) log: Log,
     pub(super) cloud: Cloud,
+    /// The sandbox that answers where the types are real ones.
+    pub(super) real: Option<RefCell<Sandbox>>,
     pub(super) node: Node,
     /// Calls that left before their process died, and are carried out when their time comes.
-    pub(super) late: Vec<(DateTime<Utc>, Box<BeatCall>)>,
+    pub(super) late: Vec<(DateTime<Utc>, Late)>,
     pub(super) dangers: Dangers,
     /// The names of the resources whose calls are answered; `None`: all of them.
     pub(super) let_through: Option<Vec<String>>,
@@ -195,8 +210,9 @@ impl World {
         World {
             chance: Chance::new(seed),
             clock: Arc::new(SimulatedClock::new(seed ^ 0x5EED)),
-            log: Log::default(),
+            log: Log::new(),
             cloud: Cloud::default(),
+            real: None,
             node: Node::default(),
             late: Vec::new(),
             dangers: Dangers::default(),
@@ -302,13 +318,16 @@ impl World {
             if let (Ask::Call(call), true) = (outside.what, leaves)
                 && call.nesting.is_none()
             {
-                self.let_call_come_late(call, outside.asked);
+                match self.is_real() {
+                    true => self.die_in_beat(&call, outside.asked),
+                    false => self.let_come_late(Late::Beat(call), outside.asked),
+                }
             }
         }
     }
 
     /// A call that was asked for then is carried out some time, before it counts as lost.
-    pub(super) fn let_call_come_late(&mut self, call: Box<BeatCall>, asked: DateTime<Utc>) {
+    pub(super) fn let_come_late(&mut self, call: Late, asked: DateTime<Utc>) {
         let lost = asked + TimeDelta::from_std(LOST_CALL_REST).unwrap();
         let within = u64::try_from((lost - self.clock.now()).num_milliseconds()).unwrap_or(0);
         if within == 0 {

@@ -137,6 +137,7 @@ impl Far {
             clock,
             log,
             measured: Vec::new(),
+            tracer: Default::default(),
             settings,
         };
         let running = serve(parts, listener).unwrap();

@@ -33,6 +33,7 @@ impl World {
         let is_unseen = UNSEEN.iter().any(|(asks, _)| asks(&ask));
         let before = self.stands_at_rest(stack).await.filter(|_| !is_unseen);
         let plan = self.engine.plan_update(&self.requester(), stack, &ask).await;
+        let plan = plan.map(|plan| plan.changes);
         let accepted = self.engine.update_stack(&self.requester(), stack, ask).await?;
         self.announce(stack, before, plan);
         Ok(accepted)
@@ -46,6 +47,7 @@ impl World {
     ) -> Result<Accepted, Refusal> {
         let before = self.stands_at_rest(stack).await;
         let plan = self.engine.preview_roll_back_to(&self.requester(), stack, to).await;
+        let plan = plan.map(|plan| plan.changes);
         let accepted = self.engine.roll_back_to(&self.requester(), stack, to).await?;
         self.announce(stack, before, plan);
         Ok(accepted)

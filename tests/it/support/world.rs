@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use hearth::actors::{
-    Accepted, CreateStack, Engine, EngineLimits, EngineParts, ForbiddenTypes, RequestContext,
-    UpdateStack,
+    Accepted, Conditions, CreateStack, Engine, EngineLimits, EngineParts, ForbiddenTypes,
+    RequestContext, UpdateStack,
 };
 use hearth::clock::{Clock, SystemClock};
-use hearth::events::log::{EventLog, Filter, MemoryLog};
+use hearth::events::log::{EventLog, Filter, MemoryLog, OwnedLog};
 use hearth::events::master_key::{KeyRing, MasterKey};
 use hearth::events::vault::{Placed, Vault};
 use hearth::events::{Position, StreamId};
 use hearth::model::{
-    AllowedTarget, Caller, CommandId, Refusal, RequestId, Scope, Secret, StackId, Status,
+    AllowedTarget, Caller, CommandId, DriftEvery, Refusal, RequestId, Scope, Secret, StackId,
+    Status,
 };
 use hearth::openstack::{Cloud, CloudSettings, FetchBudget, Session, UserDomainSettings};
 use hearth::outlets::{Carrier, Notification, NotificationSettings, OutletParts, Outlets};
@@ -25,6 +26,7 @@ use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
 
+use super::kept::Kept;
 use super::planned::Announced;
 
 /// How long a test waits for what must come.
@@ -33,7 +35,8 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 /// A sandbox that outlives engines, and who asks.
 pub(crate) struct Ground {
     pub(crate) sandbox: RunningSandbox,
-    pub(crate) log: Arc<MemoryLog>,
+    pub(crate) log: Arc<dyn OwnedLog>,
+    _kept: Kept,
     master: KeyRing,
     requester: RequestContext,
     /// The time of its engines.
@@ -83,13 +86,19 @@ impl Ground {
         Ground::with_user(config, clock, "demo").await
     }
 
+    /// Whose engines live by a clock that is moved by hand.
+    pub(crate) async fn timed(clock: Arc<dyn Clock>) -> Ground {
+        let ground = Ground::with_clock(SandboxConfig::instant(), Arc::clone(&clock)).await;
+        Ground { clock, ..ground }
+    }
+
     async fn with_user(config: SandboxConfig, clock: Arc<dyn Clock>, user: &str) -> Ground {
         let sandbox = Sandbox::start_with_clock(config, clock).unwrap();
         let requester = log_in(&sandbox.auth_url, user).await;
         sandbox.forget_requests();
         let master = MasterKey::fresh(&SystemClock).into();
-        let (log, clock) = (Arc::new(MemoryLog::new()), Arc::new(SystemClock));
-        Ground { sandbox, log, master, requester, clock }
+        let (kept, clock) = (Kept::fresh(), Arc::new(SystemClock));
+        Ground { sandbox, log: kept.log.clone(), _kept: kept, master, requester, clock }
     }
 
     /// Goes on with what somebody else left.
@@ -97,7 +106,8 @@ impl Ground {
         let Former { config, clock, log, master, user } = former;
         let sandbox = Sandbox::start_with_clock(config, clock.clone()).unwrap();
         let requester = log_in(&sandbox.auth_url, user).await;
-        Ground { sandbox, log: Arc::new(log), master, requester, clock }
+        let kept = Kept::of(log);
+        Ground { sandbox, log: kept.log.clone(), _kept: kept, master, requester, clock }
     }
 
     /// Starts an engine on the ground's log, and lets it recover.
@@ -157,6 +167,8 @@ impl Ground {
             log,
             clock: Arc::new(SystemClock),
             notifications,
+            tracer: Default::default(),
+            drift_every: DriftEvery::Never,
         });
         (world, outlets)
     }
@@ -219,6 +231,9 @@ impl Ground {
         cloud: Cloud,
     ) -> World {
         let clock = self.clock.clone();
+        // The ground's log outlives engines: what the last one gave it becomes durable, or the next
+        // would not know that a stack is at work.
+        self.log.settle().await.unwrap();
         let views = Views::in_memory(log.clone()).await.unwrap();
         let vault = Arc::new(Vault::new(log.clone(), self.master.clone(), clock.clone()));
         let engine = Engine::start(EngineParts {
@@ -232,6 +247,7 @@ impl Ground {
         });
         views.after(log.durable_position()).await.unwrap();
         engine.count(views.tally().await.unwrap());
+        engine.alarms().watch(views.all_alarms().await.unwrap());
         engine.recover(views.unsettled_stacks().await.unwrap()).await;
         World {
             engine,
@@ -516,8 +532,10 @@ async fn log_in(auth_url: &str, user: &str) -> RequestContext {
     RequestContext {
         caller: Arc::new(caller),
         token: Secret::new(token),
+        login: None,
         request_id: RequestId::from("req-test"),
         command_id: CommandId::default(),
         fetches: FetchBudget::default(),
+        conditions: Conditions::default(),
     }
 }

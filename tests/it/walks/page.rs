@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use hearth::resource_types::Registry;
 use serde_json::Value;
 
-use super::walk;
+use super::walk::{self, Change};
 
 const HEAD: &str = "\
 # Resource types
@@ -17,7 +17,7 @@ const HEAD: &str = "\
 
 What each of Heat's resource types is put through.
 A type that is made has a driver, and be it that of a retired type, which makes nothing; the others are known, so that templates with them can be looked over.
-A walk (`tests/data/walks/`) creates, shows, checks, changes, suspends, resumes, keeps in a snapshot and deletes an object, as far as its type does each, holds what there is to what is on record, and sees what somebody else changes or deletes, beside one of somebody else's that is its equal: on the sandbox straight through, with each answer lost, with each call lost before it arrives, and across kills; and on a real cloud where one has the service (`tests/live`).
+A walk (`tests/data/walks/`) creates, shows, checks, changes, names by name what was named by id, suspends, resumes, keeps in a snapshot and deletes an object, as far as its type does each, holds what there is to what is on record, and sees what somebody else changes or deletes, beside one of somebody else's that is its equal: on the sandbox straight through, with each answer lost, with each call lost before it arrives, and across kills; and on a real cloud where one has the service (`tests/live`).
 Recorded means that the requests are held to those that the real Heat makes (`tests/data/recorded/`).
 
 ";
@@ -60,4 +60,56 @@ fn the_page_on_resource_types_is_true() {
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(written == page, "docs/resource-types.md is not what there is: UPDATE_GOLDEN=1");
+}
+
+/// The services whose types are all to be walked, and types without a service that are as well.
+const CORE: [&str; 4] = ["compute", "identity", "network", "volumev3"];
+/// The one property that does not change in place has one value alone.
+const NEVER_REPLACED: &str = "OS::Neutron::IKEPolicy";
+const CORE_TYPES: [&str; 2] = ["OS::Heat::AccessPolicy", "OS::Heat::DeployedServer"];
+
+#[test]
+fn each_core_type_has_a_walk_with_every_step_that_it_can_go() {
+    let registry = Registry::built_in().unwrap();
+    let walks = walk::all("");
+    let mut lacking = Vec::new();
+    for declaration in registry.declarations() {
+        let name = declaration.type_name.as_str();
+        let service = declaration.service.as_deref().unwrap_or_default();
+        let is_core = CORE.contains(&service) || CORE_TYPES.contains(&name);
+        let is_walked = registry.is_made(name) && !declaration.accepts_anything;
+        if !is_core || !is_walked {
+            continue;
+        }
+        let own: Vec<_> = walks.iter().filter(|walk| walk.type_name == name).collect();
+        let mut looks = own.iter().flat_map(|walk| {
+            let updates = walk.updates.iter().map(|Change(_, shows)| shows);
+            updates.chain([&walk.shows])
+        });
+        let has_look = looks.any(|shows| !shows.is_empty());
+        let has_update = own.iter().any(|walk| !walk.updates.is_empty());
+        let is_updated = declaration.properties.values().any(|property| property.update_allowed);
+        if own.is_empty() {
+            lacking.push(format!("{name}: a walk"));
+            continue;
+        }
+        let is_shown = declaration.show.is_some() && !declaration.attributes.is_empty();
+        if is_shown && !has_look {
+            lacking.push(format!("{name}: attributes"));
+        }
+        if is_updated && !has_update {
+            lacking.push(format!("{name}: an update"));
+        }
+        let mut properties = declaration.properties.values();
+        let is_replaced = properties.any(|property| {
+            !property.update_allowed && !property.immutable && property.implemented
+        });
+        if is_replaced
+            && name != NEVER_REPLACED
+            && !own.iter().any(|walk| !walk.replaces.is_empty())
+        {
+            lacking.push(format!("{name}: a replacement"));
+        }
+    }
+    assert_eq!(lacking, [""; 0]);
 }

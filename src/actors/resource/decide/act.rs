@@ -17,6 +17,7 @@ impl Decider<'_> {
             return Decision::nothing();
         }
         self.working.looking = None;
+        self.working.checking = None;
         // What was taken over is looked at in the same traversal.
         let is_through = matches!(self.outcome(), Some((of, _)) if *of == act.traversal);
         if is_through && self.action != Action::Adopt {
@@ -84,8 +85,11 @@ impl Decider<'_> {
         }
     }
 
-    /// A check of a type that has none: said once.
+    /// A check of a type that has none: said once, after a look at what differs.
     fn unchecked(&mut self, act: &Act) -> Decision<Resource> {
+        if let Some(look) = self.look_in_check(act) {
+            return look;
+        }
         let reason = format!("CHECK not supported for {}", self.type_name_or(&act.type_name));
         let is_said = (self.action, self.status) == (Action::Check, Status::Complete)
             && self.reason == reason;

@@ -79,7 +79,11 @@ impl Decider<'_> {
             }
             Ok(Beat::Done { learned }) => {
                 let definition = self.working_definition().unwrap_or_default();
-                self.complete(learned, answered.attributes, &definition)
+                let traversal = self.traversal.unwrap_or_default();
+                let found = answered.reality.and_then(|it| self.found(traversal, it));
+                let mut decision = self.complete(learned, answered.attributes, &definition);
+                decision.events.extend(found.map(Into::into));
+                decision
             }
             Ok(Beat::Replace { reason }) => self.replaced(reason),
             Err(error) if error.is_transient() && self.failures() + 1 < CALL_ATTEMPTS_MAX => {
@@ -210,8 +214,13 @@ mod tests {
     }
 
     fn answer(story: Story, result: Result<Beat, Failure>) -> Story {
-        let answered =
-            Answered { epoch: story.beat(), result, kept: None, attributes: JsonMap::new() };
+        let answered = Answered {
+            epoch: story.beat(),
+            result,
+            kept: None,
+            attributes: JsonMap::new(),
+            reality: None,
+        };
         story.when(ResourceCommand::Answered(Box::new(answered)))
     }
 
@@ -351,6 +360,7 @@ mod tests {
             result: Ok(Beat::Wait { after: None }),
             kept: None,
             attributes: JsonMap::new(),
+            reality: None,
         };
         let story = story.when(ResourceCommand::Answered(Box::new(answered)));
         assert!(story.told().is_empty() && story.effects.is_empty());

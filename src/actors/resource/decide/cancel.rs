@@ -46,8 +46,10 @@ impl Decider<'_> {
         if let Some(queued) = self.working.queued.take() {
             self.working.dropped = queued.traversal();
         }
-        if let Some(looking) = self.working.looking.take() {
-            self.working.dropped = Some(looking.traversal);
+        let looking = self.working.looking.take().map(|it| it.traversal);
+        let checking = self.working.checking.take().map(|it| it.traversal);
+        if let Some(traversal) = looking.or(checking) {
+            self.working.dropped = Some(traversal);
             decision.effects.push(ResourceEffect::Report);
         }
         decision

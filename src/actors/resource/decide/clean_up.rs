@@ -19,6 +19,7 @@ impl Decider<'_> {
             return Decision::nothing();
         }
         self.working.looking = None;
+        self.working.checking = None;
         let told = matches!(self.outcome(), Some((traversal, Outcome::Failed { .. }))
             if *traversal == clean_up.traversal && self.action == Action::Delete);
         if told {

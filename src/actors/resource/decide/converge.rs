@@ -33,6 +33,7 @@ impl Decider<'_> {
         }
         self.working.observed_signals = converge.observed_signals.clone();
         self.working.looking = None;
+        self.working.checking = None;
         let definition = match &converge.definition {
             Ok(definition) => definition.clone(),
             Err(reason) => return self.cannot_start(&converge, reason.clone()),
@@ -220,6 +221,7 @@ mod tests {
             result: Ok(crate::resource_types::Beat::Done { learned: Default::default() }),
             kept: None,
             attributes: JsonMap::new(),
+            reality: None,
         };
         let story = story.when(ResourceCommand::Answered(Box::new(done)));
         let wanted = ["ActionSettled", "ActionStarted", "ActionSettled"];

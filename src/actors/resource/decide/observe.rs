@@ -1,10 +1,11 @@
-//! Look at what there is in the cloud before an update is decided, where that is asked for.
+//! Look at what there is in the cloud before an update is decided, where that is asked for, and in
+//! the check of a type that has none of its own.
 
-use crate::actors::resource::command::{Converge, ResourceCommand, ResourceEffect};
+use crate::actors::resource::command::{Act, Converge, ResourceCommand, ResourceEffect};
 use crate::actors::resource::state::{Decider, Knowledge, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{Definition, RealityObserved};
-use crate::model::{Action, Status, TraversalId};
+use crate::model::{Action, Status, TraversalId, Trustor};
 use crate::resource_types::Reality;
 
 impl Decider<'_> {
@@ -12,25 +13,42 @@ impl Decider<'_> {
     pub(super) fn look_at_reality(&mut self, converge: &Converge) -> Option<Decision<Resource>> {
         let wanted = converge.observes_as(self.knowledge);
         let stands = self.status != Status::Failed && self.action != Action::Delete;
-        let taken = self.working.observed == Some(converge.traversal)
-            || self.seen_in(converge.traversal).is_some();
+        if !wanted || !stands {
+            return None;
+        }
+        let look = self.look_in(converge.traversal, &converge.trustor)?;
+        self.working.looking = Some(Box::new(converge.clone()));
+        Some(Decision::nothing().and_do(look))
+    }
+
+    /// The look that a check waits for; `None` where it was taken, or the object is none of ours.
+    pub(super) fn look_in_check(&mut self, act: &Act) -> Option<Decision<Resource>> {
+        if self.definition.as_ref()?.external_id.is_some() {
+            return None;
+        }
+        let look = self.look_in(act.traversal, &act.trustor)?;
+        self.working.checking = Some(Box::new(act.clone()));
+        Some(Decision::nothing().and_do(look))
+    }
+
+    /// A look, once in a traversal, where there is something to be seen.
+    fn look_in(&mut self, traversal: TraversalId, trustor: &Trustor) -> Option<ResourceEffect> {
+        let taken = self.working.observed == Some(traversal) || self.seen_in(traversal).is_some();
         let definition = self.definition.clone()?;
         let driver = self.driver(&definition).ok()?;
-        let is_there = self.physical_id.is_some() && driver.nests().is_none();
-        if !wanted || !stands || taken || !is_there {
+        if taken || self.physical_id.is_none() || driver.nests().is_some() {
             return None;
         }
         self.working.epoch += 1;
-        self.working.looking = Some(Box::new(converge.clone()));
-        Some(Decision::nothing().and_do(ResourceEffect::SeeReality {
+        Some(ResourceEffect::SeeReality {
             epoch: self.working.epoch,
             subject: Box::new(self.subject(&definition)),
             driver_type: definition.driver_type,
-            trustor: converge.trustor.clone(),
-        }))
+            trustor: trustor.clone(),
+        })
     }
 
-    /// What was seen goes on record, and the update is decided by it.
+    /// What was seen goes on record, and what waits for it is decided.
     pub(in crate::actors::resource) fn reality_seen(
         &mut self,
         epoch: u64,
@@ -39,18 +57,31 @@ impl Decider<'_> {
         if epoch != self.working.epoch || self.in_progress() {
             return Decision::nothing();
         }
-        let Some(converge) = self.working.looking.take() else { return Decision::nothing() };
-        let traversal = converge.traversal;
+        let (traversal, waiting) = if let Some(converge) = self.working.looking.take() {
+            (converge.traversal, ResourceCommand::Converge(converge))
+        } else if let Some(act) = self.working.checking.take() {
+            (act.traversal, ResourceCommand::Act(act))
+        } else {
+            return Decision::nothing();
+        };
         self.working.observed = Some(traversal);
+        let mut decision = Decision::nothing();
+        decision.events.extend(self.found(traversal, reality).map(Into::into));
+        decision.and_then(waiting)
+    }
+
+    /// What goes on record of a look: what is not as it is there.
+    pub(super) fn found(
+        &self,
+        traversal: TraversalId,
+        reality: Reality,
+    ) -> Option<RealityObserved> {
         let (gone, properties) = match reality {
             Reality::Gone => (true, Default::default()),
             Reality::Differs(properties) => (false, self.taint_attributes(properties)),
         };
-        let decision = match gone || !properties.is_empty() {
-            true => Decision::record(RealityObserved { traversal, gone, properties }),
-            false => Decision::nothing(),
-        };
-        decision.and_then(ResourceCommand::Converge(converge))
+        let differs = gone || !properties.is_empty();
+        differs.then_some(RealityObserved { traversal, gone, properties })
     }
 }
 
@@ -88,7 +119,9 @@ mod tests {
 
     use super::*;
     use crate::actors::resource::command::Outcome;
-    use crate::actors::resource::story::{Story, given_nothing, test_resource};
+    use crate::actors::resource::story::{
+        Story, act, converge, given_nothing, test_resource, traversal,
+    };
 
     fn observing(number: u128, value: &str) -> ResourceCommand {
         let ResourceCommand::Converge(mut converge) = test_resource(number, value) else {
@@ -122,6 +155,25 @@ mod tests {
         assert_eq!(story.resource.action, Action::Update);
         let story = story.when(test_resource(3, "x"));
         assert!(story.told().is_empty(), "what was seen once does not count for ever");
+    }
+
+    #[test]
+    fn a_check_of_a_type_without_one_looks_and_puts_on_record_what_differs() {
+        let made =
+            || given_nothing().when(converge(1, "OS::Heat::RandomString", json!({ "length": 4 })));
+        let differs = json!({ "length": 5 }).as_object().cloned().unwrap_or_default();
+        let story = seen(made().when(act(2, Action::Check)), Reality::Differs(differs.clone()));
+        assert_eq!(story.told(), ["RealityObserved", "ActionSettled"]);
+        assert_eq!(story.resource.reason, "CHECK not supported for OS::Heat::RandomString");
+        // The words are said once; what is found is told each time.
+        let story = seen(story.when(act(3, Action::Check)), Reality::Differs(differs));
+        assert_eq!(story.told(), ["RealityObserved"]);
+        assert_eq!(story.outcome(), Some((traversal(3), Outcome::Converged)));
+        let story = seen(made().when(act(2, Action::Check)), Reality::Differs(Default::default()));
+        assert_eq!(story.told(), ["ActionSettled"]);
+        // A process that dies before it is answered looks again.
+        let story = made().when(act(2, Action::Check)).when_woken().when(act(2, Action::Check));
+        assert_eq!(seen(story, Reality::Gone).told(), ["RealityObserved", "ActionSettled"]);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Decider<'_> {
                         return Decision::nothing().and_do(look);
                     }
                     let attributes = self.attributes.clone();
-                    return self.settle(Ending { attributes, ..Ending::complete() });
+                    return self.settle(Ending { attributes, ..self.done(&definition) });
                 }
                 if let Some(rest) = self.open_rest().filter(|_| !nests) {
                     return self.later(rest);

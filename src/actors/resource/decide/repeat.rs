@@ -85,8 +85,13 @@ mod tests {
     use crate::resource_types::{Beat, Learned};
 
     fn answer(story: Story, result: Result<Beat, Failure>) -> Story {
-        let answered =
-            Answered { epoch: story.beat(), result, kept: None, attributes: JsonMap::new() };
+        let answered = Answered {
+            epoch: story.beat(),
+            result,
+            kept: None,
+            attributes: JsonMap::new(),
+            reality: None,
+        };
         story.when(ResourceCommand::Answered(Box::new(answered)))
     }
 

@@ -46,7 +46,19 @@ impl Decider<'_> {
         }
         let attributes = self.taint_attributes(attributes);
         let learned = self.taint_learned(learned);
-        self.settle(Ending { learned, attributes, ..Ending::complete() })
+        self.settle(Ending { learned, attributes, ..self.done(definition) })
+    }
+
+    /// The end of an action that is done: a retired type says that it does nothing.
+    pub(super) fn done(&self, definition: &Definition) -> Ending {
+        let driver = self.knowledge.registry.driver(&definition.driver_type);
+        let retirement = driver.and_then(|driver| driver.declaration().retirement());
+        match retirement.filter(|_| self.action != Action::Delete) {
+            Some(words) => {
+                Ending { reason: format!("state changed: {words}"), ..Ending::complete() }
+            }
+            None => Ending::complete(),
+        }
     }
 
     /// The action fails for good: the class, the place and the cloud's own words.

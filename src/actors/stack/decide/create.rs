@@ -11,6 +11,9 @@ impl Decider<'_> {
         &mut self,
         create: Create,
     ) -> Result<Decision<Stack>, Refusal> {
+        if self.has_claim_of(&create.revise) {
+            return Ok(Decision::nothing());
+        }
         if self.exists() {
             return Err(Refusal::new(
                 "StackExists",

@@ -7,6 +7,7 @@ mod create;
 mod delete;
 mod hear;
 mod report;
+mod reset;
 mod revise;
 mod settle;
 mod snapshot;
@@ -16,4 +17,4 @@ mod update;
 mod users;
 
 pub(in crate::actors) use snapshot::snapshot_not_found;
-pub(in crate::actors) use update::refuse_resting;
+pub(in crate::actors) use update::{refuse_going_back, refuse_resting};

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::actors::stack::command::Revise;
 use crate::actors::stack::state::Stack;
 use crate::events::stack::{OutputDeclared, RevisionAccepted};
-use crate::model::{Action, JsonMap, StackRevision};
+use crate::model::{Action, CommandId, JsonMap, StackRevision};
 use crate::template::StackDefinition;
 
 impl Stack {
@@ -38,7 +38,19 @@ impl Stack {
             roles: revise.trustor.roles.clone(),
             facade: revise.facade.clone(),
             event_sinks: event_sinks(definition),
+            claim: revise.claim.clone(),
         }
+    }
+
+    /// Whether a revision was accepted by a claim.
+    pub(in crate::actors) fn has_accepted(&self, claim: CommandId) -> bool {
+        let mut claims = self.revisions.iter().rev().filter_map(|it| it.claim.as_ref());
+        claims.any(|known| known.command == claim)
+    }
+
+    /// Whether what is asked for was accepted before.
+    pub(super) fn has_claim_of(&self, revise: &Revise) -> bool {
+        revise.claim.as_ref().is_some_and(|claim| self.has_accepted(claim.command))
     }
 
     /// A revision that goes back to the one before the newest: to nothing, where there is none.
@@ -63,6 +75,7 @@ impl Stack {
             user_id: None,
             roles: None,
             facade: Value::Null,
+            claim: None,
             ..newest.clone()
         };
         Some(match former {

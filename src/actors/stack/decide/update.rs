@@ -11,8 +11,14 @@ impl Decider<'_> {
         &mut self,
         revise: Revise,
     ) -> Result<Decision<Stack>, Refusal> {
+        if self.has_claim_of(&revise) {
+            return Ok(Decision::nothing());
+        }
         self.alive()?;
-        refuse_resting(self.action)?;
+        match revise.back_to {
+            Some(_) => refuse_going_back(self.action, self.status)?,
+            None => refuse_resting(self.action)?,
+        }
         self.lead_to(Action::Update, revise)
     }
 
@@ -76,4 +82,13 @@ pub(in crate::actors) fn refuse_resting(action: Action) -> Result<(), Refusal> {
     };
     let text = format!("Updating a stack when it is {state} is not supported.");
     Err(Refusal::new("NotSupported", text))
+}
+
+/// The refusal to go back to an earlier revision: from wherever the stack has come to rest, be it
+/// suspended or left by a deletion that failed, there is a way back.
+pub(in crate::actors) fn refuse_going_back(action: Action, status: Status) -> Result<(), Refusal> {
+    match status {
+        Status::InProgress => refuse_resting(action),
+        Status::Complete | Status::Failed => Ok(()),
+    }
 }

@@ -12,7 +12,7 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::Body;
 use crate::api::url::{Links, link};
-use crate::api::v1::{Answer, State, answer_large, requester, seen, writer};
+use crate::api::v1::{Answer, State, answer_large, once, requester, seen, writer};
 use crate::model::{JsonMap, StackName};
 use crate::resource_types::python;
 use crate::template::StackSource;
@@ -26,6 +26,7 @@ pub(in crate::api) async fn create(
     context.require("stacks:create").await?;
     let body = body.required()?;
     let who = writer(&state, &context, &context.caller.project_id).await?;
+    let who = once(&state, &context, who, ("POST", &body))?;
     let adopted = state.engine.work(&context.caller.project_id, move || {
         let adopted = keep::adopted(&body);
         adopted.map(|adopted| (body, adopted))

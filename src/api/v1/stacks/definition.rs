@@ -1,11 +1,12 @@
 //! `GET …/template`, `…/environment` and `…/files`: the definition as it was given.
 
-use actix_web::web;
+use actix_web::{HttpRequest, web};
 use serde_json::{Map, Value, json};
 
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::past::state_at;
 use crate::api::v1::{Answer, StackPath, State, answer, any_stack};
 use crate::events::log::Filter;
 use crate::events::stack::RevisionAccepted;
@@ -19,9 +20,11 @@ use crate::template::emptied;
 pub(in crate::api) async fn template(
     state: State,
     context: Context,
+    request: HttpRequest,
     path: web::Path<StackPath>,
 ) -> Answer {
     context.require("stacks:template").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
     answer(&template_of(&state, &stack).await?)
 }
@@ -47,9 +50,11 @@ pub(in crate::api) async fn template_of(
 pub(in crate::api) async fn environment(
     state: State,
     context: Context,
+    request: HttpRequest,
     path: web::Path<StackPath>,
 ) -> Answer {
     context.require("stacks:environment").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
     answer(&shown_environment(&source))
@@ -78,9 +83,11 @@ pub(in crate::api::v1) fn shown_environment(source: &JsonMap) -> Value {
 pub(in crate::api) async fn files(
     state: State,
     context: Context,
+    request: HttpRequest,
     path: web::Path<StackPath>,
 ) -> Answer {
     context.require("stacks:files").await?;
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
     let source = source_of(&state, stack.id, None).await?;
     let mut files = shown(&state, &stack, &source, "files");

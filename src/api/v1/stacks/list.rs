@@ -7,6 +7,7 @@ use super::view;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::past::position_at;
 use crate::api::request::Params;
 use crate::api::url::{Links, link, root};
 use crate::api::v1::{Answer, State, answer};
@@ -45,6 +46,7 @@ pub(in crate::api) async fn index(state: State, context: Context, request: HttpR
     context.require("stacks:index").await?;
     let params = Params::of(&request);
     let mut query = query(&state, &context, &params)?;
+    query.at = position_at(&state, &params).await?;
     let mut with_project = context.caller.is_admin();
     if params.boolean("global_tenant")?.unwrap_or(false) {
         context.require("stacks:global_index").await?;
@@ -66,7 +68,8 @@ pub(in crate::api) async fn detail(
     request: &HttpRequest,
 ) -> Answer {
     context.require("stacks:detail").await?;
-    let query = StackQuery { project: context.visible_project(), ..StackQuery::default() };
+    let at = position_at(state, &Params::of(request)).await?;
+    let query = StackQuery { project: context.visible_project(), at, ..StackQuery::default() };
     let links = Links::of(request);
     let stacks = state.views.stacks(query).await?;
     let stacks: Vec<Value> =
@@ -96,6 +99,7 @@ fn query(state: &ApiState, context: &Context, params: &Params) -> Result<StackQu
         descending: params.descending()?,
         marker: params.one("marker").and_then(|id| id.parse().ok()).map(StackId),
         limit: params.number("limit")?,
+        at: None,
     })
 }
 

@@ -4,20 +4,22 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::{create, list};
+use super::{create, list, plan};
 use crate::api::ApiState;
-use crate::api::arn::Arn;
 use crate::api::context::Context;
 use crate::api::error::Fault;
-use crate::api::request::Body;
+use crate::api::past::{position_at, revision};
+use crate::api::request::{Body, Params};
 use crate::api::url::Links;
 use crate::api::v1::{Answer, StackPath, State};
 use crate::api::versions::plain;
+use crate::model::Arn;
+use crate::projections::{StackField, StackQuery, StackRow};
 
 /// What may follow a stack's name in a URL without its id, by GET and by POST.
 pub(super) const SUBPATHS_OF_GET: &[&str] =
-    &["resources", "events", "template", "actions", "environment", "files"];
-const SUBPATHS_OF_POST: &[&str] = &["resources", "events", "template", "actions"];
+    &["resources", "events", "template", "actions", "environment", "files", "feed"];
+const SUBPATHS_OF_POST: &[&str] = &["resources", "events", "template", "actions", "plan"];
 
 /// `GET …/stacks/{name}`; `detail` is no stack.
 pub(in crate::api) async fn named(state: State, context: Context, request: HttpRequest) -> Answer {
@@ -27,17 +29,18 @@ pub(in crate::api) async fn named(state: State, context: Context, request: HttpR
     stack(state, context, request).await
 }
 
-/// `POST …/stacks/{name}`; `preview` is no stack.
+/// `POST …/stacks/{name}`; `preview` and `plan` are no stacks.
 pub(in crate::api) async fn named_in_post(
     state: State,
     context: Context,
     request: HttpRequest,
     body: Result<Body, Fault>,
 ) -> Answer {
-    if named_in(&request) == "preview" {
-        return create::preview(&state, &context, &request, body?).await;
+    match named_in(&request).as_str() {
+        "preview" => create::preview(&state, &context, &request, body?).await,
+        "plan" => plan::of_create(&state, &context, body?).await,
+        _ => stack(state, context, request).await,
     }
-    stack(state, context, request).await
 }
 
 /// Any other verb on `…/stacks/{name}`.
@@ -71,6 +74,28 @@ fn percent_decoded(text: &str) -> String {
     text.replace("%2F", "/").replace("%2f", "/").replace("%25", "%")
 }
 
+/// The stack of a name or id; with `?at=` a time, the one that had the name then.
+async fn named_then(
+    state: &ApiState,
+    context: &Context,
+    request: &HttpRequest,
+    name_or_id: &str,
+) -> Result<Option<StackRow>, Fault> {
+    let project = context.visible_project();
+    let params = Params::of(request);
+    if params.one("at").is_some_and(|at| revision(at).is_none())
+        && let at @ Some(_) = position_at(state, &params).await?
+    {
+        let filters = vec![(StackField::Name, vec![name_or_id.to_owned()])];
+        let project = project.clone();
+        let query = StackQuery { project, filters, nested: true, at, ..StackQuery::default() };
+        if let Some(then) = state.views.stacks(query).await?.into_iter().next() {
+            return Ok(Some(then));
+        }
+    }
+    Ok(state.views.find(project, name_or_id.to_owned()).await?)
+}
+
 /// 302 with an absolute Location that carries the query: clients follow it with the same verb and
 /// body, drop their own query, and some only read the Location.
 pub(super) async fn redirect(
@@ -90,8 +115,7 @@ pub(super) async fn redirect(
             format!("{}{slash}{within}", links.stack_path(project, name, id))
         }
         None => {
-            let project = context.visible_project();
-            let found = state.views.find(project, name_or_id.to_owned()).await?;
+            let found = named_then(state, context, request, name_or_id).await?;
             links.stack(&found.ok_or_else(|| Fault::no_stack(name_or_id))?)
         }
     };

@@ -1,12 +1,15 @@
 //! `GET …/stacks/{name}/{id}`.
 
+use actix_web::http::header::ETAG;
 use actix_web::{HttpRequest, web};
 use serde_json::{Value, json};
 
 use super::{lookup, view};
 use crate::api::ApiState;
+use crate::api::conditions;
 use crate::api::context::Context;
 use crate::api::error::Fault;
+use crate::api::past::state_at;
 use crate::api::request::Params;
 use crate::api::url::Links;
 use crate::api::v1::{Answer, StackPath, State, answer, any_stack, outputs};
@@ -23,8 +26,16 @@ pub(in crate::api) async fn show(
     }
     context.require("stacks:show").await?;
     let with_outputs = Params::of(&request).boolean("resolve_outputs")?.unwrap_or(true);
+    let state = state_at(&state, &context, &request, &path).await?;
     let stack = any_stack(&state, &context, &path).await?;
-    answer(&json!({ "stack": of(&state, &Links::of(&request), stack.id, with_outputs).await? }))
+    let view = of(&state, &Links::of(&request), stack.id, with_outputs).await?;
+    let mut shown = answer(&json!({ "stack": view }))?;
+    if state.past.is_none()
+        && let Ok(tag) = conditions::tag(&stack).parse()
+    {
+        shown.headers_mut().insert(ETAG, tag);
+    }
+    Ok(shown)
 }
 
 /// A stack as it is shown.

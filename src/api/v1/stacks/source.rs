@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::container::add_files;
 use crate::actors::RequestContext;
 use crate::api::ApiState;
 use crate::api::error::Fault;
@@ -34,14 +35,20 @@ impl Sent {
         if body.contains_key("adopt_stack_data") {
             return Err(Fault::new("NotSupported", "Stack Adopt is not supported."));
         }
-        Ok(Self { template: template(state, who, body).await?, ..Self::beside_template(body)? })
+        let mut sent =
+            Self { template: template(state, who, body).await?, ..Self::beside_template(body)? };
+        if let Some(container) = container(body)? {
+            add_files(state, who, container, &mut sent.files).await?;
+        }
+        Ok(sent)
     }
 
     /// Whether a body says nothing at all of a definition.
     pub(super) fn is_silent(body: &JsonMap) -> Result<bool, Fault> {
         let has_template =
             ["template", "template_url"].iter().any(|key| given(body, key).is_some());
-        Ok(!has_template && Self::beside_template(body)?.is_empty())
+        let is_empty = Self::beside_template(body)?.is_empty() && container(body)?.is_none();
+        Ok(!has_template && is_empty)
     }
 
     fn beside_template(body: &JsonMap) -> Result<Self, Fault> {
@@ -148,6 +155,15 @@ fn files(body: &JsonMap) -> Result<BTreeMap<String, String>, Fault> {
             Value::Null | Value::Bool(_) | Value::Number(_) => Err(Fault::malformed()),
         })
         .collect()
+}
+
+/// The container in Swift that has files of the stack; an empty name is none, as in Heat.
+fn container(body: &JsonMap) -> Result<Option<&str>, Fault> {
+    match given(body, "files_container") {
+        None => Ok(None),
+        Some(Value::String(name)) => Ok(Some(name.as_str()).filter(|name| !name.is_empty())),
+        Some(_) => Err(Fault::malformed()),
+    }
 }
 
 fn names(body: &JsonMap, key: &str) -> Result<Vec<String>, Fault> {

@@ -12,7 +12,7 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::request::{Body, Params};
 use crate::api::v1::{
-    Answer, StackPath, State, answer_large, living_stack, requester, seen, writer,
+    Answer, StackPath, State, answer_large, living_stack, once, requester, seen, writer,
 };
 use crate::api::versions::plain;
 use crate::model::{JsonMap, StackId};
@@ -86,6 +86,8 @@ async fn update(
 ) -> Answer {
     let stack = living_stack(state, context, path).await?;
     let who = writer(state, context, &stack.project_id).await?;
+    let kind = format!("{} {}", request.method(), stack.id);
+    let who = once(state, context, who, (&kind, &body))?;
     let ask = read(state, &who, stack.id, &body, existing).await?;
     drop(body);
     let accepted = state.engine.update_stack(&who, stack.id, ask).await?;

@@ -51,6 +51,14 @@ pub(super) enum Work {
     Settle(Done),
 }
 
+/// What a writer finds that waits for a while.
+pub(super) enum Taken {
+    Group(Vec<Work>),
+    Nothing,
+    /// The log is closed and all is written.
+    Closed,
+}
+
 /// A scope's key, as the ledger or the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StoredKey {
@@ -307,6 +315,19 @@ impl Ledger {
             state = self.work.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         state.next_group()
+    }
+
+    /// As `take_group`, for a writer that has something to do now and then.
+    pub(super) fn take_group_within(&self, time: Duration) -> Taken {
+        let state = self.lock();
+        let waited =
+            self.work.wait_timeout_while(state, time, |it| it.queue.is_empty() && !it.closed);
+        let mut state = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        match state.next_group() {
+            Some(group) => Taken::Group(group),
+            None if state.closed => Taken::Closed,
+            None => Taken::Nothing,
+        }
     }
 
     /// The next group to write, if there is one.

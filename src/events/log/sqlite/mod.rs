@@ -6,6 +6,7 @@ mod copy;
 mod proof;
 mod reader;
 mod schema;
+mod transfer;
 mod writer;
 
 use std::fs::{File, TryLockError};
@@ -13,9 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use super::embedded::{Embedded, Scan, Store, hear};
+use super::embedded::{Embedded, Scan, Store};
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey};
+use super::proof::Signing;
 use super::{BlobId, Filter, LogError};
 use crate::events::signing::SigningKeyError;
 use crate::events::{Position, RecordedEvent, StreamId};
@@ -23,8 +25,8 @@ use crate::private_files;
 pub use audit::{Audit, Held, audit};
 pub use copy::{CopiedLog, copy};
 use proof::Proof;
-pub use proof::Signing;
 use reader::Readers;
+pub(super) use transfer::{dump, load};
 use writer::{SizeLimit, Writer};
 
 /// A log in one file.
@@ -64,6 +66,12 @@ pub enum OpenError {
         #[source]
         source: rusqlite::Error,
     },
+    #[error("the log {address} is in use by {holder}")]
+    Held { address: String, holder: String },
+    #[error("the database {address} holds a log of a newer version of Hearth (format {found})")]
+    NewerTables { address: String, found: u64 },
+    #[error("could not open the log {address}: {reason}")]
+    Server { address: String, reason: String },
     #[error("the log could not be signed")]
     Signing(#[from] SigningKeyError),
     #[error(transparent)]
@@ -71,6 +79,9 @@ pub enum OpenError {
 }
 
 impl SqliteLog {
+    /// The newest format, which is what this version writes.
+    pub const FORMAT: i64 = schema::FORMAT;
+
     /// Opens the log for reading and writing; makes it where there is none. One process at a time.
     /// What is written is not signed.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
@@ -120,27 +131,14 @@ impl SqliteLog {
         Ok(Self::of(ledger, Arc::new(SqliteStore { readers, limit, running })))
     }
 
+    /// The format of the log's file, which opening it for writing brings to `FORMAT`.
+    pub fn format(path: &Path) -> Result<i64, OpenError> {
+        schema::check(path)
+    }
+
     /// Keeps every process from writing the log for as long as what is returned lives.
     pub fn lock(path: &Path) -> Result<File, OpenError> {
         lock(path)
-    }
-
-    /// The checkpoint at the end of what is durable, as text; `None` in a log of the first format.
-    pub fn checkpoint(&self) -> Result<Option<String>, LogError> {
-        self.store.readers.with(|reader| reader.head())
-    }
-
-    /// Puts the newest checkpoint beside the log, where one is kept there, and brings what is
-    /// durable into the log's own file, as far as readers let it.
-    pub async fn settle(&self) -> Result<(), LogError> {
-        hear(self.ledger.settle()?).await
-    }
-
-    /// Writes what is queued and lets go of the files, whoever still holds the log; it takes
-    /// nothing more.
-    pub fn close(&self) {
-        self.ledger.close();
-        self.store.finish(&self.ledger);
     }
 
     /// Lets the file grow to this size at most (`None`: as far as the disk goes). At the limit
@@ -212,6 +210,10 @@ impl Store for SqliteStore {
 
     fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError> {
         self.readers.with(|reader| reader.blobs(after, limit))
+    }
+
+    fn checkpoint(&self) -> Result<Option<String>, LogError> {
+        self.readers.with(|reader| reader.head())
     }
 
     fn spare(&self) -> Result<u64, LogError> {

@@ -1,7 +1,7 @@
 //! What the writer proves: the checkpoint at the end of the log, moved and signed with each
 //! transaction, and the notes that are part of it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chrono::DateTime;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -9,20 +9,10 @@ use sha2::{Digest, Sha256};
 
 use super::super::chain::Hash;
 use super::super::checkpoint::{Checkpoint, NoteKind, ReadCheckpoint};
+use super::super::proof::{Found, KEPT_EVERY_EVENTS, Signing, judge, read_beside};
 use crate::events::RecordedEvent;
 use crate::events::signing::SigningKey;
 use crate::private_files::{self, PrivateFileError};
-
-/// How many events lie between checkpoints that are kept in the log.
-const KEPT_EVERY_EVENTS: u64 = 10_000;
-
-/// With what a log is signed, and where its checkpoint lies beside it.
-pub struct Signing {
-    pub key: SigningKey,
-    /// A copy of the newest checkpoint outside the log's own files: a log that was cut does not
-    /// reach it.
-    pub beside: PathBuf,
-}
 
 /// The end of the log, as the writer moves it.
 pub(super) struct Proof {
@@ -150,53 +140,12 @@ impl Proof {
     }
 }
 
-enum Found {
-    /// Nothing was ever proved of this log.
-    None,
-    End(Checkpoint),
-    Broken(String),
-}
-
 fn find_end(
     connection: &Connection,
     signer: Option<&SigningKey>,
     beside: Option<&ReadCheckpoint>,
 ) -> rusqlite::Result<Found> {
-    let broken = |reason: String| Ok(Found::Broken(reason));
-    let own = signer.map(SigningKey::public);
-    let beside = beside.filter(|it| own.is_some() && it.signed_by == own);
-    let Some(text) = head(connection)? else {
-        return match beside {
-            Some(_) => broken("its last checkpoint is gone".to_owned()),
-            None => Ok(Found::None),
-        };
-    };
-    let head = match ReadCheckpoint::parse(&text) {
-        Ok(head) => head,
-        Err(error) => return broken(format!("the checkpoint at its end is damaged: {error}")),
-    };
-    match (own, head.signed_by) {
-        (Some(own), Some(found)) if own != found => {
-            return broken(format!("it was signed with the key {found}, not with {own}"));
-        }
-        (Some(_), None) if beside.is_some() => return broken("its end is not signed".to_owned()),
-        _ => {}
-    }
-    let (is, signed) = (place(connection)?, head.checkpoint.place());
-    if is != signed {
-        return broken(format!(
-            "it ends at position {} (note {}), and position {} (note {}) was signed",
-            is.0, is.1, signed.0, signed.1
-        ));
-    }
-    if let Some(beside) = beside.filter(|beside| beside.checkpoint.place() > is) {
-        let (was, count) = (beside.checkpoint.position, beside.checkpoint.events);
-        return broken(format!(
-            "it ends at position {}, and a checkpoint at position {was} ({count} events) was kept",
-            is.0
-        ));
-    }
-    Ok(Found::End(head.checkpoint))
+    Ok(judge(head(connection)?.as_deref(), place(connection)?, signer, beside))
 }
 
 /// The checkpoint at the end, as it is stored.
@@ -277,20 +226,4 @@ fn walk(connection: &Connection) -> rusqlite::Result<Checkpoint> {
         .optional()?;
     end.at = at.and_then(DateTime::from_timestamp_micros).unwrap_or_default();
     Ok(end)
-}
-
-/// The checkpoint that is kept beside the log, if there is one that can be read.
-pub(super) fn read_beside(path: &Path) -> Option<ReadCheckpoint> {
-    match private_files::read(path).map(|text| text.map(|text| ReadCheckpoint::parse(&text))) {
-        Ok(None) => None,
-        Ok(Some(Ok(read))) => Some(read),
-        Ok(Some(Err(error))) => {
-            tracing::warn!(%error, path = %path.display(), "the checkpoint beside the log is no use");
-            None
-        }
-        Err(error) => {
-            tracing::warn!(%error, "the checkpoint beside the log is no use");
-            None
-        }
-    }
 }

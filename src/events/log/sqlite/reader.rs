@@ -26,7 +26,7 @@ const DAMAGED_POSITIONS_MAX: u64 = 4_096;
 const NAMES_KEPT_MAX: usize = 2_048;
 
 /// The columns of an event, in the order that `Reader::event` reads them.
-const COLUMNS: &str = "position, stream, revision, type, version, at, meta, hash, body";
+pub(super) const COLUMNS: &str = "position, stream, revision, type, version, at, meta, hash, body";
 
 /// The pool.
 pub(super) struct Readers {
@@ -42,7 +42,7 @@ pub(super) struct Reader {
 
 /// Names that are stored once and referred to by number.
 #[derive(Default)]
-struct Names {
+pub(super) struct Names {
     streams: HashMap<i64, StreamId>,
     types: HashMap<i64, Arc<str>>,
     metas: HashMap<i64, Arc<Meta>>,
@@ -295,7 +295,7 @@ impl Names {
         }
     }
 
-    fn event(
+    pub(super) fn event(
         &mut self,
         connection: &Connection,
         row: &Row<'_>,
@@ -319,7 +319,11 @@ impl Names {
         read().map_err(unreadable)
     }
 
-    fn stream(&mut self, connection: &Connection, number: i64) -> Result<StreamId, LogError> {
+    pub(super) fn stream(
+        &mut self,
+        connection: &Connection,
+        number: i64,
+    ) -> Result<StreamId, LogError> {
         remembered(&mut self.streams, number, || {
             let name: String = named(connection, "SELECT name FROM streams WHERE id = ?1", number)?;
             Ok(StreamId(name.into()))

@@ -15,7 +15,7 @@ use crate::private_files;
 const APPLICATION_ID: i64 = 0x4852_5448;
 /// Of the tables below. The first had neither notes nor checkpoints; the second did not say of a
 /// file whether its end may lie beside it.
-const FORMAT: i64 = 3;
+pub(super) const FORMAT: i64 = 3;
 /// How long a statement waits for another connection.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of the file the writer's connection keeps in memory.
@@ -113,13 +113,14 @@ pub(super) fn open(path: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// Checks that the file is a log that this version can read.
-pub(super) fn check(path: &Path) -> Result<(), OpenError> {
+/// Which format a log has that this version can read.
+pub(super) fn check(path: &Path) -> Result<i64, OpenError> {
     let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
     let connection =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(sqlite)?;
     let (application, format) = identity(&connection).map_err(sqlite)?;
-    refuse_foreign(path, application, format)
+    refuse_foreign(path, application, format)?;
+    Ok(format)
 }
 
 fn prepare(connection: &Connection, path: &Path) -> Result<(), OpenError> {

@@ -47,7 +47,7 @@ impl SizeLimit {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum WriteError {
+pub(super) enum WriteError {
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
     #[error("{} is gone", .0.display())]
@@ -74,7 +74,7 @@ pub(super) struct Writer {
 
 /// Numbers under which recurring names are stored.
 #[derive(Default)]
-struct Numbers {
+pub(super) struct Numbers {
     streams: HashMap<StreamId, i64>,
     types: HashMap<Arc<str>, i64>,
     metas: HashMap<String, i64>,
@@ -300,7 +300,7 @@ impl Writer {
 }
 
 impl Numbers {
-    fn insert_event(
+    pub(super) fn insert_event(
         &mut self,
         connection: &Connection,
         event: &RecordedEvent,
@@ -436,7 +436,7 @@ fn reseal(connection: &Connection, proof: &mut Proof, one: &Reseal) -> Result<()
     Ok(())
 }
 
-fn close(connection: &Connection, stream: &StreamId) -> Result<(), WriteError> {
+pub(super) fn close(connection: &Connection, stream: &StreamId) -> Result<(), WriteError> {
     connection
         .prepare_cached(
             "INSERT INTO streams (name, tombstoned) VALUES (?1, 1) \

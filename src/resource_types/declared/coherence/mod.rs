@@ -144,6 +144,7 @@ impl Check<'_> {
             self.properties(&["update", "send"], update.send.as_deref().unwrap_or_default());
             self.properties(&["update", "always"], &update.always);
             self.properties(&["update", "replaces"], &update.replaces);
+            self.keys(&["update", "refuses"], update.refuses.keys());
             self.keys(&["update", "fields"], update.fields.keys());
         }
         for (index, name) in declaration.secrets.iter().enumerate() {

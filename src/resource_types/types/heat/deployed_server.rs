@@ -2,20 +2,20 @@
 //! and the user that the agent asks as.
 //!
 //! ```text
-//! create, update of the transport: (user_project ─▶ user (─▶ user_key)) ─▶ settle ─▶ done
-//! delete: remove ─▶ done          suspend, resume: enable ─▶ done
+//! create, update of the transport: (`agent`) ─▶ settle ─▶ done
+//! delete: (`agent`) ─▶ remove ─▶ done          suspend, resume: enable ─▶ done
 //! ```
 
 use serde_json::Value;
 
 use crate::events::resource::Step;
-use crate::model::{Action, JsonMap, Refusal};
+use crate::model::{Action, JsonMap};
 use crate::resource_types::agent;
 use crate::resource_types::declared::{Beating, Declared, PlainStage};
 use crate::resource_types::failure::Failure;
-use crate::resource_types::job::{Beat, Learned, Subject, Work};
+use crate::resource_types::job::{Beat, Learned, StackUser, Subject, Work};
 use crate::resource_types::resource_type::{At, ResourceType};
-use crate::resource_types::stack_user::{self, StackUser};
+use crate::resource_types::stack_user;
 use crate::resource_types::stage::{Stages, stages};
 
 pub(crate) struct DeployedServer;
@@ -31,37 +31,31 @@ stages! {
 
 impl ResourceType for DeployedServer {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
-        let proof = agent::proof(&declared.properties(&subject.properties));
+        let properties = declared.properties(&subject.properties);
         let told_anew = match work {
             Work::Update { changed, .. } => changed.contains(TRANSPORT),
             Work::Create => true,
             Work::Delete | Work::Act(_) => false,
         };
         match work {
-            Work::Create | Work::Update { .. } if told_anew && proof.is_some() => {
-                stack_user::first(Value::Null)
+            Work::Create | Work::Update { .. } if told_anew => {
+                agent::first(subject, &properties).unwrap_or_else(|| Stage::Settle.step())
             }
-            Work::Create | Work::Update { .. } if told_anew => Stage::Settle.step(),
-            // One stays when he is not asked for any more.
-            Work::Delete if proof.is_some() || stack_user::may_be_there(subject) => {
-                stack_user::removal()
+            Work::Delete => {
+                agent::removal(subject).unwrap_or_else(|| after_agent(&properties, work, subject))
             }
             Work::Act(Action::Suspend | Action::Resume) if StackUser::made(subject).is_some() => {
                 stack_user::enabling()
             }
-            Work::Create | Work::Update { .. } | Work::Delete | Work::Act(_) => {
-                PlainStage::Done.step()
-            }
+            Work::Create | Work::Update { .. } | Work::Act(_) => PlainStage::Done.step(),
         }
     }
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         let properties = declared.properties(&subject.properties);
-        let settle = || Stage::Settle.step();
-        if let Some(proof) = agent::proof(&properties)
-            && let Some(beat) = stack_user::make(cloud, subject, step, proof, settle)
-        {
+        let then = || after_agent(&properties, work, subject);
+        if let Some(beat) = agent::beat(beating, &properties, &then) {
             return beat;
         }
         if let Some(beat) = stack_user::keep(cloud, work, subject, step) {
@@ -91,8 +85,16 @@ impl ResourceType for DeployedServer {
             _ => None,
         })
     }
+}
 
-    fn validate(&self, _name: &str, properties: &JsonMap) -> Result<(), Refusal> {
-        agent::check(properties)
+/// What follows once the way is there, or gone, by which the agent is told things.
+fn after_agent(properties: &JsonMap, work: &Work, subject: &Subject) -> Step {
+    match work {
+        // A user stays when he is not asked for any more.
+        Work::Delete if agent::proof(properties).is_some() || stack_user::may_be_there(subject) => {
+            stack_user::removal()
+        }
+        Work::Delete => PlainStage::Done.step(),
+        Work::Create | Work::Update { .. } | Work::Act(_) => Stage::Settle.step(),
     }
 }

@@ -1,17 +1,19 @@
 //! OS::Heat::*: types of Heat's own, which need no cloud.
 
 mod checks;
+pub(super) mod cw_lite_alarm;
 pub(super) mod delay;
 pub(super) mod deployed_server;
 pub(crate) mod multipart;
 pub(super) mod none;
 pub(super) mod random_string;
 pub(super) mod scaling_policy;
+pub(crate) mod signal_queue;
 pub(super) mod software_config;
 pub(super) mod software_deployment;
 pub(crate) mod stack;
 pub(super) mod swift_signal;
-mod temp_url;
+pub(crate) mod temp_url;
 pub(super) mod template_resource;
 pub(super) mod test_resource;
 pub(super) mod value;

@@ -14,11 +14,11 @@ use crate::resource_types::declared::{Beating, Declared};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::groups::{Adjustment, CapacityKind};
 use crate::resource_types::job::{
-    Beat, Change, Learned, LocalOutcome, Signaled, Subject, UpdateKind, Work,
+    Beat, Change, Learned, LocalOutcome, Signaled, StackUser, Subject, UpdateKind, Work,
 };
 use crate::resource_types::presigned::{self, Door};
 use crate::resource_types::resource_type::{At, ResourceType};
-use crate::resource_types::stack_user::{self, Proof, StackUser};
+use crate::resource_types::stack_user::{self, Proof};
 use crate::resource_types::stage::{Stages, stages};
 
 /// The attribute that says where the policy is signaled with a token.

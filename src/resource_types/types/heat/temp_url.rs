@@ -1,8 +1,8 @@
 //! An object in Swift to which anybody may put who has its address: a container of the stack's, an
 //! object of the resource's physical name, and a signature by the account's key.
 
-use crate::model::hex;
-use crate::openstack::{Method, Request, Service, path_segment};
+use crate::model::{JsonMap, hex};
+use crate::openstack::{CloudError, Method, Request, Response, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::Subject;
@@ -56,14 +56,54 @@ pub(super) fn make(cloud: &Asks<'_>, subject: &Subject, takes: Takes) -> Result<
 
 /// An address of the object to which anybody may put, as Swift's middleware wants it.
 fn address(cloud: &Asks<'_>, subject: &Subject) -> Result<String, Failure> {
+    address_of(cloud, Method::Put, &container(subject), &subject.physical_name)
+}
+
+/// An address at which anybody may use an object in one way.
+pub(crate) fn address_of(
+    cloud: &Asks<'_>,
+    method: Method,
+    container: &str,
+    object: &str,
+) -> Result<String, Failure> {
     let key = key(cloud)?;
     let endpoint = cloud.endpoint(&Service::ObjectStore)?;
-    let place = path(&container(subject), Some(&subject.physical_name));
-    let url = format!("{}{place}", endpoint.trim_end_matches('/'));
+    let url = format!("{}{}", endpoint.trim_end_matches('/'), path(container, Some(object)));
     let start = url.find("/v1/").unwrap_or_default();
-    let text = format!("PUT\n{EXPIRES}\n{}", &url[start..]);
+    let text = format!("{}\n{EXPIRES}\n{}", method.as_str(), &url[start..]);
     let signature = hex(&hmac_sha256(key.as_bytes(), text.as_bytes()));
     Ok(format!("{url}?temp_url_sig={signature}&temp_url_expires={EXPIRES}"))
+}
+
+/// Makes a container, where there is none, and a key for addresses.
+pub(crate) fn make_container(cloud: &Asks<'_>, container: &str) -> Result<(), Failure> {
+    cloud.send(request(Method::Put, path(container, None)))?;
+    key(cloud).map(drop)
+}
+
+/// Fills an object with JSON. One whose container is gone is not made again.
+pub(crate) fn fill(
+    cloud: &Asks<'_>,
+    container: &str,
+    object: &str,
+    content: &JsonMap,
+) -> Result<(), Failure> {
+    let content = serde_json::to_vec(content).unwrap_or_default();
+    let put = request(Method::Put, path(container, Some(object)));
+    or_gone(cloud.send(put.bytes("application/json", content)))
+}
+
+/// Deletes an object, and its container where nothing else is in it.
+pub(crate) fn drop_object(cloud: &Asks<'_>, container: &str, object: &str) -> Result<(), Failure> {
+    or_gone(cloud.send(request(Method::Delete, path(container, Some(object)))))?;
+    drop_container(cloud, container)
+}
+
+fn or_gone(answer: Result<Response, CloudError>) -> Result<(), Failure> {
+    match answer {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// The account's key; made where there is none.
@@ -102,7 +142,11 @@ pub(super) fn delete_what_is_there(cloud: &Asks<'_>, subject: &Subject) -> Resul
 
 /// Deletes the container, where nothing else is in it.
 pub(super) fn delete_container(cloud: &Asks<'_>, subject: &Subject) -> Result<(), Failure> {
-    match cloud.send(request(Method::Delete, path(&container(subject), None))) {
+    drop_container(cloud, &container(subject))
+}
+
+fn drop_container(cloud: &Asks<'_>, container: &str) -> Result<(), Failure> {
+    match cloud.send(request(Method::Delete, path(container, None))) {
         Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error.into()),
         Ok(_) | Err(_) => Ok(()),
     }

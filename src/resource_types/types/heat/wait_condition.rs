@@ -6,21 +6,28 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::signal_queue::{self, Message};
 use super::swift_signal::{Sent, sent_to};
 use super::wait::Wait;
-use super::wait_handle::part;
+use super::wait_handle::{part, posted};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
+use crate::model::sizes::SIGNALS;
+use crate::model::taint::taint;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, PlainStage};
 use crate::resource_types::failure::{Failure, Waiter};
-use crate::resource_types::job::{Beat, Learned, ObservedSignals, Signals, Subject, Work};
+use crate::resource_types::job::{Beat, Learned, ObservedSignals, Queue, Signals, Subject, Work};
 use crate::resource_types::python;
 use crate::resource_types::resource_type::{At, ResourceType};
 use crate::resource_types::stage::Stages;
 
 /// How long after its time a condition waits for word of a handle that it has heard nothing of.
 const HEARING_GRACE: Duration = Duration::from_secs(60);
+
+/// Resource data: what was posted to the handle's queue, by the ids of the messages. A queue keeps
+/// them for a while only.
+const HEARD: &str = "heard";
 
 pub(crate) struct WaitCondition;
 
@@ -79,7 +86,9 @@ impl WaitCondition {
         // The handle may be gone, or not be heard of yet, or its signals be put somewhere: then what
         // was known at the end counts.
         let value = match self.handle(subject, &wanted) {
-            Ok(signals) if signals.object.is_none() => data(signals, &wanted),
+            Ok(signals) if signals.object.is_none() && signals.queue.is_none() => {
+                data(signals, &wanted)
+            }
             Ok(_) | Err(_) => subject.data.get("data").cloned().unwrap_or_else(|| "".into()),
         };
         JsonMap::from_iter([(name.to_owned(), value)])
@@ -147,13 +156,19 @@ impl ResourceType for WaitCondition {
                 None => Err(timed_out(&Signals::default(), &wanted)),
             };
         };
-        let signals = with_those_put(cloud, subject, signals)?;
+        if let Some(heard) = heard_anew(cloud, subject, signals)? {
+            let data = BTreeMap::from([(HEARD.to_owned(), heard)]);
+            let learned = Learned { data, ..Learned::default() };
+            return Ok(Beat::Next { learned, next: step.clone() });
+        }
+        let signals = with_those_heard(subject, &with_those_put(cloud, subject, signals)?);
         let Some(after) = wait.remaining(cloud.now()) else {
             return Err(timed_out(&signals, &wanted));
         };
         if !self.verdict(&signals, &wanted)? {
-            // Nobody tells of what is put.
-            let after = signals.object.is_none().then_some(after);
+            // Nobody tells of what is put or posted.
+            let is_told = signals.object.is_none() && signals.queue.is_none();
+            let after = is_told.then_some(after);
             return Ok(Beat::Wait { after });
         }
         let data = BTreeMap::from([("data".to_owned(), data(&signals, &wanted))]);
@@ -188,6 +203,49 @@ fn with_those_put(
         }
     }
     Ok(signals)
+}
+
+/// What was heard of a queue, by the ids of the messages, in their order.
+fn heard<'a>(subject: &'a Subject, queue: &Queue) -> Option<&'a JsonMap> {
+    let heard = subject.data.get(HEARD).filter(|heard| heard["queue"] == *queue.name)?;
+    heard["messages"].as_object()
+}
+
+/// What has been heard of the handle's queue, where there is something new in it.
+fn heard_anew(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    signals: &Signals,
+) -> Result<Option<Value>, Failure> {
+    let Some(queue) = &signals.queue else { return Ok(None) };
+    let known = heard(subject, queue).cloned().unwrap_or_default();
+    let mut all = known.clone();
+    for Message { id, body } in signal_queue::messages(cloud, queue)? {
+        if !all.contains_key(&id)
+            && let Some((signal, entry)) = posted(signals.entries.len() + all.len(), &body)
+        {
+            all.insert(id, json!({ "id": signal, "entry": entry }));
+        }
+    }
+    if all.len() == known.len() {
+        return Ok(None);
+    }
+    SIGNALS.check_json(&all)?;
+    // How it went and why is told; whatever else was posted may be a secret.
+    for heard in all.values_mut() {
+        heard["entry"]["data"] = taint(heard["entry"]["data"].take());
+    }
+    Ok(Some(json!({ "queue": queue.name, "messages": all })))
+}
+
+/// The signals with those that were posted to the handle's queue, where it has one.
+fn with_those_heard(subject: &Subject, signals: &Signals) -> Signals {
+    let mut signals = signals.clone();
+    let heard = signals.queue.as_ref().and_then(|queue| heard(subject, queue));
+    for heard in heard.into_iter().flat_map(JsonMap::values) {
+        signals.entries.insert(python::text(&heard["id"]), heard["entry"].clone());
+    }
+    signals
 }
 
 fn timed_out(signals: &Signals, wanted: &Wanted) -> Failure {

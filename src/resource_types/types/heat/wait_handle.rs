@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::signal_queue;
 use super::temp_url::{self, Takes};
 use crate::clock::Moment;
 use crate::events::resource::Step;
@@ -13,12 +14,12 @@ use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, done};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{
-    Beat, Learned, LocalOutcome, Said, SignalOutcome, Signaled, Signals, Subject, Work,
+    Beat, Learned, LocalOutcome, Said, SignalOutcome, Signaled, Signals, StackUser, Subject, Work,
 };
 use crate::resource_types::presigned::{self, Door};
 use crate::resource_types::python;
 use crate::resource_types::resource_type::{At, ResourceType};
-use crate::resource_types::stack_user::{self, Proof, StackUser};
+use crate::resource_types::stack_user::{self, Proof};
 use crate::resource_types::stage::{Stages, stages};
 
 /// Where a signed address is kept that is a reference, in Heat's word for it.
@@ -37,6 +38,8 @@ const SECRETS: [&str; 5] = [TOKEN, ADDRESS, OBJECT, "curl_cli", "signal"];
 
 /// The transport by which signals are put to an object in Swift.
 const TEMP_URL: &str = "TEMP_URL_SIGNAL";
+/// The transport by which they are posted to a queue in Zaqar.
+const ZAQAR: &str = "ZAQAR_SIGNAL";
 
 /// How a handle is signaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -77,11 +80,12 @@ impl WaitHandle {
         }
     }
 
-    /// A signal with what its sender may leave out.
-    fn normalized(&self, subject: &Subject, details: &Value) -> JsonMap {
+    /// A signal as it is kept, by its id; `None` where it cannot be read. `known` came before it.
+    fn read(&self, known: usize, details: &Value) -> Option<(String, JsonMap)> {
         let mut signal = details.as_object().cloned().unwrap_or_default();
         if self.0 == HandleKind::Own {
-            let number = subject.signals.len() + 1;
+            let number = known + 1;
+            // Its sender may leave these out.
             let defaults = [
                 ("reason", Value::from(format!("Signal {number} received"))),
                 ("data", Value::Null),
@@ -92,8 +96,20 @@ impl WaitHandle {
                 signal.entry(name).or_insert(default);
             }
         }
-        signal
+        let [_, _, status, id] = self.parts();
+        let is_whole = signal.len() == self.parts().len()
+            && self.parts().iter().all(|part| signal.contains_key(*part));
+        if !is_whole || !["SUCCESS", "FAILURE"].iter().any(|known| signal[status] == **known) {
+            return None;
+        }
+        let id = signal.shift_remove(id).unwrap_or_default();
+        Some((python::text(&id), signal))
     }
+}
+
+/// A signal that was posted to a handle's queue, as it would be kept had it been sent to the handle.
+pub(super) fn posted(known: usize, details: &Value) -> Option<(String, JsonMap)> {
+    WaitHandle(HandleKind::Own).read(known, details)
 }
 
 stages! {
@@ -103,6 +119,7 @@ stages! {
         Address = "address" Looks,
         DropObject = "drop_object" Changes,
         DropContainer = "drop_container" Changes,
+        DropQueue = "drop_queue" Changes,
     }
 }
 
@@ -128,6 +145,7 @@ impl ResourceType for WaitHandle {
             Work::Delete if self.transport(&subject.properties) == TEMP_URL => {
                 Stage::DropObject.step()
             }
+            Work::Delete if self.transport(&subject.properties) == ZAQAR => Stage::DropQueue.step(),
             Work::Delete => stack_user::removal(),
             Work::Act(_) => stack_user::enabling(),
         }
@@ -157,6 +175,10 @@ impl ResourceType for WaitHandle {
                 temp_url::delete_container(cloud, subject)?;
                 Ok(next(stack_user::removal()))
             }
+            Some(Stage::DropQueue) => {
+                signal_queue::remove(cloud, subject)?;
+                Ok(next(stack_user::removal()))
+            }
             None => Ok(done()),
         }
     }
@@ -172,18 +194,14 @@ impl ResourceType for WaitHandle {
                 ..SignalOutcome::default()
             });
         }
-        let mut signal = self.normalized(subject, details);
-        let [_, reason, status, id] = self.parts();
-        let is_whole = signal.len() == self.parts().len()
-            && self.parts().iter().all(|part| signal.contains_key(*part));
-        if !is_whole || !["SUCCESS", "FAILURE"].iter().any(|known| signal[status] == **known) {
+        let Some((id, signal)) = self.read(subject.signals.len(), details) else {
             // Heat's answer has left by now: what cannot be read comes to nothing.
             return Signaled::Handled(SignalOutcome::default());
-        }
+        };
+        let [_, reason, status, _] = self.parts();
         let (status, reason) = (python::text(&signal[status]), python::text(&signal[reason]));
         let said = Said::Result(format!("status:{status} reason:{reason}"));
-        let id = signal.shift_remove(id).unwrap_or_default();
-        let metadata = JsonMap::from_iter([(python::text(&id), Value::Object(signal))]);
+        let metadata = JsonMap::from_iter([(id, Value::Object(signal))]);
         Signaled::Handled(SignalOutcome { said, metadata, ..SignalOutcome::default() })
     }
 
@@ -191,7 +209,9 @@ impl ResourceType for WaitHandle {
         let unneeded = self.transport(&subject.properties) == "NO_SIGNAL";
         let is_put = self.transport(&subject.properties) == TEMP_URL;
         let object = is_put.then(|| subject.physical_name.clone());
-        Some(Signals { entries: subject.signals.clone(), unneeded, object })
+        let is_posted = self.transport(&subject.properties) == ZAQAR;
+        let queue = signal_queue::of(subject).filter(|_| is_posted);
+        Some(Signals { entries: subject.signals.clone(), unneeded, object, queue })
     }
 
     fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
@@ -253,6 +273,11 @@ impl WaitHandle {
                 let mut known = stack_user::credentials(cloud, subject, &user)?;
                 let url = stack_user::signal_url(cloud, subject, &user.project)?;
                 known["alarm_url"] = url.into();
+                Ok(python::json(&known).into())
+            }
+            (ZAQAR, Some(user)) => {
+                let mut known = stack_user::credentials(cloud, subject, &user)?;
+                known["queue_id"] = signal_queue::of(subject).map(|queue| queue.name).into();
                 Ok(python::json(&known).into())
             }
             _ => Ok(Value::Null),

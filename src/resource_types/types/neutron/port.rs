@@ -1,5 +1,6 @@
 //! OS::Neutron::Port: addresses that are explicitly none, names of security groups, a policy that
-//! replaces the port with every update, and addresses that a replacement may ask for again.
+//! replaces the port with every update, a profile that Neutron writes in too, and addresses that a
+//! replacement may ask for again.
 //!
 //! ```text
 //! create: former ─▶ clear ─▶ create …       where it replaces another port
@@ -38,6 +39,38 @@ fn loses_groups(work: &Work, subject: &Subject) -> bool {
     let Work::Update { changed, .. } = work else { return false };
     let groups = subject.properties.get("security_groups");
     changed.contains("security_groups") && groups.is_none_or(Value::is_null)
+}
+
+/// What is said of how the port is bound, in `value_specs`.
+const PROFILE: &str = "binding:profile";
+
+fn profile(properties: &JsonMap) -> Option<&JsonMap> {
+    properties.get("value_specs")?.get(PROFILE)?.as_object()
+}
+
+/// The profile to be sent: as it is now, with the keys that the update sets or takes away. Neutron
+/// has keys of its own in it. `None`: it is sent as it is given.
+fn merged_profile(
+    cloud: &Asks<'_>,
+    work: &Work,
+    subject: &Subject,
+) -> Result<Option<JsonMap>, Failure> {
+    let Work::Update { before, .. } = work else { return Ok(None) };
+    let (former, wanted) = (profile(before), profile(&subject.properties));
+    let Some(wanted) = wanted.filter(|_| wanted != former) else { return Ok(None) };
+    let id = subject.physical_id.as_deref().unwrap_or_default();
+    let shown = cloud.send(Request::get(Service::Network, port_path(id)))?.json()?;
+    // Whoever may not see it has no way to keep what is in it.
+    let Some(live) = shown["port"][PROFILE].as_object() else { return Ok(None) };
+    let mut merged = live.clone();
+    for (key, value) in wanted {
+        match former.and_then(|former| former.get(key)) == Some(value) {
+            true => {}
+            false if value.is_null() => drop(merged.shift_remove(key)),
+            false => drop(merged.insert(key.clone(), value.clone())),
+        }
+    }
+    Ok(Some(merged))
 }
 
 /// Resource data: the addresses that were taken from the ports that it replaces, by their ids.
@@ -86,10 +119,17 @@ impl ResourceType for Port {
                 }
                 Ok(Beat::Done { learned: remembered(JsonMap::new()) })
             }
-            // As at its creation, a port without a word on them has the default group.
-            Some(Stage::Update) if loses_groups(work, subject) => {
+            Some(Stage::Update) => {
                 let mut subject = subject.clone();
-                subject.properties.insert("security_groups".to_owned(), json!(["default"]));
+                // As at its creation, a port without a word on them has the default group.
+                if loses_groups(work, &subject) {
+                    subject.properties.insert("security_groups".to_owned(), json!(["default"]));
+                }
+                if let Some(profile) = merged_profile(cloud, work, &subject)?
+                    && let Some(specs) = subject.properties.get_mut("value_specs")
+                {
+                    specs[PROFILE] = Value::Object(profile);
+                }
                 declared.plain_beat(&Beating { subject: &subject, ..*beating })
             }
             _ => match declared.plain_beat(beating)? {
@@ -128,6 +168,25 @@ impl ResourceType for Port {
         let by_default =
             matches!(name, "device_id" | "device_owner") && !subject.properties.contains_key(name);
         update_allowed && !by_default
+    }
+
+    /// Of the profile that is compared which the template speaks of.
+    fn live(
+        &self,
+        at: At<'_>,
+        object: &Value,
+        name: &str,
+        wanted: &Value,
+    ) -> Result<Option<Value>, Failure> {
+        let mut live = at.declared.plain_live(object, name, wanted);
+        let own = wanted.get(PROFILE).and_then(Value::as_object);
+        if let Some(own) = own
+            && let Some(profile) = live.as_mut().and_then(|live| live.get_mut(PROFILE))
+            && let Some(profile) = profile.as_object_mut()
+        {
+            profile.retain(|key, _| own.contains_key(key));
+        }
+        Ok(live)
     }
 
     fn attribute(&self, at: At<'_>, object: &Value, name: &str) -> Result<Option<Value>, Failure> {

@@ -74,10 +74,11 @@ impl ResourceType for KeyPair {
         }
     }
 
-    fn validate_in_cloud(&self, cloud: &Asks<'_>, properties: &JsonMap) -> Result<(), Refusal> {
-        if text(properties, "public_key").is_some() {
-            return Ok(());
-        }
+    fn asked_of_cloud(&self, properties: &JsonMap) -> Option<JsonMap> {
+        text(properties, "public_key").is_none().then(JsonMap::new)
+    }
+
+    fn validate_in_cloud(&self, cloud: &Asks<'_>, _asked: &JsonMap) -> Result<(), Refusal> {
         match cloud.microversion(&Service::Compute, Some(PUBLIC_KEY_REQUIRED)) {
             Ok(Some(agreed)) if agreed >= PUBLIC_KEY_REQUIRED => Err(Refusal::validation(
                 "The public_key property is required by the nova API version currently used.",

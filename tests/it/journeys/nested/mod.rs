@@ -2,10 +2,12 @@
 
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hearth::actors::{Accepted, CreateStack, UpdateStack};
-use hearth::model::{Action, Refusal, StackId, Status};
+use hearth::events::log::Filter;
+use hearth::events::{Position, RecordedEvent};
+use hearth::model::{Action, CommandId, Refusal, StackId, Status};
 use hearth::projections::{StackQuery, StackRow};
 use hearth::template::StackSource;
 use serde_json::{Value, json};
@@ -349,4 +351,55 @@ async fn templates_nest_five_deep_and_no_deeper() {
     assert_eq!(depths, [1, 2, 3, 4, 5]);
     let refused = world.engine.create_stack(&world.requester(), deep(6)).await.unwrap_err();
     assert!(refused.message.contains("Recursion depth exceeds 5."), "{refused}");
+}
+
+#[actix::test]
+async fn every_event_says_who_asked_why_and_which_command_it_all_goes_back_to() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let file = file(json!({
+        "z": test_resource(json!({ "value": { "get_param": "value" } })),
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": "true" } },
+    }));
+    let who = world.requester();
+    let mut roots = vec![who.command_id];
+    let nest = Nest { value: "one", file: file.clone() };
+    let web = world.engine.create_stack(&who, nest.ask()).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let child = children(&world).await.remove(0).id;
+
+    // Another engine goes on with the same log.
+    let world = ground.start().await;
+    let who = world.requester();
+    roots.push(who.command_id);
+    let nest = Nest { value: "two", file };
+    let ask = UpdateStack {
+        template: Some(nest.template()),
+        files: nest.files(),
+        ..UpdateStack::default()
+    };
+    let updated = world.engine.update_stack(&who, web.stack, ask).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE");
+    let who = world.requester();
+    roots.push(who.command_id);
+    let deleted = world.engine.delete_stack(&who, web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+
+    let events = ground.log.read_all(Position(0), &Filter::default(), 1_000).await.unwrap();
+    let kinds: BTreeSet<&str> = events.iter().map(|event| event.stream.kind()).collect();
+    assert_eq!(kinds, BTreeSet::from(["config", "project", "resource", "stack"]));
+    for event in &events {
+        let meta = &event.meta;
+        let is_whole = meta.caller.is_some() && meta.request_id.is_some() && meta.cause.is_some();
+        assert!(is_whole && meta.correlation.is_some(), "{event:?}");
+    }
+    let led_to = |events: &mut dyn Iterator<Item = &std::sync::Arc<RecordedEvent>>| {
+        let mut found: Vec<CommandId> = events.filter_map(|it| it.meta.correlation).collect();
+        found.dedup();
+        found
+    };
+    assert_eq!(led_to(&mut events.iter()), roots);
+    let of_child = format!("stack-{child}");
+    let of_child = &mut events.iter().filter(|event| event.stream.as_str() == of_child);
+    assert_eq!(led_to(of_child), roots);
 }

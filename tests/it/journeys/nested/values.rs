@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hearth::actors::preview::PreviewedResource;
 use hearth::actors::{CreateStack, UpdateStack};
 use hearth::events::Position;
-use hearth::events::log::{EventLog, Filter};
+use hearth::events::log::Filter;
 use hearth::model::Action;
 use hearth::projections::StackQuery;
 use hearth::template::StackSource;

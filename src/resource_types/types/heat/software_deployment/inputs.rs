@@ -3,17 +3,19 @@
 
 use serde_json::{Value, json};
 
-use super::ADDRESS;
+use super::{ADDRESS, signal_queue};
 use crate::model::JsonMap;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
-use crate::resource_types::job::Subject;
+use crate::resource_types::job::{StackUser, Subject};
 use crate::resource_types::presigned::{self, Door};
 use crate::resource_types::software::SoftwareConfig;
-use crate::resource_types::stack_user::{self, Proof, StackUser};
+use crate::resource_types::stack_user::{self, Proof};
 
 /// The transport by which a server answers with an object in Swift.
 pub(super) const TEMP_URL: &str = "TEMP_URL_SIGNAL";
+/// The transport by which it answers with a message in a queue.
+pub(super) const ZAQAR: &str = "ZAQAR_SIGNAL";
 
 pub(super) fn transport(given: &JsonMap) -> &str {
     given.get("signal_transport").and_then(Value::as_str).unwrap_or_default()
@@ -22,7 +24,7 @@ pub(super) fn transport(given: &JsonMap) -> &str {
 /// By what whoever answers is let in, where he needs a user to answer as.
 pub(super) fn proof(given: &JsonMap) -> Option<Proof> {
     match transport(given) {
-        "HEAT_SIGNAL" => Some(Proof::Password),
+        "HEAT_SIGNAL" | ZAQAR => Some(Proof::Password),
         "CFN_SIGNAL" => Some(Proof::Key),
         _ => None,
     }
@@ -55,7 +57,14 @@ pub(super) fn credentials(
         ("deploy_region_name", "region_name", "Region name for API authentication"),
     ];
     let told = inputs.into_iter().filter(|(_, part, _)| !known[*part].is_null());
-    Ok(told.map(|(name, part, text)| input(name, known[part].clone(), Some(text))).collect())
+    let mut told: Vec<JsonMap> =
+        told.map(|(name, part, text)| input(name, known[part].clone(), Some(text))).collect();
+    if transport(given) == ZAQAR {
+        let queue = signal_queue::of(subject).map(|queue| queue.name);
+        let text = "ID of queue to use for signaling output values";
+        told.push(input("deploy_queue_id", queue.into(), Some(text)));
+    }
+    Ok(told)
 }
 
 /// The inputs that tell a server at which address to answer, and how.

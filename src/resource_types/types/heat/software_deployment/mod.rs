@@ -7,7 +7,8 @@ mod inputs;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::inputs::{TEMP_URL, credentials, filled, inputs, proof, transport};
+use self::inputs::{TEMP_URL, ZAQAR, credentials, filled, inputs, proof, transport};
+use super::signal_queue;
 use super::software_config::{UNGROUPED, project};
 use super::swift_signal::read;
 use super::temp_url::{self, Takes};
@@ -55,6 +56,7 @@ stages! {
         Deploy = "deploy" Changes,
         Wait = "wait" Looks,
         Remove = "remove" Changes,
+        DropQueue = "drop_queue" Changes,
         DropObject = "drop_object" Changes,
         DropContainer = "drop_container" Changes,
         GiveUp = "give_up" Commands,
@@ -266,11 +268,10 @@ impl Deployed {
         if *work == Work::Delete && !server_exists(cloud, &found.server_id)? {
             return Ok(end());
         }
-        if transport(&given) == TEMP_URL
-            && found.status.as_deref() == Some("IN_PROGRESS")
-            && let Some(word) = temp_url::word(cloud, subject)?
+        if found.status.as_deref() == Some("IN_PROGRESS")
+            && let Some(word) = answer_left(cloud, subject, &given)?
         {
-            software.signal_deployment(&id, &read(&word)?.into())?;
+            software.signal_deployment(&id, &word.into())?;
             found = software.deployment(&id)?;
         }
         match found.status.as_deref() {
@@ -306,8 +307,10 @@ impl Deployed {
         }
         software.delete_deployment(id)?;
         let given = declared.properties(&subject.properties);
-        if transport(&given) == TEMP_URL {
-            return Ok(next(Stage::DropObject));
+        match transport(&given) {
+            TEMP_URL => return Ok(next(Stage::DropObject)),
+            ZAQAR => return Ok(next(Stage::DropQueue)),
+            _ => {}
         }
         if proof(&given).is_none() {
             return Ok(done());
@@ -320,9 +323,25 @@ fn is_awaited(given: &JsonMap) -> bool {
     transport(given) != "NO_SIGNAL"
 }
 
-/// The step before a server is told: the object for its answer is empty until then.
+/// The step before a server is told: the place for its answer is empty until then.
 fn before_deployed(given: &JsonMap) -> Stage {
-    if transport(given) == TEMP_URL { Stage::Empty } else { Stage::Deploy }
+    if [TEMP_URL, ZAQAR].contains(&transport(given)) { Stage::Empty } else { Stage::Deploy }
+}
+
+/// What the server left where it was told to; `None` before it did.
+fn answer_left(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    given: &JsonMap,
+) -> Result<Option<JsonMap>, Failure> {
+    match (transport(given), signal_queue::of(subject)) {
+        (TEMP_URL, _) => temp_url::word(cloud, subject)?.map(|word| read(&word)).transpose(),
+        (ZAQAR, Some(queue)) => {
+            let first = signal_queue::messages(cloud, &queue)?.into_iter().next();
+            first.map(|message| message.details()).transpose()
+        }
+        _ => Ok(None),
+    }
 }
 
 fn next(stage: Stage) -> Beat {
@@ -346,7 +365,7 @@ impl ResourceType for Deployed {
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, work, subject, step, .. } = *beating;
         let plan: Plan = serde_json::from_value(step.state.clone()).unwrap_or_default();
-        let then = || plan.to(Stage::Deploy);
+        let then = || plan.to(before_deployed(&declared.properties(&subject.properties)));
         if let Some(proof) = proof(&declared.properties(&subject.properties))
             && let Some(beat) = stack_user::make(cloud, subject, step, proof, then)
         {
@@ -354,6 +373,12 @@ impl ResourceType for Deployed {
         }
         match Stage::of(step) {
             Some(Stage::Plan) => self.plan(declared, cloud, work, subject),
+            Some(Stage::Empty) if transport(&declared.properties(&subject.properties)) == ZAQAR => {
+                if let Some(queue) = signal_queue::of(subject) {
+                    signal_queue::empty(cloud, &queue)?;
+                }
+                Ok(Beat::Next { learned: Learned::default(), next: plan.to(Stage::Deploy) })
+            }
             Some(Stage::Empty) => {
                 let address = temp_url::make(cloud, subject, Takes::One)?;
                 let data = [(ADDRESS.to_owned(), address.into())].into();
@@ -363,6 +388,10 @@ impl ResourceType for Deployed {
             Some(Stage::Deploy) => self.deploy(declared, cloud, work, subject, plan),
             Some(Stage::Wait) => self.wait(declared, cloud, work, subject, plan),
             Some(Stage::Remove) => self.remove(declared, cloud, subject),
+            Some(Stage::DropQueue) => {
+                signal_queue::remove(cloud, subject)?;
+                Ok(Beat::Done { learned: stack_user::remove(cloud, subject)? })
+            }
             Some(Stage::DropObject) if temp_url::delete_what_is_there(cloud, subject)? => {
                 Ok(next(Stage::DropObject))
             }

@@ -9,15 +9,14 @@ use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::Subject;
-use crate::resource_types::stack_user::Proof;
 
 fn is_wanted(properties: &JsonMap) -> bool {
     text(properties, "user_data_format") == Some("SOFTWARE_CONFIG")
 }
 
-/// By what the agent is let in as a user of the stack's, where it asks as one.
-pub(super) fn proof(properties: &JsonMap) -> Option<Proof> {
-    agent::proof(properties).filter(|_| is_wanted(properties))
+/// What of the properties is the agent's; nothing where there is none.
+pub(super) fn of_agent(properties: JsonMap) -> JsonMap {
+    if is_wanted(&properties) { properties } else { JsonMap::new() }
 }
 
 /// What the resource's metadata get beside those of the template.

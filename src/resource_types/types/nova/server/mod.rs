@@ -2,8 +2,8 @@
 //! and updates that are a chain of calls.
 //!
 //! ```text
-//! create: (`claim`) ─▶ user_project ─▶ user ─▶ port* ─▶ float* ─▶ create ─▶ ready ─▶ tags ─▶ done
-//! delete: drop_user ─▶ delete ─▶ gone ─▶ drop_port* ─▶ (`claim`) ─▶ done
+//! create: (`claim`) ─▶ (`agent`) ─▶ port* ─▶ float* ─▶ create ─▶ ready ─▶ tags ─▶ done
+//! delete: (`agent`) ─▶ drop_user ─▶ delete ─▶ gone ─▶ drop_port* ─▶ (`claim`) ─▶ done
 //! snapshot: see `image`
 //! update: see `update`
 //! ```
@@ -13,8 +13,11 @@ mod block_devices;
 mod claim;
 mod config;
 mod image;
+mod interfaces;
 mod networks;
 mod rest;
+#[cfg(test)]
+mod tests;
 mod update;
 mod user_data;
 mod validate;
@@ -28,6 +31,7 @@ use super::text;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
 use crate::openstack::{Collection, Method, Request, Service, path_segment};
+use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, done, next};
 use crate::resource_types::failure::Failure;
@@ -104,37 +108,31 @@ stages! {
         Rebuild = "rebuild" Changes,
         Rebuilt = "rebuilt" Looks,
         Password = "password" Changes,
+        Told = "told" Looks,
         Pause = "pause" Looks,
     }
 }
 
 impl ResourceType for Server {
     fn first(&self, declared: &Declared, work: &Work, subject: &Subject) -> Step {
-        let has_user = || {
-            config::proof(&declared.properties(&subject.properties)).is_some()
-                || stack_user::may_be_there(subject)
-        };
-        if *work == Work::Delete && has_user() {
-            return Stage::DropUser.step();
+        match work {
+            Work::Delete => {
+                agent::removal(subject).unwrap_or_else(|| after_agent(declared, work, subject))
+            }
+            Work::Create | Work::Update { .. } | Work::Act(_) => first(declared, work, subject),
         }
-        first(declared, work, subject)
     }
 
     fn beat(&self, declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
         let Beating { cloud, subject, step, work, .. } = *beating;
-        let prepare = || networks::next_preparation(declared, subject, 0);
-        let proof = config::proof(&declared.properties(&subject.properties));
-        if let Some(proof) = proof
-            && let Some(beat) = stack_user::make(cloud, subject, step, proof, prepare)
-        {
+        let then = || after_agent(declared, work, subject);
+        let of_agent = config::of_agent(declared.properties(&subject.properties));
+        if let Some(beat) = agent::beat(beating, &of_agent, &then) {
             return beat;
         }
         match Stage::of(step) {
             Some(Stage::Prepare) => {
-                let following = match proof {
-                    Some(_) => stack_user::first(Value::Null),
-                    None => prepare(),
-                };
+                let following = agent::first(subject, &of_agent).unwrap_or_else(then);
                 Ok(next(Learned::default(), following))
             }
             Some(Stage::DropUser) => {
@@ -156,7 +154,7 @@ impl ResourceType for Server {
                     Ok(true) if has_tags(subject) => {
                         Ok(next(Learned::default(), Stage::Tags.step()))
                     }
-                    Ok(true) => made(declared, beating),
+                    Ok(true) => told(declared, beating),
                     Ok(false) => Ok(Beat::Wait { after: None }),
                     Err(error) => Err(error),
                 },
@@ -168,7 +166,7 @@ impl ResourceType for Server {
                 )?;
                 match work {
                     Work::Update { changed, .. } => Ok(update::after(Stage::Tags, changed)),
-                    Work::Create | Work::Delete | Work::Act(_) => made(declared, beating),
+                    Work::Create | Work::Delete | Work::Act(_) => told(declared, beating),
                 }
             }
             Some(Stage::Find) if !declared.may_be_made(subject) => {
@@ -253,20 +251,22 @@ impl ResourceType for Server {
     }
 
     fn observes(&self, _subject: &Subject, name: &str, _update_allowed: bool) -> bool {
-        matches!(name, "name" | "flavor" | "image" | "metadata" | "tags")
+        matches!(name, "name" | "flavor" | "image" | "metadata" | "tags" | "networks")
     }
 
     /// A server that is not at rest tells nothing.
     fn object(&self, at: At<'_>) -> Result<Option<Value>, Failure> {
         let At { declared, cloud, subject, .. } = at;
         let server = declared.look(cloud, subject)?;
-        let status = server.as_ref().and_then(|server| server["status"].as_str());
-        if status.is_some_and(|status| status != "ACTIVE") {
-            let name = subject.name.clone().unwrap_or_default();
-            let text = format!("Server {name} is not in ACTIVE state");
-            return Err(Failure::Failed(text));
+        match server.as_ref().map(status) {
+            // Nova shows for a while what it has deleted.
+            None | Some("DELETED") => Ok(None),
+            Some("" | "ACTIVE") => Ok(server),
+            Some(_) => {
+                let name = subject.name.clone().unwrap_or_default();
+                Err(Failure::Failed(format!("Server {name} is not in ACTIVE state")))
+            }
         }
-        Ok(server)
     }
 
     fn live(
@@ -276,16 +276,39 @@ impl ResourceType for Server {
         name: &str,
         wanted: &Value,
     ) -> Result<Option<Value>, Failure> {
-        let At { declared, cloud, .. } = at;
+        let At { declared, cloud, subject } = at;
         match name {
             "image" => Ok(object["image"].get("id").cloned()),
             "flavor" => flavor(cloud, object, wanted),
+            "networks" => interfaces::compared(declared, cloud, subject, wanted).map(Some),
             _ => Ok(declared.plain_live(object, name, wanted)),
         }
     }
 
     fn validate(&self, name: &str, properties: &JsonMap) -> Result<(), Refusal> {
         validate::properties(name, properties)
+    }
+
+    fn asked_of_cloud(&self, properties: &JsonMap) -> Option<JsonMap> {
+        validate::asked_of_cloud(properties)
+    }
+
+    fn validate_in_cloud(&self, cloud: &Asks<'_>, asked: &JsonMap) -> Result<(), Refusal> {
+        validate::in_cloud(cloud, asked)
+    }
+}
+
+/// What follows once the way is there, or gone, by which the agent is told things.
+fn after_agent(declared: &Declared, work: &Work, subject: &Subject) -> Step {
+    let had_user = || {
+        let of_agent = config::of_agent(declared.properties(&subject.properties));
+        agent::proof(&of_agent).is_some() || stack_user::may_be_there(subject)
+    };
+    match work {
+        Work::Create => networks::next_preparation(declared, subject, 0),
+        Work::Delete if had_user() => Stage::DropUser.step(),
+        Work::Update { .. } => Stage::Stages.step(),
+        Work::Delete | Work::Act(_) => first(declared, work, subject),
     }
 }
 
@@ -296,7 +319,9 @@ fn first(declared: &Declared, work: &Work, subject: &Subject) -> Step {
             Stage::Claim.step()
         }
         Work::Create => Stage::Prepare.step(),
-        Work::Update { .. } => update::first(),
+        Work::Update { changed, .. } => {
+            update::first(subject, declared.properties(&subject.properties), changed)
+        }
         Work::Act(action @ (Action::Suspend | Action::Resume)) => rest::first(*action),
         Work::Act(Action::Snapshot) => image::first(work, subject),
         Work::Delete if subject.kept_first && subject.physical_id.is_some() => {
@@ -306,8 +331,8 @@ fn first(declared: &Declared, work: &Work, subject: &Subject) -> Step {
     }
 }
 
-/// The server is there: its metadata say what it was told.
-fn made(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
+/// The last beat: the server's metadata say what it is told.
+fn told(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let Beating { cloud, subject, .. } = *beating;
     let properties = declared.properties(&subject.properties);
     let metadata = config::told(cloud, subject, &properties)?;
@@ -393,7 +418,7 @@ fn create(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
     let devices = block_devices::devices(&properties);
     let data = config::user_data(cloud, subject, &properties)?;
     let metadata = config::metadata(cloud, subject, &properties)?;
-    let user_data = user_data::encoded(&properties, &data, &metadata);
+    let user_data = user_data::encoded(cloud, &properties, &data, &metadata)?;
     properties.retain(|_, value| !value.is_null());
     properties.insert("networks".into(), nics);
     properties.shift_remove("block_device_mapping");

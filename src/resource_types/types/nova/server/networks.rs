@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Stage;
-use super::{claim, server_request};
+use super::claim;
 use crate::events::resource::Step;
 use crate::model::JsonMap;
-use crate::openstack::{Method, Request, Service, path_segment};
+use crate::openstack::{Request, Service, path_segment};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, next};
 use crate::resource_types::failure::Failure;
@@ -27,6 +27,11 @@ pub(super) fn entries(properties: &JsonMap) -> &[Value] {
 /// A key's text, when it has one.
 pub(super) fn get<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
     entry[key].as_str().filter(|text| !text.is_empty())
+}
+
+/// `auto` or `none`, where the cloud is to see to the networks.
+pub(super) fn word(properties: &JsonMap) -> Option<&str> {
+    entries(properties).iter().find_map(|entry| get(entry, "allocate_network"))
 }
 
 /// Whether a port is made for the entry.
@@ -243,7 +248,7 @@ pub(super) fn nics(
     if entries.is_empty() {
         return Ok("auto".into());
     }
-    if let Some(word) = entries.iter().find_map(|entry| get(entry, "allocate_network")) {
+    if let Some(word) = word(resolved) {
         return Ok(word.into());
     }
     let ports = made(subject);
@@ -322,15 +327,5 @@ pub(super) fn delete_port(cloud: &Asks<'_>, id: &str) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(error) if error.is_not_found() => Ok(()),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// The server's interfaces as they are.
-pub(super) fn interfaces(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, Failure> {
-    let request = server_request(Method::Get, subject, "/os-interface");
-    let mut body = cloud.send(request)?.json()?;
-    match body["interfaceAttachments"].take() {
-        Value::Array(list) => Ok(list),
-        _ => Ok(Vec::new()),
     }
 }

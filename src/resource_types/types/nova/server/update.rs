@@ -1,29 +1,34 @@
 //! Updates of a server: each stage that a changed property asks for, one after the other.
 //!
 //! ```text
-//! (finish ─▶ finished) ─▶ metadata ─▶ tags ─▶ name ─▶ networks (detach*, port*, attach*)
-//!   ─▶ resize ─▶ resized ─▶ confirm ─▶ confirmed ─▶ rebuild ─▶ rebuilt ─▶ password ─▶ done
+//! (`agent`) ─▶ (finish ─▶ finished) ─▶ metadata ─▶ tags ─▶ name
+//!   ─▶ networks (detach*, port*, attach*) ─▶ resize ─▶ resized ─▶ confirm ─▶ confirmed
+//!   ─▶ rebuild ─▶ rebuilt ─▶ password ─▶ told ─▶ done
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::super::text;
 use super::Stage;
-use super::networks::{delete_port, entries, get, interfaces, key, made, remembered, wants_port};
-use super::{action, config, networks, poll, server_request, status, user_data};
+use super::interfaces::{self, Plan};
+use super::{action, config, poll, server_request, status, told, user_data};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::agent;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::declared::{Beating, Declared, Progress, done, next};
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::stage::Stages;
 
+/// By what way a server is told of its configurations.
+const TRANSPORT: &str = "software_config_transport";
+
 /// The stages in Heat's order, and the properties that ask for them.
-const STAGES: [(Stage, &[&str]); 7] = [
+const STAGES: [(Stage, &[&str]); 8] = [
     (Stage::Metadata, &["metadata"]),
     (Stage::Tags, &["tags"]),
     (Stage::Name, &["name"]),
@@ -31,11 +36,14 @@ const STAGES: [(Stage, &[&str]); 7] = [
     (Stage::Resize, &["flavor"]),
     (Stage::Rebuild, &["image", "user_data"]),
     (Stage::Password, &["admin_pass"]),
+    (Stage::Told, &[TRANSPORT]),
 ];
 
-/// Before the first stage.
-pub(super) fn first() -> Step {
-    Stage::Stages.step()
+/// Before the first stage: who is told otherwise may need another user, or another place.
+pub(super) fn first(subject: &Subject, properties: JsonMap, changed: &BTreeSet<String>) -> Step {
+    let is_told_otherwise = changed.contains(TRANSPORT);
+    let of_agent = || agent::first(subject, &config::of_agent(properties));
+    is_told_otherwise.then(of_agent).flatten().unwrap_or_else(|| Stage::Stages.step())
 }
 
 /// What follows a stage.
@@ -96,7 +104,8 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
         }
         Some(Stage::Networks) => {
             let resolved = declared.declaration().resolved(cloud, given.clone())?;
-            let plan = plan(cloud, subject, [before, &given], &resolved)?;
+            let live = interfaces::live(cloud, subject)?;
+            let plan = interfaces::plan(cloud, subject, live, [before, &given], &resolved)?;
             Ok(match plan {
                 Plan::Detach { .. } => next(Learned::default(), Stage::Detach.step()),
                 Plan::MakePort { index } => next(
@@ -112,11 +121,12 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
             let resolved = declared.declaration().resolved(cloud, given.clone())?;
             if beating.is_unanswered() && Stage::of(step) == Some(Stage::Attach) {
                 // What was attached and never heard of may have the default groups.
-                let interfaces = interfaces(cloud, subject)?;
-                secure(cloud, subject, &resolved, &interfaces)?;
+                let live = interfaces::live(cloud, subject)?;
+                interfaces::secure(cloud, subject, &resolved, &live)?;
             }
-            let plan = plan(cloud, subject, [before, &given], &resolved)?;
-            let learned = carry_out(cloud, subject, &resolved, plan)?;
+            let live = interfaces::live(cloud, subject)?;
+            let plan = interfaces::plan(cloud, subject, live, [before, &given], &resolved)?;
+            let learned = interfaces::carry_out(cloud, subject, &resolved, plan)?;
             Ok(next(learned, Stage::Settling.step()))
         }
         // Nova detaches and attaches behind its answer; a short wait saves a wrong look.
@@ -197,7 +207,7 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
                 "VERIFY_RESIZE" => Ok(Beat::Wait { after: None }),
                 _ if task.contains("resize") => Ok(Beat::Wait { after: None }),
                 _ if Stage::of(step) == Some(Stage::Finished) => {
-                    Ok(next(Learned::default(), first()))
+                    Ok(next(Learned::default(), Stage::Stages.step()))
                 }
                 "ACTIVE" => Ok(done_with(Stage::Resize)),
                 other => {
@@ -225,8 +235,9 @@ pub(super) fn beat(declared: &Declared, beating: &Beating<'_>) -> Result<Beat, F
             let password = given.get("admin_pass").cloned().unwrap_or("".into());
             let body = json!({ "changePassword": { "adminPass": password } });
             cloud.send(action(subject, body))?;
-            Ok(done())
+            Ok(done_with(Stage::Password))
         }
+        Some(Stage::Told) => told(declared, beating),
         _ => declared.plain_beat(beating),
     }
 }
@@ -294,7 +305,7 @@ fn rebuild(
     }
     let data = config::user_data(cloud, subject, &given)?;
     let metadata = config::metadata(cloud, subject, &given)?;
-    let encoded = user_data::encoded(&given, &data, &metadata);
+    let encoded = user_data::encoded(cloud, &given, &data, &metadata)?;
     let resolved = declared.declaration().resolved(cloud, given)?;
     // A rebuild of what has the image already would only wipe it.
     if is_doubtful
@@ -322,179 +333,4 @@ fn rebuild(
         Err(error) => return Err(error.into()),
     }
     Ok(next(Learned::default(), Stage::Rebuilt.step()))
-}
-
-/// The next thing to do about a server's interfaces.
-enum Plan {
-    Detach { port: String, made_for: Option<String> },
-    MakePort { index: usize },
-    Attach { body: Value },
-    Nothing,
-}
-
-/// Compares the interfaces with the wanted networks. Each wanted entry takes one interface that
-/// fits, whatever that was made for; what is left over goes, what is missing comes.
-fn plan(
-    cloud: &Asks<'_>,
-    subject: &Subject,
-    [before, given]: [&JsonMap; 2],
-    resolved: &JsonMap,
-) -> Result<Plan, Failure> {
-    let mut live = interfaces(cloud, subject)?;
-    let made = made(subject);
-    let left_behind = left_behind(&made, given, &live);
-    let entries = entries(resolved);
-    let port_of = |(index, entry): (usize, &Value)| made.get(&key(index, entry)).cloned();
-    let own: Vec<_> = networks::entries(given).iter().enumerate().map(port_of).collect();
-    let own = |index: usize| own.get(index).cloned().flatten();
-    // The ports that differ in more than their addresses serve their own entries alone.
-    let before = networks::entries(before).iter().enumerate();
-    let special: Vec<String> =
-        before.filter(|(_, entry)| is_special(entry)).filter_map(port_of).collect();
-    // First the ports that are named or were made for an entry: no other entry takes them.
-    let mut missing = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
-        let port = get(entry, "port").map(str::to_owned).or_else(|| own(index));
-        let place =
-            live.iter().position(|it| port.as_deref().is_some_and(|id| it["port_id"] == id));
-        match place {
-            Some(place) => drop(live.remove(place)),
-            None => missing.push((index, entry, port)),
-        }
-    }
-    let mut left = Vec::new();
-    for (index, entry, port) in missing {
-        let network = networks::network_of(cloud, entry)?;
-        let is_special_port =
-            |interface: &Value| special.iter().any(|port| interface["port_id"] == port.as_str());
-        let fits = |interface: &Value| {
-            let has = |key: &str, wanted: Option<&str>| {
-                let addresses = interface["fixed_ips"].as_array().into_iter().flatten();
-                wanted.is_none_or(|wanted| addresses.clone().any(|it| it[key] == wanted))
-            };
-            port.is_none()
-                && !is_special(entry)
-                && !is_special_port(interface)
-                && has("ip_address", get(entry, "fixed_ip"))
-                && has("subnet_id", get(entry, "subnet"))
-                && network.as_deref().is_none_or(|network| interface["net_id"] == network)
-        };
-        match live.iter().position(fits) {
-            Some(place) => drop(live.remove(place)),
-            None => left.push((index, network, port)),
-        }
-    }
-    let missing = left;
-    // An empty list asks for one network of the cloud's choice, which any interface is.
-    if entries.is_empty() && !live.is_empty() {
-        return Ok(Plan::Nothing);
-    }
-    if let Some(surplus) = live.first() {
-        let port = surplus["port_id"].as_str().unwrap_or_default().to_owned();
-        let made_for = made.into_iter().find(|(_, id)| *id == port).map(|(key, _)| key);
-        return Ok(Plan::Detach { port, made_for });
-    }
-    if let Some((key, port)) = left_behind {
-        return Ok(Plan::Detach { port, made_for: Some(key) });
-    }
-    let Some((index, network, port)) = missing.into_iter().next() else {
-        return Ok(match entries.is_empty() {
-            true => Plan::Attach { body: json!({}) },
-            false => Plan::Nothing,
-        });
-    };
-    let entry = entries.get(index).unwrap_or(&Value::Null);
-    Ok(match port {
-        Some(port) => Plan::Attach { body: json!({ "port_id": port }) },
-        None if wants_port(entry) => Plan::MakePort { index },
-        None => {
-            let mut body = json!({ "net_id": network });
-            if let Some(ip) = get(entry, "fixed_ip") {
-                body["fixed_ips"] = json!([{ "ip_address": ip }]);
-            }
-            Plan::Attach { body }
-        }
-    })
-}
-
-/// Gives the interfaces whose ports Nova made the server's security groups: where it attaches one
-/// later on it does not do so itself.
-fn secure(
-    cloud: &Asks<'_>,
-    subject: &Subject,
-    resolved: &JsonMap,
-    interfaces: &[Value],
-) -> Result<(), Failure> {
-    let made = made(subject);
-    let named: Vec<&str> =
-        entries(resolved).iter().filter_map(|entry| get(entry, "port")).collect();
-    let ports = interfaces.iter().filter_map(|interface| interface["port_id"].as_str());
-    let ports: Vec<&str> =
-        ports.filter(|port| !named.contains(port) && !made.values().any(|id| id == port)).collect();
-    if ports.is_empty() {
-        return Ok(());
-    }
-    let groups = networks::groups(cloud, resolved)?;
-    if groups.is_empty() {
-        return Ok(());
-    }
-    for port in ports {
-        let body = json!({ "port": { "security_groups": groups } });
-        let path = format!("/v2.0/ports/{}", path_segment(port));
-        cloud.send(Request::put(Service::Network, path).json(body))?;
-    }
-    Ok(())
-}
-
-/// A port made for an entry that there no longer is, and not at the server: its detaching broke off
-/// before it was deleted.
-fn left_behind(
-    made: &BTreeMap<String, String>,
-    given: &JsonMap,
-    live: &[Value],
-) -> Option<(String, String)> {
-    let entries = networks::entries(given).iter().enumerate();
-    let wanted: BTreeSet<String> = entries.map(|(index, entry)| key(index, entry)).collect();
-    let mut left = made.iter().filter(|(key, id)| {
-        !wanted.contains(*key) && !live.iter().any(|it| it["port_id"] == id.as_str())
-    });
-    left.next().map(|(key, id)| (key.clone(), id.clone()))
-}
-
-/// Whether the entry says more of its port than where it is.
-fn is_special(entry: &Value) -> bool {
-    entry["port_extra_properties"].as_object().is_some_and(|it| !it.is_empty())
-}
-
-fn carry_out(
-    cloud: &Asks<'_>,
-    subject: &Subject,
-    resolved: &JsonMap,
-    plan: Plan,
-) -> Result<Learned, Failure> {
-    match plan {
-        Plan::Detach { port, made_for } => {
-            let path = format!("/os-interface/{}", path_segment(&port));
-            match cloud.send(server_request(Method::Delete, subject, &path)) {
-                Ok(_) => {}
-                Err(error) if error.is_not_found() => {}
-                Err(error) => return Err(error.into()),
-            }
-            let Some(key) = made_for else { return Ok(Learned::default()) };
-            delete_port(cloud, &port)?;
-            let mut ports: BTreeMap<String, String> = made(subject);
-            ports.remove(&key);
-            Ok(remembered(&ports))
-        }
-        Plan::Attach { body } => {
-            let body = json!({ "interfaceAttachment": body });
-            let request = server_request(Method::Post, subject, "/os-interface").json(body);
-            let attached = cloud.send(request)?.json()?["interfaceAttachment"].take();
-            // A look at what is attached finds the interface from now on: all is done again.
-            secure(cloud, subject, resolved, &[attached])
-                .map_err(|failure| Failure::InDoubt(Box::new(failure)))?;
-            Ok(Learned::default())
-        }
-        Plan::MakePort { .. } | Plan::Nothing => Ok(Learned::default()),
-    }
 }

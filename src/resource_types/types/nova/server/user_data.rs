@@ -1,26 +1,98 @@
 //! What a server reads at its first start: the user's text as it is, or, in Heat's default form, a
-//! MIME message with parts for cloud-init that leave it to the tools in the image.
+//! MIME message with parts for cloud-init that leave it to the tools in the image. Ignition's own
+//! configuration gets the metadata as files.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use url::Url;
 
 use super::super::text;
 use crate::model::{JsonMap, hex};
+use crate::openstack::path_segment;
+use crate::resource_types::asks::Asks;
+use crate::resource_types::failure::Failure;
+use crate::resource_types::presigned;
 use crate::resource_types::types::heat::multipart as mime;
 
-/// Where the parts are put in the guest, as Heat's tools expect it.
-const DIRECTORY: &str = "/var/lib/heat-cfntools";
+/// What cloud-init does with the server, and where it writes what the parts say.
+const CLOUD_CONFIG: &str =
+    "#cloud-config\noutput: {all: '| tee -a /var/log/cloud-init-output.log'}\n";
+const BOOTHOOK: &str = include_str!("boot/boothook.sh");
+const PART_HANDLER: &str = include_str!("boot/part_handler.py");
+const LOG_USER_DATA: &str = include_str!("boot/log_user_data.py");
+
+/// Where Ignition, which knows no parts, puts the metadata: where the tools look for them.
+const INIT_DATA: [&str; 2] =
+    ["/var/lib/heat-cfntools/cfn-init-data", "/var/lib/cloud/data/cfn-init-data"];
 
 /// The user data as Nova takes it; none without any.
-pub(super) fn encoded(properties: &JsonMap, data: &str, metadata: &JsonMap) -> Option<String> {
+pub(super) fn encoded(
+    cloud: &Asks<'_>,
+    properties: &JsonMap,
+    data: &str,
+    metadata: &JsonMap,
+) -> Result<Option<String>, Failure> {
     let whole = match text(properties, "user_data_format") {
         Some("RAW") => data.to_owned(),
-        Some("SOFTWARE_CONFIG") => multipart(own_parts(data), metadata),
-        _ => multipart(parts_of_tools(data), metadata),
+        Some("SOFTWARE_CONFIG") => match ignition(data) {
+            Some(config) => with_metadata(config, metadata)?,
+            None => multipart(own_parts(data), metadata, Vec::new()),
+        },
+        _ => multipart(parts_of_tools(data), metadata, places(cloud)?),
     };
-    (!whole.is_empty()).then(|| STANDARD.encode(whole))
+    Ok((!whole.is_empty()).then(|| STANDARD.encode(whole)))
+}
+
+/// The user's text where it is a configuration of Ignition's.
+fn ignition(data: &str) -> Option<JsonMap> {
+    let config: JsonMap = serde_json::from_str(data).ok()?;
+    let version = config.get("ignition")?.get("version")?;
+    (!matches!(version, Value::Null) && *version != "").then_some(config)
+}
+
+fn with_metadata(mut config: JsonMap, metadata: &JsonMap) -> Result<String, Failure> {
+    if !metadata.is_empty() {
+        let storage = config.entry("storage").or_insert_with(|| json!({}));
+        let storage = storage.as_object_mut().ok_or_else(|| {
+            Failure::Invalid("Ignition \"storage\" section must be a map".to_owned())
+        })?;
+        let files = storage.entry("files").or_insert_with(|| json!([]));
+        let files = files.as_array_mut().ok_or_else(|| {
+            Failure::Invalid("Ignition \"files\" section must be a list".to_owned())
+        })?;
+        let content = path_segment(&Value::Object(metadata.clone()).to_string());
+        files.extend(INIT_DATA.map(|path| {
+            json!({
+                "filesystem": "root",
+                "group": { "name": "root" },
+                "path": path,
+                "user": { "name": "root" },
+                "contents": { "source": format!("data:,{content}"), "verification": {} },
+                "mode": 0o640,
+            })
+        }));
+    }
+    Ok(Value::Object(config).to_string())
+}
+
+/// Where the tools find CloudFormation's API.
+fn places(cloud: &Asks<'_>) -> Result<Vec<Part>, Failure> {
+    let server = presigned::metadata_server(cloud)?;
+    let url = Url::parse(&server).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let settings = cloud.cfn_places();
+    let boto = format!(
+        "[Boto]\ndebug = 0\nis_secure = {}\nhttps_validate_certificates = {}\n\
+         cfn_region_name = heat\ncfn_region_endpoint = {host}",
+        settings.is_secure.as_deref().unwrap_or("0"),
+        settings.validates.as_deref().unwrap_or("1"),
+    );
+    Ok(vec![
+        Part::new("x-cfninitdata", "cfn-metadata-server", server),
+        Part::new("x-cfninitdata", "cfn-boto-cfg", boto),
+    ])
 }
 
 /// One part of the message.
@@ -40,7 +112,7 @@ impl Part {
 fn parts_of_tools(user_data: &str) -> Vec<Part> {
     vec![
         Part::new("x-cfninitdata", "cfn-userdata", user_data.to_owned()),
-        Part::new("x-shellscript", "loguserdata.py", log_user_data()),
+        Part::new("x-shellscript", "loguserdata.py", LOG_USER_DATA.to_owned()),
     ]
 }
 
@@ -54,17 +126,18 @@ fn own_parts(user_data: &str) -> Vec<Part> {
     parts.into_iter().map(own).collect()
 }
 
-fn multipart(own: Vec<Part>, metadata: &JsonMap) -> String {
+fn multipart(own: Vec<Part>, metadata: &JsonMap, last: Vec<Part>) -> String {
     let mut parts = vec![
-        Part::new("cloud-config", "cloud-config", cloud_config()),
-        Part::new("cloud-boothook", "boothook.sh", boothook()),
-        Part::new("part-handler", "part-handler.py", part_handler()),
+        Part::new("cloud-config", "cloud-config", CLOUD_CONFIG.to_owned()),
+        Part::new("cloud-boothook", "boothook.sh", BOOTHOOK.to_owned()),
+        Part::new("part-handler", "part-handler.py", PART_HANDLER.to_owned()),
     ];
     parts.extend(own);
     if !metadata.is_empty() {
         let content = Value::Object(metadata.clone()).to_string();
         parts.push(Part::new("x-cfninitdata", "cfn-init-data", content));
     }
+    parts.extend(last);
     // Made of the content, so that the same content is the same user data again.
     let mut digest = Sha256::new();
     for part in &parts {
@@ -91,76 +164,31 @@ fn multipart(own: Vec<Part>, metadata: &JsonMap) -> String {
     message
 }
 
-fn cloud_config() -> String {
-    "#cloud-config\n\
-     cloud_config_modules:\n - locale\n - set_hostname\n - timezone\n - runcmd\n\n\
-     # Whoever can log in may see what the scripts wrote.\n\
-     output: {all: '| tee -a /var/log/cloud-init-output.log'}\n"
-        .to_owned()
-}
-
-fn boothook() -> String {
-    format!(
-        "#!/bin/sh\n\
-         # Runs early at every start: makes the places that later parts are put into.\n\
-         for dir in /var/lib/cloud/data {DIRECTORY}; do\n\
-         \x20 [ -d \"$dir\" ] || mkdir -p -m 700 \"$dir\"\n\
-         done\n"
-    )
-}
-
-fn part_handler() -> String {
-    format!(
-        "#part-handler\n\
-         import os\n\n\n\
-         def list_types():\n\
-         \x20   return ['text/x-cfninitdata']\n\n\n\
-         def handle_part(data, ctype, filename, payload):\n\
-         \x20   if ctype in ('__begin__', '__end__'):\n\
-         \x20       return\n\
-         \x20   if isinstance(payload, str):\n\
-         \x20       payload = payload.encode('utf-8')\n\
-         \x20   for directory in ('/var/lib/cloud/data', '{DIRECTORY}'):\n\
-         \x20       os.makedirs(directory, mode=0o700, exist_ok=True)\n\
-         \x20       with open(os.path.join(directory, filename), 'wb') as part:\n\
-         \x20           part.write(payload)\n"
-    )
-}
-
-fn log_user_data() -> String {
-    "#!/usr/bin/env python3\n\
-     # Runs the user's own part, logs what it says, and notes that it is over.\n\
-     import datetime\nimport os\nimport subprocess\nimport sys\n\n\
-     script = '/var/lib/cloud/data/cfn-userdata'\n\
-     log = '/var/log/heat-provision.log'\n\
-     status = 0\n\
-     with open(log, 'ab') as out:\n\
-     \x20   out.write(('Provision began: %s\\n' % datetime.datetime.now()).encode())\n\
-     \x20   if os.path.exists(script) and os.path.getsize(script):\n\
-     \x20       os.chmod(script, 0o700)\n\
-     \x20       try:\n\
-     \x20           status = subprocess.call([script], stdout=out, stderr=subprocess.STDOUT)\n\
-     \x20       except OSError as error:\n\
-     \x20           # Without a first line that names an interpreter it is a shell script.\n\
-     \x20           out.write(('%s\\n' % error).encode())\n\
-     \x20           status = subprocess.call(['/bin/sh', script], stdout=out, stderr=subprocess.STDOUT)\n\
-     \x20   out.write(('Provision done: %s\\n' % datetime.datetime.now()).encode())\n\
-     open('/var/lib/heat-cfntools/provision-finished', 'w').close()\n\
-     sys.exit(status)\n"
-        .to_owned()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::clock::{Clock, SimulatedClock};
+    use crate::openstack::CfnPlaces;
+    use crate::resource_types::asks::{Facts, Run};
+
+    fn told(properties: &Value, metadata: &Value) -> Result<String, Failure> {
+        let metadata_at = Some("http://Cfn.example:8000".to_owned());
+        let run = Run::new(Facts {
+            now: SimulatedClock::new(1).now(),
+            stack_user_role: None,
+            auth_url: String::new(),
+            region: None,
+            cfn_places: CfnPlaces { metadata: metadata_at, ..CfnPlaces::default() },
+        });
+        let properties = properties.as_object().cloned().unwrap();
+        let metadata = metadata.as_object().cloned().unwrap();
+        let data = text(&properties, "user_data").unwrap_or_default();
+        let encoded = run.go_on(|cloud| encoded(cloud, &properties, data, &metadata)).unwrap()?;
+        Ok(String::from_utf8(STANDARD.decode(encoded.unwrap()).unwrap()).unwrap())
+    }
 
     fn decoded(properties: Value) -> String {
-        let Value::Object(properties) = properties else { panic!("a map") };
-        let data = text(&properties, "user_data").unwrap_or_default();
-        let encoded = encoded(&properties, data, &JsonMap::new()).unwrap();
-        String::from_utf8(STANDARD.decode(encoded).unwrap()).unwrap()
+        told(&properties, &json!({})).unwrap()
     }
 
     #[test]
@@ -193,5 +221,35 @@ mod tests {
         let message = decoded(json!({"user_data": "echo hello"}));
         assert!(message.starts_with("Content-Type: multipart/mixed; boundary="));
         assert!(message.contains("filename=\"cfn-userdata\"\n\necho hello\n--"));
+        let server = "filename=\"cfn-metadata-server\"\n\nhttp://Cfn.example:8000/v1/\n--";
+        assert!(message.contains(server), "{message}");
+        let boto = "filename=\"cfn-boto-cfg\"\n\n[Boto]\ndebug = 0\nis_secure = 0\n\
+                    https_validate_certificates = 1\ncfn_region_name = heat\n\
+                    cfn_region_endpoint = cfn.example\n--";
+        assert!(message.contains(boto), "{message}");
+    }
+
+    #[test]
+    fn a_configuration_of_ignitions_gets_the_metadata_as_files() {
+        let configured = |config: Value| {
+            let properties = json!({
+                "user_data": config.to_string(), "user_data_format": "SOFTWARE_CONFIG",
+            });
+            told(&properties, &json!({ "a": "b/c" }))
+        };
+        let told = configured(json!({ "ignition": { "version": "2.2.0" } })).unwrap();
+        let told: Value = serde_json::from_str(&told).unwrap();
+        let files = told["storage"]["files"].as_array().unwrap();
+        assert_eq!(files.len(), 2);
+        assert_eq!(files[0]["path"], "/var/lib/heat-cfntools/cfn-init-data");
+        assert_eq!(files[0]["contents"]["source"], "data:,%7B%22a%22:%22b%2Fc%22%7D");
+        let storage = json!({ "ignition": { "version": "2.2.0" }, "storage": 1 });
+        let refused = configured(storage).unwrap_err().to_string();
+        assert_eq!(refused, "Ignition \"storage\" section must be a map");
+        let storage = json!({ "ignition": { "version": "2.2.0" }, "storage": { "files": {} } });
+        let refused = configured(storage).unwrap_err().to_string();
+        assert_eq!(refused, "Ignition \"files\" section must be a list");
+        // Without a version it is a text as any other.
+        assert!(configured(json!({ "ignition": {} })).unwrap().contains("multipart/mixed"));
     }
 }

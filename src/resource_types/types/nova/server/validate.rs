@@ -1,15 +1,19 @@
-//! What the schema of a server cannot say: something to boot from, and networks that make sense.
+//! What the schema of a server cannot say: something to boot from, networks that make sense, and
+//! an image and metadata that Nova will take.
 
 use serde_json::Value;
 
 use super::networks::get;
+use super::text;
 use crate::model::{JsonMap, Refusal};
-use crate::resource_types::agent;
+use crate::openstack::{Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
+use crate::resource_types::failure::Failure;
+use crate::resource_types::finders::find;
 use crate::resource_types::rules::conflict;
 
 /// Refuses properties that make no server.
 pub(super) fn properties(name: &str, properties: &JsonMap) -> Result<(), Refusal> {
-    agent::check(properties)?;
     boot_sources(name, properties)?;
     networks(name, properties)?;
     if properties.get("personality").and_then(Value::as_object).is_some_and(|it| !it.is_empty()) {
@@ -129,4 +133,72 @@ fn networks(name: &str, properties: &JsonMap) -> Result<(), Refusal> {
         return Err(conflict(&["security_groups", "networks/port"]));
     }
     Ok(())
+}
+
+/// What the cloud is asked about: the image with the flavor, and how many metadata there are.
+pub(super) fn asked_of_cloud(properties: &JsonMap) -> Option<JsonMap> {
+    let mut asked = JsonMap::new();
+    if let (Some(image), Some(flavor)) = (text(properties, "image"), text(properties, "flavor")) {
+        asked.insert("image".to_owned(), image.into());
+        asked.insert("flavor".to_owned(), flavor.into());
+    }
+    let metadata = properties.get("metadata").and_then(Value::as_object);
+    if let Some(count) = metadata.map(serde_json::Map::len).filter(|count| *count > 0) {
+        asked.insert("metadata".to_owned(), count.into());
+    }
+    (!asked.is_empty()).then_some(asked)
+}
+
+/// Refuses what Nova would refuse when it makes the server. What is not there may be made by the
+/// same stack.
+pub(super) fn in_cloud(cloud: &Asks<'_>, asked: &JsonMap) -> Result<(), Refusal> {
+    let looked_up = looked_up(cloud, asked).or_else(|failure| match failure {
+        failure if failure.is_transient() => Err(Refusal::unavailable(failure.to_string())),
+        failure if failure.is_not_found() => Ok(Vec::new()),
+        failure => Err(Refusal::validation(failure.to_string())),
+    })?;
+    looked_up.into_iter().next().map_or(Ok(()), |misfit| Err(Refusal::validation(misfit)))
+}
+
+/// What does not fit, in Heat's words.
+fn looked_up(cloud: &Asks<'_>, asked: &JsonMap) -> Result<Vec<String>, Failure> {
+    let mut misfits = Vec::new();
+    if let (Some(image), Some(flavor)) = (text(asked, "image"), text(asked, "flavor")) {
+        let shown = |service: Service, path: &str, id: &str| {
+            cloud.send(Request::get(service, format!("{path}/{}", path_segment(id))))?.json()
+        };
+        let image_id = find(cloud, "glance.image", image)?;
+        let known_image = shown(Service::Image, "/v2/images", &image_id)?;
+        let flavor_id = find(cloud, "nova.flavor", flavor)?;
+        let known_flavor = &shown(Service::Compute, "/flavors", &flavor_id)?["flavor"];
+        let status = known_image["status"].as_str().unwrap_or_default();
+        if status.to_lowercase() != "active" {
+            misfits.push(format!("Image status is required to be active not {status}."));
+        }
+        let number = |object: &Value, key: &str| object[key].as_i64().unwrap_or_default();
+        let (wanted, has) = (number(&known_image, "min_ram"), number(known_flavor, "ram"));
+        if has < wanted {
+            misfits.push(format!(
+                "Image {image} requires {wanted} minimum ram. Flavor {flavor} has only {has}."
+            ));
+        }
+        let (wanted, has) = (number(&known_image, "min_disk"), number(known_flavor, "disk"));
+        if has < wanted {
+            misfits.push(format!(
+                "Image {image} requires {wanted} GB minimum disk space. Flavor {flavor} has only \
+                 {has} GB."
+            ));
+        }
+    }
+    if let Some(count) = asked.get("metadata").and_then(Value::as_i64) {
+        let limits = cloud.send(Request::get(Service::Compute, "/limits"))?.json()?;
+        let most = limits["limits"]["absolute"]["maxServerMeta"].as_i64().unwrap_or(-1);
+        if most >= 0 && count > most {
+            misfits.push(format!(
+                "Instance metadata must not contain greater than {most} entries.  This is the \
+                 maximum number allowed by your service provider"
+            ));
+        }
+    }
+    Ok(misfits)
 }

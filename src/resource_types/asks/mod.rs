@@ -2,6 +2,9 @@
 //! answers that it has got so far: the first ask without an answer ends the run, and whoever runs
 //! the program gets the answer and runs it again (`actors::executor`).
 
+mod ask;
+mod software;
+
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
@@ -10,169 +13,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::job::Attempt;
+pub use self::ask::{AlarmAsk, Answer, Ask, Place, SoftwareAnswer, SoftwareAsk};
+pub use self::software::Software;
+use super::job::{Attempt, StackUser};
 use super::kept;
-use super::software::{Deploy, Deployment, SoftwareConfig};
 use super::user_domain::UserDomain;
 use crate::events::resource::AnswersKept;
-use crate::model::{ConfigId, DeploymentId, ProjectId, Refusal, Secret};
+use crate::model::{ProjectId, Refusal, Secret};
 use crate::openstack::{
     CfnPlaces, CloudError, Collection, Elsewhere, Microversion, Request, Response, Service,
 };
-
-/// Something that a program wants to know or to have done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ask {
-    /// A call to the cloud.
-    Call(Request),
-    /// Several calls at once: a program is run again with each answer, so that what it asks in
-    /// a loop over what others decide the length of is asked together.
-    Calls(Vec<Request>),
-    /// An object as it is, looked up together with others of its collection that are waited for.
-    Poll { collection: Collection, id: String },
-    /// Where the catalog says a service is.
-    Endpoint(Service),
-    /// The project that calls are made in.
-    Project,
-    /// The version that requests to a service are sent with.
-    Microversion { service: Service, wanted: Option<Microversion> },
-    /// Whether a service is somewhere else for another region or credential.
-    Reach { to: Place, service: Service },
-    /// A call to the place that was reached last.
-    CallThere(Request),
-    /// A call as the administrator of the domain of stacks' users.
-    CallInDomain(Request),
-    /// The id of that domain.
-    DomainId,
-    /// A token of one of its users in his project.
-    UserToken { id: String, password: Secret<String>, project_id: String },
-    /// Something of the software configurations and deployments of a project.
-    Software { project: ProjectId, ask: SoftwareAsk },
-    /// An id that nothing has yet.
-    FreshId,
-    /// A while to wait.
-    Pause(Duration),
-}
-
-/// What is asked of software configurations and deployments. All are safe to repeat.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SoftwareAsk {
-    Config(String),
-    CreateConfig(ConfigId, SoftwareConfig),
-    DeleteConfig(ConfigId),
-    Deployment(String),
-    Deploy(DeploymentId, Deploy),
-    /// What a server said of a deployment.
-    Signal(String, Value),
-    GiveUp(String),
-    DeleteDeployment(DeploymentId),
-}
-
-/// Another place than the session's own; see [`Elsewhere`].
-#[derive(Clone, PartialEq, Eq)]
-pub struct Place {
-    region: Option<String>,
-    credential: Option<String>,
-    ca_cert: Option<String>,
-    insecure: bool,
-}
-
-/// An answer; its kind is that of the ask.
-#[derive(Clone, Debug)]
-pub enum Answer {
-    Response(Response),
-    Responses(Vec<Result<Response, CloudError>>),
-    Object(Value),
-    Text(String),
-    Token(Secret<String>),
-    Microversion(Option<Microversion>),
-    /// Whether it is elsewhere.
-    Reached(bool),
-    Software(Result<SoftwareAnswer, Refusal>),
-    Id(Uuid),
-    Done,
-}
-
-/// What is known of software configurations and deployments.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum SoftwareAnswer {
-    Config(SoftwareConfig),
-    Deployment(Deployment),
-    /// The words for the event list, where the signal was worth some.
-    Signaled(Option<String>),
-    Done,
-}
-
-impl Ask {
-    /// Whether it may change something outside.
-    pub fn changes(&self) -> bool {
-        match self {
-            Ask::Call(request) | Ask::CallThere(request) | Ask::CallInDomain(request) => {
-                !request.method.is_read()
-            }
-            Ask::Calls(requests) => requests.iter().any(|request| !request.method.is_read()),
-            Ask::Software { ask, .. } => ask.changes(),
-            Ask::Poll { .. }
-            | Ask::Endpoint(_)
-            | Ask::Project
-            | Ask::Microversion { .. }
-            | Ask::Reach { .. }
-            | Ask::DomainId
-            | Ask::UserToken { .. }
-            | Ask::FreshId
-            | Ask::Pause(_) => false,
-        }
-    }
-}
-
-impl SoftwareAsk {
-    /// What it is called where asks are shown.
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            SoftwareAsk::Config(_) => "software config",
-            SoftwareAsk::CreateConfig(..) => "create software config",
-            SoftwareAsk::DeleteConfig(_) => "delete software config",
-            SoftwareAsk::Deployment(_) => "software deployment",
-            SoftwareAsk::Deploy(..) => "deploy",
-            SoftwareAsk::Signal(..) => "signal software deployment",
-            SoftwareAsk::GiveUp(_) => "give up software deployment",
-            SoftwareAsk::DeleteDeployment(_) => "delete software deployment",
-        }
-    }
-
-    fn changes(&self) -> bool {
-        !matches!(self, SoftwareAsk::Config(_) | SoftwareAsk::Deployment(_))
-    }
-}
-
-impl Place {
-    /// As a session takes it.
-    pub fn borrowed(&self) -> Elsewhere<'_> {
-        Elsewhere {
-            region: self.region.as_deref(),
-            credential: self.credential.as_deref(),
-            ca_cert: self.ca_cert.as_deref(),
-            insecure: self.insecure,
-        }
-    }
-}
-
-impl From<&Elsewhere<'_>> for Place {
-    fn from(to: &Elsewhere<'_>) -> Self {
-        Self {
-            region: to.region.map(str::to_owned),
-            credential: to.credential.map(str::to_owned),
-            ca_cert: to.ca_cert.map(str::to_owned),
-            insecure: to.insecure,
-        }
-    }
-}
-
-impl std::fmt::Debug for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.borrowed())
-    }
-}
 
 /// What a program may know without asking.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -340,6 +190,15 @@ impl Asks<'_> {
         text(self.ask(Ask::DomainId)?)
     }
 
+    /// Calls the cloud as a stack's user, in his project.
+    pub(super) fn send_as(
+        &self,
+        user: &StackUser,
+        request: Request,
+    ) -> Result<Response, CloudError> {
+        response(self.ask(Ask::CallAsUser { user: user.clone(), request })?)
+    }
+
     /// A token of a stack's user in his project.
     pub fn user_token(
         &self,
@@ -360,7 +219,16 @@ impl Asks<'_> {
 
     /// The software configurations and deployments of a project.
     pub fn software(&self, project: &ProjectId) -> Software<'_> {
-        Software { asks: self, project: project.clone() }
+        Software::of(self, project.clone())
+    }
+
+    /// Tells the keeper of a project's alarms something.
+    pub fn tell_alarm(&self, project: &ProjectId, ask: AlarmAsk) -> Result<(), Refusal> {
+        match self.ask(Ask::Alarm { project: project.clone(), ask }) {
+            Ok(Answer::Alarm(answer)) => answer,
+            Ok(_) => Err(Refusal::unavailable(unlike().to_string())),
+            Err(error) => Err(Refusal::unavailable(error.to_string())),
+        }
     }
 
     /// An id that nothing has yet.
@@ -404,73 +272,6 @@ impl There<'_> {
     /// Calls the cloud there.
     pub fn send(&self, request: Request) -> Result<Response, CloudError> {
         response(self.0.ask(Ask::CallThere(request))?)
-    }
-}
-
-/// The software configurations and deployments of a project.
-pub struct Software<'a> {
-    asks: &'a Asks<'a>,
-    project: ProjectId,
-}
-
-impl Software<'_> {
-    fn ask(&self, ask: SoftwareAsk) -> Result<SoftwareAnswer, Refusal> {
-        match self.asks.ask(Ask::Software { project: self.project.clone(), ask }) {
-            Ok(Answer::Software(answer)) => answer,
-            Ok(_) => Err(Refusal::unavailable(unlike().to_string())),
-            Err(error) => Err(Refusal::unavailable(error.to_string())),
-        }
-    }
-
-    fn tell(&self, ask: SoftwareAsk) -> Result<(), Refusal> {
-        self.ask(ask).map(|_| ())
-    }
-
-    pub fn config(&self, id: &str) -> Result<SoftwareConfig, Refusal> {
-        match self.ask(SoftwareAsk::Config(id.to_owned()))? {
-            SoftwareAnswer::Config(config) => Ok(config),
-            _ => Err(Refusal::unavailable(unlike().to_string())),
-        }
-    }
-
-    pub fn create_config(&self, id: ConfigId, config: SoftwareConfig) -> Result<(), Refusal> {
-        self.tell(SoftwareAsk::CreateConfig(id, config))
-    }
-
-    /// One that is gone already is no error.
-    pub fn delete_config(&self, id: ConfigId) -> Result<(), Refusal> {
-        self.tell(SoftwareAsk::DeleteConfig(id))
-    }
-
-    pub fn deployment(&self, id: &str) -> Result<Deployment, Refusal> {
-        match self.ask(SoftwareAsk::Deployment(id.to_owned()))? {
-            SoftwareAnswer::Deployment(deployment) => Ok(deployment),
-            _ => Err(Refusal::unavailable(unlike().to_string())),
-        }
-    }
-
-    /// Makes the deployment, or brings it to the configuration if it has another.
-    pub fn deploy(&self, id: DeploymentId, deploy: Deploy) -> Result<(), Refusal> {
-        self.tell(SoftwareAsk::Deploy(id, deploy))
-    }
-
-    /// Notes what a server said of a deployment; the words for the event list. `None`: it is not
-    /// under way.
-    pub fn signal_deployment(&self, id: &str, details: &Value) -> Result<Option<String>, Refusal> {
-        match self.ask(SoftwareAsk::Signal(id.to_owned(), details.clone()))? {
-            SoftwareAnswer::Signaled(words) => Ok(words),
-            _ => Err(Refusal::unavailable(unlike().to_string())),
-        }
-    }
-
-    /// Nobody waits any longer for what a server says of a deployment.
-    pub fn give_up_deployment(&self, id: &str) -> Result<(), Refusal> {
-        self.tell(SoftwareAsk::GiveUp(id.to_owned()))
-    }
-
-    /// One that is gone already is no error.
-    pub fn delete_deployment(&self, id: DeploymentId) -> Result<(), Refusal> {
-        self.tell(SoftwareAsk::DeleteDeployment(id))
     }
 }
 

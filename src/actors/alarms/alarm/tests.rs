@@ -1,0 +1,148 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::clock::{Clock, SimulatedClock};
+use crate::events::alarm::{Comparison, Statistic};
+
+fn rule() -> AlarmRule {
+    AlarmRule {
+        description: None,
+        namespace: None,
+        metric: "cpu".to_owned(),
+        dimensions: BTreeMap::new(),
+        unit: None,
+        statistic: Statistic::Average,
+        comparison: Comparison::GreaterThanThreshold,
+        threshold: 80.0,
+        period: 60,
+        periods: 1,
+        actions: [(AlarmState::Alarm, vec!["up".to_owned()])].into(),
+        tells: true,
+    }
+}
+
+fn made(rule: AlarmRule) -> AlarmCommand {
+    AlarmCommand::Make(Box::new(AlarmMade {
+        alarm_id: AlarmId::default(),
+        project_id: "p".into(),
+        name: "web-hot".to_owned(),
+        owner: None,
+        rule,
+    }))
+}
+
+/// An alarm on a clock that is moved by hand.
+struct Story {
+    clock: SimulatedClock,
+    alarm: Alarm,
+    last: LastLook,
+}
+
+impl Story {
+    fn of(rule: AlarmRule) -> Self {
+        let clock = SimulatedClock::new(1);
+        let last = LastLook(clock.now());
+        let mut story = Self { clock, alarm: Alarm::default(), last };
+        assert_eq!(story.tell(made(rule)), ["AlarmMade"]);
+        story
+    }
+
+    fn tell(&mut self, command: AlarmCommand) -> Vec<&'static str> {
+        let moment = Moment::of(&self.clock);
+        let decision = self.alarm.decide(&mut self.last, command, &moment, &()).unwrap();
+        decision.events.iter().for_each(|event| self.alarm.apply(event, moment.now));
+        decision.events.iter().map(crate::events::Event::event_type).collect()
+    }
+
+    fn pass(&self, seconds: i64) {
+        self.clock.advance(TimeDelta::seconds(seconds));
+    }
+
+    /// Evaluates data that came so many seconds ago.
+    fn evaluate(&mut self, data: &[(i64, f64)]) -> Vec<&'static str> {
+        let now = self.clock.now();
+        let at = |(ago, value): &(i64, f64)| (now - TimeDelta::seconds(*ago), *value);
+        self.tell(AlarmCommand::Evaluate { data: data.iter().map(at).collect() })
+    }
+
+    fn told(&mut self) -> Vec<&'static str> {
+        let told = self.alarm.owed.iter().map(|it| SignalTold { id: it.id, refused: None });
+        let told = told.collect();
+        self.tell(AlarmCommand::Told(told))
+    }
+}
+
+#[test]
+fn it_is_due_by_whole_periods_since_it_began_and_those_that_nobody_saw_are_passed_over() {
+    let mut story = Story::of(rule());
+    let began = story.clock.now();
+    let due = |story: &Story| (story.alarm.due(&story.last).unwrap() - began).num_seconds();
+    assert_eq!(due(&story), 60);
+    story.pass(61);
+    assert_eq!(due(&story), 60);
+    story.evaluate(&[]);
+    assert_eq!(due(&story), 120);
+    story.last = LastLook(began + TimeDelta::seconds(605));
+    assert_eq!(due(&story), 660);
+    story.tell(AlarmCommand::Suspend);
+    assert!(story.alarm.due(&story.last).is_none());
+}
+
+#[test]
+fn those_who_are_to_be_told_are_told_at_each_evaluation_anew_but_not_while_they_still_are() {
+    let mut story = Story::of(rule());
+    assert!(story.evaluate(&[]).is_empty(), "there were no data before");
+    assert_eq!(story.evaluate(&[(1, 90.0)]), ["AlarmStateSet"]);
+    assert_eq!((story.alarm.state, story.alarm.owed.len()), (AlarmState::Alarm, 1));
+    assert!(story.evaluate(&[(1, 90.0)]).is_empty());
+    assert_eq!(story.told(), ["AlarmActionsTold"]);
+    assert_eq!(story.evaluate(&[(1, 90.0)]), ["AlarmStateSet"]);
+    assert_eq!(story.told(), ["AlarmActionsTold"]);
+    assert_eq!(story.evaluate(&[(1, 80.0)]), ["AlarmStateSet"]);
+    assert!(story.evaluate(&[(1, 80.0)]).is_empty(), "nobody is to be told that all is well");
+    assert_eq!(story.evaluate(&[(61, 90.0)]), ["AlarmStateSet"]);
+    assert_eq!(story.alarm.state, AlarmState::NoData);
+}
+
+#[test]
+fn each_of_several_periods_must_be_beyond_the_threshold() {
+    let mut story = Story::of(AlarmRule { periods: 2, ..rule() });
+    story.evaluate(&[(1, 90.0), (61, 70.0)]);
+    assert_eq!(story.alarm.state, AlarmState::Normal);
+    story.evaluate(&[(1, 90.0)]);
+    assert_eq!(story.alarm.state, AlarmState::Normal);
+    story.evaluate(&[(1, 90.0), (61, 85.0)]);
+    assert_eq!(story.alarm.state, AlarmState::Alarm);
+    story.evaluate(&[(61, 85.0)]);
+    assert_eq!(story.alarm.state, AlarmState::NoData);
+}
+
+#[test]
+fn a_client_sets_another_state_until_the_next_evaluation() {
+    let set = |state| AlarmCommand::SetState { state, reason: "a drill".to_owned() };
+    let mut story = Story::of(rule());
+    assert_eq!(story.tell(set(AlarmState::Alarm)), ["AlarmStateSet"]);
+    assert_eq!(story.alarm.owed.len(), 1);
+    assert!(story.tell(set(AlarmState::Alarm)).is_empty());
+    assert_eq!(story.evaluate(&[]), ["AlarmStateSet"]);
+    assert_eq!(story.alarm.state, AlarmState::NoData);
+}
+
+#[test]
+fn commands_that_come_again_change_nothing() {
+    let mut story = Story::of(rule());
+    assert!(story.tell(made(rule())).is_empty());
+    assert_eq!(story.tell(made(AlarmRule { threshold: 1.0, ..rule() })), ["AlarmRevised"]);
+    assert_eq!(story.tell(AlarmCommand::Suspend), ["AlarmSuspended"]);
+    assert!(story.tell(AlarmCommand::Suspend).is_empty());
+    assert!(story.evaluate(&[(1, 90.0)]).is_empty());
+    assert_eq!(story.tell(AlarmCommand::Resume), ["AlarmResumed"]);
+    assert!(story.tell(AlarmCommand::Resume).is_empty());
+    assert_eq!(story.tell(AlarmCommand::Switch { tells: false }), ["AlarmActionsSwitched"]);
+    assert!(story.tell(AlarmCommand::Switch { tells: false }).is_empty());
+    assert_eq!(story.evaluate(&[(1, 90.0)]), ["AlarmStateSet"]);
+    assert!(story.alarm.owed.is_empty(), "nobody is told");
+    assert_eq!(story.tell(AlarmCommand::Delete), ["AlarmDeleted"]);
+    assert!(story.tell(AlarmCommand::Delete).is_empty());
+    assert!(story.alarm.living().is_none());
+}

@@ -1,0 +1,94 @@
+//! Telling others of an alarm: a signal to a resource of its stack, or to one that an ARN names in
+//! its project.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::actors::resource::{ResourceCommand, Signal};
+use crate::actors::services::{SENDS_MAX, Services};
+use crate::actors::stack_actor::{ResourceNamed, ResourceReferred, Stand};
+use crate::events::alarm::{AlarmSignal, AlarmState, SignalTold};
+use crate::events::{Cause, Meta, Position};
+use crate::model::{Action, AlarmId, Arn, ProjectId, ResourceName, StackId, Status, decoded};
+
+/// What an alarm has still to tell.
+pub(super) struct Owed {
+    pub(super) alarm: AlarmId,
+    pub(super) name: String,
+    /// Its own stack.
+    pub(super) stack: Option<StackId>,
+    pub(super) state: AlarmState,
+    pub(super) signals: Vec<AlarmSignal>,
+    /// Of the event by which it was to be told.
+    pub(super) since: Position,
+}
+
+/// Why a signal was not taken.
+enum Unsent {
+    /// It may be sent again.
+    Unheard,
+    Refused(String),
+}
+
+/// Sends the signals; one that was sent before is known by its id and taken once. What nobody has
+/// heard yet is not among those that come back.
+pub(super) async fn tell(services: &Services, project: &ProjectId, owed: &Owed) -> Vec<SignalTold> {
+    let mut told = Vec::with_capacity(owed.signals.len());
+    for signal in &owed.signals {
+        let refused = match send(services, project, owed, signal).await {
+            Ok(()) => None,
+            Err(Unsent::Unheard) => continue,
+            Err(Unsent::Refused(reason)) => {
+                tracing::info!(alarm.id = %owed.alarm, reason, "an alarm's action was not taken");
+                Some(reason)
+            }
+        };
+        told.push(SignalTold { id: signal.id, refused });
+    }
+    told
+}
+
+async fn send(
+    services: &Services,
+    project: &ProjectId,
+    owed: &Owed,
+    signal: &AlarmSignal,
+) -> Result<(), Unsent> {
+    let named = resource_of(&signal.to);
+    let no_stack = || Unsent::Refused("There is no such resource".to_owned());
+    let stack = named.as_ref().map(|(stack, _)| *stack).or(owed.stack).ok_or_else(no_stack)?;
+    let summary = services.ask_of(stack, || Stand).await.ok_or(Unsent::Unheard)?;
+    let summary = summary.filter(|it| it.project_id == *project).ok_or_else(no_stack)?;
+    // As in Heat.
+    if summary.deleted || summary.action == Action::Delete || summary.status != Status::Complete {
+        let text = format!("The stack {} is {}_{}", summary.name, summary.action, summary.status);
+        return Err(Unsent::Refused(text));
+    }
+    let details = json!({ "alarm": owed.name, "state": owed.state.word() });
+    let cause = Some(Cause::Event(owed.since));
+    let meta = Arc::new(Meta { cause, ..Meta::of_command(signal.id) });
+    for _ in 0..SENDS_MAX {
+        let resource = match &named {
+            Some((_, name)) => services.ask_of(stack, || ResourceNamed(name.clone())).await,
+            None => services.ask_of(stack, || ResourceReferred(signal.to.clone())).await,
+        };
+        let resource = resource.ok_or(Unsent::Unheard)?.ok_or_else(no_stack)?;
+        let command = ResourceCommand::Signal(Signal { id: signal.id, details: details.clone() });
+        let ask = services.measures.ask(command, Arc::clone(&meta));
+        if let Ok(answer) = resource.send(ask).await {
+            return answer.map(drop).map_err(|refusal| match refusal.is_unavailable() {
+                true => Unsent::Unheard,
+                false => Unsent::Refused(refusal.message),
+            });
+        }
+    }
+    Err(Unsent::Unheard)
+}
+
+/// The resource that an ARN names, of whichever stack.
+fn resource_of(text: &str) -> Option<(StackId, ResourceName)> {
+    let arn = Arn::read(text)?;
+    let name = arn.within.strip_prefix("resources/")?;
+    Some((decoded(arn.id).parse().ok()?, ResourceName(decoded(name))))
+}

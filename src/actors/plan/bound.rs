@@ -1,0 +1,308 @@
+//! Plans that bind: what a change will do, with an id by which the change does just that or is
+//! refused.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::id::id_of;
+use super::losses::tell_losses;
+use super::{Change, Found, FoundResource, Planning, deleted, foresee, goes_with};
+use crate::actors::accept::check_name;
+use crate::actors::asks::{CreateStack, RequestContext, StackSummary, UpdateStack};
+use crate::actors::engine::Engine;
+use crate::actors::nested;
+use crate::actors::preview::{Preview, PreviewedResource};
+use crate::actors::resource::Resource;
+use crate::actors::source;
+use crate::actors::stack::{Known, refuse_going_back, refuse_resting};
+use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
+use crate::model::{Action, IndexMap, PlanId, Refusal, StackId, StackName, StackRevision, Status};
+use crate::template::StackSource;
+
+/// How many events a refusal names that have come since a plan was made.
+const EVENTS_TOLD: usize = 5;
+
+/// What a change will do.
+#[derive(Debug)]
+pub struct Plan {
+    /// By which the change is held to it; of what is past, nothing can be.
+    pub id: Option<PlanId>,
+    /// Where it sees the stack.
+    pub seen: (StackRevision, Position),
+    /// CREATE, UPDATE, ROLLBACK, DELETE, SUSPEND or RESUME.
+    pub action: Action,
+    pub stack: Option<StackId>,
+    pub name: StackName,
+    /// Of a rollback: the revision that is gone back to.
+    pub back_to: Option<StackRevision>,
+    pub changes: Preview,
+}
+
+impl Deref for Plan {
+    type Target = Preview;
+
+    fn deref(&self) -> &Preview {
+        &self.changes
+    }
+}
+
+/// An update that is read and checked.
+pub(in crate::actors) struct Prepared {
+    pub(in crate::actors) summary: StackSummary,
+    pub(in crate::actors) source: StackSource,
+    pub(in crate::actors) known: Arc<Known>,
+}
+
+impl Engine {
+    /// What a create will make; templates that stand elsewhere become some of the files.
+    pub async fn plan_create(
+        &self,
+        who: &RequestContext,
+        ask: &mut CreateStack,
+    ) -> Result<Plan, Refusal> {
+        check_name(&ask.name)?;
+        self.refuse_taken(who, &ask.name).await?;
+        let known = Arc::new(self.prepare(who, &mut ask.source, None, &ask.name).await?);
+        let CreateStack { source, timeout_mins, disable_rollback, tags, .. } = &*ask;
+        let asked = json!([
+            Action::Create,
+            who.caller.project_id,
+            ask.name,
+            of_source(source),
+            timeout_mins,
+            disable_rollback,
+            tags
+        ]);
+        let found = Found { resources: IndexMap::default() };
+        let seen = Default::default();
+        let (changes, id) = self.foreseen(who, seen, (known, found), asked).await?;
+        Ok(Plan {
+            id: Some(id),
+            seen,
+            action: Action::Create,
+            stack: None,
+            name: ask.name.clone(),
+            back_to: None,
+            changes,
+        })
+    }
+
+    /// What an update will do, as far as that is known beforehand; nothing is written.
+    pub async fn plan_update(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+        ask: &UpdateStack,
+    ) -> Result<Plan, Refusal> {
+        let prepared = self.prepared(who, stack, ask).await?;
+        self.plan_of(who, ask, &prepared).await
+    }
+
+    /// Reads and checks what an update leads to.
+    pub(in crate::actors) async fn prepared(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+        ask: &UpdateStack,
+    ) -> Result<Prepared, Refusal> {
+        let summary = self.summary(who, stack).await?;
+        match ask.back_to {
+            Some(_) => refuse_going_back(summary.action, summary.status)?,
+            None => refuse_resting(summary.action)?,
+        }
+        let mut source = match ask.existing || ask.template.is_none() {
+            true => source::updated(ask, &self.source(&summary).await?),
+            false => source::updated(ask, &StackSource::default()),
+        };
+        let known = self.prepare(who, &mut source, Some(stack), &summary.name).await?;
+        if let Some(before) = &summary.known {
+            known.definition.check_immutable(&before.definition)?;
+        }
+        Ok(Prepared { summary, source, known: Arc::new(known) })
+    }
+
+    /// The plan of an update that is read and checked.
+    pub(in crate::actors) async fn plan_of(
+        &self,
+        who: &RequestContext,
+        ask: &UpdateStack,
+        prepared: &Prepared,
+    ) -> Result<Plan, Refusal> {
+        let Prepared { summary, source, known } = prepared;
+        let action = if ask.back_to.is_some() { Action::Rollback } else { Action::Update };
+        let asked = json!([
+            action,
+            summary.id,
+            of_source(source),
+            ask.existing,
+            ask.observes,
+            ask.timeout_mins,
+            ask.disable_rollback,
+            ask.tags,
+            ask.back_to
+        ]);
+        let found = nested::found(&self.services, summary.going_on.clone(), true).await?;
+        let (seen, parts) = (stood(summary), (Arc::clone(known), found));
+        let (changes, id) = self.foreseen(who, seen, parts, asked).await?;
+        let (stack, name) = (Some(summary.id), summary.name.clone());
+        Ok(Plan { id: Some(id), seen, action, stack, name, back_to: ask.back_to, changes })
+    }
+
+    /// What becomes of what was found, and the id that this has.
+    async fn foreseen(
+        &self,
+        who: &RequestContext,
+        stood: (StackRevision, Position),
+        (known, found): (Arc<Known>, Found<Resource>),
+        asked: Value,
+    ) -> Result<(Preview, PlanId), Refusal> {
+        let planning = Planning::of(&self.services);
+        let project = &who.caller.project_id;
+        let comes_back = asked[0] == json!(Action::Rollback);
+        let plan = move || {
+            let mut plan = foresee(&planning, &known, &found)?;
+            tell_losses(&planning.stack.registry, &mut plan, comes_back);
+            Ok::<_, Refusal>(plan)
+        };
+        let mut plan = self.work(project, plan).await??;
+        if let Some(cloud) = &self.services.cloud {
+            nested::ask_elsewhere(&self.services, &who.session(cloud, project), &mut plan).await;
+        }
+        let vault = Arc::clone(&self.services.vault);
+        let name = move || {
+            let id = id_of(&vault, stood, &asked, &plan);
+            (plan, id)
+        };
+        self.work(project, name).await
+    }
+
+    /// What the deletion of a stack will do.
+    pub async fn plan_delete(&self, who: &RequestContext, stack: StackId) -> Result<Plan, Refusal> {
+        let summary = self.summary(who, stack).await?;
+        let found = nested::found(&self.services, summary.going_on.clone(), true).await?;
+        let begun = found.resources.iter().filter(|(_, it)| it.resource.action != Action::Init);
+        let entries = begun.map(|(name, it)| {
+            let why = "the stack is deleted".to_owned();
+            (name, deleted(name, &it.resource, why))
+        });
+        let (mut changes, entries) = (Preview::default(), entries.collect::<Vec<_>>());
+        let within = entries.iter().filter_map(|(name, entry)| goes_with(&found, name, entry));
+        changes.within = within.collect();
+        changes.deleted = entries.into_iter().map(|(_, entry)| entry).collect();
+        tell_losses(&self.services.registry, &mut changes, false);
+        Ok(self.plan_without_source(summary, Action::Delete, changes))
+    }
+
+    /// What suspending or resuming a stack will do.
+    pub async fn plan_act(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+        action: Action,
+    ) -> Result<Plan, Refusal> {
+        let summary = self.summary(who, stack).await?;
+        let found = nested::found(&self.services, summary.incarnations.clone(), false).await?;
+        let is_so = (summary.action, summary.status) == (action, Status::Complete);
+        let mut changes = Preview::default();
+        for (name, FoundResource { resource, .. }) in found.resources {
+            let acts = !is_so && self.acts(&resource, action);
+            let entry = PreviewedResource {
+                name: name.to_string(),
+                type_name: resource.type_name.clone(),
+                physical_id: resource.physical_id.clone(),
+                child: resource.child_stack(),
+                ..PreviewedResource::default()
+            };
+            match acts {
+                true => {
+                    let why = format!("the stack is asked to {}", action.as_str().to_lowercase());
+                    changes.acted.push((action, PreviewedResource { why, ..entry }));
+                }
+                false => changes.of_change(Change::Unchanged).push(entry),
+            }
+        }
+        Ok(self.plan_without_source(summary, action, changes))
+    }
+
+    /// Whether an action is more to a resource than a word in its stream.
+    fn acts(&self, resource: &Resource, action: Action) -> bool {
+        let definition = resource.definition.as_ref();
+        let driver = definition.and_then(|it| self.services.registry.driver(&it.driver_type));
+        resource.action != Action::Delete && driver.is_some_and(|driver| driver.acts(action))
+    }
+
+    fn plan_without_source(&self, summary: StackSummary, action: Action, changes: Preview) -> Plan {
+        let (asked, seen) = (json!([action, summary.id]), stood(&summary));
+        let id = Some(id_of(&self.services.vault, seen, &asked, &changes));
+        let (stack, name) = (Some(summary.id), summary.name);
+        Plan { id, seen, action, stack, name, back_to: None, changes }
+    }
+
+    /// Refuses a change whose plan does not hold any more; the position at which it was made, where
+    /// the change names one.
+    pub(in crate::actors) async fn hold_to_plan(
+        &self,
+        who: &RequestContext,
+        plan: impl Future<Output = Result<Plan, Refusal>>,
+    ) -> Result<Option<Position>, Refusal> {
+        let Some(before) = who.conditions.plan else { return Ok(None) };
+        let plan = plan.await?;
+        let since = match plan.stack {
+            Some(stack) if plan.id != Some(before) => {
+                self.since(who, stack, Position(before.position)).await?
+            }
+            Some(_) | None => String::new(),
+        };
+        if let Some(id) = plan.id {
+            id.hold(before, || since)?;
+        }
+        Ok(plan.stack.is_some().then_some(Position(before.position)))
+    }
+
+    /// What has happened to a stack and its resources since a position, in a sentence.
+    async fn since(
+        &self,
+        who: &RequestContext,
+        stack: StackId,
+        after: Position,
+    ) -> Result<String, Refusal> {
+        let summary = self.summary(who, stack).await?;
+        let resources = summary.going_on.iter();
+        let mut streams = vec![(summary.name.to_string(), StreamId::stack(stack))];
+        streams.extend(resources.map(|(name, id)| (name.to_string(), StreamId::resource(*id))));
+        let mut told: Vec<(Position, String)> = Vec::new();
+        for (name, stream) in streams {
+            let read = self.services.log.read(&stream, StreamRevision(0)).await;
+            let read = read.map_err(|error| Refusal::unavailable(error.to_string()))?;
+            let events = read.events.iter().filter(|event| event.position > after);
+            told.extend(events.map(|event| (event.position, sentence(&name, event))));
+        }
+        told.sort();
+        let more = told.len().saturating_sub(EVENTS_TOLD);
+        let told: Vec<String> = told.into_iter().take(EVENTS_TOLD).map(|(_, text)| text).collect();
+        Ok(match (told.is_empty(), more) {
+            (true, _) => String::new(),
+            (false, 0) => format!(" Since then: {}.", told.join("; ")),
+            (false, more) => format!(" Since then: {}; and {more} events more.", told.join("; ")),
+        })
+    }
+}
+
+/// `web: RevisionAccepted at 12 by demo`.
+fn sentence(name: &str, event: &RecordedEvent) -> String {
+    let by = event.meta.caller.as_ref().map(|caller| format!(" by {}", caller.user_name));
+    let (kind, at) = (&event.event_type, event.position);
+    format!("{name}: {kind} at {at}{}", by.unwrap_or_default())
+}
+
+/// Where a plan sees a stack.
+fn stood(summary: &StackSummary) -> (StackRevision, Position) {
+    (summary.revision.revision, summary.position)
+}
+
+/// What a digest has of a source.
+fn of_source(source: &StackSource) -> Value {
+    json!([source.template, source.environment, source.files, source.parameters])
+}

@@ -1,0 +1,221 @@
+//! Actions on alarms.
+
+use serde_json::{Value, json};
+
+use super::asked::{PAGE_MAX, dimensions, list, number, page, shown, time, wrong};
+use crate::api::cfn::fault::{CfnFault, MISSING_PARAMETER};
+use crate::api::cfn::stacks::{Outcome, Served};
+use crate::api::v1;
+use crate::events::Position;
+use crate::events::alarm::{AlarmRule, AlarmState, Comparison, METRIC_TEXT_MAX, Statistic};
+use crate::model::{ProjectId, Refusal, signaled};
+use crate::projections::{AlarmRow, HistoryQuery};
+
+/// The dimension that each alarm of a stack has besides its own.
+const STACK_ID: &str = "StackId";
+
+/// How long a client's reason for a state may be, as with Amazon.
+const STATE_REASON_MAX: usize = 1_023;
+
+/// The project whose alarms the caller sees.
+pub(super) fn project<'a>(served: &Served<'a>) -> &'a ProjectId {
+    &served.context.caller.project_id
+}
+
+pub(super) async fn describe(served: &Served<'_>) -> Outcome {
+    let asked = served.asked;
+    let name = asked.param("AlarmName").filter(|name| !name.is_empty());
+    let rows = served.state.views.alarms(project(served).clone(), name.map(str::to_owned)).await?;
+    if let Some(name) = name.filter(|_| rows.is_empty()) {
+        return Err(missing(name));
+    }
+    let names = list(asked, "AlarmNames")?;
+    let prefix = asked.param("AlarmNamePrefix").unwrap_or_default();
+    let action = asked.param("ActionPrefix").unwrap_or_default();
+    let state = asked.param("StateValue").filter(|state| !state.is_empty());
+    let after = asked.param("NextToken").unwrap_or_default();
+    let is_asked_for = |row: &&AlarmRow| {
+        let made = &row.made;
+        let mut actions = made.rule.actions.values().flatten();
+        (names.is_empty() || names.contains(&made.name))
+            && made.name.starts_with(prefix)
+            && (action.is_empty() || actions.any(|told| told.starts_with(action)))
+            && state.is_none_or(|state| is_state(row.state, state))
+            && made.name.as_str() > after
+    };
+    let found: Vec<&AlarmRow> = rows.iter().filter(is_asked_for).collect();
+    let limit = page(asked, usize::MAX)?;
+    let next = found.get(limit.saturating_sub(1)).filter(|_| found.len() > limit);
+    Ok(json!({
+        "MetricAlarms": found.iter().take(limit).map(|row| of(row)).collect::<Vec<_>>(),
+        "NextToken": next.map(|row| &row.made.name),
+    }))
+}
+
+pub(super) async fn describe_for_metric(served: &Served<'_>) -> Outcome {
+    let asked = served.asked;
+    let (metric, namespace) = (asked.needed("MetricName")?, asked.needed("Namespace")?);
+    let dimensions = dimensions(asked, "")?;
+    let period: Option<u32> = number(asked, "Period")?;
+    let statistic = asked.param("Statistic");
+    let rows = served.state.views.alarms(project(served).clone(), None).await?;
+    let is_asked_for = |row: &&AlarmRow| {
+        let rule = &row.made.rule;
+        rule.metric == metric
+            && rule.namespace.as_deref().is_none_or(|own| own == namespace)
+            && rule.dimensions == dimensions
+            && period.is_none_or(|period| period == rule.period)
+            && statistic.is_none_or(|statistic| statistic == rule.statistic.name())
+    };
+    let found = rows.iter().filter(is_asked_for).map(of);
+    Ok(json!({ "MetricAlarms": found.collect::<Vec<_>>() }))
+}
+
+pub(super) async fn set_state(served: &Served<'_>) -> Outcome {
+    let asked = served.asked;
+    let name = asked.needed("AlarmName")?;
+    let state = asked.needed("StateValue")?;
+    let state = AlarmState::of_amazon(state).ok_or_else(|| wrong("StateValue"))?;
+    let reason = asked.param("StateReason").unwrap_or_default();
+    if reason.chars().count() > STATE_REASON_MAX {
+        return Err(wrong("StateReason"));
+    }
+    let (state_of, alarms) = (served.state, served.state.engine.alarms());
+    let who = v1::writer(state_of, served.context, project(served)).await?;
+    let set = alarms.set_state(&who, project(served), name, (state, reason.to_owned())).await?;
+    done(served, set).await
+}
+
+pub(super) async fn switch(served: &Served<'_>, tells: bool) -> Outcome {
+    let names = list(served.asked, "AlarmNames")?;
+    let who = v1::writer(served.state, served.context, project(served)).await?;
+    let alarms = served.state.engine.alarms();
+    let mut last = Position(0);
+    for name in &names {
+        last = last.max(alarms.switch(&who, project(served), name, tells).await?);
+    }
+    done(served, last).await
+}
+
+pub(super) async fn delete(served: &Served<'_>) -> Outcome {
+    let names = list(served.asked, "AlarmNames")?;
+    if names.is_empty() {
+        return Err(CfnFault::new(MISSING_PARAMETER, "AlarmNames"));
+    }
+    let who = v1::requester(served.state, served.context);
+    let deleted = served.state.engine.alarms().delete(&who, project(served), &names).await?;
+    done(served, deleted).await
+}
+
+pub(super) async fn put(served: &Served<'_>) -> Outcome {
+    let asked = served.asked;
+    let name = asked.needed("AlarmName")?;
+    if name.chars().count() > METRIC_TEXT_MAX {
+        return Err(wrong("AlarmName"));
+    }
+    let text = |name: &str| asked.param(name).filter(|it| !it.is_empty()).map(str::to_owned);
+    let needed = |name: &'static str| CfnFault::new(MISSING_PARAMETER, name);
+    // What is signed in an address is a secret, and an alarm is shown as it is.
+    let told = |name| -> Result<Vec<String>, CfnFault> {
+        Ok(list(asked, name)?.iter().map(|it| signaled(it)).collect())
+    };
+    let actions = [
+        (AlarmState::Alarm, told("AlarmActions")?),
+        (AlarmState::Normal, told("OKActions")?),
+        (AlarmState::NoData, told("InsufficientDataActions")?),
+    ];
+    let rule = AlarmRule {
+        description: text("AlarmDescription"),
+        namespace: Some(asked.needed("Namespace")?.to_owned()),
+        metric: asked.needed("MetricName")?.to_owned(),
+        dimensions: dimensions(asked, "")?,
+        unit: text("Unit"),
+        statistic: Statistic::named(asked.needed("Statistic")?)
+            .ok_or_else(|| wrong("Statistic"))?,
+        comparison: Comparison::named(asked.needed("ComparisonOperator")?)
+            .ok_or_else(|| wrong("ComparisonOperator"))?,
+        threshold: number(asked, "Threshold")?.ok_or_else(|| needed("Threshold"))?,
+        period: number(asked, "Period")?.ok_or_else(|| needed("Period"))?,
+        periods: number(asked, "EvaluationPeriods")?.ok_or_else(|| needed("EvaluationPeriods"))?,
+        actions: actions.into_iter().filter(|(_, told)| !told.is_empty()).collect(),
+        tells: asked.param("ActionsEnabled").is_none_or(|it| !it.eq_ignore_ascii_case("false")),
+    };
+    rule.check()?;
+    let who = v1::writer(served.state, served.context, project(served)).await?;
+    let made = served.state.engine.alarms().put_alarm(&who, project(served), name, rule).await?;
+    done(served, made).await
+}
+
+pub(super) async fn history(served: &Served<'_>) -> Outcome {
+    let asked = served.asked;
+    let text = |name: &str| asked.param(name).filter(|it| !it.is_empty()).map(str::to_owned);
+    let limit = page(asked, PAGE_MAX)?;
+    let query = HistoryQuery {
+        name: text("AlarmName"),
+        kind: text("HistoryItemType"),
+        from: time(asked, "StartDate")?,
+        to: time(asked, "EndDate")?,
+        before: number(asked, "NextToken")?.map(Position),
+        limit: u32::try_from(limit).unwrap_or(u32::MAX),
+    };
+    let found = served.state.views.alarm_history(project(served).clone(), query).await?;
+    let next = found.last().filter(|_| found.len() == limit);
+    let next = next.map(|last| last.position.to_string());
+    let items = found.iter().map(|change| {
+        json!({
+            "AlarmName": change.alarm,
+            "Timestamp": v1::time(change.at),
+            "HistoryItemType": change.kind,
+            "HistorySummary": change.summary,
+            "HistoryData": change.data.to_string(),
+        })
+    });
+    Ok(json!({ "AlarmHistoryItems": items.collect::<Vec<_>>(), "NextToken": next }))
+}
+
+/// The answer to a command, once what it wrote is on disk and can be read.
+pub(super) async fn done(served: &Served<'_>, at: Position) -> Outcome {
+    v1::seen_at(served.state, at).await?;
+    Ok(json!({}))
+}
+
+fn missing(name: &str) -> CfnFault {
+    Refusal::new("WatchRuleNotFound", format!("The Watch Rule ({name}) could not be found.")).into()
+}
+
+/// Whether a state is the one of a word, Heat's or Amazon's.
+fn is_state(state: AlarmState, word: &str) -> bool {
+    state.word() == word || AlarmState::of_amazon(word) == Some(state)
+}
+
+/// An alarm as Heat shows it: the state by Heat's words, and the stack's id among the dimensions.
+fn of(row: &AlarmRow) -> Value {
+    let (made, rule) = (&row.made, &row.made.rule);
+    let told = |state: AlarmState| rule.actions.get(&state).cloned().unwrap_or_default();
+    let mut dimensions = shown(&rule.dimensions);
+    if let Some(owner) = &made.owner {
+        dimensions.push(json!({ "Name": STACK_ID, "Value": owner.stack }));
+    }
+    json!({
+        // Amazon's clients know a boolean by small letters.
+        "ActionsEnabled": if rule.tells { "true" } else { "false" },
+        "AlarmActions": told(AlarmState::Alarm),
+        "AlarmConfigurationUpdatedTimestamp": v1::time(row.changed_at),
+        "AlarmDescription": rule.description,
+        "AlarmName": made.name,
+        "ComparisonOperator": rule.comparison.name(),
+        "Dimensions": dimensions,
+        "EvaluationPeriods": rule.periods,
+        "InsufficientDataActions": told(AlarmState::NoData),
+        "MetricName": rule.metric,
+        "Namespace": rule.namespace,
+        "OKActions": told(AlarmState::Normal),
+        "Period": rule.period,
+        "StateReason": row.reason,
+        "StateUpdatedTimestamp": v1::time(row.state_at.unwrap_or(row.changed_at)),
+        "StateValue": row.state.word(),
+        "Statistic": rule.statistic.name(),
+        "Threshold": rule.threshold,
+        "Unit": rule.unit,
+    })
+}

@@ -1,0 +1,134 @@
+//! Actions on metric data.
+
+use std::collections::BTreeMap;
+
+use chrono::DateTime;
+use serde_json::{Value, json};
+
+use super::alarms::{done, project};
+use super::asked::{dimensions, list as asked_list, number, shown, time, wrong};
+use crate::api::cfn::fault::{CfnFault, INVALID_COMBINATION, MISSING_PARAMETER, REQUEST_LIMIT};
+use crate::api::cfn::stacks::{Outcome, Served};
+use crate::api::v1;
+use crate::events::alarm::{DataPut, Datum, METRIC_TEXT_MAX, Statistic};
+use crate::projections::{MetricQuery, MetricRow, ValueRow};
+
+/// How many data may come at a time.
+const DATA_MAX: usize = 20;
+
+/// How many periods are told at a time, as with Amazon.
+const PERIODS_MAX: usize = 1_440;
+
+pub(super) async fn put(served: &Served<'_>) -> Outcome {
+    let asked = served.asked;
+    let namespace = asked.needed("Namespace")?;
+    if namespace.chars().count() > METRIC_TEXT_MAX {
+        return Err(wrong("Namespace"));
+    }
+    let mut data = Vec::new();
+    for member in 1..=DATA_MAX + 1 {
+        let within = format!("MetricData.member.{member}.");
+        let of = |name: &str| format!("{within}{name}");
+        let mut after = asked.params.range(within.clone()..);
+        let is_there = after.next().is_some_and(|(name, _)| name.starts_with(&within));
+        if !is_there && member > 1 {
+            break;
+        }
+        if member > DATA_MAX {
+            return Err(CfnFault::new(
+                REQUEST_LIMIT,
+                format!("There are more than {DATA_MAX} data"),
+            ));
+        }
+        data.push(Datum {
+            metric: asked.needed(&of("MetricName"))?.to_owned(),
+            dimensions: dimensions(asked, &within)?,
+            unit: asked.param(&of("Unit")).filter(|it| !it.is_empty()).map(str::to_owned),
+            value: asked.needed(&of("Value"))?.parse().map_err(|_| wrong(&of("Value")))?,
+        });
+    }
+    // A server of a stack signs as the stack's user, who is of another project.
+    let users = project(served).clone();
+    let owner = served.state.views.project_of_users(users.clone()).await?.unwrap_or(users);
+    let who = v1::writer(served.state, served.context, &owner).await?;
+    let put = DataPut { project_id: owner.clone(), namespace: namespace.to_owned(), data };
+    let position = served.state.engine.alarms().put_data(&who, &owner, put).await?;
+    done(served, position).await
+}
+
+pub(super) async fn list_all(served: &Served<'_>) -> Result<Vec<MetricRow>, CfnFault> {
+    let text = |name: &str| served.asked.param(name).filter(|it| !it.is_empty()).map(str::to_owned);
+    let query = MetricQuery { namespace: text("Namespace"), metric: text("MetricName") };
+    Ok(served.state.views.metrics(project(served).clone(), query).await?)
+}
+
+/// The metrics that there are data of, each once.
+pub(super) async fn list(served: &Served<'_>) -> Outcome {
+    let wanted = dimensions(served.asked, "")?;
+    let mut metrics = list_all(served).await?;
+    metrics.retain(|it| wanted.iter().all(|(name, value)| it.dimensions.get(name) == Some(value)));
+    let shown = metrics.iter().map(|it| {
+        json!({
+            "MetricName": it.metric,
+            "Namespace": it.namespace,
+            "Dimensions": shown(&it.dimensions),
+        })
+    });
+    Ok(json!({ "Metrics": shown.collect::<Vec<_>>() }))
+}
+
+pub(super) async fn statistics(served: &Served<'_>) -> Outcome {
+    let asked = served.asked;
+    let needed = |name: &'static str| CfnFault::new(MISSING_PARAMETER, name);
+    let metric = MetricRow {
+        namespace: asked.needed("Namespace")?.to_owned(),
+        metric: asked.needed("MetricName")?.to_owned(),
+        dimensions: dimensions(asked, "")?,
+    };
+    let from = time(asked, "StartTime")?.ok_or_else(|| needed("StartTime"))?;
+    let to = time(asked, "EndTime")?.ok_or_else(|| needed("EndTime"))?;
+    let period: u32 = number(asked, "Period")?.ok_or_else(|| needed("Period"))?;
+    let names = self::names(served)?;
+    if period == 0 || from >= to {
+        return Err(CfnFault::new(INVALID_COMBINATION, "StartTime, EndTime and Period"));
+    }
+    let unit = asked.param("Unit").filter(|it| !it.is_empty());
+    let label = metric.metric.clone();
+    let mut values =
+        served.state.views.metric_values(project(served).clone(), metric, (from, to)).await?;
+    values.retain(|it| unit.is_none() || it.unit.as_deref() == unit);
+    let mut periods: BTreeMap<i64, Vec<&ValueRow>> = BTreeMap::new();
+    for value in &values {
+        let begins = value.at.timestamp().div_euclid(period.into()) * i64::from(period);
+        periods.entry(begins).or_default().push(value);
+    }
+    if periods.len() > PERIODS_MAX {
+        let text = format!("There are more than {PERIODS_MAX} periods with data");
+        return Err(CfnFault::new(INVALID_COMBINATION, text));
+    }
+    let points = periods.into_iter().map(|(begins, within)| point(begins, &within, &names));
+    Ok(json!({ "Label": label, "Datapoints": points.collect::<Vec<_>>() }))
+}
+
+fn names(served: &Served<'_>) -> Result<Vec<Statistic>, CfnFault> {
+    let names = asked_list(served.asked, "Statistics")?;
+    if names.is_empty() {
+        return Err(CfnFault::new(MISSING_PARAMETER, "Statistics"));
+    }
+    let named = names.iter().map(|name| Statistic::named(name).ok_or_else(|| wrong("Statistics")));
+    named.collect()
+}
+
+fn point(begins: i64, within: &[&ValueRow], statistics: &[Statistic]) -> Value {
+    let values: Vec<f64> = within.iter().map(|it| it.value).collect();
+    let unit = within.iter().find_map(|it| it.unit.clone());
+    let at = DateTime::from_timestamp(begins, 0).unwrap_or_default();
+    let mut point = json!({
+        "Timestamp": v1::time(at),
+        "Unit": unit.unwrap_or_else(|| "None".to_owned()),
+    });
+    for statistic in statistics {
+        point[statistic.name()] = json!(statistic.of(&values));
+    }
+    point
+}

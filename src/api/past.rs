@@ -1,0 +1,101 @@
+//! `?at=`: what the API would have answered then, under today's policy.
+
+use actix_web::HttpRequest;
+
+use super::ApiState;
+use super::context::Context;
+use super::error::Fault;
+use super::request::Params;
+use super::v1::{StackPath, State, any_stack};
+use crate::events::{Position, Then, When};
+use crate::model::StackRevision;
+use crate::projections::StackRow;
+
+/// What a read of a stack is answered from: what there is, or with `?at=` what there was. The
+/// caller must be one who may read the stack now.
+pub(super) async fn state_at(
+    state: &State,
+    context: &Context,
+    request: &HttpRequest,
+    path: &StackPath,
+) -> Result<State, Fault> {
+    let params = Params::of(request);
+    let Some(text) = params.one("at") else { return Ok(state.clone()) };
+    let stack = any_stack(state, context, path).await?;
+    let at = of_stack(state, &stack, text).await?;
+    let views = state.views.at(&stack, at).await?;
+    Ok(State::new(ApiState { views, past: Some(at), shared: state.shared.clone() }))
+}
+
+/// A position, a time or a revision of a stack as a position.
+pub(super) async fn of_stack(
+    state: &ApiState,
+    stack: &StackRow,
+    text: &str,
+) -> Result<Position, Fault> {
+    match revision(text) {
+        Some(revision) => last_of_revision(state, stack, revision).await,
+        None => position(state, text).await,
+    }
+}
+
+/// The position of `?at=`, where no stack is named whose revision it could be.
+pub(super) async fn position_at(
+    state: &ApiState,
+    params: &Params,
+) -> Result<Option<Position>, Fault> {
+    match params.one("at") {
+        Some(text) => Ok(Some(position(state, text).await?)),
+        None => Ok(None),
+    }
+}
+
+async fn position(state: &ApiState, text: &str) -> Result<Position, Fault> {
+    match When::read(text) {
+        Some(when) => Ok(when.position(state.log.as_ref()).await?),
+        None => Err(Fault::bad_request(format!(
+            "\"{text}\" is not a position in the event log, a time, or a revision such as r2."
+        ))),
+    }
+}
+
+/// `r2`: a revision of the stack.
+pub(super) fn revision(text: &str) -> Option<StackRevision> {
+    match Then::read(text) {
+        Some(Then::Revision(revision)) => Some(revision),
+        Some(Then::When(_)) | None => None,
+    }
+}
+
+/// Where the log stood when the stack had a revision last.
+async fn last_of_revision(
+    state: &ApiState,
+    stack: &StackRow,
+    wanted: StackRevision,
+) -> Result<Position, Fault> {
+    let revisions = state.views.revisions(stack.id).await?;
+    let mut from = revisions.iter().skip_while(|revision| revision.revision != wanted);
+    if from.next().is_none() {
+        return Err(no_revision(wanted));
+    }
+    Ok(match from.next() {
+        Some(next) => Position(next.position.0.saturating_sub(1)),
+        None => state.views.position(),
+    })
+}
+
+/// The revision that was the stack's newest at a position or a time.
+pub(super) async fn revision_then(
+    state: &ApiState,
+    stack: &StackRow,
+    at: &str,
+) -> Result<StackRevision, Fault> {
+    let position = position(state, at).await?;
+    let revisions = state.views.revisions(stack.id).await?;
+    let newest = revisions.iter().take_while(|revision| revision.position <= position).last();
+    newest.map(|revision| revision.revision).ok_or_else(|| no_revision(at))
+}
+
+fn no_revision(wanted: impl std::fmt::Display) -> Fault {
+    Fault::new("NotFound", format!("The Revision ({wanted}) could not be found."))
+}

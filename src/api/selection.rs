@@ -1,0 +1,58 @@
+//! Which events a client asks for: by a query, or by the body of a webhook.
+
+use super::ApiState;
+use super::error::Fault;
+use super::request::Params;
+use crate::model::{NamedStack, ProjectId, Selection};
+use crate::projections::StackRow;
+
+/// The names of the filters.
+pub(super) const FILTERS: [&str; 7] =
+    ["stack", "nested", "resource", "type", "action", "status", "caller"];
+
+/// The values that one filter has at most.
+const VALUES_MAX: usize = 100;
+
+/// Reads the filters; a stack that is named must exist.
+pub(super) async fn read(
+    state: &ApiState,
+    params: &Params,
+    project: Option<ProjectId>,
+    of_path: Option<StackRow>,
+) -> Result<Selection, Fault> {
+    let all = |name: &str| {
+        let values = params.all(name);
+        match values.len() > VALUES_MAX {
+            true => {
+                Err(Fault::bad_request(format!("There may be {VALUES_MAX} values of \"{name}\".")))
+            }
+            false => Ok(values),
+        }
+    };
+    let with_nested = params.boolean("nested")?.unwrap_or(of_path.is_some());
+    let mut stacks = Vec::new();
+    match of_path {
+        Some(stack) => stacks.push(named(&stack)),
+        None => {
+            for stack in all("stack")? {
+                let found = state.views.find(project.clone(), stack.clone()).await?;
+                stacks.push(named(&found.ok_or_else(|| Fault::no_stack(&stack))?));
+            }
+        }
+    }
+    Ok(Selection {
+        project,
+        stacks,
+        with_nested,
+        resources: all("resource")?,
+        types: all("type")?,
+        actions: all("action")?,
+        statuses: all("status")?,
+        callers: all("caller")?,
+    })
+}
+
+fn named(stack: &StackRow) -> NamedStack {
+    let root = stack.within.as_ref().map_or(stack.id, |within| within.root);
+    NamedStack { id: stack.id, root }
+}

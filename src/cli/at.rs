@@ -1,0 +1,156 @@
+//! `hearth at`: runs the openstack client in the past. Between the client and the server stands a
+//! proxy on loopback, which adds `at` to every read and refuses all else.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+
+use actix_web::http::header::LOCATION;
+use actix_web::http::{Method, StatusCode};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use url::Url;
+
+use super::client::{ClientError, Lent};
+use super::data::with_causes;
+use super::place::{Errand, HELP, Place, PlaceArguments};
+
+/// Connections of the one client that there is.
+const WORKERS: usize = 1;
+
+/// What goes on to the server of a request's headers.
+const PASSED_ON: [&str; 3] = ["x-auth-token", "accept", "user-agent"];
+
+/// Run the openstack client as if it were another time: hearth at 2026-11-21T02:10Z -- stack list
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Arguments {
+    /// A time, a position of the log, or a revision of the stack that is asked for, as r2
+    #[arg(value_name = "POSITION|TIME|REVISION")]
+    at: String,
+    /// What the client is to do
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    place: PlaceArguments,
+}
+
+/// What the proxy knows.
+struct Proxy {
+    lent: Lent,
+    at: String,
+    /// Its own address, as `http://127.0.0.1:port`.
+    origin: String,
+}
+
+/// Runs the client; its exit code is this one's.
+pub(super) async fn run(arguments: Arguments) -> ExitCode {
+    match ran(arguments).await {
+        Ok(code) => code,
+        Err(reason) => {
+            eprintln!("hearth at: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn ran(arguments: Arguments) -> Result<ExitCode, String> {
+    let place = Place::open(&arguments.place, Errand::Look).await;
+    let place = place.map_err(|error| with_causes(&error))?;
+    let code = through_proxy(&place, arguments.at, arguments.command).await;
+    place.close().await;
+    code
+}
+
+async fn through_proxy(
+    place: &Place,
+    at: String,
+    command: Vec<String>,
+) -> Result<ExitCode, String> {
+    let lent = place.client.lend().map_err(|error| with_causes(&error))?;
+    let listener = std::net::TcpListener::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0));
+    let listener = listener.map_err(|error| with_causes(&error))?;
+    let address = listener.local_addr().map_err(|error| with_causes(&error))?;
+    let origin = format!("http://{address}");
+    let mut client = std::process::Command::new("openstack");
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"OS_") {
+            client.env_remove(name);
+        }
+    }
+    client
+        .args(command)
+        .env("OS_AUTH_TYPE", "admin_token")
+        .env("OS_ENDPOINT", format!("{origin}{}", lent.endpoint.path()))
+        .env("OS_TOKEN", &lent.token);
+    let proxy = web::Data::new(Proxy { lent, at, origin });
+    let app = move || App::new().app_data(proxy.clone()).default_service(web::to(passed_on));
+    let server = HttpServer::new(app).workers(WORKERS).disable_signals().listen(listener);
+    let server = server.map_err(|error| with_causes(&error))?.run();
+    let handle = server.handle();
+    actix::spawn(server);
+    let status = tokio::task::spawn_blocking(move || client.status()).await;
+    handle.stop(false).await;
+    match status {
+        Ok(Ok(status)) => {
+            Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into())
+        }
+        Ok(Err(error)) => Err(format!("openstack cannot be run: {error}")),
+        Err(error) => Err(with_causes(&error)),
+    }
+}
+
+async fn passed_on(proxy: web::Data<Proxy>, request: HttpRequest) -> HttpResponse {
+    if request.method() != Method::GET {
+        return refused(StatusCode::METHOD_NOT_ALLOWED, "What is past cannot be changed.");
+    }
+    match proxy.ask(&request).await {
+        Ok(answer) => answer,
+        Err(error) => refused(StatusCode::BAD_GATEWAY, &with_causes(&error)),
+    }
+}
+
+impl Proxy {
+    async fn ask(&self, request: &HttpRequest) -> Result<HttpResponse, ClientError> {
+        let mut url = self.lent.endpoint.clone();
+        url.set_path(request.path());
+        url.set_query(Some(request.query_string()).filter(|query| !query.is_empty()));
+        if !url.query_pairs().any(|(name, _)| name == "at") {
+            url.query_pairs_mut().append_pair("at", &self.at);
+        }
+        let mut asked = self.lent.http.get(url.clone());
+        for name in PASSED_ON {
+            if let Some(value) = request.headers().get(name) {
+                asked = asked.header(name, value.as_bytes());
+            }
+        }
+        let unanswered =
+            |source| ClientError::Transport { method: "GET", url: url.to_string(), source };
+        let reply = asked.send().await.map_err(unanswered)?;
+        let status = StatusCode::from_u16(reply.status().as_u16());
+        let mut answer = HttpResponse::build(status.unwrap_or(StatusCode::BAD_GATEWAY));
+        let header = |name| reply.headers().get(name).and_then(|value| value.to_str().ok());
+        if let Some(content_type) = header("content-type") {
+            answer.content_type(content_type);
+        }
+        let location = header("location");
+        if let Some(location) = location.and_then(|location| Url::parse(location).ok()) {
+            answer.insert_header((LOCATION, self.here(&location)));
+        }
+        Ok(answer.body(reply.bytes().await.map_err(unanswered)?))
+    }
+
+    /// A URL of the server's, by way of the proxy.
+    fn here(&self, url: &Url) -> String {
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        format!("{}{}{query}", self.origin, url.path())
+    }
+}
+
+/// A refusal in the shape of the API's own.
+fn refused(status: StatusCode, message: &str) -> HttpResponse {
+    let body = serde_json::json!({
+        "code": status.as_u16(),
+        "title": status.canonical_reason(),
+        "error": { "type": "Error", "message": message, "traceback": null },
+    });
+    HttpResponse::build(status).content_type("application/json").body(body.to_string())
+}

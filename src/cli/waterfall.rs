@@ -1,0 +1,149 @@
+//! The actions of a stack as people read them: by whom, what changed, and a bar for each resource
+//! from when work on it began to when it ended, in the width that there is.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::columns::{cut, fill, width};
+
+/// The width where there is no terminal.
+const COLUMNS: usize = 100;
+
+/// What names take at most, and bars at least.
+const NAME_MAX_COLUMNS: usize = 30;
+const BAR_MIN_COLUMNS: usize = 10;
+
+/// What stands behind a bar: seconds, and a status that is not COMPLETE.
+const FIGURES_COLUMNS: usize = 24;
+
+/// The answer of `GET …/history`, the oldest action first.
+pub(super) fn text(history: &Value, columns: Option<usize>) -> String {
+    let columns = columns.unwrap_or(COLUMNS);
+    let actions = history["history"].as_array().into_iter().flatten().rev();
+    let parts: Vec<String> = actions.map(|action| of_action(action, columns)).collect();
+    parts.join("\n")
+}
+
+fn of_action(action: &Value, columns: usize) -> String {
+    let word = |key: &str| action[key].as_str().unwrap_or("-").to_owned();
+    let revision = action["revision"].as_u64().map(|number| format!("revision {number}"));
+    let heading = [
+        format!("{} {}", word("action"), word("status")),
+        revision.unwrap_or_default(),
+        word("started_at"),
+        format!("{} s", seconds(action)),
+        word("user_name"),
+        word("request_id"),
+    ];
+    let mut text = format!("{}\n", cut(&heading.join("  "), columns));
+    for part in ["template", "parameters", "environment"] {
+        for change in action["changes"][part].as_array().into_iter().flatten() {
+            let place = change["place"].as_str().unwrap_or_default();
+            let line = format!("  {part} {place}: {} → {}", change["old"], change["new"]);
+            text.push_str(&format!("{}\n", cut(&line, columns)));
+        }
+    }
+    let rows: Vec<&Value> = action["resources"].as_array().into_iter().flatten().collect();
+    let names = rows.iter().map(|row| width(row["resource_name"].as_str().unwrap_or_default()));
+    let name_columns = names.max().unwrap_or(0).min(NAME_MAX_COLUMNS);
+    let bar_columns =
+        columns.saturating_sub(name_columns + FIGURES_COLUMNS + 4).max(BAR_MIN_COLUMNS);
+    let span = Span::of(action, &rows);
+    for row in rows {
+        let name = fill(row["resource_name"].as_str().unwrap_or_default(), name_columns);
+        let status = match row["status"].as_str() {
+            Some("COMPLETE") | None => String::new(),
+            Some(status) => format!("  {status}"),
+        };
+        let bar = fill(&span.bar(row, bar_columns), bar_columns);
+        let line = format!("  {name}  {bar}{:>8} s{status}", seconds(row));
+        text.push_str(&format!("{}\n", cut(&line, columns).trim_end()));
+    }
+    text
+}
+
+fn seconds(of: &Value) -> String {
+    of["seconds"].as_f64().map_or("…".to_owned(), |seconds| format!("{seconds:.1}"))
+}
+
+fn time(of: &Value) -> Option<DateTime<Utc>> {
+    Some(DateTime::parse_from_rfc3339(of.as_str()?).ok()?.to_utc())
+}
+
+/// The time that an action took, or has taken by what is known.
+struct Span {
+    from: DateTime<Utc>,
+    seconds: f64,
+}
+
+impl Span {
+    fn of(action: &Value, rows: &[&Value]) -> Span {
+        let from = time(&action["started_at"]).unwrap_or_default();
+        let moments = rows.iter().flat_map(|row| [&row["started_at"], &row["settled_at"]]);
+        let last = moments.chain([&action["settled_at"]]).filter_map(time).max().unwrap_or(from);
+        Span { from, seconds: (last - from).as_seconds_f64() }
+    }
+
+    /// Where a moment is in so many columns.
+    fn column(&self, at: DateTime<Utc>, columns: usize) -> usize {
+        let share = match self.seconds > 0.0 {
+            true => ((at - self.from).as_seconds_f64() / self.seconds).clamp(0.0, 1.0),
+            false => 0.0,
+        };
+        // Between 0 and the number of columns, both of them small.
+        (0..=columns).rev().find(|column| *column as f64 <= share * columns as f64).unwrap_or(0)
+    }
+
+    /// A bar, which is solid on the longest path; work that goes on reaches to the end.
+    fn bar(&self, row: &Value, columns: usize) -> String {
+        let Some(started) = time(&row["started_at"]) else { return String::new() };
+        let from = self.column(started, columns).min(columns.saturating_sub(1));
+        let to = time(&row["settled_at"]).map_or(columns, |at| self.column(at, columns));
+        let block = if row["longest_path"] == true { "█" } else { "░" };
+        format!("{}{}", " ".repeat(from), block.repeat(to.saturating_sub(from).max(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn actions_read_as_bars_in_the_width_that_there_is() {
+        let at = |second: u32| format!("2026-01-31T12:00:{second:02}.000000Z");
+        let row = |name: &str, from: u32, to: Option<u32>, status: &str, longest: bool| {
+            json!({
+                "resource_name": name, "status": status, "started_at": at(from),
+                "settled_at": to.map(at), "seconds": to.map(|to| f64::from(to - from)),
+                "longest_path": longest,
+            })
+        };
+        let history = json!({ "history": [{
+            "action": "UPDATE", "status": "FAILED", "revision": 2, "started_at": at(0),
+            "settled_at": at(10), "seconds": 10.0, "user_name": "alice", "request_id": "req-1",
+            "changes": {
+                "template": [{ "place": "resources.net.properties.mtu", "old": null, "new": 9000 }],
+                "parameters": [], "environment": [],
+            },
+            "resources": [
+                row("net", 0, Some(4), "COMPLETE", true),
+                row("volume", 0, Some(1), "COMPLETE", false),
+                row("server", 4, Some(10), "FAILED", true),
+                row("later", 9, None, "IN_PROGRESS", false),
+            ],
+        }] });
+        let expected = "\
+UPDATE FAILED  revision 2  2026-01-31T12:00:00.000000…
+  template resources.net.properties.mtu: null → 9000
+  net     ████████                 4.0 s
+  volume  ░░                       1.0 s
+  server          ████████████     6.0 s  FAILED
+  later                     ░░       … s  IN_PROGRESS
+";
+        assert_eq!(text(&history, Some(54)), expected);
+        assert!(text(&history, None).lines().all(|line| width(line) <= COLUMNS));
+        assert_eq!(text(&json!({ "history": [] }), Some(20)), "");
+    }
+}

@@ -1,0 +1,195 @@
+//! Large bodies, each in a stream of its own under its content's hash: an event that says how large
+//! it is, then pieces. What was cut off by a crash is gone on with from where it ends.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::super::{BlobId, LogError};
+use super::appends::{self, Settled};
+use super::node::Nodes;
+use super::reads::{self, Found, Stream};
+use super::wire::Proposed;
+
+use crate::clock::{Clock, SystemClock};
+
+/// The type of a body's first event.
+pub(super) const BODY: &str = "hearth-body";
+const PIECE: &str = "hearth-piece";
+/// How large a piece is: one frame of HTTP/2, which a server answers soonest.
+const PIECE_SIZE: usize = 15_000;
+/// How many pieces one append has.
+const PIECES_PER_APPEND: usize = 16;
+/// How long after it was put a body is not dropped: whoever put it is about to refer to it.
+const SPARED: Duration = Duration::from_secs(60);
+/// How many bodies are remembered to be on the server.
+const KNOWN_MAX: usize = 4_096;
+
+/// Bodies on their way, and those that were put lately.
+pub(super) struct Blobs {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    pending: HashMap<BlobId, Pending>,
+    known: HashSet<BlobId>,
+    put: HashMap<BlobId, Instant>,
+}
+
+#[derive(Clone)]
+struct Pending {
+    content: Arc<[u8]>,
+    /// Ends when it is settled; says why it could not be kept.
+    settled: watch::Receiver<Option<Result<(), String>>>,
+}
+
+impl Blobs {
+    pub(super) fn new() -> Self {
+        Self { state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Begins to keep a body.
+    pub(super) fn put(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        nodes: &Arc<Nodes>,
+        id: &BlobId,
+        content: &[u8],
+    ) {
+        let mut state = self.lock();
+        if state.put.len() >= KNOWN_MAX {
+            state.put.retain(|_, put| put.elapsed() < SPARED);
+        }
+        state.put.insert(id.clone(), Instant::now());
+        if state.pending.contains_key(id) || state.known.contains(id) {
+            return;
+        }
+        let (settle, settled) = watch::channel(None);
+        let content: Arc<[u8]> = content.into();
+        state.pending.insert(id.clone(), Pending { content: content.clone(), settled });
+        drop(state);
+        let (blobs, nodes, id) = (self.clone(), nodes.clone(), id.clone());
+        runtime.spawn(async move {
+            let kept = write(&nodes, &id, &content).await;
+            let mut state = blobs.lock();
+            if state.known.len() >= KNOWN_MAX {
+                state.known.clear();
+            }
+            if kept.is_ok() {
+                state.known.insert(id.clone());
+            }
+            state.pending.remove(&id);
+            drop(state);
+            settle.send_replace(Some(kept.map_err(|error| error.to_string())));
+        });
+    }
+
+    /// Returns when every body that was put before is on the server.
+    pub(super) async fn settled(&self) -> Result<(), LogError> {
+        let pending: Vec<_> =
+            self.lock().pending.values().map(|pending| pending.settled.clone()).collect();
+        for mut settled in pending {
+            let kept = settled.wait_for(Option::is_some).await;
+            let kept = kept.map_or(Some(Err("the log was closed".to_owned())), |kept| kept.clone());
+            if let Some(Err(reason)) = kept {
+                return Err(LogError::Unavailable(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// A body that is on its way.
+    pub(super) fn pending(&self, id: &BlobId) -> Option<Arc<[u8]>> {
+        self.lock().pending.get(id).map(|pending| pending.content.clone())
+    }
+
+    /// Drops those of the bodies that nobody has put for a while; how many.
+    pub(super) async fn forget(&self, nodes: &Nodes, ids: Vec<BlobId>) -> Result<usize, LogError> {
+        let mut dropped = 0;
+        for id in ids {
+            {
+                let mut state = self.lock();
+                let lately = state.put.get(&id).is_some_and(|put| put.elapsed() < SPARED);
+                if lately || state.pending.contains_key(&id) {
+                    continue;
+                }
+                state.known.remove(&id);
+            }
+            super::delete(nodes, &stream(nodes, &id), false).await?;
+            dropped += 1;
+        }
+        Ok(dropped)
+    }
+}
+
+/// The stream of a body.
+pub(super) fn stream(nodes: &Nodes, id: &BlobId) -> String {
+    format!("{}.bodies.{}", nodes.address.prefix, id.0)
+}
+
+/// A body that is on the server as a whole.
+pub(super) async fn read(nodes: &Nodes, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
+    let Stream::Events(events) = reads::forwards(nodes, &stream(nodes, id), 0, u64::MAX).await?
+    else {
+        return Ok(None);
+    };
+    let content = content(&events);
+    Ok(size(&events).filter(|size| *size == content.len()).map(|_| content.into()))
+}
+
+/// Writes what of a body is not yet there.
+async fn write(nodes: &Nodes, id: &BlobId, content: &[u8]) -> Result<(), LogError> {
+    let stream = stream(nodes, id);
+    // Mostly nothing is there: that is tried without a look.
+    let (mut next, mut there) = (0, None);
+    loop {
+        let from = there.unwrap_or(0);
+        let rest = &content[from.min(content.len())..];
+        if there.is_some() && rest.is_empty() {
+            return Ok(());
+        }
+        let pieces = rest.chunks(PIECE_SIZE).take(PIECES_PER_APPEND);
+        let sent: usize = pieces.clone().map(<[u8]>::len).sum();
+        let proposed = |event_type: &str, data: &[u8]| {
+            let data = Bytes::copy_from_slice(data);
+            Proposed::new(SystemClock.fresh_id(), event_type, Vec::new(), data)
+        };
+        let head = there.is_none().then(|| proposed(BODY, content.len().to_string().as_bytes()));
+        let due: Vec<_> =
+            head.into_iter().chain(pieces.map(|piece| proposed(PIECE, piece))).collect();
+        let count = due.len() as u64;
+        match appends::append(nodes, &stream, next, due).await? {
+            Settled::Written(_) => (next, there) = (next + count, Some(from + sent)),
+            Settled::Deleted => {
+                return Err(LogError::Damaged(format!("the stream of body {id:?} was deleted")));
+            }
+            Settled::Refused => match reads::forwards(nodes, &stream, 0, u64::MAX).await? {
+                Stream::Events(events) => {
+                    next = events.last().map_or(0, |event| event.revision + 1);
+                    there = size(&events).map(|_| self::content(&events).len());
+                }
+                Stream::None | Stream::Gone => (next, there) = (0, None),
+            },
+        }
+    }
+}
+
+/// How large a body is, by its first event.
+fn size(events: &[Found]) -> Option<usize> {
+    let first = events.first().filter(|first| first.event_type == BODY)?;
+    std::str::from_utf8(&first.data).ok()?.parse().ok()
+}
+
+fn content(events: &[Found]) -> Vec<u8> {
+    let pieces = events.iter().filter(|event| event.event_type == PIECE);
+    pieces.flat_map(|piece| piece.data.iter().copied()).collect()
+}

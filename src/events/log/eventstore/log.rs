@@ -1,0 +1,421 @@
+//! The trait, over what the other files do.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use tokio::sync::watch;
+
+use super::super::heads::Tip;
+use super::super::ledger::StoredKey;
+use super::super::{
+    Appended, BlobId, EventLog, Filter, Head, LogError, OwnedLog, Reseal, StreamSlice, chain,
+};
+use super::appends::{self, APPEND_SIZE_MAX, Settled};
+use super::reads::{self, All, Found, Stream};
+use super::record::{self, CLOSED};
+use super::{EventstoreLog, Inner, blob_id, blobs, follow, keys, lock};
+use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+use crate::metrics::{Measured, Page};
+
+/// How long bodies that are on their way hold up the end.
+const CLOSE_TIME_MAX: Duration = Duration::from_secs(10);
+/// What lies beside a body, about; what is smaller is not put aside.
+const BESIDE_SIZE: usize = 1_024;
+
+#[async_trait]
+impl EventLog for EventstoreLog {
+    async fn append(
+        &self,
+        stream: &StreamId,
+        expected: Head,
+        events: Vec<NewEvent>,
+    ) -> Result<Appended, LogError> {
+        self.expect_open()?;
+        let (log, stream) = (self.inner.clone(), stream.clone());
+        self.work(async move { log.append(&stream, expected, events).await }).await
+    }
+
+    async fn read(&self, stream: &StreamId, from: StreamRevision) -> Result<StreamSlice, LogError> {
+        let (log, stream) = (self.inner.clone(), stream.clone());
+        self.work(async move { log.read(&stream, from.0).await }).await
+    }
+
+    async fn read_all(
+        &self,
+        after: Position,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
+        let (log, filter) = (self.inner.clone(), filter.clone());
+        self.work(async move { log.read_all(after.0, &filter, limit).await }).await
+    }
+
+    fn subscribe(
+        &self,
+        after: Position,
+        filter: Filter,
+    ) -> BoxStream<'static, Result<Arc<RecordedEvent>, LogError>> {
+        follow::follow(&self.inner, after, filter)
+    }
+
+    async fn durable(&self, position: Position) -> Result<(), LogError> {
+        let mut durable = self.inner.durable.subscribe();
+        let reached = durable.wait_for(|durable| *durable >= position.0).await;
+        reached.map(|_| ()).map_err(|_| super::closed())
+    }
+
+    fn durable_position(&self) -> Position {
+        Position(*self.inner.durable.borrow())
+    }
+
+    fn is_writable(&self) -> bool {
+        self.expect_open().is_ok() && self.inner.nodes.reachable()
+    }
+
+    fn generation(&self) -> watch::Receiver<u64> {
+        self.generation.subscribe()
+    }
+
+    async fn tombstone(&self, stream: &StreamId) -> Result<(), LogError> {
+        self.expect_open()?;
+        let (log, stream) = (self.inner.clone(), stream.clone());
+        self.work(async move { log.close(&stream).await }).await
+    }
+
+    fn put_blob(&self, content: &[u8]) -> BlobId {
+        let id = blob_id(content);
+        if self.expect_open().is_ok() {
+            self.inner.blobs.put(&self.inner.runtime, &self.inner.nodes, &id, content);
+        }
+        id
+    }
+
+    async fn blob(&self, id: &BlobId) -> Result<Option<Arc<[u8]>>, LogError> {
+        if let Some(content) = self.inner.blobs.pending(id) {
+            return Ok(Some(content));
+        }
+        let (log, wanted) = (self.inner.clone(), id.clone());
+        let content = self.work(async move { blobs::read(&log.nodes, &wanted).await }).await?;
+        match &content {
+            Some(content) if blob_id(content) != *id => {
+                Err(LogError::Damaged(format!("blob {id:?} is not what was kept under its id")))
+            }
+            _ => Ok(content),
+        }
+    }
+
+    fn key(&self, scope: &str, fresh: &dyn Fn() -> Vec<u8>) -> Result<Vec<u8>, LogError> {
+        let _one_at_a_time = lock(&self.keys);
+        if let Some(key) = self.find_key(scope)? {
+            return Ok(key);
+        }
+        self.expect_open()?;
+        let (log, name, key) = (self.inner.clone(), scope.to_owned(), fresh());
+        let made = self.wait(async move { keys::make(&log.nodes, &name, key).await })?;
+        key_of(scope, made)?.ok_or_else(|| LogError::KeyDestroyed(scope.to_owned()))
+    }
+
+    fn find_key(&self, scope: &str) -> Result<Option<Vec<u8>>, LogError> {
+        let (log, name) = (self.inner.clone(), scope.to_owned());
+        key_of(scope, self.wait(async move { keys::find(&log.nodes, &name).await })?)
+    }
+
+    fn keys(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, LogError> {
+        let (log, mut after) = (self.inner.clone(), after.to_owned());
+        self.wait(async move {
+            let mut found = Vec::new();
+            loop {
+                let scopes = log.key_scopes.after(&log.nodes, "", &after, limit).await?;
+                let Some(last) = scopes.last().cloned() else { return Ok(found) };
+                for scope in scopes {
+                    if let StoredKey::Sealed(key) = keys::find(&log.nodes, &scope).await? {
+                        found.push((scope, key));
+                    }
+                    if found.len() >= limit {
+                        return Ok(found);
+                    }
+                }
+                after = last;
+            }
+        })
+    }
+
+    async fn reseal_keys(&self, batch: Vec<Reseal>) -> Result<(), LogError> {
+        self.expect_open()?;
+        let log = self.inner.clone();
+        self.work(async move {
+            for reseal in &batch {
+                keys::reseal(&log.nodes, reseal).await?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn destroy_key(&self, scope: &str) -> Result<(), LogError> {
+        self.expect_open()?;
+        let (log, scope) = (self.inner.clone(), scope.to_owned());
+        self.work(async move {
+            super::delete(&log.nodes, &keys::stream(&log.nodes, &scope), true).await
+        })
+        .await
+    }
+
+    fn streams(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<StreamId>, LogError> {
+        let (log, begin, mut after) = (self.inner.clone(), format!("{kind}-"), after.to_owned());
+        self.wait(async move {
+            log.learn_purges().await?;
+            let mut found = Vec::new();
+            loop {
+                let names = log.streams.after(&log.nodes, &begin, &after, limit).await?;
+                let Some(last) = names.last().cloned() else { return Ok(found) };
+                for name in names {
+                    let stream = StreamId(name.into());
+                    // What was closed before it was written has no events.
+                    if !log.is_purged(&stream) && found.len() < limit {
+                        found.push(stream);
+                    }
+                }
+                if found.len() >= limit {
+                    return Ok(found);
+                }
+                after = last;
+            }
+        })
+    }
+
+    async fn purge(&self, streams: Vec<StreamId>) -> Result<(), LogError> {
+        self.expect_open()?;
+        let log = self.inner.clone();
+        self.work(async move {
+            log.purges.purge(&log.nodes, &streams).await?;
+            for stream in streams {
+                log.know(&stream, Tip { tombstoned: true, ..Tip::default() });
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    fn blobs(&self, after: &str, limit: usize) -> Result<Vec<BlobId>, LogError> {
+        let (log, mut after) = (self.inner.clone(), after.to_owned());
+        self.wait(async move {
+            let mut found = Vec::new();
+            loop {
+                let names = log.bodies.after(&log.nodes, "", &after, limit).await?;
+                let Some(last) = names.last().cloned() else { return Ok(found) };
+                for id in names.into_iter().map(BlobId) {
+                    let stream = blobs::stream(&log.nodes, &id);
+                    if let Stream::Events(_) = reads::last(&log.nodes, &stream, 1).await? {
+                        found.push(id);
+                    }
+                    if found.len() >= limit {
+                        return Ok(found);
+                    }
+                }
+                after = last;
+            }
+        })
+    }
+
+    async fn drop_blobs(&self, ids: Vec<BlobId>) -> Result<usize, LogError> {
+        self.expect_open()?;
+        let log = self.inner.clone();
+        self.work(async move { log.blobs.forget(&log.nodes, ids).await }).await
+    }
+
+    /// The server gives space back in scavenges, which its operator runs.
+    async fn compact(&self, _may_rewrite: bool) -> Result<(), LogError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl OwnedLog for EventstoreLog {
+    /// None: the server signs nothing, and the whole has no checkpoint.
+    fn checkpoint(&self) -> Result<Option<String>, LogError> {
+        Ok(None)
+    }
+
+    async fn settle(&self) -> Result<(), LogError> {
+        self.inner.blobs.settled().await
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        let log = self.inner.clone();
+        let settled = self.wait(async move {
+            match tokio::time::timeout(CLOSE_TIME_MAX, log.blobs.settled()).await {
+                Ok(settled) => settled,
+                Err(_) => Err(LogError::Unavailable("bodies are still on their way".to_owned())),
+            }
+        });
+        if let Err(error) = settled {
+            tracing::error!(%error, "not all bodies were kept");
+        }
+        self.end();
+    }
+}
+
+impl Measured for EventstoreLog {
+    fn measure(&self, page: &mut Page) {
+        let reachable = u64::from(self.inner.nodes.reachable());
+        page.gauge("hearth_log_reachable", "Whether the log's server answers.", reachable);
+    }
+}
+
+fn key_of(scope: &str, stored: StoredKey) -> Result<Option<Vec<u8>>, LogError> {
+    match stored {
+        StoredKey::Sealed(key) => Ok(Some(key)),
+        StoredKey::Absent => Ok(None),
+        StoredKey::Destroyed => Err(LogError::KeyDestroyed(scope.to_owned())),
+    }
+}
+
+impl Inner {
+    async fn append(
+        self: &Arc<Self>,
+        stream: &StreamId,
+        expected: Head,
+        events: Vec<NewEvent>,
+    ) -> Result<Appended, LogError> {
+        if expected.generation != 0 {
+            return Err(LogError::Lost { stream: stream.clone() });
+        }
+        self.blobs.settled().await?;
+        // A stream that is begun needs no look: the server refuses where there is one.
+        let mut tip = match expected.next {
+            0 => Tip::default(),
+            _ => self.tip(stream).await?,
+        };
+        let aside = self.put_aside(&events).await?;
+        loop {
+            if events.is_empty() || (tip.next < expected.next && !tip.tombstoned) {
+                tip = self.fresh_tip(stream).await?;
+            }
+            if tip.tombstoned {
+                return Err(LogError::Tombstoned(stream.clone()));
+            }
+            if tip.next != expected.next {
+                let (expected, actual) = (expected.next, tip.next);
+                return Err(LogError::Conflict { stream: stream.clone(), expected, actual });
+            }
+            if events.is_empty() {
+                return Ok(Appended { position: Position(*self.durable.borrow()), head: expected });
+            }
+            let due = record::due(stream, &tip, &events, &aside)?;
+            let next = tip.next + due.len() as u64;
+            let hash = due.last().map_or(tip.hash, |last| last.hash);
+            let due = due.into_iter().map(|due| due.proposed).collect();
+            match appends::append(&self.nodes, &self.stream_name(stream), tip.next, due).await? {
+                Settled::Written(position) => {
+                    self.know(stream, Tip { next, hash, tombstoned: false });
+                    self.passed(position);
+                    return Ok(Appended {
+                        position: Position(position),
+                        head: Head { next, generation: 0 },
+                    });
+                }
+                Settled::Refused | Settled::Deleted => tip = self.fresh_tip(stream).await?,
+            }
+        }
+    }
+
+    /// Puts bodies where the bodies are until the append is small enough; the largest first.
+    async fn put_aside(
+        self: &Arc<Self>,
+        events: &[NewEvent],
+    ) -> Result<Vec<Option<BlobId>>, LogError> {
+        let mut aside = vec![None; events.len()];
+        let sizes = events.iter().map(|event| event.body.len() + BESIDE_SIZE);
+        let mut size: usize = sizes.sum();
+        let mut by_size: Vec<usize> = (0..events.len()).collect();
+        by_size.sort_by_key(|at| std::cmp::Reverse(events[*at].body.len()));
+        for at in by_size {
+            let body = events[at].body.as_bytes();
+            if size <= APPEND_SIZE_MAX || body.len() <= BESIDE_SIZE {
+                break;
+            }
+            let id = blob_id(body);
+            self.blobs.put(&self.runtime, &self.nodes, &id, body);
+            aside[at] = Some(id);
+            size -= body.len();
+        }
+        self.blobs.settled().await?;
+        Ok(aside)
+    }
+
+    async fn read(&self, stream: &StreamId, from: u64) -> Result<StreamSlice, LogError> {
+        let name = self.stream_name(stream);
+        let found = match reads::forwards(&self.nodes, &name, from, u64::MAX).await? {
+            Stream::Events(found) => found,
+            Stream::None | Stream::Gone => return Ok(StreamSlice::default()),
+        };
+        let mut events = Vec::with_capacity(found.len());
+        for found in found.iter().filter(|found| found.event_type != CLOSED) {
+            let read = record::read(stream.clone(), found)?;
+            events.extend(self.whole(read).await?.map(Arc::new));
+        }
+        if from == 0 {
+            chain::check_stream(&events)?;
+        }
+        let next = match events.last() {
+            Some(last) => last.revision.0 + 1,
+            None => self.fresh_tip(stream).await?.next,
+        };
+        Ok(StreamSlice { events, head: Head { next, generation: 0 } })
+    }
+
+    async fn read_all(
+        &self,
+        after: u64,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
+        self.learn_purges().await?;
+        let mut from = after;
+        loop {
+            let wanted = self.wanted(filter);
+            let page = |found: &[Found]| {
+                found.len() > limit && found.last().is_some_and(|last| self.ends_group(last))
+            };
+            let found = match reads::all(&self.nodes, from, &wanted, &page).await? {
+                All::Events(found) => found,
+                All::NoPlace => {
+                    from = self.mark_before(from);
+                    continue;
+                }
+            };
+            let is_last = found.len() <= limit;
+            // Of the last append the end may not be shown yet.
+            let shown = found.iter().rposition(|last| self.ends_group(last));
+            let shown = &found[..shown.map_or(0, |at| at + 1)];
+            let mut events = Vec::new();
+            for found in shown.iter().filter(|found| found.position > after) {
+                if events.len() >= limit {
+                    break;
+                }
+                if self.is_ours(found)
+                    && let Some(stream) = self.stream_of(found)
+                {
+                    let read = record::read(stream, found)?;
+                    events.extend(self.whole(read).await?.map(Arc::new));
+                }
+            }
+            let to = shown.last().map_or(from, |last| last.position);
+            if !events.is_empty() || is_last || to <= from {
+                return Ok(events);
+            }
+            from = to;
+        }
+    }
+
+    /// Whether the append ends with the event of which it is.
+    fn ends_group(&self, found: &Found) -> bool {
+        let ours = self.stream_of(found).filter(|_| self.is_ours(found));
+        ours.is_none_or(|stream| record::read(stream, found).is_ok_and(|read| read.ends_group))
+    }
+}

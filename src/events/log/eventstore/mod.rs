@@ -1,0 +1,365 @@
+//! The log on EventStoreDB or KurrentDB: a stream of the server's for each of ours, whose positions
+//! in the server's whole log are our positions, with gaps.
+//!
+//! An append returns when the server has acknowledged it, so all that has a place is durable and no
+//! generation is ever lost: the server cannot write several streams at once, and what it takes one
+//! after the other would not be durable by prefix if actors went ahead of it. An append whose outcome
+//! is not known is sent again until it is settled, and its actor waits.
+//!
+//! | streams | hold |
+//! | --- | --- |
+//! | `PREFIX.events.STREAM` | events; the last may be one that closes the stream |
+//! | `PREFIX.bodies.HASH` | a large body, in pieces |
+//! | `PREFIX.keys.SCOPE` | a sealed key |
+//! | `PREFIX.purged` | the names of streams that were purged, before they are deleted for ever |
+
+mod address;
+mod appends;
+mod blobs;
+mod follow;
+mod keys;
+mod log;
+mod names;
+mod node;
+mod purges;
+mod queries;
+mod reads;
+mod record;
+mod wire;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::watch;
+use tonic::Code;
+
+use super::heads::{Heads, Tip};
+use super::{BlobId, Filter, LogError, chain};
+use crate::events::{RecordedEvent, StreamId};
+pub use address::{Address, AddressError};
+use appends::Settled;
+use blobs::Blobs;
+use names::Names;
+use node::Nodes;
+use purges::Purges;
+use reads::{Found, Stream, Wanted};
+use record::{CLOSED, Read};
+
+/// How long a server may take to be there when the log is opened.
+const OPEN_TIME_MAX: Duration = Duration::from_secs(30);
+/// The pause between two looks for it.
+const OPEN_PAUSE: Duration = Duration::from_millis(250);
+/// How far apart known positions lie, at least.
+const MARK_EVERY: u64 = 1 << 20;
+/// How many of them are kept.
+const MARKS_MAX: usize = 16_384;
+/// How many threads do the log's own work.
+const THREADS: usize = 2;
+/// How many events at the end are looked at to find the last of ours.
+const LAST_EVENTS: u64 = 64;
+
+/// The log; it lets go of the server when it goes.
+pub struct EventstoreLog {
+    inner: Arc<Inner>,
+    runtime: Mutex<Option<Runtime>>,
+    /// Held while a key is looked up and made, so that a scope gets one key.
+    keys: Mutex<()>,
+    /// It takes nothing (more).
+    closed: AtomicBool,
+    generation: watch::Sender<u64>,
+}
+
+/// What its tasks share.
+struct Inner {
+    nodes: Arc<Nodes>,
+    runtime: Handle,
+    blobs: Arc<Blobs>,
+    tips: Mutex<Heads>,
+    purges: Purges,
+    /// The newest position of ours that is known.
+    durable: watch::Sender<u64>,
+    /// Positions at which an event stands, for whoever begins where none does.
+    marks: Mutex<BTreeSet<u64>>,
+    streams: Names,
+    key_scopes: Names,
+    bodies: Names,
+}
+
+impl Drop for EventstoreLog {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl EventstoreLog {
+    /// Opens the log for reading and writing; waits a while for the server.
+    pub fn open(address: Address) -> Result<Self, LogError> {
+        Self::open_for(address, true)
+    }
+
+    /// Opens the log for reading alone, also while a server writes it.
+    pub fn open_read_only(address: Address) -> Result<Self, LogError> {
+        Self::open_for(address, false)
+    }
+
+    fn open_for(address: Address, writes: bool) -> Result<Self, LogError> {
+        super::choose_cryptography();
+        let unavailable = |reason: String| LogError::Unavailable(reason);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("log")
+            .enable_all()
+            .build()
+            .map_err(|error| unavailable(error.to_string()))?;
+        let prefix = address.prefix.clone();
+        let named = |what: &str| format!("{prefix}.{what}.");
+        let of_streams = |what: &str| {
+            let before = named(what);
+            Names::new(Wanted::Streams(vec![before.clone()]), before)
+        };
+        let of_bodies = Wanted::Types(vec![blobs::BODY.to_owned()]);
+        let inner = Arc::new(Inner {
+            nodes: Arc::new(Nodes::new(address, runtime.handle().clone())),
+            runtime: runtime.handle().clone(),
+            blobs: Arc::new(Blobs::new()),
+            tips: Mutex::default(),
+            purges: Purges::new(format!("{prefix}.purged")),
+            durable: watch::Sender::new(0),
+            marks: Mutex::default(),
+            streams: of_streams("events"),
+            key_scopes: of_streams("keys"),
+            bodies: Names::new(of_bodies, named("bodies")),
+        });
+        let opened = inner.clone();
+        let log = Self {
+            inner,
+            runtime: Mutex::new(Some(runtime)),
+            keys: Mutex::new(()),
+            closed: AtomicBool::new(!writes),
+            generation: watch::Sender::new(0),
+        };
+        log.wait(async move { opened.open(writes).await })?;
+        Ok(log)
+    }
+
+    /// Waits for work of the log's own threads.
+    fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, LogError>> + Send + 'static,
+    ) -> Result<T, LogError> {
+        let (done, heard) = std::sync::mpsc::sync_channel(1);
+        self.inner.runtime.spawn(async move { done.send(work.await) });
+        heard.recv().unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Ends all that works for it.
+    fn end(&self) {
+        if let Some(runtime) = lock(&self.runtime).take() {
+            // It may be dropped where nothing may wait.
+            runtime.shutdown_background();
+        }
+    }
+
+    /// Errors: it was closed, or is read alone.
+    fn expect_open(&self) -> Result<(), LogError> {
+        match self.closed.load(Ordering::Relaxed) {
+            true => Err(closed()),
+            false => Ok(()),
+        }
+    }
+
+    /// Work of the log's own threads, which ends also where nobody waits for it any more.
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, LogError>> + Send + 'static,
+    ) -> Result<T, LogError> {
+        self.inner.runtime.spawn(work).await.unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+fn closed() -> LogError {
+    LogError::Unavailable("the log is closed".to_owned())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Inner {
+    async fn open(self: Arc<Self>, writes: bool) -> Result<(), LogError> {
+        let address = self.nodes.address.to_string();
+        let found = tokio::time::timeout(OPEN_TIME_MAX, async {
+            while let Err(reason) = self.nodes.find().await {
+                tracing::warn!(log = address, reason, "the log's server is not there yet");
+                tokio::time::sleep(OPEN_PAUSE).await;
+            }
+        });
+        if found.await.is_err() {
+            let reason = self.nodes.find().await.err().unwrap_or_default();
+            return Err(LogError::Unavailable(format!("{address}: {reason}")));
+        }
+        match writes {
+            true => self.purges.finish(&self.nodes).await?,
+            false => self.learn_purges().await?,
+        }
+        loop {
+            let ours = self.wanted(&Filter::default());
+            let last = reads::last_of_all(&self.nodes, &ours, LAST_EVENTS).await?;
+            let ours = last.iter().find(|found| self.is_ours(found));
+            let Some(found) = ours else { return Ok(()) };
+            let Some(stream) = self.stream_of(found) else { return Ok(()) };
+            // Of the last append the end may not be shown yet.
+            if record::read(stream, found)?.ends_group {
+                self.passed(found.position);
+                return Ok(());
+            }
+            tokio::time::sleep(OPEN_PAUSE / 10).await;
+        }
+    }
+
+    fn events_before(&self) -> String {
+        format!("{}.events.", self.nodes.address.prefix)
+    }
+
+    /// What is asked of the server: our events, of some kinds or all.
+    fn wanted(&self, filter: &Filter) -> Wanted {
+        let ours = self.events_before();
+        Wanted::Streams(match filter.kinds.as_slice() {
+            [] => vec![ours],
+            kinds => kinds.iter().map(|kind| format!("{ours}{kind}-")).collect(),
+        })
+    }
+
+    fn stream_name(&self, stream: &StreamId) -> String {
+        format!("{}{stream}", self.events_before())
+    }
+
+    fn stream_of(&self, found: &Found) -> Option<StreamId> {
+        let name = found.stream.strip_prefix(&self.events_before())?;
+        Some(StreamId(name.into()))
+    }
+
+    /// Whether it is an event that readers of the log see.
+    fn is_ours(&self, found: &Found) -> bool {
+        let shown = found.event_type != CLOSED && !found.event_type.starts_with('$');
+        shown && self.stream_of(found).is_some_and(|stream| !self.is_purged(&stream))
+    }
+
+    fn is_purged(&self, stream: &StreamId) -> bool {
+        self.purges.has(stream)
+    }
+
+    async fn learn_purges(&self) -> Result<(), LogError> {
+        self.purges.learn(&self.nodes).await
+    }
+
+    /// An event of ours stands at the position, and is durable.
+    fn passed(&self, position: u64) {
+        self.durable.send_if_modified(|durable| {
+            let newer = position > *durable;
+            *durable = position.max(*durable);
+            newer
+        });
+        let mut marks = lock(&self.marks);
+        let near = marks.range(..=position).next_back().copied().unwrap_or(0);
+        if position >= near + MARK_EVERY && marks.len() < MARKS_MAX {
+            marks.insert(position);
+        }
+    }
+
+    /// The nearest position before one at which an event is known to stand.
+    fn mark_before(&self, position: u64) -> u64 {
+        lock(&self.marks).range(..position).next_back().copied().unwrap_or(0)
+    }
+
+    /// The event with its body, wherever that lies.
+    async fn whole(&self, read: Read) -> Result<Option<RecordedEvent>, LogError> {
+        let Some(id) = read.body else { return Ok(Some(read.event)) };
+        let content = blobs::read(&self.nodes, &id).await?;
+        let lost = || LogError::Damaged(format!("the body {id:?} of an event is not there"));
+        let content = content.ok_or_else(lost)?;
+        let body = std::str::from_utf8(&content).map_err(|_| lost())?;
+        Ok(Some(RecordedEvent { body: body.into(), ..read.event }))
+    }
+
+    /// Where a stream ends, as it was last known here.
+    async fn tip(&self, stream: &StreamId) -> Result<Tip, LogError> {
+        let known = lock(&self.tips).get(stream).map(|entry| entry.tip);
+        match known {
+            Some(tip) => Ok(tip),
+            None => self.fresh_tip(stream).await,
+        }
+    }
+
+    /// Where a stream ends, as the server says.
+    async fn fresh_tip(&self, stream: &StreamId) -> Result<Tip, LogError> {
+        let found = reads::last(&self.nodes, &self.stream_name(stream), 2).await?;
+        let tip = match found {
+            Stream::Gone => Tip { tombstoned: true, ..Tip::default() },
+            Stream::None => Tip::default(),
+            Stream::Events(events) => {
+                let tombstoned = events.first().is_some_and(|last| last.event_type == CLOSED);
+                let last = events.get(usize::from(tombstoned));
+                let last = last.map(|last| record::read(stream.clone(), last)).transpose()?;
+                match last.map(|read| read.event) {
+                    Some(event) => Tip { next: event.revision.0 + 1, hash: event.hash, tombstoned },
+                    None => Tip { tombstoned, ..Tip::default() },
+                }
+            }
+        };
+        self.know(stream, tip);
+        Ok(tip)
+    }
+
+    fn know(&self, stream: &StreamId, tip: Tip) {
+        let mut tips = lock(&self.tips);
+        match tips.get(stream) {
+            Some(entry) if entry.tip.next > tip.next && !tip.tombstoned => {}
+            Some(entry) => entry.tip = tip,
+            None => tips.insert(stream, tip),
+        }
+    }
+
+    /// Closes a stream to appends.
+    async fn close(&self, stream: &StreamId) -> Result<(), LogError> {
+        loop {
+            let tip = self.fresh_tip(stream).await?;
+            if tip.tombstoned {
+                return Ok(());
+            }
+            let id = crate::clock::Clock::fresh_id(&crate::clock::SystemClock);
+            let due = wire::Proposed::new(id, CLOSED, Vec::new(), bytes::Bytes::new());
+            let name = self.stream_name(stream);
+            if appends::append(&self.nodes, &name, tip.next, vec![due]).await? != Settled::Refused {
+                self.know(stream, Tip { tombstoned: true, ..tip });
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Deletes a stream; one that is not there counts as deleted.
+async fn delete(nodes: &Nodes, stream: &str, for_ever: bool) -> Result<(), LogError> {
+    loop {
+        let node = nodes.leader().await;
+        let Err(status) = nodes.delete(&node, stream, for_ever).await else { return Ok(()) };
+        match status.code() {
+            // It is deleted, or was not there.
+            Code::FailedPrecondition => return Ok(()),
+            Code::PermissionDenied | Code::Unauthenticated => {
+                let reason = format!("the server lets nobody of ours delete {stream}");
+                return Err(LogError::Unavailable(reason));
+            }
+            _ => nodes.lost(&node, status.message()).await,
+        }
+    }
+}
+
+/// The id that a content has.
+fn blob_id(content: &[u8]) -> BlobId {
+    use sha2::{Digest, Sha256};
+    BlobId(chain::hex(&Sha256::digest(content)))
+}

@@ -1,0 +1,333 @@
+//! The node that leads, and its replacement when it dies, hangs or steps down.
+//!
+//! Of the two ways to keep a log on this server, this is the second: the crate has the connection
+//! string and the subscriptions; appends go through `tonic` in a session of ours, and so do reads.
+//! The crate sets no TCP_NODELAY, so that who waits for one small call waits for 44 ms; one refused
+//! append closes its session for all others in flight; and after a hundred sessions its client hangs.
+//! What is left of it is wrapped: it is given one node, which we have found, and is thrown away with
+//! the first error that is not an answer.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use ::eventstore::{Client, Endpoint};
+use bytes::Bytes;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tonic::client::Grpc;
+use tonic::codec::ProstCodec;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::metadata::MetadataValue;
+use tonic::transport::Channel;
+use tonic::{Code, Request, Status};
+use uuid::Uuid;
+
+use super::address::{Address, CALL_TIME_MAX};
+use super::queries::{self, Enough, Found, Wanted};
+use super::wire::{
+    BatchAppendReq, BatchAppendResp, DeleteOptions, DeleteReq, DeleteResp, Empty, Id, ReadOptions,
+    ReadReq, ReadResp, StreamName,
+};
+use crate::clock::{Clock, SystemClock};
+
+/// How long a node may take until it has shown that it leads.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(1);
+/// The pause between two rounds in which no node led.
+const ROUND_PAUSE: Duration = Duration::from_millis(100);
+/// How large an answer may be.
+const MESSAGE_SIZE_MAX: usize = 17 << 20;
+/// How many appends may wait to be sent.
+const REQUESTS_MAX: usize = 256;
+
+const BATCH_APPEND: &str = "/event_store.client.streams.Streams/BatchAppend";
+const READ: &str = "/event_store.client.streams.Streams/Read";
+const DELETE: &str = "/event_store.client.streams.Streams/Delete";
+const TOMBSTONE: &str = "/event_store.client.streams.Streams/Tombstone";
+
+/// Who waits for the answer to which append.
+type Waiting = Arc<Mutex<HashMap<Uuid, oneshot::Sender<BatchAppendResp>>>>;
+
+/// A node that led when it was found.
+pub(super) struct Node {
+    pub(super) endpoint: Endpoint,
+    pub(super) client: Client,
+    channel: Channel,
+    requests: mpsc::Sender<BatchAppendReq>,
+    waiting: Waiting,
+    session: JoinHandle<()>,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.session.abort();
+    }
+}
+
+/// The nodes of the server, one of which leads.
+pub(super) struct Nodes {
+    pub(super) address: Address,
+    runtime: Handle,
+    current: tokio::sync::Mutex<Option<Arc<Node>>>,
+    reachable: AtomicBool,
+}
+
+impl Nodes {
+    pub(super) fn new(address: Address, runtime: Handle) -> Self {
+        Self {
+            address,
+            runtime,
+            current: tokio::sync::Mutex::new(None),
+            reachable: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether there was a leader when somebody last asked.
+    pub(super) fn reachable(&self) -> bool {
+        self.reachable.load(Ordering::Relaxed)
+    }
+
+    /// The node that leads; waits for one.
+    pub(super) async fn leader(&self) -> Arc<Node> {
+        let mut current = self.current.lock().await;
+        if let Some(node) = &*current {
+            return node.clone();
+        }
+        loop {
+            match self.round().await {
+                Ok(node) => {
+                    self.reachable.store(true, Ordering::Relaxed);
+                    let node = Arc::new(node);
+                    *current = Some(node.clone());
+                    return node;
+                }
+                Err(reason) => {
+                    if self.reachable.swap(false, Ordering::Relaxed) {
+                        tracing::warn!(log = %self.address, %reason, "no node of the log leads");
+                    }
+                    tokio::time::sleep(ROUND_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// One look for a leader at all nodes, for whoever cannot wait.
+    pub(super) async fn find(&self) -> Result<(), String> {
+        let mut current = self.current.lock().await;
+        if current.is_none() {
+            *current = Some(Arc::new(self.round().await?));
+            self.reachable.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The node did not answer, or does not lead any more.
+    pub(super) async fn lost(&self, node: &Arc<Node>, why: &str) {
+        let mut current = self.current.lock().await;
+        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, node)) {
+            let Endpoint { host, port } = &node.endpoint;
+            tracing::info!(%host, port, why, "leaving a node of the log");
+            *current = None;
+        }
+    }
+
+    async fn round(&self) -> Result<Node, String> {
+        let mut due: Vec<Endpoint> = self.address.hosts.iter().rev().cloned().collect();
+        let mut reason = "it has no hosts".to_owned();
+        let mut asked: Vec<Endpoint> = Vec::new();
+        while let Some(endpoint) = due.pop() {
+            if asked.contains(&endpoint) {
+                continue;
+            }
+            asked.push(endpoint.clone());
+            match timeout(CONNECT_TIME_MAX, self.connect(&endpoint)).await {
+                Ok(Ok(node)) => return Ok(node),
+                Ok(Err(status)) => {
+                    due.extend(named_leader(&status));
+                    reason = explain(&endpoint, &status);
+                }
+                Err(_) => reason = format!("{}:{} is silent", endpoint.host, endpoint.port),
+            }
+        }
+        Err(reason)
+    }
+
+    /// Connects to a node and has it show that it leads.
+    async fn connect(&self, endpoint: &Endpoint) -> Result<Node, Status> {
+        let unreachable = |error: tonic::transport::Error| Status::unavailable(error.to_string());
+        let channel = self.address.channel(endpoint).map_err(unreachable)?;
+        let channel = channel.connect().await.map_err(unreachable)?;
+        // Only where the node answers: a client of one that does not is never freed.
+        let settings = self.address.client_settings(endpoint).map_err(Status::unavailable)?;
+        let client = Client::with_runtime_handle(self.runtime.clone(), settings);
+        let client = client.map_err(|error| Status::unavailable(error.to_string()))?;
+        let (requests, due) = mpsc::channel(REQUESTS_MAX);
+        let waiting = Waiting::default();
+        let session = self.session(channel.clone(), due, waiting.clone());
+        let session = self.runtime.spawn(session);
+        let endpoint = endpoint.clone();
+        let node = Node { endpoint, client, channel, requests, waiting, session };
+        self.probe(&node).await?;
+        Ok(node)
+    }
+
+    /// Whether the node leads and answers.
+    pub(super) async fn probe(&self, node: &Node) -> Result<(), Status> {
+        let last = queries::last_options(&Wanted::Everything, 1);
+        self.read(node, last, &|_| false).await.map(|_| ())
+    }
+
+    /// What a read finds, each event within the time of a call; `None` where there is no such
+    /// stream.
+    pub(super) async fn read(
+        &self,
+        node: &Node,
+        options: ReadOptions,
+        enough: Enough<'_>,
+    ) -> Result<Option<Vec<Found>>, Status> {
+        let silent = |_| Status::unavailable("a read was not answered");
+        let request = self.request(ReadReq { options: Some(options) });
+        let codec = ProstCodec::<ReadReq, ReadResp>::default();
+        let mut grpc = Grpc::new(node.channel.clone()).max_decoding_message_size(MESSAGE_SIZE_MAX);
+        let call = async {
+            grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+            grpc.server_streaming(request, PathAndQuery::from_static(READ), codec).await
+        };
+        let mut found = timeout(CALL_TIME_MAX, call).await.map_err(silent)??.into_inner();
+        let mut events = Vec::new();
+        while let Some(message) =
+            timeout(CALL_TIME_MAX, found.message()).await.map_err(silent)??
+        {
+            if message.no_stream.is_some() {
+                return Ok(None);
+            }
+            let Some(event) = message.event.and_then(|event| event.event) else { continue };
+            events.push(Found::from(event));
+            if enough(&events) {
+                break;
+            }
+        }
+        Ok(Some(events))
+    }
+
+    /// Sends an append and waits for its answer. Errors: the reason why nobody knows what became
+    /// of it.
+    pub(super) async fn append(
+        &self,
+        node: &Node,
+        mut request: BatchAppendReq,
+    ) -> Result<BatchAppendResp, String> {
+        let id = SystemClock.fresh_id();
+        let (answer, answered) = oneshot::channel();
+        request.correlation_id = Some(Id::of(id));
+        lock(&node.waiting).insert(id, answer);
+        let sent = async {
+            node.requests.send(request).await.map_err(|_| "the session is closed")?;
+            answered.await.map_err(|_| "the session was closed")
+        };
+        let outcome = timeout(CALL_TIME_MAX, sent).await;
+        lock(&node.waiting).remove(&id);
+        match outcome {
+            Ok(answer) => answer.map_err(str::to_owned),
+            Err(_) => Err("an append was not answered".to_owned()),
+        }
+    }
+
+    /// Deletes a stream, so that it can be written again or `for_ever`. Errors: see `Status`.
+    pub(super) async fn delete(
+        &self,
+        node: &Node,
+        stream: &str,
+        for_ever: bool,
+    ) -> Result<(), Status> {
+        let name = Bytes::copy_from_slice(stream.as_bytes());
+        let options = DeleteOptions { stream: Some(StreamName { name }), any: Some(Empty {}) };
+        let request = self.request(DeleteReq { options: Some(options) });
+        let path = if for_ever { TOMBSTONE } else { DELETE };
+        let codec = ProstCodec::<DeleteReq, DeleteResp>::default();
+        let mut grpc = Grpc::new(node.channel.clone());
+        let call = async {
+            grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+            grpc.unary(request, PathAndQuery::from_static(path), codec).await
+        };
+        match timeout(CALL_TIME_MAX, call).await {
+            Ok(answer) => answer.map(|_| ()),
+            Err(_) => Err(Status::unavailable("a deletion was not answered")),
+        }
+    }
+
+    fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        let metadata = request.metadata_mut();
+        metadata.insert("requires-leader", MetadataValue::from_static("true"));
+        if let Some(user) = self.address.authorization() {
+            metadata.insert("authorization", user);
+        }
+        request
+    }
+
+    /// Sends what is due and hands out the answers, until the call ends; then nobody is answered
+    /// any more.
+    fn session(
+        &self,
+        channel: Channel,
+        due: mpsc::Receiver<BatchAppendReq>,
+        waiting: Waiting,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let due = futures::stream::unfold(due, |mut due| async {
+            due.recv().await.map(|request| (request, due))
+        });
+        let request = self.request(due);
+        async move {
+            let codec = ProstCodec::<BatchAppendReq, BatchAppendResp>::default();
+            let mut grpc = Grpc::new(channel);
+            let heard = async {
+                let ready = grpc.ready().await;
+                ready.map_err(|error| Status::unavailable(error.to_string()))?;
+                let path = PathAndQuery::from_static(BATCH_APPEND);
+                let mut answers = grpc.streaming(request, path, codec).await?.into_inner();
+                while let Some(answer) = answers.message().await? {
+                    let id = answer.correlation_id.as_ref().and_then(Id::get);
+                    if let Some(waiting) = id.and_then(|id| lock(&waiting).remove(&id)) {
+                        // Whoever has stopped waiting sends it again.
+                        let _ = waiting.send(answer);
+                    }
+                }
+                Ok::<(), Status>(())
+            };
+            if let Err(status) = heard.await {
+                tracing::debug!(%status, "a session of appends has ended");
+            }
+            lock(&waiting).clear();
+        }
+    }
+}
+
+/// Who leads, as a node says that does not.
+fn named_leader(status: &Status) -> Option<Endpoint> {
+    let text = |name: &str| status.metadata().get(name)?.to_str().ok();
+    let host = text("leader-endpoint-host")?.to_owned();
+    let port = text("leader-endpoint-port")?.parse().ok()?;
+    Some(Endpoint { host, port })
+}
+
+fn explain(endpoint: &Endpoint, status: &Status) -> String {
+    let Endpoint { host, port } = endpoint;
+    match status.code() {
+        Code::PermissionDenied | Code::Unauthenticated => {
+            format!("{host}:{port} refuses the user, or does not let it read $all: see $$$all")
+        }
+        _ => format!(
+            "{host}:{port}: {} (no server there, or its certificate is of no issuer that is \
+             trusted here: tlsCaFile)",
+            status.message()
+        ),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

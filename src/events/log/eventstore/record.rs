@@ -1,0 +1,128 @@
+//! How an event of ours lies in an event of the server's: the body as its data, all else beside it.
+
+use std::sync::Arc;
+
+use chrono::DateTime;
+use serde::{Deserialize, Serialize};
+
+use super::super::chain::{self, Content, Hash, link};
+use super::super::heads::Tip;
+use super::super::{BlobId, LogError};
+use super::reads::Found;
+use super::wire::Proposed;
+use crate::clock::{Clock, SystemClock};
+use crate::events::{Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+
+/// The type of the event that closes a stream to appends.
+pub(super) const CLOSED: &str = "hearth-stream-closed";
+
+/// What stands beside the body.
+#[derive(Serialize, Deserialize)]
+struct Beside {
+    version: u16,
+    /// Microseconds since 1970.
+    at: i64,
+    meta: Meta,
+    hash: String,
+    /// Which of how many events of one append it is: the server shows the first before the last.
+    index: u32,
+    size: u32,
+    /// Where the body is, if it is too large to lie here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body: Option<BlobId>,
+}
+
+/// An event on its way to the server.
+pub(super) struct Due {
+    pub(super) proposed: Proposed,
+    pub(super) hash: Hash,
+}
+
+/// An event that was read, and whether its append ends with it.
+pub(super) struct Read {
+    pub(super) event: RecordedEvent,
+    pub(super) ends_group: bool,
+    pub(super) body: Option<BlobId>,
+}
+
+/// The events as they are sent; `aside` has where bodies lie that are too large.
+pub(super) fn due(
+    stream: &StreamId,
+    tip: &Tip,
+    events: &[NewEvent],
+    aside: &[Option<BlobId>],
+) -> Result<Vec<Due>, LogError> {
+    let unwritable = |error: &dyn std::fmt::Display| {
+        LogError::Damaged(format!("an event of {stream} cannot be written: {error}"))
+    };
+    let size = u32::try_from(events.len()).map_err(|error| unwritable(&error))?;
+    let mut previous = tip.hash;
+    let mut all = Vec::with_capacity(events.len());
+    for (index, (event, aside)) in (0..size).zip(events.iter().zip(aside)) {
+        let meta = chain::meta_text(&event.meta).map_err(|error| unwritable(&error))?;
+        let at = event.at.timestamp_micros();
+        let content = Content {
+            stream,
+            revision: tip.next + u64::from(index),
+            event_type: event.event_type,
+            version: event.version,
+            at: DateTime::from_timestamp_micros(at).unwrap_or(event.at),
+            meta: &meta,
+            body: &event.body,
+        };
+        previous = link(&previous, &content.digest());
+        let beside = Beside {
+            version: event.version,
+            at,
+            meta: (*event.meta).clone(),
+            hash: chain::hex(&previous),
+            index,
+            size,
+            body: aside.clone(),
+        };
+        let beside = serde_json::to_vec(&beside).map_err(|error| unwritable(&error))?;
+        let body = if aside.is_some() { String::new() } else { event.body.clone() };
+        let id = SystemClock.fresh_id();
+        let proposed = Proposed::new(id, event.event_type, beside, body.into());
+        all.push(Due { proposed, hash: previous });
+    }
+    Ok(all)
+}
+
+/// An event of the server's as one of ours.
+pub(super) fn read(stream: StreamId, found: &Found) -> Result<Read, LogError> {
+    let damaged = |error: &dyn std::fmt::Display| {
+        let (position, revision) = (found.position, found.revision);
+        LogError::Damaged(format!(
+            "revision {revision} of stream {stream} (position {position}) is none of ours: {error}"
+        ))
+    };
+    let beside: Beside =
+        serde_json::from_slice(&found.custom_metadata).map_err(|error| damaged(&error))?;
+    let hash = unhex(&beside.hash).ok_or_else(|| damaged(&"no hash"))?;
+    let at = DateTime::from_timestamp_micros(beside.at).ok_or_else(|| damaged(&"no time"))?;
+    let body = std::str::from_utf8(&found.data).map_err(|error| damaged(&error))?;
+    let event = RecordedEvent {
+        position: Position(found.position),
+        revision: StreamRevision(found.revision),
+        event_type: found.event_type.as_str().into(),
+        version: beside.version,
+        at,
+        meta: Arc::new(beside.meta),
+        body: body.into(),
+        hash,
+        stream,
+    };
+    Ok(Read { event, ends_group: beside.index + 1 >= beside.size, body: beside.body })
+}
+
+fn unhex(text: &str) -> Option<Hash> {
+    let mut hash = Hash::default();
+    if text.len() != 2 * hash.len() || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(hash)
+}

@@ -1,0 +1,89 @@
+//! Who writes. One process at a time holds the log: it says so in the sequencer's row, again and
+//! again, and whoever takes over moves the epoch, after which nothing that an earlier holder tries
+//! is written.
+
+use std::time::Duration;
+
+use super::super::checkpoint::{Checkpoint, ReadCheckpoint};
+use super::batch::Batch;
+use super::session::{Failure, Session};
+
+/// After how long without anything to write a holder says that it is there still.
+pub(super) const RENEWED_AFTER: Duration = Duration::from_secs(3);
+/// After how long a holder that said nothing is taken for dead.
+const OLD_AFTER: Duration = Duration::from_secs(15);
+
+/// What the holder knows of the sequencer's row.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    pub(super) epoch: u64,
+    /// How many groups were written.
+    pub(super) turn: u64,
+}
+
+/// Takes the log for a holder, who is known by a name of its own: one that was killed takes its
+/// log again at once. `Err` in the result: who holds it.
+pub(super) async fn take(
+    session: &mut Session,
+    holder: &str,
+) -> Result<Result<Claim, String>, Failure> {
+    let sql = "SELECT turn, epoch, holder, \
+               CAST(TIMESTAMPDIFF(MICROSECOND, seen, UTC_TIMESTAMP(6)) AS SIGNED) \
+               FROM sequencer WHERE id = 0";
+    let row: Option<(u64, u64, Vec<u8>, i64)> = session.ask_one(sql, ()).await?;
+    let Some((turn, epoch, held_by, age)) = row else {
+        return Err(Failure::Refused("its sequencer is gone".to_owned()));
+    };
+    let is_old = age > OLD_AFTER.as_micros() as i64;
+    if !held_by.is_empty() && held_by != holder.as_bytes() && !is_old {
+        return Ok(Err(String::from_utf8_lossy(&held_by).into_owned()));
+    }
+    let sql = "UPDATE sequencer SET epoch = epoch + 1, holder = ?, seen = UTC_TIMESTAMP(6) \
+               WHERE id = 0 AND epoch = ? AND turn = ?";
+    match session.change(sql, (holder, epoch, turn)).await? {
+        1 => Ok(Ok(Claim { epoch: epoch + 1, turn })),
+        // Somebody was faster, or writes: look again.
+        _ => Err(Failure::Again),
+    }
+}
+
+/// Moves the row to the next turn, within a transaction; false where the turn is another one.
+pub(super) async fn take_turn(
+    session: &mut Session,
+    claim: &Claim,
+    batch: &Batch,
+) -> Result<bool, Failure> {
+    let sql = "UPDATE sequencer SET next = ?, turn = turn + 1, seen = UTC_TIMESTAMP(6), \
+               checkpoint = ? WHERE id = 0 AND turn = ? AND epoch = ?";
+    let values = (batch.end.position + 1, &batch.checkpoint, claim.turn, claim.epoch);
+    Ok(session.change(sql, values).await? == 1)
+}
+
+/// Says that the holder is there still; false where it is the holder no more.
+pub(super) async fn renew(session: &mut Session, claim: &Claim) -> Result<bool, Failure> {
+    let sql = "UPDATE sequencer SET seen = UTC_TIMESTAMP(6) WHERE id = 0 AND epoch = ?";
+    Ok(session.change(sql, (claim.epoch,)).await? == 1)
+}
+
+/// Gives the log up.
+pub(super) async fn give_up(session: &mut Session, claim: &Claim) -> Result<(), Failure> {
+    let sql = "UPDATE sequencer SET holder = '' WHERE id = 0 AND epoch = ?";
+    session.change(sql, (claim.epoch,)).await?;
+    Ok(())
+}
+
+/// The checkpoint at the end, as it is stored.
+pub(super) async fn head(session: &mut Session) -> Result<Option<String>, Failure> {
+    let sql = "SELECT checkpoint FROM sequencer WHERE id = 0";
+    let head: Option<Option<Vec<u8>>> = session.ask_one(sql, ()).await?;
+    Ok(head.flatten().map(|text| String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// The checkpoint at the end, read. Errors: `Refused` where it is none.
+pub(super) async fn end(session: &mut Session) -> Result<Checkpoint, Failure> {
+    let head = head(session).await?;
+    match head.and_then(|text| ReadCheckpoint::parse(&text).ok()) {
+        Some(read) => Ok(read.checkpoint),
+        None => Err(Failure::Refused("the checkpoint at its end is damaged".to_owned())),
+    }
+}

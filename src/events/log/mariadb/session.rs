@@ -1,0 +1,198 @@
+//! One connection to a server that is up, of the cluster, and may be written, and what its errors
+//! mean. Around every statement runs a timer, for a node that hangs answers nothing at all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mysql_async::prelude::{FromRow, Queryable};
+use mysql_async::{Conn, Error, Params};
+
+use super::address::Address;
+
+/// How long a server may take to let a client in.
+const CONNECT_MAX: Duration = Duration::from_secs(2);
+/// How long a statement may take where nothing else is said. A cluster that lost a node answers
+/// again after six seconds; whoever gave up before tries at another node.
+pub(super) const STATEMENT_MAX: Duration = Duration::from_secs(3);
+/// What each connection is told. Whatever is read is at least as new as what was acknowledged
+/// anywhere; a server without Galera does not know that variable.
+const SETUP: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+const SETUP_LOCKS: &str =
+    "SET SESSION innodb_lock_wait_timeout = 5, sql_mode = 'STRICT_ALL_TABLES'";
+const SETUP_CLUSTER: &str = "SET SESSION wsrep_sync_wait = 1";
+
+/// Deadlock, which is also how a cluster refuses a transaction; lock wait timeout.
+const TRY_AGAIN: [u16; 2] = [1213, 1205];
+/// What a server says that may do it later, or of which another may do it: too many connections,
+/// not the user's (yet), being shut down, not ready, read only, killed, not there (yet).
+const ELSEWHERE: [u16; 17] = [
+    1040, 1044, 1045, 1047, 1049, 1053, 1130, 1158, 1159, 1160, 1161, 1203, 1290, 1317, 1792, 1836,
+    1927,
+];
+
+/// Why a statement was not answered as it should.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Nothing of the transaction was written; the same again may succeed at once.
+    Again,
+    /// What became of it is not known, or this server cannot do it: another connection.
+    Elsewhere(String),
+    /// The server refuses what it was asked, and would again.
+    Refused(String),
+}
+
+impl Failure {
+    pub(super) fn reason(self) -> String {
+        match self {
+            Self::Again => "it is busy".to_owned(),
+            Self::Elsewhere(reason) | Self::Refused(reason) => reason,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Server(error) if TRY_AGAIN.contains(&error.code) => Self::Again,
+            // The message may repeat a value out of a statement, and is left out.
+            Error::Server(error) if ELSEWHERE.contains(&error.code) => {
+                Self::Elsewhere(format!("the server refused it (error {})", error.code))
+            }
+            Error::Server(error) => {
+                Self::Refused(format!("the server refused it (error {})", error.code))
+            }
+            Error::Io(error) => Self::Elsewhere(format!("the connection failed: {error}")),
+            Error::Driver(_) => Self::Elsewhere("the connection was lost".to_owned()),
+            Error::Url(_) | Error::Other(_) => Self::Elsewhere("the client failed".to_owned()),
+        }
+    }
+}
+
+/// A connection that is fit for use.
+pub(super) struct Session {
+    conn: Conn,
+    timer: Duration,
+}
+
+impl Session {
+    /// Connects to one of the hosts. Errors: `Elsewhere` where it is not fit, too.
+    pub(super) async fn open(address: &Address, host: usize) -> Result<Self, Failure> {
+        let at = |failure: Failure| {
+            Failure::Elsewhere(format!("{}: {}", address.host(host), failure.reason()))
+        };
+        super::super::choose_cryptography();
+        let conn = timed(CONNECT_MAX, Conn::new(address.options(host))).await.map_err(at)?;
+        let mut session = Self { conn, timer: STATEMENT_MAX };
+        session.check().await.map_err(at)?;
+        Ok(session)
+    }
+
+    async fn check(&mut self) -> Result<(), Failure> {
+        let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'read_only')";
+        let set: Vec<(String, String)> = self.ask(sql, ()).await?;
+        let is_on = |name: &str| set.iter().any(|(it, value)| it == name && value == "ON");
+        if is_on("read_only") {
+            return Err(Failure::Elsewhere("it is read-only".to_owned()));
+        }
+        if is_on("wsrep_on") {
+            let ready: Vec<(String, String)> =
+                self.ask("SHOW GLOBAL STATUS LIKE 'wsrep_ready'", ()).await?;
+            if ready.first().is_none_or(|(_, value)| value != "ON") {
+                return Err(Failure::Elsewhere("it is not of the cluster now".to_owned()));
+            }
+            self.run(SETUP_CLUSTER).await?;
+        }
+        self.run(SETUP).await?;
+        self.run(SETUP_LOCKS).await
+    }
+
+    /// Gives each statement so much time from now on.
+    pub(super) fn limit(&mut self, timer: Duration) {
+        self.timer = timer;
+    }
+
+    /// Rows.
+    pub(super) async fn ask<R: FromRow + Send + 'static>(
+        &mut self,
+        sql: &str,
+        params: impl Into<Params> + Send,
+    ) -> Result<Vec<R>, Failure> {
+        timed(self.timer, self.conn.exec(sql, params)).await
+    }
+
+    /// One row, if there is one.
+    pub(super) async fn ask_one<R: FromRow + Send + 'static>(
+        &mut self,
+        sql: &str,
+        params: impl Into<Params> + Send,
+    ) -> Result<Option<R>, Failure> {
+        timed(self.timer, self.conn.exec_first(sql, params)).await
+    }
+
+    /// Changes something; how many rows were found.
+    pub(super) async fn change(
+        &mut self,
+        sql: &str,
+        params: impl Into<Params> + Send,
+    ) -> Result<u64, Failure> {
+        timed(self.timer, self.conn.exec_drop(sql, params)).await?;
+        Ok(self.conn.affected_rows())
+    }
+
+    /// A statement without values or answers.
+    pub(super) async fn run(&mut self, sql: &str) -> Result<(), Failure> {
+        timed(self.timer, self.conn.query_drop(sql)).await
+    }
+}
+
+async fn timed<T>(
+    timer: Duration,
+    asked: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Failure> {
+    match tokio::time::timeout(timer, asked).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(Failure::Elsewhere(format!("no answer within {} s", timer.as_secs()))),
+    }
+}
+
+/// Finds the first host that is fit, and after a failure the next one.
+pub(super) struct Line {
+    address: Arc<Address>,
+    host: usize,
+    session: Option<Session>,
+}
+
+impl Line {
+    pub(super) fn new(address: Arc<Address>) -> Self {
+        Self { address, host: 0, session: None }
+    }
+
+    /// The connection, made where there is none. Each host is tried once.
+    pub(super) async fn session(&mut self) -> Result<&mut Session, Failure> {
+        if self.session.is_none() {
+            self.session = Some(self.connect().await?);
+        }
+        match &mut self.session {
+            Some(session) => Ok(session),
+            None => Err(Failure::Elsewhere("there is no connection".to_owned())),
+        }
+    }
+
+    async fn connect(&mut self) -> Result<Session, Failure> {
+        let mut last = Failure::Elsewhere("there is no host".to_owned());
+        for _ in 0..self.address.hosts() {
+            match Session::open(&self.address, self.host).await {
+                Ok(session) => return Ok(session),
+                Err(failure) => last = failure,
+            }
+            self.host = (self.host + 1) % self.address.hosts();
+        }
+        Err(last)
+    }
+
+    /// Gives the connection up, whatever is under way on it; the next one is to another host.
+    pub(super) fn drop_session(&mut self) {
+        self.session = None;
+        self.host = (self.host + 1) % self.address.hosts();
+    }
+}

@@ -1,0 +1,210 @@
+//! The rows of a log's tables, on their way to another place and from it.
+
+use std::sync::Arc;
+
+use mysql_async::Value;
+use mysql_async::prelude::FromRow;
+
+use super::super::transfer::{Row, Rows, Sender};
+use super::address::Address;
+use super::rows::{COLUMNS, EventRow, bytes, hash, insert, values_of};
+use super::session::{Failure, Line, Session};
+use super::{claim, open, runtime, schema};
+
+/// Who holds a log that is being copied: nobody opens it before it is whole.
+const HOLDER: &str = "a copy that is not whole; copying again goes over it";
+/// Long after anybody who looks.
+const FOR_EVER: &str = "9999-01-01";
+/// How many rows are read at a time, and bodies, which are large.
+const PAGE: u64 = 2_000;
+const BLOB_PAGE: u64 = 16;
+/// How many rows are written in a transaction.
+const GROUP: usize = 1_000;
+/// The tables beside the sequencer.
+const TABLES: [&str; 7] =
+    ["events", "purged", "notes", "checkpoints", "closed", "blobs", "scope_keys"];
+
+/// Sends all rows of a database, which others may be writing. The error is a whole sentence.
+pub(in crate::events::log) fn dump(address: &Address, to: &Sender) -> Result<(), String> {
+    let runtime = runtime().map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let mut line = Line::new(Arc::new(address.clone()));
+        open::check(address, &mut line).await.map_err(|error| error.to_string())?;
+        let dumped = match line.session().await {
+            Ok(session) => dump_rows(session, to).await,
+            Err(failure) => Err(failure),
+        };
+        dumped.map_err(|failure| format!("{address}: {}", failure.reason()))
+    })
+}
+
+async fn dump_rows(session: &mut Session, to: &Sender) -> Result<(), Failure> {
+    // One moment for all of it.
+    session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+    session.run("START TRANSACTION WITH CONSISTENT SNAPSHOT").await?;
+    let mut next = 1;
+    let sql =
+        format!("SELECT {COLUMNS} FROM events WHERE position > ? ORDER BY position LIMIT {PAGE}");
+    loop {
+        let page: Vec<EventRow> = session.ask(&sql, (next - 1,)).await?;
+        let is_last = (page.len() as u64) < PAGE;
+        for row in page {
+            let event = row.event().map_err(|error| Failure::Refused(error.to_string()))?;
+            next = event.position.0 + 1;
+            send(to, Row::Event(Box::new(event)))?;
+        }
+        if is_last {
+            break;
+        }
+    }
+    let sql = "SELECT position, stream, hash FROM purged ORDER BY position";
+    pages(session, sql, PAGE, |(position, stream, found): (u64, Vec<u8>, Vec<u8>)| {
+        let hash = hash(&found).unwrap_or_default();
+        send(to, Row::Purged { position, stream: text(stream), hash })
+    })
+    .await?;
+    let sql = "SELECT number, after_position, kind, name, hash FROM notes ORDER BY number";
+    pages(session, sql, PAGE, |row: (u64, u64, u8, Vec<u8>, Vec<u8>)| {
+        let (number, after, kind, name, hash) = row;
+        send(to, Row::Note { number, after, kind, name: text(name), hash })
+    })
+    .await?;
+    let sql = "SELECT position, notes, checkpoint FROM checkpoints ORDER BY position, notes";
+    pages(session, sql, PAGE, |(position, notes, found): (u64, u64, Vec<u8>)| {
+        send(to, Row::Checkpoint { position, notes, text: text(found) })
+    })
+    .await?;
+    let sql = "SELECT id, part, content FROM blobs ORDER BY id, part";
+    pages(session, sql, BLOB_PAGE, |(id, part, content): (Vec<u8>, u32, Vec<u8>)| {
+        send(to, Row::BlobPart { id: text(id), part, content })
+    })
+    .await?;
+    let sql = "SELECT scope, sealed FROM scope_keys ORDER BY scope";
+    pages(session, sql, PAGE, |(scope, sealed): (Vec<u8>, Option<Vec<u8>>)| {
+        send(to, Row::Key { scope: text(scope), sealed })
+    })
+    .await?;
+    let sql = "SELECT stream FROM closed ORDER BY stream";
+    pages(session, sql, PAGE, |stream: Vec<u8>| send(to, Row::Closed(text(stream)))).await?;
+    let checkpoint = claim::head(session).await?.unwrap_or_default();
+    session.run("COMMIT").await?;
+    send(to, Row::End { next, checkpoint })
+}
+
+/// All rows of a table, some at a time.
+async fn pages<R: FromRow + Send + 'static>(
+    session: &mut Session,
+    sql: &str,
+    size: u64,
+    each: impl Fn(R) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut from = 0;
+    loop {
+        let page: Vec<R> = session.ask(&format!("{sql} LIMIT {size} OFFSET {from}"), ()).await?;
+        let count = page.len() as u64;
+        page.into_iter().try_for_each(&each)?;
+        if count < size {
+            return Ok(());
+        }
+        from += count;
+    }
+}
+
+fn send(to: &Sender, row: Row) -> Result<(), Failure> {
+    to.send(Ok(row)).map_err(|_| Failure::Refused("nobody takes it".to_owned()))
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Fills an empty database with rows. It is a log with the last of them.
+pub(in crate::events::log) fn load(address: &Address, rows: Rows) -> Result<(), String> {
+    let runtime = runtime().map_err(|error| error.to_string())?;
+    let loaded = runtime.block_on(async {
+        let mut line = Line::new(Arc::new(address.clone()));
+        load_rows(line.session().await?, rows).await
+    });
+    loaded.map_err(|failure| format!("{address}: {}", failure.reason()))
+}
+
+async fn load_rows(session: &mut Session, rows: Rows) -> Result<(), Failure> {
+    let format = schema::format(session).await?;
+    if format > schema::FORMAT {
+        return Err(Failure::Refused("its tables are of a newer version".to_owned()));
+    }
+    schema::migrate(session, format).await?;
+    claim(session).await?;
+    let mut group = Vec::new();
+    for row in rows {
+        match row.map_err(Failure::Refused)? {
+            Row::End { next, checkpoint } => {
+                write(session, std::mem::take(&mut group)).await?;
+                let sql = "UPDATE sequencer SET next = ?, turn = turn + 1, epoch = epoch + 1, \
+                           holder = '', checkpoint = ?, seen = UTC_TIMESTAMP(6) \
+                           WHERE id = 0 AND holder = ?";
+                session.change(sql, (next, checkpoint, HOLDER)).await?;
+                return Ok(());
+            }
+            row => group.push(row),
+        }
+        if group.len() >= GROUP {
+            write(session, std::mem::take(&mut group)).await?;
+        }
+    }
+    Err(Failure::Refused("the log broke off".to_owned()))
+}
+
+/// Takes a database without a log, or goes over what a copy that broke off has left.
+async fn claim(session: &mut Session) -> Result<(), Failure> {
+    let sql = "SELECT turn, holder FROM sequencer WHERE id = 0";
+    let found: Option<(u64, Vec<u8>)> = session.ask_one(sql, ()).await?;
+    match found {
+        Some((_, holder)) if holder == HOLDER.as_bytes() => {
+            for table in TABLES {
+                session.run(&format!("TRUNCATE TABLE {table}")).await?;
+            }
+            Ok(())
+        }
+        Some((0, holder)) if holder.is_empty() => {
+            let sql = "UPDATE sequencer SET epoch = epoch + 1, holder = ?, seen = ? \
+                       WHERE id = 0 AND turn = 0 AND holder = ''";
+            match session.change(sql, (HOLDER, FOR_EVER)).await? {
+                1 => Ok(()),
+                _ => Err(Failure::Refused("somebody else has taken it".to_owned())),
+            }
+        }
+        _ => Err(Failure::Refused("there is a log in it already".to_owned())),
+    }
+}
+
+async fn write(session: &mut Session, group: Vec<Row>) -> Result<(), Failure> {
+    let mut tables: [(&str, Vec<Vec<Value>>); TABLES.len()] = TABLES.map(|name| (name, Vec::new()));
+    let [events, purged, notes, checkpoints, closed, blobs, keys] = &mut tables;
+    for row in group {
+        match row {
+            Row::Event(event) => events.1.push(values_of(&event)?),
+            Row::Purged { position, stream, hash } => {
+                purged.1.push(vec![position.into(), stream.into(), bytes(&hash)]);
+            }
+            Row::Note { number, after, kind, name, hash } => {
+                let name = name.into();
+                notes.1.push(vec![number.into(), after.into(), kind.into(), name, bytes(&hash)]);
+            }
+            Row::Checkpoint { position, notes, text } => {
+                checkpoints.1.push(vec![position.into(), notes.into(), text.into()]);
+            }
+            Row::BlobPart { id, part, content } => {
+                blobs.1.push(vec![id.into(), part.into(), Value::Bytes(content)]);
+            }
+            Row::Key { scope, sealed } => keys.1.push(vec![scope.into(), sealed.into()]),
+            Row::Closed(stream) => closed.1.push(vec![stream.into()]),
+            Row::End { .. } => {}
+        }
+    }
+    session.run("START TRANSACTION").await?;
+    for (table, rows) in tables {
+        insert(session, &format!("INSERT INTO {table}"), "", rows).await?;
+    }
+    session.run("COMMIT").await
+}

@@ -1,0 +1,288 @@
+//! The one thread that writes the log: takes all that waits as one transaction, and does not let
+//! go of it before it is known to be written, whatever the cluster does meanwhile.
+//!
+//! ```text
+//! group ─▶ transaction ─committed▶ written
+//!            │  └─ deadlock, refused by the cluster ─▶ the same again
+//!            │  └─ the server refuses the rows ─▶ failed: lost, and nothing of it is there
+//!            └─ connection lost, no answer ─▶ another server: is the turn ours? ─▶ written, or again
+//! ```
+//!
+//! Each transaction moves the sequencer's row from the turn that its writer knows to the next. So
+//! of two transactions with the same group one alone can be written, even where the first was
+//! under way still when the second began; and what another process writes shows at once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::super::ledger::{Ledger, Taken, Work};
+use super::batch::Batch;
+use super::claim::{self, Claim, RENEWED_AFTER};
+use super::session::{Failure, Line, STATEMENT_MAX, Session};
+use crate::events::log::checkpoint::Checkpoint;
+use crate::events::signing::SigningKey;
+use crate::private_files;
+
+/// How long a group may be under way before nothing more is taken.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two tries, and between two looks at a server that refused something.
+const PAUSE: Duration = Duration::from_millis(50);
+const RETRY_MAX: Duration = Duration::from_secs(2);
+/// The longest that a statement may take, where others have taken too long.
+const TIMER_MAX: Duration = Duration::from_secs(30);
+/// What a trial writes.
+const PROBE_BYTES: usize = 64 << 10;
+
+/// What the writer works with.
+pub(super) struct Writer {
+    pub(super) runtime: tokio::runtime::Runtime,
+    pub(super) line: Line,
+    pub(super) claim: Claim,
+    pub(super) end: Checkpoint,
+    pub(super) signer: Option<SigningKey>,
+    /// Where the newest checkpoint is kept outside the database.
+    pub(super) beside: Option<PathBuf>,
+}
+
+/// What became of a group.
+enum Outcome {
+    Written(Checkpoint),
+    /// Nothing of it is there.
+    Refused(String),
+    /// Another process has taken the log over.
+    Fenced,
+}
+
+/// Whose turn it is.
+enum Turn {
+    /// The group is not there.
+    Before,
+    /// The group is there.
+    After,
+    Fenced,
+}
+
+impl Writer {
+    /// Writes group after group until the log is closed.
+    pub(super) fn run(mut self, ledger: &Arc<Ledger>) {
+        loop {
+            let group = match ledger.take_group_within(RENEWED_AFTER) {
+                Taken::Group(group) => group,
+                Taken::Nothing => Vec::new(),
+                Taken::Closed => {
+                    self.keep_beside();
+                    return self.give_up_claim();
+                }
+            };
+            match self.commit(&group, ledger) {
+                Outcome::Written(end) => {
+                    self.end = end;
+                    if group.iter().any(tidies) {
+                        self.keep_beside();
+                    }
+                    ledger.written(group);
+                }
+                Outcome::Fenced => {
+                    let reason = "another process has taken the log over";
+                    tracing::error!("{reason}");
+                    return ledger.failed(group, reason);
+                }
+                Outcome::Refused(reason) => {
+                    tracing::error!(reason, "the log cannot be written");
+                    ledger.failed(group, &reason);
+                    if !self.wait_until_writable(ledger) {
+                        return self.give_up_claim();
+                    }
+                    tracing::info!("the log can be written again");
+                    ledger.healed();
+                }
+            }
+        }
+    }
+
+    /// Writes a group, however long that takes. An empty one says that the process is there still.
+    fn commit(&mut self, group: &[Work], ledger: &Arc<Ledger>) -> Outcome {
+        let Self { runtime, line, claim, end, signer, .. } = self;
+        let begun = Instant::now();
+        let mut timer = STATEMENT_MAX;
+        let mut is_in_doubt = false;
+        let outcome = runtime.block_on(async {
+            loop {
+                let tried = match line.session().await {
+                    Ok(session) => {
+                        session.limit(timer);
+                        let signer = signer.as_ref();
+                        attempt(session, claim, group, *end, signer, &mut is_in_doubt).await
+                    }
+                    Err(failure) => Err(failure),
+                };
+                let reason = match tried {
+                    Ok(outcome) => return outcome,
+                    Err(Failure::Again) => continue,
+                    Err(Failure::Refused(reason)) if !is_in_doubt => {
+                        line.drop_session();
+                        return Outcome::Refused(reason);
+                    }
+                    Err(failure) => failure.reason(),
+                };
+                tracing::warn!(reason, "the log is written at another server");
+                line.drop_session();
+                timer = (timer + STATEMENT_MAX).min(TIMER_MAX);
+                if begun.elapsed() > PATIENCE {
+                    ledger.refuse(&reason);
+                }
+                if ledger.is_closed() && begun.elapsed() > TIMER_MAX {
+                    return Outcome::Refused(reason);
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+        if begun.elapsed() > PATIENCE && matches!(outcome, Outcome::Written(_)) {
+            ledger.healed();
+        }
+        outcome
+    }
+
+    /// Tries now and then whether rows are taken; false when the log was closed.
+    fn wait_until_writable(&mut self, ledger: &Ledger) -> bool {
+        let mut pause = PAUSE;
+        loop {
+            if ledger.pause(pause) {
+                return false;
+            }
+            let Self { runtime, line, .. } = self;
+            match runtime.block_on(async { probe(line.session().await?).await }) {
+                Ok(()) => return true,
+                Err(failure) => {
+                    line.drop_session();
+                    ledger.refuse(&failure.reason());
+                }
+            }
+            pause = (pause * 2).min(RETRY_MAX);
+        }
+    }
+
+    /// A log that was cut does not reach the checkpoint that lies outside of it.
+    fn keep_beside(&self) {
+        let Some(beside) = &self.beside else { return };
+        let text = self.end.to_text(self.signer.as_ref());
+        let is_kept =
+            private_files::read(beside).is_ok_and(|kept| kept.is_some_and(|it| *it == text));
+        if !is_kept && let Err(error) = private_files::write(beside, &text) {
+            tracing::error!(%error, "the checkpoint beside the log is an old one");
+        }
+    }
+
+    /// Lets the next process take the log at once.
+    fn give_up_claim(&mut self) {
+        let Self { runtime, line, claim, .. } = self;
+        let given = runtime.block_on(async { claim::give_up(line.session().await?, claim).await });
+        if let Err(failure) = given {
+            let reason = failure.reason();
+            tracing::warn!(reason, "the next process has to wait until the claim is old");
+        }
+    }
+}
+
+/// Whether a work writes nothing into the database, which keeps its own house.
+fn tidies(work: &Work) -> bool {
+    matches!(work, Work::Compact { .. } | Work::Settle(_))
+}
+
+/// One try. `is_in_doubt` says whether an earlier one may have written the group.
+async fn attempt(
+    session: &mut Session,
+    claim: &mut Claim,
+    group: &[Work],
+    end: Checkpoint,
+    signer: Option<&SigningKey>,
+    is_in_doubt: &mut bool,
+) -> Result<Outcome, Failure> {
+    if group.iter().all(tidies) {
+        return Ok(match claim::renew(session, claim).await? {
+            true => Outcome::Written(end),
+            false => Outcome::Fenced,
+        });
+    }
+    if *is_in_doubt {
+        match turn(session, claim).await? {
+            Turn::Before => *is_in_doubt = false,
+            Turn::Fenced => return Ok(Outcome::Fenced),
+            Turn::After => {
+                let end = claim::end(session).await?;
+                claim.turn += 1;
+                return Ok(Outcome::Written(end));
+            }
+        }
+    }
+    let batch = Batch::of(group, end, signer, session).await?;
+    match write(session, claim, &batch, is_in_doubt).await {
+        Ok(true) => {
+            claim.turn += 1;
+            Ok(Outcome::Written(batch.end))
+        }
+        Ok(false) => {
+            // The turn is another one: an earlier try was written after it was looked for, or
+            // another process writes.
+            *is_in_doubt = true;
+            Err(Failure::Again)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The transaction. False where the turn is not the one that is known.
+pub(super) async fn write(
+    session: &mut Session,
+    claim: &Claim,
+    batch: &Batch,
+    is_in_doubt: &mut bool,
+) -> Result<bool, Failure> {
+    session.run("START TRANSACTION").await?;
+    let written = async {
+        if !claim::take_turn(session, claim, batch).await? {
+            return Ok(false);
+        }
+        batch.write(session).await?;
+        Ok(true)
+    };
+    match written.await {
+        Ok(true) => {}
+        Ok(false) => {
+            session.run("ROLLBACK").await?;
+            return Ok(false);
+        }
+        Err(Failure::Elsewhere(reason)) => return Err(Failure::Elsewhere(reason)),
+        Err(failure) => {
+            // A deadlock has rolled back already; asking twice does no harm.
+            session.run("ROLLBACK").await?;
+            return Err(failure);
+        }
+    }
+    match session.run("COMMIT").await {
+        Ok(()) => Ok(true),
+        Err(Failure::Again) => Err(Failure::Again),
+        Err(failure) => {
+            *is_in_doubt = true;
+            Err(Failure::Elsewhere(failure.reason()))
+        }
+    }
+}
+
+async fn turn(session: &mut Session, claim: &Claim) -> Result<Turn, Failure> {
+    let sql = "SELECT turn, epoch FROM sequencer WHERE id = 0";
+    let row: Option<(u64, u64)> = session.ask_one(sql, ()).await?;
+    Ok(match row {
+        Some((turn, epoch)) if epoch == claim.epoch && turn == claim.turn => Turn::Before,
+        Some((turn, epoch)) if epoch == claim.epoch && turn == claim.turn + 1 => Turn::After,
+        _ => Turn::Fenced,
+    })
+}
+
+async fn probe(session: &mut Session) -> Result<(), Failure> {
+    let page = vec![0_u8; PROBE_BYTES];
+    session.change("REPLACE INTO probe VALUES (0, ?)", (page,)).await?;
+    session.change("DELETE FROM probe WHERE id = 0", ()).await?;
+    Ok(())
+}

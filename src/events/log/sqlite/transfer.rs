@@ -1,0 +1,151 @@
+//! The rows of a log's file, on their way to another place and from it.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::super::transfer::{Row, Rows, Sender};
+use super::writer::{Numbers, close};
+use super::{proof, schema};
+use crate::private_files;
+
+use super::reader::{COLUMNS, Names};
+
+/// The format whose rows these are.
+const FORMAT: i64 = 3;
+/// What a file is called until its copy is whole, after its own name.
+const PARTIAL: &str = ".partial";
+
+/// Sends all rows of a file, which others may be writing. The error is a whole sentence.
+pub(in crate::events::log) fn dump(path: &Path, to: &Sender) -> Result<(), String> {
+    schema::check(path).map_err(|error| error.to_string())?;
+    dump_rows(path, to).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+fn dump_rows(path: &Path, to: &Sender) -> Result<(), Box<dyn std::error::Error>> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(schema::BUSY_TIMEOUT)?;
+    // One moment for all of it.
+    connection.execute_batch("BEGIN")?;
+    let (_, format) = schema::identity(&connection)?;
+    if format != FORMAT {
+        return Err("it was written by an earlier version; start the server on it once".into());
+    }
+    let mut next = 1;
+    let mut names = Names::default();
+    let mut statement =
+        connection.prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY position"))?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let stream = names.stream(&connection, row.get(1)?)?;
+        let event = names.event(&connection, row, stream)?;
+        next = event.position.0 + 1;
+        to.send(Ok(Row::Event(Box::new(event))))?;
+    }
+    let each = |sql: &str, make: &dyn Fn(&rusqlite::Row<'_>) -> rusqlite::Result<Row>| {
+        let mut statement = connection.prepare(sql)?;
+        let mut found = statement.query([])?;
+        while let Some(row) = found.next()? {
+            to.send(Ok(make(row)?))?;
+        }
+        Ok::<_, Box<dyn std::error::Error>>(())
+    };
+    each(
+        "SELECT position, name, hash FROM purged JOIN streams ON streams.id = stream \
+         ORDER BY position",
+        &|row| {
+            let position = row.get::<_, i64>(0)? as u64;
+            Ok(Row::Purged { position, stream: row.get(1)?, hash: row.get(2)? })
+        },
+    )?;
+    each("SELECT number, after, kind, name, hash FROM notes ORDER BY number", &|row| {
+        let (number, after) = (row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64);
+        Ok(Row::Note { number, after, kind: row.get(2)?, name: row.get(3)?, hash: row.get(4)? })
+    })?;
+    each("SELECT position, notes, checkpoint FROM checkpoints ORDER BY 1, 2", &|row| {
+        let (position, notes) = (row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64);
+        Ok(Row::Checkpoint { position, notes, text: row.get(2)? })
+    })?;
+    each("SELECT id, part, content FROM blobs ORDER BY id, part", &|row| {
+        Ok(Row::BlobPart { id: row.get(0)?, part: row.get(1)?, content: row.get(2)? })
+    })?;
+    each("SELECT scope, sealed FROM keys ORDER BY scope", &|row| {
+        Ok(Row::Key { scope: row.get(0)?, sealed: row.get(1)? })
+    })?;
+    each("SELECT name FROM streams WHERE tombstoned ORDER BY name", &|row| {
+        Ok(Row::Closed(row.get(0)?))
+    })?;
+    let checkpoint = proof::head(&connection)?.unwrap_or_default();
+    to.send(Ok(Row::End { next, checkpoint }))?;
+    Ok(())
+}
+
+/// Makes a file of rows. It takes its name last: a copy that broke off is no log, and the next one
+/// goes over it.
+pub(in crate::events::log) fn load(path: &Path, rows: &Rows) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    if path.exists() {
+        return Err(failed(&"there is something already"));
+    }
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        private_files::make_dir(folder).map_err(|error| failed(&error))?;
+    }
+    let partial = private_files::beside(path, PARTIAL);
+    for beside in ["", "-wal", "-shm"] {
+        match std::fs::remove_file(private_files::beside(&partial, beside)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(&error));
+            }
+            _ => {}
+        }
+    }
+    let connection = schema::open(&partial).map_err(|error| error.to_string())?;
+    load_rows(&connection, rows).map_err(|error| failed(&error))?;
+    // All of it goes into the file itself with the last connection.
+    connection.close().map_err(|(_, error)| failed(&error))?;
+    std::fs::rename(&partial, path).map_err(|error| failed(&error))
+}
+
+fn load_rows(connection: &Connection, rows: &Rows) -> Result<(), Box<dyn std::error::Error>> {
+    let transaction = connection.unchecked_transaction()?;
+    let mut numbers = Numbers::default();
+    for row in rows {
+        match row? {
+            Row::Event(event) => {
+                numbers.insert_event(connection, &event)?;
+            }
+            Row::Purged { position, stream, hash } => {
+                let sql = "INSERT OR IGNORE INTO streams (name) VALUES (?1)";
+                connection.prepare_cached(sql)?.execute([&stream])?;
+                let sql = "INSERT INTO purged SELECT ?1, id, ?3 FROM streams WHERE name = ?2";
+                let values = params![position as i64, stream, hash];
+                connection.prepare_cached(sql)?.execute(values)?;
+            }
+            Row::Note { number, after, kind, name, hash } => {
+                let values = params![number as i64, after as i64, kind, name, hash];
+                let sql = "INSERT INTO notes VALUES (?1, ?2, ?3, ?4, ?5)";
+                connection.prepare_cached(sql)?.execute(values)?;
+            }
+            Row::Checkpoint { position, notes, text } => {
+                let sql = "INSERT INTO checkpoints VALUES (?1, ?2, ?3)";
+                let values = params![position as i64, notes as i64, text];
+                connection.prepare_cached(sql)?.execute(values)?;
+            }
+            Row::BlobPart { id, part, content } => {
+                let sql = "INSERT INTO blobs VALUES (?1, ?2, ?3)";
+                connection.prepare_cached(sql)?.execute(params![id, part, content])?;
+            }
+            Row::Key { scope, sealed } => {
+                let sql = "INSERT INTO keys VALUES (?1, ?2)";
+                connection.prepare_cached(sql)?.execute(params![scope, sealed])?;
+            }
+            Row::Closed(stream) => close(connection, &crate::events::StreamId(stream.into()))?,
+            Row::End { checkpoint, .. } => {
+                connection.execute("INSERT INTO head VALUES (0, ?1)", [checkpoint])?;
+                return Ok(transaction.commit()?);
+            }
+        }
+    }
+    Err("the log broke off".into())
+}

@@ -1,0 +1,172 @@
+//! A log moved from one place to another, row by row: the events with their positions and hashes,
+//! what is left of purged ones, notes, checkpoints, bodies, keys and closed streams, and the end as
+//! it was signed. So the copy is proved by what proves the log, and moves back.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use super::chain::Hash;
+use super::{Address, mariadb, sqlite};
+use crate::events::RecordedEvent;
+
+/// How many rows wait for whoever writes them.
+const ROWS_WAITING: usize = 1_024;
+
+/// What a log is made of, in the order in which it is copied.
+#[derive(Debug, PartialEq)]
+pub(super) enum Row {
+    Event(Box<RecordedEvent>),
+    Purged {
+        position: u64,
+        stream: String,
+        hash: Hash,
+    },
+    Note {
+        number: u64,
+        after: u64,
+        kind: u8,
+        name: String,
+        hash: Vec<u8>,
+    },
+    Checkpoint {
+        position: u64,
+        notes: u64,
+        text: String,
+    },
+    BlobPart {
+        id: String,
+        part: u32,
+        content: Vec<u8>,
+    },
+    Key {
+        scope: String,
+        sealed: Option<Vec<u8>>,
+    },
+    Closed(String),
+    /// The last one: what was copied before it is no log without it.
+    End {
+        next: u64,
+        checkpoint: String,
+    },
+}
+
+/// Rows on their way.
+pub(super) type Sender = SyncSender<Result<Row, String>>;
+pub(super) type Rows = Receiver<Result<Row, String>>;
+
+/// Where a log is copied from or to.
+#[derive(Clone, Debug)]
+pub enum Side {
+    File(PathBuf),
+    Database(Address),
+}
+
+/// Copies the log as it stands at one moment to a place where there is none, and reads the copy
+/// again: how many events are the same. The error is a whole sentence.
+pub fn transfer(from: &Side, to: &Side) -> Result<u64, String> {
+    let (rows, marks) = marked(rows(from)?)?;
+    write(to, rows)?;
+    same(to, marks.join().map_err(|_| "the copy ended in a panic".to_owned())?)
+}
+
+/// Copies without a second look.
+pub fn copy_out(from: &Address, to: &std::path::Path) -> Result<(), String> {
+    write(&Side::File(to.to_owned()), rows(&Side::Database(from.clone()))?)
+}
+
+/// On a thread of its own, for the caller may be within a runtime.
+fn write(to: &Side, rows: Rows) -> Result<(), String> {
+    let to = to.clone();
+    let write = move || match &to {
+        Side::File(path) => sqlite::load(path, &rows),
+        Side::Database(address) => mariadb::load(address, rows),
+    };
+    let thread = std::thread::Builder::new().name("log-copy".to_owned());
+    let writing = thread.spawn(write).map_err(|error| error.to_string())?;
+    writing.join().map_err(|_| "the copy ended in a panic".to_owned())?
+}
+
+fn rows(from: &Side) -> Result<Rows, String> {
+    let (sender, rows) = sync_channel(ROWS_WAITING);
+    let from = from.clone();
+    let read = move || {
+        let read = match &from {
+            Side::File(path) => sqlite::dump(path, &sender),
+            Side::Database(address) => mariadb::dump(address, &sender),
+        };
+        if let Err(reason) = read {
+            // Nobody may be there to hear it.
+            let _ = sender.send(Err(reason));
+        }
+    };
+    let thread = std::thread::Builder::new().name("log-copy".to_owned());
+    thread.spawn(read).map_err(|error| error.to_string())?;
+    Ok(rows)
+}
+
+/// Passes rows on, and keeps a mark of each.
+fn marked(rows: Rows) -> Result<(Rows, JoinHandle<Vec<u64>>), String> {
+    let (sender, passed) = sync_channel(ROWS_WAITING);
+    let pass = move || {
+        let mut marks = Vec::new();
+        for row in rows {
+            marks.extend(row.as_ref().ok().map(mark));
+            if sender.send(row).is_err() {
+                break;
+            }
+        }
+        marks
+    };
+    let thread = std::thread::Builder::new().name("log-copy".to_owned());
+    Ok((passed, thread.spawn(pass).map_err(|error| error.to_string())?))
+}
+
+/// By what a row is known: two that differ have the same mark by chance alone.
+fn mark(row: &Row) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match row {
+        Row::Event(event) => {
+            (event.position.0, event.stream.as_str(), event.revision.0).hash(&mut hasher);
+            (&event.event_type, event.version, event.at, &event.body).hash(&mut hasher);
+            (format!("{:?}", event.meta), event.hash).hash(&mut hasher);
+        }
+        Row::BlobPart { id, part, content } => (id, part, content).hash(&mut hasher),
+        other => format!("{other:?}").hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+/// Compares a copy with what was read of the log, row by row; how many events both have.
+fn same(copy: &Side, marks: Vec<u64>) -> Result<u64, String> {
+    let mut marks = marks.into_iter();
+    let mut events = 0;
+    for row in rows(copy)? {
+        let row = row?;
+        if marks.next() != Some(mark(&row)) {
+            return Err(format!("the copy is not the log: {} differs", place(&row)));
+        }
+        match row {
+            Row::Event(_) => events += 1,
+            Row::End { .. } if marks.len() == 0 => return Ok(events),
+            Row::End { .. } => return Err("the log has more than the copy".to_owned()),
+            _ => {}
+        }
+    }
+    Err("the copy ends before its end".to_owned())
+}
+
+/// What a row is, without what is in it.
+fn place(row: &Row) -> String {
+    match row {
+        Row::Event(event) => format!("position {}", event.position),
+        Row::Purged { position, .. } => format!("purged position {position}"),
+        Row::Note { number, .. } => format!("note {number}"),
+        Row::Checkpoint { position, .. } => format!("the checkpoint of position {position}"),
+        Row::BlobPart { id, part, .. } => format!("part {part} of blob {id}"),
+        Row::Key { scope, .. } => format!("the key of {scope}"),
+        Row::Closed(stream) => format!("stream {stream}"),
+        Row::End { .. } => "the end".to_owned(),
+    }
+}

@@ -1,0 +1,235 @@
+//! What the agents of servers are to know, to the objects and queues where those look for it: all of
+//! it, whenever the configurations of a server change, or the way by which its agent is told them.
+//!
+//! Each server is told by itself, one thing after the other, so that one whose store is away holds up
+//! no other; the outlet's place goes no further than what all have been told.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::StreamExt;
+use futures::future::LocalBoxFuture;
+use futures::stream::FuturesUnordered;
+use serde_json::{Value, json};
+
+use super::place::Place;
+use super::{Broken, OutletParts};
+use crate::events::log::Filter;
+use crate::events::software::DeploymentEvent;
+use crate::events::{Position, RecordedEvent, StreamRevision};
+use crate::model::{Refusal, ResourceId, ResourceName, StackId};
+use crate::projections::ViewError;
+
+/// How many events are read at a time.
+const PAGE: usize = 256;
+/// How much of the log is passed without a word before that goes on record.
+const PASSED_MAX: u64 = 10_000;
+/// While so many servers are being told, no more of the log is read. How many calls are out at once
+/// is bounded for each service of the cloud.
+const SERVERS_MAX: usize = 1_024;
+/// How long it is tried to tell an agent something at most, in seconds.
+const TRIED_MAX_SECS: i64 = 600;
+/// The pauses between tries: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+pub(super) async fn follow(parts: &OutletParts, place: &mut Place) -> Result<(), Broken> {
+    let mut due = Due::new(parts);
+    let (mut read, mut recorded, mut told) = (place.reached, place.reached, 0);
+    loop {
+        let (next, has_room) = (Position(read.0 + 1), due.has_room());
+        let step = async {
+            tokio::select! {
+                told = due.one_told() => told.map(|()| 1),
+                seen = parts.views.after(next), if has_room => Ok(seen.map(|()| 0)?),
+            }
+        };
+        told += place.awaits(step).await??;
+        if due.has_room() && parts.views.position() > read {
+            read = look_for(parts, &mut due, read).await?;
+        }
+        let reached = due.reached(read);
+        if reached > place.reached {
+            place.move_to(reached, std::mem::take(&mut told)).await?;
+        }
+        if reached.0 - recorded.0 > PASSED_MAX {
+            place.move_to(reached, 1).await?;
+            place.record().await?;
+            recorded = reached;
+        }
+    }
+}
+
+/// Looks through a page of the log for servers that are to be told something, and gives its end.
+async fn look_for(
+    parts: &OutletParts,
+    due: &mut Due<'_>,
+    read: Position,
+) -> Result<Position, Broken> {
+    let filter = Filter { kinds: vec!["resource", "deployment"] };
+    let seen = parts.views.position();
+    let events = parts.log.read_all(read, &filter, PAGE).await?;
+    let last = events.last().map_or(seen, |event| event.position);
+    parts.views.after(last).await?;
+    for event in &events {
+        for server in told_anew(parts, event).await? {
+            due.add(server, event.position);
+        }
+    }
+    Ok(if events.len() < PAGE { last.max(seen) } else { last })
+}
+
+/// A server by its stack and the name of its resource.
+type Server = (StackId, ResourceName);
+
+/// The servers that are being told something.
+struct Due<'a> {
+    parts: &'a OutletParts,
+    servers: BTreeMap<Server, Since>,
+    telling: FuturesUnordered<LocalBoxFuture<'a, (Server, Result<(), Broken>)>>,
+}
+
+/// Where in the log it is said that a server is to be told what it is being told, and where, since
+/// that has begun, it was first said again.
+struct Since {
+    told: Position,
+    again: Option<Position>,
+}
+
+impl<'a> Due<'a> {
+    fn new(parts: &'a OutletParts) -> Self {
+        Self { parts, servers: BTreeMap::new(), telling: FuturesUnordered::new() }
+    }
+
+    fn has_room(&self) -> bool {
+        self.servers.len() < SERVERS_MAX
+    }
+
+    /// Has a server told what there is to know: now, or once it knows what it is being told.
+    fn add(&mut self, server: Server, at: Position) {
+        if let Some(since) = self.servers.get_mut(&server) {
+            since.again.get_or_insert(at);
+            return;
+        }
+        self.servers.insert(server.clone(), Since { told: at, again: None });
+        let parts = self.parts;
+        self.telling.push(Box::pin(async move {
+            let until = parts.clock.now() + TimeDelta::seconds(TRIED_MAX_SECS);
+            let told = tell(parts, server.0, &server.1, until).await;
+            (server, told)
+        }));
+    }
+
+    /// Waits until a server has been told, which is never where none is being told anything.
+    async fn one_told(&mut self) -> Result<(), Broken> {
+        let Some((server, told)) = self.telling.next().await else {
+            return std::future::pending().await;
+        };
+        told?;
+        if let Some(Since { again: Some(again), .. }) = self.servers.remove(&server) {
+            self.add(server, again);
+        }
+        Ok(())
+    }
+
+    /// Up to where all have been told what the log has for them, of which so much was read.
+    fn reached(&self, read: Position) -> Position {
+        let first = self.servers.values().map(|since| since.told.0).min();
+        first.map_or(read, |first| Position(first.saturating_sub(1)))
+    }
+}
+
+/// The servers whose agents are to be told something by an event.
+async fn told_anew(
+    parts: &OutletParts,
+    event: &RecordedEvent,
+) -> Result<Vec<(StackId, ResourceName)>, Broken> {
+    if event.stream.kind() == "resource" {
+        // Where the agent asks is among what the type itself adds to the metadata.
+        let tells =
+            &*event.event_type == "ActionSettled" && event.body.contains("os-collect-config");
+        let id = event.stream.as_str().strip_prefix("resource-").and_then(|id| id.parse().ok());
+        return match id.filter(|_| tells) {
+            Some(id) => Ok(parts.views.owner_of(ResourceId(id)).await?.into_iter().collect()),
+            None => Ok(Vec::new()),
+        };
+    }
+    let changes = match event.decode::<DeploymentEvent>().map_err(ViewError::from)? {
+        DeploymentEvent::DeploymentCreated(_) | DeploymentEvent::DeploymentDeleted(_) => true,
+        DeploymentEvent::DeploymentUpdated(body) => body.change.config_id.is_some(),
+    };
+    if !changes {
+        return Ok(Vec::new());
+    }
+    let slice = parts.log.read(&event.stream, StreamRevision(0)).await?;
+    let first = slice.events.first().map(|event| event.decode::<DeploymentEvent>()).transpose();
+    match first.map_err(ViewError::from)? {
+        Some(DeploymentEvent::DeploymentCreated(body)) => {
+            Ok(parts.views.standing_for(body.project_id, body.server_id).await?)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Tells an agent what there is to know by now. What cannot be told is passed over, once it is clear
+/// that another try would not help.
+async fn tell(
+    parts: &OutletParts,
+    stack: StackId,
+    name: &ResourceName,
+    until: DateTime<Utc>,
+) -> Result<(), Broken> {
+    let mut pause = PAUSES.0;
+    loop {
+        let deployments = deployments(parts, stack, name).await?;
+        let told = match deployments {
+            Ok(deployments) => parts.engine.tell_agent(stack, name, deployments).await,
+            Err(refusal) => Err(refusal),
+        };
+        match told {
+            Ok(true) => return Ok(()),
+            Ok(false) if parts.clock.now() < until => {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(PAUSES.1);
+            }
+            Ok(false) => {
+                tracing::warn!(stack.id = %stack, resource = %name, "an agent is out of reach");
+                return Ok(());
+            }
+            Err(error) => {
+                tracing::warn!(stack.id = %stack, resource = %name, %error,
+                    "an agent could not be told");
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The configurations of a server, in the form that agents know.
+async fn deployments(
+    parts: &OutletParts,
+    stack: StackId,
+    name: &ResourceName,
+) -> Result<Result<Vec<Value>, Refusal>, Broken> {
+    let Some(project) = parts.views.stack(stack).await?.map(|stack| stack.project_id) else {
+        return Ok(Ok(Vec::new()));
+    };
+    let resources = parts.views.resources(stack).await?;
+    let server = resources.into_iter().find(|resource| resource.name == *name);
+    let Some(server) = server.and_then(|resource| resource.physical_id) else {
+        return Ok(Ok(Vec::new()));
+    };
+    let mut deployments = Vec::new();
+    for row in parts.views.configs_of_server(Some(project.clone()), &server).await? {
+        match parts.engine.software().told(&project, row.id).await {
+            Ok(Some(mut told)) => {
+                told["creation_time"] =
+                    json!(row.created_at.format("%Y-%m-%dT%H:%M:%SZ").to_string());
+                deployments.push(told);
+            }
+            Ok(None) => {}
+            Err(refusal) => return Ok(Err(refusal)),
+        }
+    }
+    Ok(Ok(deployments))
+}

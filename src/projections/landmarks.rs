@@ -1,0 +1,243 @@
+//! Where in the log something can be found: which blocks of positions have events of a project, of
+//! a stack, of a type, by a user, and so on. A filtered feed reads these blocks alone, and takes of
+//! them what it wants.
+//!
+//! What is looked for is kept as a hash: a line is small, a name that was purged is gone, and two
+//! values of one hash cost a block that is read in vain.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
+
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::columns::{bytes, position, stored, uuid};
+use crate::events::{Position, RecordedEvent};
+use crate::model::{ProjectId, StackId, Status};
+
+/// How many positions a block has. A change moves the schema's version.
+const BLOCK_POSITIONS: u64 = 256;
+
+/// How many streams' owners the writer remembers.
+const OWNERS_MAX: usize = 4_096;
+
+/// Something that events have in common.
+#[derive(Clone, Copy, Debug)]
+pub enum Landmark<'a> {
+    Project(&'a ProjectId),
+    Stack(StackId),
+    /// Of the stack or of one that stands within it, by the outermost.
+    Tree(StackId),
+    Resource(&'a str),
+    Type(&'a str),
+    Action(&'a str),
+    Status(&'a str),
+    /// A user, by id or name.
+    Caller(&'a str),
+}
+
+impl Landmark<'_> {
+    fn key(self) -> i64 {
+        match self {
+            Landmark::Project(id) => hash(b'p', id.as_str().as_bytes()),
+            Landmark::Stack(id) => hash(b's', id.0.as_bytes()),
+            Landmark::Tree(id) => hash(b't', id.0.as_bytes()),
+            Landmark::Resource(name) => hash(b'r', name.as_bytes()),
+            Landmark::Type(name) => hash(b'e', name.as_bytes()),
+            Landmark::Action(word) => hash(b'a', word.as_bytes()),
+            Landmark::Status(word) => hash(b'f', word.as_bytes()),
+            Landmark::Caller(user) => hash(b'u', user.as_bytes()),
+        }
+    }
+}
+
+/// FNV-1a: the same in every process, and nothing hangs on how hard it is to meet.
+fn hash(kind: u8, value: &[u8]) -> i64 {
+    let hash = [kind].iter().chain(value).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    i64::from_ne_bytes(hash.to_ne_bytes())
+}
+
+/// What is looked for: of each group one, at least. Without a group, everything.
+#[derive(Clone, Debug, Default)]
+pub struct Search(Vec<Vec<i64>>);
+
+impl Search {
+    /// Narrows it to events that have one of these. The groups that few events fit come first.
+    pub fn one_of<'a>(&mut self, landmarks: impl IntoIterator<Item = Landmark<'a>>) {
+        let group: Vec<i64> = landmarks.into_iter().map(Landmark::key).collect();
+        if !group.is_empty() {
+            self.0.push(group);
+        }
+    }
+
+    /// Whether it takes everything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What an event says of an action and its status.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Told {
+    pub action: Option<String>,
+    pub status: Option<String>,
+}
+
+impl Told {
+    /// Reads it from an event; what starts an action leaves it in progress.
+    pub fn by(event: &RecordedEvent) -> Told {
+        let mut told: Told = serde_json::from_str(&event.body).unwrap_or_default();
+        if told.status.is_none() && event.event_type.ends_with("Started") {
+            told.status = Some(Status::InProgress.to_string());
+        }
+        told
+    }
+}
+
+/// Writes landmarks as events come.
+#[derive(Default)]
+pub(super) struct Writer {
+    block: i64,
+    /// What is written of the block already.
+    written: HashSet<i64>,
+    owners: HashMap<String, Vec<i64>>,
+}
+
+impl Writer {
+    /// Takes in an event that the other views have taken in.
+    pub(super) fn note(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
+        let stream = event.stream.as_str();
+        let mut keys = match self.owners.get(stream) {
+            Some(owner) => owner.clone(),
+            None => owner(db, stream)?,
+        };
+        if keys.is_empty() {
+            return Ok(());
+        }
+        if !self.owners.contains_key(stream) {
+            if self.owners.len() >= OWNERS_MAX {
+                self.owners.clear();
+            }
+            self.owners.insert(stream.to_owned(), keys.clone());
+        }
+        let told = Told::by(event);
+        keys.push(Landmark::Type(&event.event_type).key());
+        keys.extend(told.action.as_deref().map(|word| Landmark::Action(word).key()));
+        keys.extend(told.status.as_deref().map(|word| Landmark::Status(word).key()));
+        if let Some(caller) = &event.meta.caller {
+            keys.push(Landmark::Caller(&caller.user_id).key());
+            keys.push(Landmark::Caller(&caller.user_name).key());
+        }
+        let block = block_of(event.position);
+        if self.block != block {
+            self.block = block;
+            self.written.clear();
+        }
+        let mut insert = db.prepare_cached("INSERT OR IGNORE INTO landmarks VALUES (?1, ?2)")?;
+        for key in keys {
+            if self.written.insert(key) {
+                insert.execute([key, block])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What all events of a stream have in common; nothing for streams that no feed carries.
+fn owner(db: &Connection, stream: &str) -> rusqlite::Result<Vec<i64>> {
+    let Some((kind, id)) = stream.split_once('-') else { return Ok(Vec::new()) };
+    let query = match kind {
+        "project" => return Ok(vec![Landmark::Project(&ProjectId(id.to_owned())).key()]),
+        "stack" => "SELECT project, id, root, NULL FROM stacks WHERE id = ?1",
+        "resource" => {
+            "SELECT s.project, s.id, s.root, r.name FROM resources r \
+             JOIN stacks s ON s.number = r.stack WHERE r.id = ?1"
+        }
+        _ => return Ok(Vec::new()),
+    };
+    let Ok(id) = Uuid::try_parse(id) else { return Ok(Vec::new()) };
+    let found = db.prepare_cached(query)?.query_row([bytes(id)], |row| {
+        let mut keys = vec![
+            Landmark::Project(&ProjectId(row.get(0)?)).key(),
+            Landmark::Stack(StackId(uuid(row, 1)?)).key(),
+            Landmark::Tree(StackId(uuid(row, 2)?)).key(),
+        ];
+        let name: Option<String> = row.get(3)?;
+        keys.extend(name.map(|name| Landmark::Resource(&name).key()));
+        Ok(keys)
+    });
+    Ok(found.optional()?.unwrap_or_default())
+}
+
+fn block_of(position: Position) -> i64 {
+    stored(Position(position.0 / BLOCK_POSITIONS))
+}
+
+/// The next blocks that have something after a position.
+pub(super) fn blocks(
+    db: &Connection,
+    search: &Search,
+    after: Position,
+    limit: usize,
+) -> rusqlite::Result<Vec<RangeInclusive<u64>>> {
+    let Some((first, others)) = search.0.split_first() else { return Ok(Vec::new()) };
+    let marks = |group: &[i64]| vec!["?"; group.len()].join(", ");
+    let mut sql = format!(
+        "SELECT DISTINCT block FROM landmarks WHERE key IN ({}) AND block >= ?",
+        marks(first)
+    );
+    let mut values: Vec<Sql> = first.iter().copied().map(Sql::Integer).collect();
+    values.push(Sql::Integer(block_of(Position(after.0.saturating_add(1)))));
+    for group in others {
+        sql.push_str(&format!(
+            " AND EXISTS (SELECT 1 FROM landmarks o WHERE o.key IN ({}) \
+             AND o.block = landmarks.block)",
+            marks(group)
+        ));
+        values.extend(group.iter().copied().map(Sql::Integer));
+    }
+    sql.push_str(" ORDER BY block LIMIT ?");
+    values.push(Sql::Integer(i64::try_from(limit).unwrap_or(i64::MAX)));
+    db.prepare_cached(&sql)?
+        .query_map(params_from_iter(values), |row| {
+            let from = position(row, 0)?.0 * BLOCK_POSITIONS;
+            Ok(from..=from + BLOCK_POSITIONS - 1)
+        })?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_found_that_have_one_of_each_group() {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(include_str!("schema.sql")).unwrap();
+        let put = |landmark: Landmark<'_>, block: i64| {
+            db.execute("INSERT INTO landmarks VALUES (?1, ?2)", [landmark.key(), block]).unwrap();
+        };
+        for block in [0, 1, 2, 7] {
+            put(Landmark::Resource("net"), block);
+        }
+        put(Landmark::Status("FAILED"), 2);
+        put(Landmark::Status("COMPLETE"), 7);
+        put(Landmark::Status("FAILED"), 9);
+        let found = |statuses: &[&str], after, limit| {
+            let mut search = Search::default();
+            search.one_of([Landmark::Resource("net")]);
+            search.one_of(statuses.iter().map(|word| Landmark::Status(word)));
+            blocks(&db, &search, Position(after), limit).unwrap()
+        };
+        assert_eq!(found(&["FAILED"], 0, 10), [512..=767]);
+        assert_eq!(found(&["FAILED", "COMPLETE"], 0, 10), [512..=767, 1792..=2047]);
+        assert_eq!(found(&["FAILED", "COMPLETE"], 766, 10), [512..=767, 1792..=2047]);
+        assert_eq!(found(&["FAILED", "COMPLETE"], 767, 10), [1792..=2047]);
+        assert_eq!(found(&[], 0, 2), [0..=255, 256..=511]);
+        assert_eq!(found(&["IN_PROGRESS"], 0, 10), []);
+    }
+}

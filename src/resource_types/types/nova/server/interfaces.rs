@@ -1,0 +1,226 @@
+//! The interfaces of a server that is there: what there are, and how they become the wanted ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::networks::{self, delete_port, get, key, made, remembered, wants_port};
+use super::server_request;
+use crate::model::JsonMap;
+use crate::openstack::{Method, Request, Service, path_segment};
+use crate::resource_types::asks::Asks;
+use crate::resource_types::declared::Declared;
+use crate::resource_types::failure::Failure;
+use crate::resource_types::job::{Learned, Subject};
+
+/// The server's interfaces as they are.
+pub(super) fn live(cloud: &Asks<'_>, subject: &Subject) -> Result<Vec<Value>, Failure> {
+    let request = server_request(Method::Get, subject, "/os-interface");
+    let mut body = cloud.send(request)?.json()?;
+    match body["interfaceAttachments"].take() {
+        Value::Array(list) => Ok(list),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The property as the server has it: as it is wanted where nothing is to be done about it.
+pub(super) fn compared(
+    declared: &Declared,
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    wanted: &Value,
+) -> Result<Value, Failure> {
+    let given = declared.properties(&subject.properties);
+    let resolved = declared.declaration().resolved(cloud, given.clone())?;
+    let live = live(cloud, subject)?;
+    let shown = live.iter().map(|interface| {
+        json!({
+            "network": interface["net_id"],
+            "port": interface["port_id"],
+            "fixed_ip": interface["fixed_ips"][0]["ip_address"],
+        })
+    });
+    let shown = shown.collect();
+    Ok(match plan(cloud, subject, live, [&given, &given], &resolved)? {
+        Plan::Nothing => wanted.clone(),
+        Plan::Detach { .. } | Plan::MakePort { .. } | Plan::Attach { .. } => shown,
+    })
+}
+
+/// The next thing to do about a server's interfaces.
+pub(super) enum Plan {
+    Detach { port: String, made_for: Option<String> },
+    MakePort { index: usize },
+    Attach { body: Value },
+    Nothing,
+}
+
+/// Compares the interfaces with the wanted networks. Each wanted entry takes one interface that
+/// fits, whatever that was made for; what is left over goes, what is missing comes.
+pub(super) fn plan(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    mut live: Vec<Value>,
+    [before, given]: [&JsonMap; 2],
+    resolved: &JsonMap,
+) -> Result<Plan, Failure> {
+    let made = made(subject);
+    let left_behind = left_behind(&made, given, &live);
+    let (entries, no_network) = match networks::word(resolved) {
+        Some(word) => (&[][..], word == "none"),
+        None => (networks::entries(resolved), false),
+    };
+    let port_of = |(index, entry): (usize, &Value)| made.get(&key(index, entry)).cloned();
+    let own: Vec<_> = networks::entries(given).iter().enumerate().map(port_of).collect();
+    let own = |index: usize| own.get(index).cloned().flatten();
+    // The ports that differ in more than their addresses serve their own entries alone.
+    let before = networks::entries(before).iter().enumerate();
+    let special: Vec<String> =
+        before.filter(|(_, entry)| is_special(entry)).filter_map(port_of).collect();
+    // First the ports that are named or were made for an entry: no other entry takes them.
+    let mut missing = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let port = get(entry, "port").map(str::to_owned).or_else(|| own(index));
+        let place =
+            live.iter().position(|it| port.as_deref().is_some_and(|id| it["port_id"] == id));
+        match place {
+            Some(place) => drop(live.remove(place)),
+            None => missing.push((index, entry, port)),
+        }
+    }
+    let mut left = Vec::new();
+    for (index, entry, port) in missing {
+        let network = networks::network_of(cloud, entry)?;
+        let is_special_port =
+            |interface: &Value| special.iter().any(|port| interface["port_id"] == port.as_str());
+        let fits = |interface: &Value| {
+            let has = |key: &str, wanted: Option<&str>| {
+                let addresses = interface["fixed_ips"].as_array().into_iter().flatten();
+                wanted.is_none_or(|wanted| addresses.clone().any(|it| it[key] == wanted))
+            };
+            port.is_none()
+                && !is_special(entry)
+                && !is_special_port(interface)
+                && has("ip_address", get(entry, "fixed_ip"))
+                && has("subnet_id", get(entry, "subnet"))
+                && network.as_deref().is_none_or(|network| interface["net_id"] == network)
+        };
+        match live.iter().position(fits) {
+            Some(place) => drop(live.remove(place)),
+            None => left.push((index, network, port)),
+        }
+    }
+    let missing = left;
+    // An empty list asks for one network of the cloud's choice, which any interface is.
+    if entries.is_empty() && !no_network && !live.is_empty() {
+        return Ok(Plan::Nothing);
+    }
+    if let Some(surplus) = live.first() {
+        let port = surplus["port_id"].as_str().unwrap_or_default().to_owned();
+        let made_for = made.into_iter().find(|(_, id)| *id == port).map(|(key, _)| key);
+        return Ok(Plan::Detach { port, made_for });
+    }
+    if let Some((key, port)) = left_behind {
+        return Ok(Plan::Detach { port, made_for: Some(key) });
+    }
+    let Some((index, network, port)) = missing.into_iter().next() else {
+        return Ok(match entries.is_empty() {
+            true if !no_network => Plan::Attach { body: json!({}) },
+            _ => Plan::Nothing,
+        });
+    };
+    let entry = entries.get(index).unwrap_or(&Value::Null);
+    Ok(match port {
+        Some(port) => Plan::Attach { body: json!({ "port_id": port }) },
+        None if wants_port(entry) => Plan::MakePort { index },
+        None => {
+            let mut body = json!({ "net_id": network });
+            if let Some(ip) = get(entry, "fixed_ip") {
+                body["fixed_ips"] = json!([{ "ip_address": ip }]);
+            }
+            Plan::Attach { body }
+        }
+    })
+}
+
+/// Gives the interfaces whose ports Nova made the server's security groups: where it attaches one
+/// later on it does not do so itself.
+pub(super) fn secure(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    resolved: &JsonMap,
+    interfaces: &[Value],
+) -> Result<(), Failure> {
+    let made = made(subject);
+    let named: Vec<&str> =
+        networks::entries(resolved).iter().filter_map(|entry| get(entry, "port")).collect();
+    let ports = interfaces.iter().filter_map(|interface| interface["port_id"].as_str());
+    let ports: Vec<&str> =
+        ports.filter(|port| !named.contains(port) && !made.values().any(|id| id == port)).collect();
+    if ports.is_empty() {
+        return Ok(());
+    }
+    let groups = networks::groups(cloud, resolved)?;
+    if groups.is_empty() {
+        return Ok(());
+    }
+    for port in ports {
+        let body = json!({ "port": { "security_groups": groups } });
+        let path = format!("/v2.0/ports/{}", path_segment(port));
+        cloud.send(Request::put(Service::Network, path).json(body))?;
+    }
+    Ok(())
+}
+
+/// A port made for an entry that there no longer is, and not at the server: its detaching broke off
+/// before it was deleted.
+fn left_behind(
+    made: &BTreeMap<String, String>,
+    given: &JsonMap,
+    live: &[Value],
+) -> Option<(String, String)> {
+    let entries = networks::entries(given).iter().enumerate();
+    let wanted: BTreeSet<String> = entries.map(|(index, entry)| key(index, entry)).collect();
+    let mut left = made.iter().filter(|(key, id)| {
+        !wanted.contains(*key) && !live.iter().any(|it| it["port_id"] == id.as_str())
+    });
+    left.next().map(|(key, id)| (key.clone(), id.clone()))
+}
+
+/// Whether the entry says more of its port than where it is.
+fn is_special(entry: &Value) -> bool {
+    entry["port_extra_properties"].as_object().is_some_and(|it| !it.is_empty())
+}
+
+pub(super) fn carry_out(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    resolved: &JsonMap,
+    plan: Plan,
+) -> Result<Learned, Failure> {
+    match plan {
+        Plan::Detach { port, made_for } => {
+            let path = format!("/os-interface/{}", path_segment(&port));
+            match cloud.send(server_request(Method::Delete, subject, &path)) {
+                Ok(_) => {}
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error.into()),
+            }
+            let Some(key) = made_for else { return Ok(Learned::default()) };
+            delete_port(cloud, &port)?;
+            let mut ports: BTreeMap<String, String> = made(subject);
+            ports.remove(&key);
+            Ok(remembered(&ports))
+        }
+        Plan::Attach { body } => {
+            let body = json!({ "interfaceAttachment": body });
+            let request = server_request(Method::Post, subject, "/os-interface").json(body);
+            let attached = cloud.send(request)?.json()?["interfaceAttachment"].take();
+            // A look at what is attached finds the interface from now on: all is done again.
+            secure(cloud, subject, resolved, &[attached])
+                .map_err(|failure| Failure::InDoubt(Box::new(failure)))?;
+            Ok(Learned::default())
+        }
+        Plan::MakePort { .. } | Plan::Nothing => Ok(Learned::default()),
+    }
+}

@@ -1,0 +1,215 @@
+//! A guest at work: it runs the scripts of its user data once, and then, again and again, reads what
+//! it is to know, runs what is deployed to it and answers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
+
+use super::boot;
+use super::calls::Calls;
+use super::script::{self, Ran, Script};
+use crate::clock::Clock;
+use crate::sandbox::guest_limits::GuestLimits;
+
+/// How often it asks for what it is to know.
+const ASKED_EVERY: Duration = Duration::from_secs(1);
+/// How many deployments of a server it looks at.
+const DEPLOYMENTS_MAX: usize = 256;
+/// How often it tries to answer, and the pause between.
+const ANSWERS_TRIED: u32 = 30;
+const ANSWER_PAUSE: Duration = Duration::from_secs(1);
+
+/// What guests share.
+pub(super) struct Tools {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) calls: Calls,
+    pub(super) limits: GuestLimits,
+    /// Held by each script at work.
+    pub(super) turns: Semaphore,
+}
+
+/// A guest of a server.
+pub(super) struct Guest {
+    pub(super) server: String,
+    pub(super) user_data: String,
+    /// Its scripts end when this is set.
+    pub(super) stopped: Arc<AtomicBool>,
+    pub(super) tools: Arc<Tools>,
+}
+
+impl Guest {
+    /// Works for as long as nobody drops it.
+    pub(super) async fn work(self) {
+        let boot = boot::read(&self.user_data);
+        let mut told = boot.metadata["os-collect-config"].clone();
+        let scripts = async {
+            for script in &boot.scripts {
+                let ran = self.run(script.clone(), Vec::new(), Vec::new()).await;
+                tracing::info!(server = self.server, status = ran.status, "a guest has started up");
+            }
+        };
+        // A condition that its scripts wait for may be another deployment's to meet.
+        let agent = async {
+            let mut done = BTreeSet::new();
+            loop {
+                let now = self.tools.clock.now();
+                match self.tools.calls.metadata(&told, now).await {
+                    Ok(Some(metadata)) => {
+                        let new = &metadata["os-collect-config"];
+                        if new.is_object() {
+                            told.clone_from(new);
+                        }
+                        self.deploy(&metadata, &mut done).await;
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::debug!(server = self.server, %error, "a guest learns nothing");
+                    }
+                }
+                tokio::time::sleep(ASKED_EVERY).await;
+            }
+        };
+        tokio::join!(scripts, agent);
+    }
+
+    /// Runs each deployment that it does not know yet.
+    async fn deploy(&self, metadata: &Value, done: &mut BTreeSet<String>) {
+        let deployments = metadata["deployments"].as_array().into_iter().flatten();
+        for deployment in deployments.take(DEPLOYMENTS_MAX) {
+            let Some(id) = deployment["id"].as_str() else { continue };
+            let inputs = inputs(deployment);
+            if done.contains(id) {
+                continue;
+            }
+            done.insert(id.to_owned());
+            let Some(config) = program(deployment, &inputs) else { continue };
+            let values = names(&deployment["outputs"]);
+            let ran = self.run(config, environment(&inputs), values).await;
+            tracing::info!(server = self.server, status = ran.status, "a guest ran a deployment");
+            self.answer(&inputs, &answer(ran)).await;
+        }
+    }
+
+    async fn answer(&self, inputs: &Value, answer: &Value) {
+        for _ in 0..ANSWERS_TRIED {
+            match self.tools.calls.signal(inputs, answer).await {
+                Ok(()) => return,
+                Err(error) => {
+                    tracing::warn!(server = self.server, %error, "a guest could not answer");
+                }
+            }
+            tokio::time::sleep(ANSWER_PAUSE).await;
+        }
+    }
+
+    async fn run(
+        &self,
+        text: String,
+        environment: Vec<(String, String)>,
+        values: Vec<String>,
+    ) -> Ran {
+        // Nobody closes the turns.
+        let _turn = self.tools.turns.acquire().await;
+        let (stopped, limits) = (Arc::clone(&self.stopped), self.tools.limits);
+        let id = self.tools.clock.fresh_id();
+        let work = move || {
+            let script = Script { text: &text, environment: &environment, values: &values };
+            script::run(&script, &limits, id, &stopped)
+        };
+        tokio::task::spawn_blocking(work).await.unwrap_or_default()
+    }
+}
+
+/// The inputs of a deployment by their names.
+fn inputs(deployment: &Value) -> Value {
+    let inputs = deployment["inputs"].as_array().into_iter().flatten();
+    let named =
+        inputs.filter_map(|it| Some((it["name"].as_str()?.to_owned(), it["value"].clone())));
+    Value::Object(named.collect::<Map<_, _>>())
+}
+
+fn environment(inputs: &Value) -> Vec<(String, String)> {
+    let inputs = inputs.as_object().into_iter().flatten();
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    inputs.map(|(name, value)| (name.clone(), text(value))).collect()
+}
+
+/// What is to be run: a script, or that of a component which is for the action. `None` where it is
+/// of a group whose hook is not there.
+fn program(deployment: &Value, inputs: &Value) -> Option<String> {
+    let config = &deployment["config"];
+    match deployment["group"].as_str() {
+        Some("script") => config.as_str().map(str::to_owned),
+        Some("component") => {
+            let action = &inputs["deploy_action"];
+            let mut configs = config["configs"].as_array()?.iter();
+            let is_for = |it: &&Value| {
+                it["actions"].as_array().is_some_and(|actions| actions.contains(action))
+            };
+            let found = configs.find(is_for)?;
+            (found["tool"] == "script").then(|| found["config"].as_str().map(str::to_owned))?
+        }
+        _ => None,
+    }
+}
+
+fn names(outputs: &Value) -> Vec<String> {
+    let outputs = outputs.as_array().into_iter().flatten();
+    outputs.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
+}
+
+fn answer(ran: Ran) -> Value {
+    let mut answer = json!({
+        "deploy_stdout": ran.stdout,
+        "deploy_stderr": ran.stderr,
+        "deploy_status_code": ran.status,
+    });
+    for (name, value) in ran.values {
+        answer[name] = value.into();
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_has_a_script_for_an_action() {
+        let of = |action: &str, tool: &str| {
+            let deployment = json!({
+                "group": "component",
+                "inputs": [{ "name": "deploy_action", "value": action }],
+                "config": { "configs": [
+                    { "actions": ["CREATE", "UPDATE"], "config": "make", "tool": tool },
+                    { "actions": ["DELETE"], "config": "unmake", "tool": tool },
+                ] },
+            });
+            program(&deployment, &inputs(&deployment))
+        };
+        assert_eq!(of("UPDATE", "script").as_deref(), Some("make"));
+        assert_eq!(of("DELETE", "script").as_deref(), Some("unmake"));
+        assert_eq!((of("SUSPEND", "script"), of("CREATE", "puppet")), (None, None));
+        let other = json!({ "group": "ansible", "config": "x" });
+        assert_eq!(program(&other, &inputs(&other)), None);
+    }
+
+    #[test]
+    fn inputs_are_texts_of_the_environment() {
+        let deployment = json!({ "inputs": [
+            { "name": "a", "value": "x" }, { "name": "b", "value": { "c": 1 } },
+            { "name": "d" }, { "value": "no name" },
+        ] });
+        let found = environment(&inputs(&deployment));
+        let found: Vec<_> = found.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(found, [("a", "x"), ("b", "{\"c\":1}"), ("d", "")]);
+    }
+}

@@ -1,0 +1,125 @@
+"""Amazon's clients, unmodified, on CloudWatch's API: boto and boto3 each make an alarm, put data for
+it, look at both, have the alarm go off and take it away."""
+import datetime
+import pathlib
+import sys
+import tempfile
+
+import boto.ec2.cloudwatch
+import boto.exception
+import boto.regioninfo
+import boto3
+import botocore.exceptions
+
+from amazon import expect, key
+from processes import Server
+
+DAY = datetime.timedelta(days=1)
+NAMESPACE = 'system/linux'
+
+
+def play_boto(port, access, secret):
+    region = boto.regioninfo.RegionInfo(name='heat', endpoint='127.0.0.1')
+    client = boto.ec2.cloudwatch.CloudWatchConnection(
+        aws_access_key_id=access, aws_secret_access_key=secret, is_secure=False, port=port,
+        path='/v1/', region=region)
+    alarm = boto.ec2.cloudwatch.MetricAlarm(
+        name='old', metric='load', namespace=NAMESPACE, statistic='Average', comparison='>',
+        threshold=80, period=60, evaluation_periods=1, description='too hot',
+        dimensions={'Group': ['web']}, alarm_actions=['nobody'])
+    expect(client.put_metric_alarm(alarm), True)
+    [seen] = client.describe_alarms()
+    expect((seen.name, seen.comparison, seen.threshold, seen.period, seen.state_value),
+           ('old', '>', 80.0, 60, 'NODATA'))
+    expect(seen.dimensions, {'Group': ['web']})
+    expect(client.put_metric_data(NAMESPACE, 'load', value=[90, 70], unit='Percent',
+                                  dimensions={'Group': 'web'}), True)
+    [metric] = client.list_metrics(metric_name='load')
+    expect((metric.name, metric.namespace, metric.dimensions),
+           ('load', NAMESPACE, {'Group': ['web']}))
+    now = datetime.datetime.utcnow()
+    points = client.get_metric_statistics(
+        86_400, now - DAY, now + DAY, 'load', NAMESPACE, ['Average', 'SampleCount'],
+        dimensions={'Group': ['web']})
+    expect(sum(point['SampleCount'] for point in points), 2.0)
+    expect(client.set_alarm_state('old', 'a drill', 'ALARM'), True)
+    expect([it.name for it in client.describe_alarms(state_value='ALARM')], ['old'])
+    expect([it.name for it in client.describe_alarms_for_metric(
+        'load', NAMESPACE, dimensions={'Group': ['web']})], ['old'])
+    history = client.describe_alarm_history(alarm_name='old', history_item_type='StateUpdate')
+    expect([it.data['reason'] for it in history], ['a drill'])
+    expect(client.disable_alarm_actions(['old']), True)
+    expect(client.describe_alarms()[0].actions_enabled, 'false')
+    expect(client.enable_alarm_actions(['old']), True)
+    try:
+        client.put_metric_data(NAMESPACE, 'unknown', value=1, unit='Count')
+        sys.exit('data that nobody watches were taken')
+    except boto.exception.BotoServerError as error:
+        expect((error.status, error.error_code), (400, 'InvalidParameterValue'))
+    expect(client.delete_alarms(['old']), True)
+    expect(list(client.describe_alarms()), [])
+
+
+def play_boto3(port, access, secret):
+    client = boto3.client(
+        'cloudwatch', endpoint_url=f'http://127.0.0.1:{port}/v1/', region_name='RegionOne',
+        aws_access_key_id=access, aws_secret_access_key=secret)
+    dimensions = [{'Name': 'Group', 'Value': 'web'}]
+    client.put_metric_alarm(
+        AlarmName='new', MetricName='load', Namespace=NAMESPACE, Statistic='Maximum', Period=60,
+        EvaluationPeriods=2, Threshold=80.5, ComparisonOperator='GreaterThanOrEqualToThreshold',
+        Dimensions=dimensions, ActionsEnabled=False)
+    [seen] = client.describe_alarms(AlarmNames=['new'])['MetricAlarms']
+    expect((seen['AlarmName'], seen['Threshold'], seen['EvaluationPeriods'],
+            seen['ActionsEnabled'], seen['StateValue'], seen['Dimensions']),
+           ('new', 80.5, 2, False, 'NODATA', dimensions))
+    client.put_metric_data(Namespace=NAMESPACE, MetricData=[
+        {'MetricName': 'load', 'Dimensions': dimensions, 'Value': value, 'Unit': 'Percent'}
+        for value in (90.5, 70)])
+    [metric] = client.list_metrics(Namespace=NAMESPACE)['Metrics']
+    expect((metric['MetricName'], metric['Dimensions']), ('load', dimensions))
+    now = datetime.datetime.now(datetime.timezone.utc)
+    points = client.get_metric_statistics(
+        Namespace=NAMESPACE, MetricName='load', Dimensions=dimensions, StartTime=now - DAY,
+        EndTime=now + DAY, Period=86_400, Statistics=['Maximum'])['Datapoints']
+    expect((points[-1]['Maximum'], points[-1]['Unit']), (90.5, 'Percent'))
+    client.set_alarm_state(AlarmName='new', StateValue='ALARM', StateReason='a drill')
+    [seen] = client.describe_alarms(StateValue='ALARM')['MetricAlarms']
+    expect(seen['StateReason'], 'a drill')
+    history = client.describe_alarm_history(AlarmName='new')['AlarmHistoryItems']
+    expect([it['HistoryItemType'] for it in history], ['StateUpdate', 'ConfigurationUpdate'])
+    client.enable_alarm_actions(AlarmNames=['new'])
+    [seen] = client.describe_alarms_for_metric(
+        MetricName='load', Namespace=NAMESPACE, Dimensions=dimensions)['MetricAlarms']
+    expect(seen['ActionsEnabled'], True)
+    client.disable_alarm_actions(AlarmNames=['new'])
+    for number in range(3):
+        client.put_metric_alarm(
+            AlarmName=f'more-{number}', MetricName='load', Namespace=NAMESPACE, Statistic='Sum',
+            Period=60, EvaluationPeriods=1, Threshold=1, ComparisonOperator='LessThanThreshold')
+    pages = client.get_paginator('describe_alarms').paginate(PaginationConfig={'PageSize': 2})
+    names = [it['AlarmName'] for page in pages for it in page['MetricAlarms']]
+    expect(names, ['more-0', 'more-1', 'more-2', 'new'])
+    try:
+        client.set_alarm_state(AlarmName='nobody', StateValue='OK', StateReason='')
+        sys.exit('an alarm that is not there went off')
+    except botocore.exceptions.ClientError as error:
+        expect(error.response['Error']['Code'], 'InvalidParameterValue')
+    client.delete_alarms(AlarmNames=names)
+    expect(client.describe_alarms()['MetricAlarms'], [])
+
+
+def main(binary):
+    with tempfile.TemporaryDirectory() as directory:
+        server = Server(binary, pathlib.Path(directory), False)
+        try:
+            access, secret = key(server.auth_url)
+            play_boto(server.watch_port, access, secret)
+            play_boto3(server.watch_port, access, secret)
+        finally:
+            server.process.kill()
+            server.process.wait()
+    print('watch: boto and boto3 are served')
+
+
+main(pathlib.Path(sys.argv[1]).resolve())

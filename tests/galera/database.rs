@@ -1,0 +1,139 @@
+//! A database of a test's own, on the server or cluster that the environment names.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hearth::events::log::Address;
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Opts};
+
+/// Names the server.
+pub(crate) const VARIABLE: &str = "HEARTH_TEST_MARIADB";
+
+/// Of each user that a test makes.
+pub(crate) const PASSWORD: &str = "sesame";
+const OPERATING: &str = include_str!("../../docs/operating.md");
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A database, dropped with it.
+pub(crate) struct Database {
+    name: String,
+    /// Of the server, up to the database's name.
+    server: String,
+}
+
+impl Database {
+    pub(crate) fn fresh() -> Self {
+        let database = Self::named();
+        database.administer(&format!("CREATE DATABASE {}", database.name));
+        database
+    }
+
+    /// Made as the documents have an operator make it, with a user who has its name.
+    pub(crate) fn documented() -> Self {
+        let database = Self::named();
+        let name = &database.name;
+        let (_, sql) = OPERATING.split_once("```sql\n").unwrap();
+        let (sql, _) = sql.split_once("```").unwrap();
+        let sql = sql.replace("hearth", name).replace("PASSWORD", PASSWORD);
+        assert_eq!(sql.matches(name).count(), 4, "{sql}");
+        for statement in sql.split(';').map(str::trim).filter(|it| !it.is_empty()) {
+            database.administer(statement);
+        }
+        database
+    }
+
+    fn named() -> Self {
+        let server = std::env::var_os(VARIABLE)
+            .unwrap_or_else(|| panic!("{VARIABLE} says where a database may be made"));
+        let (server, _) = server.to_str().unwrap().rsplit_once('/').unwrap();
+        let count = COUNT.fetch_add(1, Ordering::SeqCst);
+        let name = format!("hearth_{}_{count}", std::process::id());
+        Self { name, server: server.to_owned() }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// As a user may read it.
+    pub(crate) fn url_of(&self, user: &str) -> String {
+        let (_, hosts) = self.server.rsplit_once('@').unwrap();
+        format!("mysql://{user}:{PASSWORD}@{hosts}/{}", self.name)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("{}/{}", self.server, self.name)
+    }
+
+    pub(crate) fn address(&self) -> Address {
+        Address::parse(&self.url()).unwrap()
+    }
+
+    /// Does something beside it.
+    pub(crate) fn administer(&self, sql: &str) {
+        self.ask("mysql", sql);
+    }
+
+    /// Tells one of the servers something that holds until what is returned is dropped.
+    pub(crate) fn tell(&self, server: usize, sql: &str, undo: &str) -> Told {
+        let (login, hosts) = self.server.rsplit_once('@').unwrap();
+        let url = format!("{login}@{}/mysql", hosts.split(',').nth(server).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let conn = runtime.block_on(async {
+            let mut conn = Conn::new(Opts::from_url(&url).unwrap()).await.unwrap();
+            conn.query_drop(sql).await.unwrap();
+            conn
+        });
+        Told { runtime, conn, undo: undo.to_owned() }
+    }
+
+    /// Does something in the database.
+    pub(crate) fn run(&self, sql: &str) {
+        self.ask(&self.name, sql);
+    }
+
+    /// Asks the first host that answers, on a thread of its own, for tests run within a runtime.
+    fn ask(&self, database: &str, sql: &str) {
+        let (login, hosts) = self.server.rsplit_once('@').unwrap();
+        let urls: Vec<String> =
+            hosts.split(',').map(|host| format!("{login}@{host}/{database}")).collect();
+        let sql = sql.to_owned();
+        let asked = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async {
+                let mut last = None;
+                for url in urls {
+                    match Conn::new(Opts::from_url(&url).unwrap()).await {
+                        Ok(mut conn) => return conn.query_drop(&sql).await.unwrap(),
+                        Err(error) => last = Some(error),
+                    }
+                }
+                panic!("no server answers: {last:?}");
+            });
+        });
+        asked.join().unwrap();
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.administer(&format!("DROP DATABASE {}", self.name));
+            self.administer(&format!("DROP USER IF EXISTS '{}'@'%'", self.name));
+        }
+    }
+}
+
+/// What a server was told.
+pub(crate) struct Told {
+    runtime: tokio::runtime::Runtime,
+    conn: Conn,
+    undo: String,
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.runtime.block_on(self.conn.query_drop(&self.undo)).unwrap();
+    }
+}

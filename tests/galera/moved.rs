@@ -1,0 +1,92 @@
+//! A log moved from a file to a database and back.
+
+use std::path::Path;
+
+use hearth::events::log::{EventLog, Filter, Head, MariadbLog, Side, SqliteLog, audit, transfer};
+use hearth::events::{Position, StreamRevision};
+
+use super::cases::{append, number, stream};
+use super::database::Database;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_moves_to_a_database_and_back_and_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let log = SqliteLog::open(&path).unwrap();
+    let mut head = Head::default();
+    for count in 0..3_000 {
+        head = append(&log, &stream("a"), head, number(count)).await.head;
+    }
+    append(&log, &stream("gone"), Head::default(), number(0)).await;
+    log.put_blob(&vec![7; 1_200_000]);
+    log.key("stack-a", &|| vec![1, 2, 3]).unwrap();
+    log.key("stack-b", &|| vec![4]).unwrap();
+    log.destroy_key("stack-b").await.unwrap();
+    log.tombstone(&stream("closed")).await.unwrap();
+    log.purge(vec![stream("gone")]).await.unwrap();
+    let last = append(&log, &stream("b"), Head::default(), number(1)).await.position;
+    log.durable(last).await.unwrap();
+    let written = log.read_all(Position(0), &Filter::default(), 9_999).await.unwrap();
+    drop(log);
+
+    let database = Database::fresh();
+    let (file, there) = (Side::File(path.clone()), Side::Database(database.address()));
+    assert_eq!(transfer(&file, &there), Ok(3_001));
+    let again = transfer(&file, &there).unwrap_err();
+    assert!(again.ends_with("there is a log in it already"), "{again}");
+    let log = MariadbLog::open(&database.address(), "a test", None).unwrap();
+    assert_eq!(log.read_all(Position(0), &Filter::default(), 9_999).await.unwrap(), written);
+    let more = append(&log, &stream("a"), head, number(3_000)).await.position;
+    assert_eq!(more.0, last.0 + 1);
+    log.durable(more).await.unwrap();
+    drop(log);
+
+    let back = Side::File(folder.path().join("back.db"));
+    assert_eq!(transfer(&there, &back), Ok(3_002));
+    let problems = |path: &Path| audit(path, None, &[]).unwrap().problems;
+    // The purge, which no event says, and nothing more.
+    assert_eq!(problems(&folder.path().join("back.db")), problems(&path));
+    assert_eq!(problems(&path).len(), 2);
+    let log = SqliteLog::open(&folder.path().join("back.db")).unwrap();
+    assert_eq!(log.read(&stream("a"), StreamRevision(0)).await.unwrap().events.len(), 3_001);
+}
+
+#[tokio::test]
+async fn a_second_process_is_refused_until_the_first_has_gone() {
+    let database = Database::fresh();
+    let first = MariadbLog::open(&database.address(), "first", None).unwrap();
+    let appended = append(&first, &stream("a"), Head::default(), number(1)).await;
+    first.durable(appended.position).await.unwrap();
+    let refused = MariadbLog::open(&database.address(), "second", None).err().unwrap();
+    assert!(refused.to_string().ends_with("is in use by first"), "{refused}");
+    // The same again, as after a kill: the one before writes no more.
+    let again = MariadbLog::open(&database.address(), "first", None).unwrap();
+    let late = append(&first, &stream("a"), appended.head, number(2)).await;
+    assert!(first.durable(late.position).await.is_err());
+    let own = append(&again, &stream("a"), appended.head, number(3)).await;
+    again.durable(own.position).await.unwrap();
+    drop(first);
+    drop(again);
+    let second = MariadbLog::open(&database.address(), "second", None).unwrap();
+    let events = second.read(&stream("a"), StreamRevision(0)).await.unwrap().events;
+    assert_eq!(events.iter().map(|event| &*event.body).collect::<Vec<_>>(), ["1", "3"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_is_written_meanwhile_is_copied_as_it_stood_at_one_moment() {
+    let database = Database::fresh();
+    let log = MariadbLog::open(&database.address(), "a test", None).unwrap();
+    let mut appended = append(&log, &stream("a"), Head::default(), number(0)).await;
+    log.durable(appended.position).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (Side::Database(database.address()), folder.path().join("log.db"));
+    let side = Side::File(to.clone());
+    let copying = tokio::task::spawn_blocking(move || transfer(&from, &side));
+    while !copying.is_finished() {
+        appended = append(&log, &stream("a"), appended.head, number(appended.head.next)).await;
+        log.durable(appended.position).await.unwrap();
+    }
+    let copied = copying.await.unwrap().unwrap();
+    assert!(0 < copied && copied < appended.head.next, "{copied} of {}", appended.head.next);
+    assert_eq!(audit(&to, None, &[]).unwrap().problems, [] as [String; 0]);
+}

@@ -1,0 +1,120 @@
+//! Servers as operators have them: with users who may do no more than they must, with TLS, and with
+//! minds of their own.
+
+use std::time::{Duration, Instant};
+
+use hearth::events::StreamRevision;
+use hearth::events::log::{Address, EventLog, Head, MariadbLog, Side, SqliteLog, transfer};
+
+use super::cases::{append, number, stream};
+use super::database::{Database, PASSWORD};
+
+const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tls/authority.pem");
+/// How long an append may take that has to find another server.
+const ELSEWHERE_WITHIN: Duration = Duration::from_secs(5);
+
+fn open(url: &str) -> MariadbLog {
+    MariadbLog::open(&Address::parse(url).unwrap(), "a test", None).unwrap()
+}
+
+async fn write(log: &MariadbLog, head: Head) -> Head {
+    let appended = append(log, &stream("a"), head, number(head.next)).await;
+    log.durable(appended.position).await.unwrap();
+    appended.head
+}
+
+async fn events(log: &MariadbLog) -> usize {
+    log.read(&stream("a"), StreamRevision(0)).await.unwrap().events.len()
+}
+
+#[tokio::test]
+async fn the_user_of_the_documents_may_do_all_that_is_done_and_a_reader_needs_to_select_alone() {
+    let database = Database::documented();
+    let url = database.url_of(database.name());
+    let log = open(&url);
+    let head = write(&log, Head::default()).await;
+    let reader = format!("{}_r", database.name());
+    database.administer(&format!("CREATE USER '{reader}'@'%' IDENTIFIED BY '{PASSWORD}'"));
+    database.administer(&format!("GRANT SELECT ON {}.* TO '{reader}'@'%'", database.name()));
+    let address = Address::parse(&database.url_of(&reader)).unwrap();
+    assert_eq!(events(&MariadbLog::open_read_only(&address).unwrap()).await, 1);
+    database.administer(&format!("DROP USER '{reader}'@'%'"));
+    write(&log, head).await;
+    drop(log);
+
+    // Over a copy that broke off, whose tables are emptied.
+    let holder = "a copy that is not whole; copying again goes over it";
+    database.run(&format!("UPDATE sequencer SET holder = '{holder}', seen = '9999-01-01'"));
+    let refused = MariadbLog::open(&Address::parse(&url).unwrap(), "a test", None).err().unwrap();
+    assert!(refused.to_string().ends_with(holder), "{refused}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let file = SqliteLog::open(&path).unwrap();
+    let appended = append(&file, &stream("a"), Head::default(), number(0)).await;
+    file.durable(appended.position).await.unwrap();
+    drop(file);
+    let there = Side::Database(Address::parse(&url).unwrap());
+    assert_eq!(transfer(&Side::File(path), &there), Ok(1));
+    assert_eq!(events(&open(&url)).await, 1);
+}
+
+#[tokio::test]
+async fn a_server_that_wants_tls_gets_it_and_one_of_another_authority_gets_nothing() {
+    let database = Database::documented();
+    database.administer(&format!("ALTER USER '{}'@'%' REQUIRE SSL", database.name()));
+    let url = database.url_of(database.name());
+    let log = open(&format!("{url}?tls_ca={AUTHORITY}"));
+    write(&log, Head::default()).await;
+    assert_eq!(events(&log).await, 1);
+    drop(log);
+    // Without TLS, and with the public authorities alone.
+    let trials = [url.clone(), format!("{url}?tls=true")].map(|url| {
+        std::thread::spawn(move || {
+            let address = Address::parse(&url).unwrap();
+            MariadbLog::open_read_only(&address).err().unwrap().to_string()
+        })
+    });
+    let [plain, unknown] = trials.map(|trial| trial.join().unwrap());
+    assert!(plain.ends_with("the server refused it (error 1045)"), "{plain}");
+    assert!(unknown.contains("the connection failed"), "{unknown}");
+}
+
+#[ignore = "tells the servers of the cluster that HEARTH_TEST_MARIADB names what others would notice"]
+#[test]
+fn servers_that_close_what_rests_are_read_only_or_not_ready_cost_nobody_an_event() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let database = Database::documented();
+    let url = database.url_of(database.name());
+    let address = Address::parse(&url).unwrap();
+    let closing = [0, 1, 2].map(|server| {
+        database.tell(server, "SET GLOBAL wait_timeout = 1", "SET GLOBAL wait_timeout = 28800")
+    });
+    let log = open(&url);
+    let mut head = runtime.block_on(write(&log, Head::default()));
+    for _ in 0..3 {
+        // Every connection has rested for longer than the servers have them rest.
+        std::thread::sleep(Duration::from_millis(2_500));
+        head = runtime.block_on(write(&log, head));
+        assert_eq!(runtime.block_on(events(&log)) as u64, head.next);
+    }
+    drop(closing);
+    for (set, undo) in [
+        ("SET GLOBAL read_only = ON", "SET GLOBAL read_only = OFF"),
+        // What a server says that joins its cluster: error 1047.
+        ("SET GLOBAL wsrep_reject_queries = ALL", "SET GLOBAL wsrep_reject_queries = NONE"),
+    ] {
+        // One of them is the one that is written to.
+        for server in [0, 1, 2] {
+            let told = database.tell(server, set, undo);
+            let begun = Instant::now();
+            head = runtime.block_on(write(&log, head));
+            assert!(begun.elapsed() < ELSEWHERE_WITHIN, "{set}: {:?}", begun.elapsed());
+            assert_eq!(runtime.block_on(events(&log)) as u64, head.next);
+            let another = MariadbLog::open_read_only(&address).unwrap();
+            assert_eq!(runtime.block_on(events(&another)) as u64, head.next);
+            drop(told);
+        }
+    }
+    drop(log);
+    assert_eq!(runtime.block_on(events(&open(&url))) as u64, head.next);
+}

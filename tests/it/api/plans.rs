@@ -1,0 +1,354 @@
+//! Plans that bind, and changes of a stack that is as its client saw it.
+
+use hearth::clock::{Clock, SystemClock};
+use serde_json::{Value, json};
+
+use super::app::{Answered, App};
+
+fn template(value: &str, more: &[&str]) -> Value {
+    let mut resources = json!({
+        "a": { "type": "OS::Heat::TestResource", "properties": { "value": value } },
+        "b": { "type": "OS::Heat::TestResource", "properties": {
+            "value": { "get_attr": ["a", "output"] } } },
+    });
+    for name in more {
+        resources[*name] = json!({ "type": "OS::Heat::TestResource", "deletion_policy": "Retain" });
+    }
+    json!({ "heat_template_version": "2021-04-16", "resources": resources })
+}
+
+/// A stack's path behind the project's.
+async fn path_of(app: &App, name: &str) -> String {
+    let moved = app.get(&format!("/stacks/{name}")).await;
+    moved.header("location").split_once(&app.project).unwrap().1.to_owned()
+}
+
+/// Asks with a header more.
+async fn ask_with(
+    app: &App,
+    (verb, path): (&str, &str),
+    header: (&str, &str),
+    body: Option<Value>,
+) -> Answered {
+    let path = format!("/v1/{}{path}", app.project);
+    let headers = [("x-auth-token", app.token.as_str()), header];
+    app.send(verb, &path, &headers, body.map(|body| body.to_string())).await
+}
+
+async fn plan(app: &App, path: &str, asked: Value) -> Value {
+    let answered = app.ask("POST", path, Some(asked)).await;
+    assert_eq!(answered.status, 200, "{}", answered.text);
+    answered.json()["plan"].clone()
+}
+
+/// What becomes of each resource.
+fn changes(plan: &Value) -> Vec<String> {
+    let text = |of: &Value, key: &str| of[key].as_str().unwrap().to_owned();
+    let resources = plan["resources"].as_array().unwrap().iter();
+    resources.map(|it| format!("{} {}", text(it, "resource_name"), text(it, "change"))).collect()
+}
+
+fn id(plan: &Value) -> &str {
+    plan["id"].as_str().unwrap()
+}
+
+/// The text of a refusal.
+fn refusal(answered: &Answered, status: u16, class: &str) -> String {
+    assert_eq!(answered.status, status, "{}", answered.text);
+    let fault = answered.json();
+    assert_eq!(fault["error"]["type"], class);
+    fault["error"]["message"].as_str().unwrap().to_owned()
+}
+
+#[actix::test]
+async fn a_create_makes_what_its_plan_says_or_nothing() {
+    let app = App::start().await;
+    let body = json!({ "stack_name": "web", "template": template("one", &[]) });
+    let before = app.log.durable_position();
+    let planned = plan(&app, "/stacks/plan", body.clone()).await;
+    assert_eq!(app.log.durable_position(), before, "a plan writes nothing");
+    assert_eq!(changes(&planned), ["a created", "b created"]);
+    assert_eq!(planned["counts"], json!({ "created": 2 }));
+    assert_eq!((&planned["changes"], &planned["stack_id"]), (&json!(true), &Value::Null));
+    assert_eq!(planned["resources"][0]["leads_to"], json!(["b"]));
+    let other = json!({ "stack_name": "web", "template": template("two", &[]) });
+    let named = ("hearth-plan", id(&planned));
+    let refused = ask_with(&app, ("POST", "/stacks"), named, Some(other)).await;
+    let told = refusal(&refused, 409, "PlanOutdated");
+    assert!(told.ends_with("What is asked for is not what the plan was made of."), "{told}");
+    assert_eq!(app.get("/stacks/web").await.status, 404);
+    let made = ask_with(&app, ("POST", "/stacks"), named, Some(body)).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(app.settled("web").await["stack_status"], "CREATE_COMPLETE");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn an_update_does_what_its_plan_says_or_is_told_what_came_between() {
+    let app = App::start().await;
+    app.create("web", template("one", &["kept"])).await;
+    let path = path_of(&app, "web").await;
+    let body = json!({ "template": template("two", &[]) });
+    let planning = format!("{path}/plan");
+    let planned = plan(&app, &planning, json!({ "update": body })).await;
+    assert_eq!(changes(&planned), ["a updated", "b updated", "kept kept"]);
+    let a = &planned["resources"][0];
+    assert_eq!(a["why"], "value changes");
+    assert_eq!(a["leads_to"], json!(["b"]));
+    let differs = json!([{ "name": "value", "old": "one", "new": "two", "known": true }]);
+    assert_eq!(a["properties"], differs);
+    let b = &planned["resources"][1];
+    let differs = json!([{ "name": "value", "old": "one", "new": null, "known": false }]);
+    assert_eq!((&b["at_least"], &b["properties"]), (&json!("unchanged"), &differs));
+
+    // The same plan again is the same; a PATCH of the same is another.
+    assert_eq!(id(&plan(&app, &planning, json!({ "update": body })).await), id(&planned));
+    assert_ne!(id(&plan(&app, &planning, json!({ "patch": body })).await), id(&planned));
+    let named = ("hearth-plan", id(&planned));
+    let other = json!({ "template": template("three", &[]) });
+    let refused = ask_with(&app, ("PUT", &path), named, Some(other)).await;
+    assert!(refusal(&refused, 409, "PlanOutdated").contains("is not what the plan was made of"));
+
+    let between = json!({ "template": template("between", &["kept"]) });
+    assert_eq!(app.ask("PUT", &path, Some(between)).await.status, 202);
+    app.settled("web").await;
+    let refused = ask_with(&app, ("PUT", &path), named, Some(body.clone())).await;
+    let told = refusal(&refused, 409, "PlanOutdated");
+    assert!(told.contains("(revision 1 at ") && told.contains("it has revision 2"), "{told}");
+    assert!(told.contains("Since then: web: RevisionAccepted at "), "{told}");
+    assert!(told.contains(" by demo"), "{told}");
+
+    let planned = plan(&app, &planning, json!({ "update": body })).await;
+    let named = ("hearth-plan", id(&planned));
+    assert_eq!(ask_with(&app, ("PUT", &path), named, Some(body.clone())).await.status, 202);
+    assert_eq!(app.settled("web").await["stack_status"], "UPDATE_COMPLETE");
+    // Once is enough: the stack has moved on by this very update.
+    let again = ask_with(&app, ("PUT", &path), named, Some(body.clone())).await;
+    refusal(&again, 409, "PlanOutdated");
+    let nothing = plan(&app, &planning, json!({ "update": body })).await;
+    assert_eq!(
+        (&nothing["changes"], &nothing["counts"]),
+        (&json!(false), &json!({"unchanged": 2}))
+    );
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_happens_to_a_resource_alone_ends_a_plan_as_well() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    let body = json!({ "template": template("two", &[]) });
+    let planned = plan(&app, &format!("{path}/plan"), json!({ "update": body })).await;
+    let mark = json!({ "mark_unhealthy": true, "resource_status_reason": "burnt" });
+    let marked = app.ask("PATCH", &format!("{path}/resources/b"), Some(mark)).await;
+    assert_eq!(marked.status, 200, "{}", marked.text);
+    let named = ("hearth-plan", id(&planned));
+    let refused = ask_with(&app, ("PUT", &path), named, Some(body)).await;
+    let told = refusal(&refused, 409, "PlanOutdated");
+    assert!(told.contains("b: HealthMarked at "), "{told}");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn rollback_suspend_resume_and_delete_have_plans_too() {
+    let app = App::start().await;
+    app.create("web", template("one", &["kept"])).await;
+    let path = path_of(&app, "web").await;
+    let (planning, actions) = (format!("{path}/plan"), format!("{path}/actions"));
+    let body = json!({ "template": template("two", &["kept"]) });
+    assert_eq!(app.ask("PUT", &path, Some(body)).await.status, 202);
+    app.settled("web").await;
+
+    let back = json!({ "rollback": { "to": 1 } });
+    let planned = plan(&app, &planning, back.clone()).await;
+    assert_eq!((&planned["action"], &planned["revision"]), (&json!("ROLLBACK"), &json!(2)));
+    assert_eq!(changes(&planned), ["a updated", "b updated", "kept unchanged"]);
+    let named = ("hearth-plan", id(&planned));
+    assert_eq!(ask_with(&app, ("POST", &actions), named, Some(back)).await.status, 200);
+    app.settled("web").await;
+
+    for (action, done) in [("suspend", "suspended"), ("resume", "resumed")] {
+        let asked = json!({ action: null });
+        let planned = plan(&app, &planning, asked.clone()).await;
+        let told = changes(&planned);
+        assert!(told.iter().all(|it| it.ends_with(done) || it.ends_with("unchanged")), "{told:?}");
+        let named = ("hearth-plan", id(&planned));
+        let stale = ask_with(&app, ("DELETE", &path), named, None).await;
+        refusal(&stale, 409, "PlanOutdated");
+        assert_eq!(ask_with(&app, ("POST", &actions), named, Some(asked)).await.status, 200);
+        app.settled("web").await;
+    }
+
+    let planned = plan(&app, &planning, json!({ "delete": {} })).await;
+    assert_eq!(changes(&planned), ["a deleted", "b deleted", "kept kept"]);
+    let named = ("hearth-plan", id(&planned));
+    assert_eq!(ask_with(&app, ("DELETE", &path), named, None).await.status, 204);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_stack_goes_back_to_what_it_was_at_a_position_or_a_time() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    let actions = format!("{path}/actions");
+    let (position, time) = (app.log.durable_position().0, SystemClock.now());
+    let body = json!({ "template": template("two", &[]) });
+    assert_eq!(app.ask("PUT", &path, Some(body)).await.status, 202);
+    app.settled("web").await;
+    let time = time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
+    for at in [json!(position), json!(position.to_string()), json!(time)] {
+        let asked = json!({ "rollback": { "at": at } });
+        let planned = plan(&app, &format!("{path}/plan"), asked).await;
+        assert_eq!((&planned["back_to"], &planned["changes"]), (&json!(1), &json!(true)), "{at}");
+    }
+    let asked = json!({ "rollback": { "at": position } });
+    assert_eq!(app.ask("POST", &actions, Some(asked)).await.status, 200);
+    app.settled("web").await;
+    let shown = app.get(&format!("{path}/template")).await.json();
+    assert_eq!(shown["resources"]["a"]["properties"]["value"], "one");
+    for (at, status) in [(json!(0), 404), (json!("1970-01-01"), 404), (json!("then"), 400)] {
+        let asked = json!({ "rollback": { "at": at } });
+        let refused = app.ask("POST", &actions, Some(asked)).await;
+        assert_eq!(refused.status, status, "{at}: {}", refused.text);
+    }
+    let both = json!({ "rollback": { "to": 1, "at": position } });
+    assert_eq!(app.ask("POST", &actions, Some(both)).await.status, 400);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_plan_shows_no_secret_and_its_id_gives_none_away() {
+    let app = App::start().await;
+    let body = |secret: &str| {
+        json!({ "stack_name": "web", "parameters": { "word": secret }, "template": {
+            "heat_template_version": "2021-04-16",
+            "parameters": { "word": { "type": "string", "hidden": true } },
+            "resources": {
+                "a": { "type": "OS::Heat::TestResource", "properties": {
+                    "value": { "get_param": "word" } } },
+                // A secret by its type, though it stands in the template.
+                "b": { "type": "OS::Nova::Server", "properties": {
+                    "image": "cirros", "flavor": "m1.tiny", "admin_pass": "hunter2-z",
+                    "networks": [{ "network": "private" }] } },
+            },
+        } })
+    };
+    let planned = plan(&app, "/stacks/plan", body("hunter2-x")).await;
+    assert!(!planned.to_string().contains("hunter2"), "{planned}");
+    assert_eq!(planned["resources"][0]["properties"][0]["new"], "******");
+    // What differs in a secret alone is another plan all the same.
+    assert_ne!(id(&plan(&app, "/stacks/plan", body("hunter2-y")).await), id(&planned));
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_is_no_plan_is_refused() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    for (asked, told) in [
+        (json!({}), "No action specified"),
+        (json!({ "delete": {}, "suspend": {} }), "Multiple actions specified"),
+        (json!({ "burn": {} }), "Invalid action burn specified"),
+    ] {
+        let refused = app.ask("POST", &format!("{path}/plan"), Some(asked)).await;
+        assert_eq!(refusal(&refused, 400, "HTTPBadRequest"), told);
+    }
+    let asked = json!({ "update": [] });
+    assert_eq!(app.ask("POST", &format!("{path}/plan"), Some(asked)).await.status, 400);
+    let refused = ask_with(&app, ("DELETE", &path), ("hearth-plan", "x"), None).await;
+    refusal(&refused, 400, "HTTPBadRequest");
+    let moved = app.ask("POST", "/stacks/web/plan", Some(json!({ "delete": {} }))).await;
+    assert_eq!(moved.status, 302, "{}", moved.text);
+    assert!(moved.header("location").ends_with("/plan"));
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_change_is_made_only_where_the_stack_is_as_it_was_seen() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    let (actions, snapshots) = (format!("{path}/actions"), format!("{path}/snapshots"));
+    let shown = app.get(&path).await;
+    let seen = shown.header("etag").to_owned();
+    assert!(seen.starts_with("\"1-") && seen.ends_with('"'), "{seen}");
+    assert_eq!(app.get(&path).await.header("etag"), seen, "a look changes nothing");
+
+    let body = Some(json!({ "template": template("two", &[]) }));
+    let updated = ask_with(&app, ("PUT", &path), ("if-match", &seen), body.clone()).await;
+    assert_eq!(updated.status, 202, "{}", updated.text);
+    app.settled("web").await;
+    let now = app.get(&path).await.header("etag").to_owned();
+    assert!(now.starts_with("\"2-"), "{now}");
+    let check = Some(json!({ "check": null }));
+    let changes = [
+        ("PUT", &path, body.clone()),
+        ("PATCH", &path, Some(json!({}))),
+        ("DELETE", &path, None),
+        ("POST", &actions, check.clone()),
+        ("POST", &actions, Some(json!({ "suspend": null }))),
+        ("POST", &actions, Some(json!({ "rollback": { "to": 1 } }))),
+        ("POST", &actions, Some(json!({ "cancel_update": null }))),
+        ("POST", &snapshots, Some(json!({ "name": "x" }))),
+    ];
+    let before = app.log.durable_position();
+    for (verb, path, body) in changes {
+        let refused = ask_with(&app, (verb, path), ("if-match", &seen), body).await;
+        refusal(&refused, 412, "HTTPPreconditionFailed");
+    }
+    assert_eq!(app.log.durable_position(), before, "nothing was done");
+    let either = format!("{seen}, {now}");
+    assert_eq!(ask_with(&app, ("POST", &actions), ("if-match", &either), check).await.status, 200);
+    app.settled("web").await;
+    assert_eq!(ask_with(&app, ("PUT", &path), ("if-match", "*"), body).await.status, 202);
+    app.settled("web").await;
+    let past = app.get(&format!("{path}?at=r1")).await;
+    assert_eq!((past.status, past.header("etag")), (200, ""), "the past cannot be changed");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn of_two_who_saw_the_same_one_changes_it() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    let seen = app.get(&path).await.header("etag").to_owned();
+    let change = |value: &str| {
+        let body = Some(json!({ "template": template(value, &[]) }));
+        let (app, path, seen) = (&app, &path, &seen);
+        async move { ask_with(app, ("PUT", path), ("if-match", seen), body).await.status }
+    };
+    let all = ["2", "3", "4", "5"].map(change);
+    let mut answered = futures::future::join_all(all).await;
+    answered.sort_unstable();
+    assert_eq!(answered, [202, 412, 412, 412]);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_is_as_on_record_has_not_drifted() {
+    let app = App::start().await;
+    app.create("web", template("one", &[])).await;
+    let path = path_of(&app, "web").await;
+    let told = app.get(&format!("{path}/drift")).await;
+    assert_eq!(told.status, 200, "{}", told.text);
+    let drift = told.json()["drift"].clone();
+    assert_eq!((&drift["drifts"], &drift["stack_name"]), (&json!(false), &json!("web")));
+    let a = &drift["resources"][0];
+    assert_eq!((&a["resource_name"], &a["drift"]), (&json!("a"), &json!("same")));
+    let act = |action: &str| {
+        let body = Some(json!({ action: null }));
+        let (app, path) = (&app, format!("{path}/actions"));
+        async move { app.ask("POST", &path, body).await }
+    };
+    let refused = act("accept").await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    assert!(refused.text.contains("Nothing differs from what is on record."), "{}", refused.text);
+    let repaired = act("repair").await;
+    assert_eq!(repaired.status, 200, "{}", repaired.text);
+    app.settled("web").await;
+    app.stop().await;
+}

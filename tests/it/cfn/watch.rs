@@ -1,0 +1,268 @@
+//! CloudWatch's API.
+
+use std::sync::Arc;
+
+use hearth::clock::SystemClock;
+use hearth::events::Position;
+use hearth::events::log::Filter;
+use hearth::policy::{Policy, PolicyPaths, PolicySettings};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, key, within};
+use crate::api::app::{Answered, SetUp};
+
+/// A client's alarm on `cpu`.
+const ALARM: [(&str, &str); 10] = [
+    ("AlarmName", "hot"),
+    ("Namespace", "system/linux"),
+    ("MetricName", "cpu"),
+    ("Statistic", "Average"),
+    ("ComparisonOperator", "GreaterThanThreshold"),
+    ("Threshold", "80"),
+    ("Period", "60"),
+    ("EvaluationPeriods", "1"),
+    ("Dimensions.member.1.Name", "Group"),
+    ("Dimensions.member.1.Value", "web"),
+];
+
+const DATUM: [(&str, &str); 6] = [
+    ("Namespace", "system/linux"),
+    ("MetricData.member.1.MetricName", "cpu"),
+    ("MetricData.member.1.Unit", "Percent"),
+    ("MetricData.member.1.Value", "90.5"),
+    ("MetricData.member.1.Dimensions.member.1.Name", "Group"),
+    ("MetricData.member.1.Dimensions.member.1.Value", "web"),
+];
+
+fn code(answer: &Answered) -> (u16, String) {
+    (answer.status, within(&answer.text, "Code").to_owned())
+}
+
+fn but<'a>(given: &[(&'a str, &'a str)], name: &'a str, value: &'a str) -> Vec<(&'a str, &'a str)> {
+    let others = given.iter().copied().filter(|(other, _)| *other != name);
+    others.chain([(name, value)]).collect()
+}
+
+async fn alarms(desk: &Desk, params: &[(&str, &str)]) -> Value {
+    let params: Vec<_> = params.iter().copied().chain([("ContentType", "JSON")]).collect();
+    let answer = desk.watch("DescribeAlarms", &params).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let answer: Value = serde_json::from_str(&answer.text).unwrap();
+    answer["DescribeAlarmsResponse"]["DescribeAlarmsResult"].clone()
+}
+
+#[actix::test]
+async fn an_alarm_is_made_fed_looked_at_and_deleted() {
+    let desk = Desk::open().await;
+    assert_eq!(
+        code(&desk.watch("PutMetricData", &DATUM).await),
+        (400, "InvalidParameterValue".into())
+    );
+    let made = desk.watch("PutMetricAlarm", &ALARM).await;
+    assert_eq!((made.status, made.text.contains("<PutMetricAlarmResult/>")), (200, true));
+    let put = desk.watch("PutMetricData", &DATUM).await;
+    assert_eq!(put.status, 200, "{}", put.text);
+    let told = desk.watch("DescribeAlarms", &[("AlarmName", "hot")]).await.text;
+    for (element, value) in [
+        ("AlarmName", "hot"),
+        ("StateValue", "NODATA"),
+        ("ActionsEnabled", "true"),
+        ("Threshold", "80.0"),
+        ("Period", "60"),
+    ] {
+        assert_eq!(within(&told, element), value);
+    }
+    let metrics = desk.watch("ListMetrics", &[("MetricName", "cpu")]).await.text;
+    assert_eq!(within(&metrics, "Namespace"), "system/linux");
+    let none = desk
+        .watch(
+            "ListMetrics",
+            &[("Dimensions.member.1.Name", "Group"), ("Dimensions.member.1.Value", "db")],
+        )
+        .await
+        .text;
+    assert!(none.contains("<Metrics/>"), "{none}");
+    let asked = [
+        ("Namespace", "system/linux"),
+        ("MetricName", "cpu"),
+        ("StartTime", "2020-01-01T00:00:00"),
+        ("EndTime", "2100-01-01T00:00:00Z"),
+        ("Period", "3600"),
+        ("Statistics.member.1", "Average"),
+        ("Statistics.member.2", "SampleCount"),
+        ("Dimensions.member.1.Name", "Group"),
+        ("Dimensions.member.1.Value", "web"),
+    ];
+    let statistics = desk.watch("GetMetricStatistics", &asked).await.text;
+    assert_eq!(within(&statistics, "Average"), "90.5");
+    assert_eq!(
+        (within(&statistics, "SampleCount"), within(&statistics, "Unit")),
+        ("1.0", "Percent")
+    );
+    for (action, enabled) in [("DisableAlarmActions", "false"), ("EnableAlarmActions", "true")] {
+        desk.watch(action, &[("AlarmNames.member.1", "hot")]).await;
+        let told = desk.watch("DescribeAlarms", &[]).await.text;
+        assert_eq!(within(&told, "ActionsEnabled"), enabled);
+    }
+    let drill = [("AlarmName", "hot"), ("StateValue", "ALARM"), ("StateReason", "a drill")];
+    assert_eq!(desk.watch("SetAlarmState", &drill).await.status, 200);
+    let told = alarms(&desk, &[("StateValue", "ALARM")]).await;
+    assert_eq!(told["MetricAlarms"][0]["StateReason"], "a drill");
+    let history = desk.watch("DescribeAlarmHistory", &[("HistoryItemType", "StateUpdate")]).await;
+    assert!(within(&history.text, "HistoryData").contains("a drill"), "{}", history.text);
+    let of_metric = &[
+        ("MetricName", "cpu"),
+        ("Namespace", "system/linux"),
+        ("Dimensions.member.1.Name", "Group"),
+        ("Dimensions.member.1.Value", "web"),
+    ];
+    let told = desk.watch("DescribeAlarmsForMetric", of_metric).await;
+    assert_eq!(within(&told.text, "AlarmName"), "hot");
+    let told = desk.watch("DescribeAlarmsForMetric", &of_metric[..2]).await;
+    assert!(told.text.contains("<MetricAlarms/>"), "{}", told.text);
+    let deleted = desk.watch("DeleteAlarms", &[("AlarmNames.member.1", "hot")]).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text);
+    assert_eq!(alarms(&desk, &[]).await["MetricAlarms"], json!([]));
+    let gone = desk.watch("DescribeAlarms", &[("AlarmName", "hot")]).await;
+    assert_eq!(code(&gone), (400, "InvalidParameterValue".into()));
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn alarms_are_told_by_pages_and_by_what_is_asked_of_them() {
+    let desk = Desk::open().await;
+    for name in ["a1", "a2", "b1"] {
+        let made = desk.watch("PutMetricAlarm", &but(&ALARM, "AlarmName", name)).await;
+        assert_eq!(made.status, 200, "{}", made.text);
+    }
+    let names = |told: &Value| -> Vec<String> {
+        let all = told["MetricAlarms"].as_array().unwrap().iter();
+        all.map(|it| it["AlarmName"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = alarms(&desk, &[("MaxRecords", "2")]).await;
+    assert_eq!(names(&first), ["a1", "a2"]);
+    let token = first["NextToken"].as_str().unwrap();
+    let second = alarms(&desk, &[("MaxRecords", "2"), ("NextToken", token)]).await;
+    assert_eq!((names(&second), &second["NextToken"]), (vec!["b1".to_owned()], &Value::Null));
+    assert_eq!(names(&alarms(&desk, &[("AlarmNamePrefix", "a")]).await), ["a1", "a2"]);
+    assert_eq!(names(&alarms(&desk, &[("AlarmNames.member.1", "b1")]).await), ["b1"]);
+    assert_eq!(names(&alarms(&desk, &[("StateValue", "OK")]).await), [""; 0]);
+    assert_eq!(names(&alarms(&desk, &[("StateValue", "INSUFFICIENT_DATA")]).await).len(), 3);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn what_is_wrong_or_too_much_is_refused() {
+    let desk = Desk::open().await;
+    assert_eq!(desk.watch("PutMetricAlarm", &ALARM).await.status, 200);
+    let long = "x".repeat(2_000);
+    let alarm = |name: &'static str, value| ("PutMetricAlarm", but(&ALARM, name, value));
+    let datum = |name: &'static str, value| ("PutMetricData", but(&DATUM, name, value));
+    let missing = |name: &str| format!("MissingParameter {name}");
+    let value = "InvalidParameterValue";
+    let period = [("StartTime", "2100-01-01T00:00:00Z"), ("EndTime", "2020-01-01T00:00:00Z")];
+    let statistics: Vec<_> = DATUM[..1]
+        .iter()
+        .copied()
+        .chain([("MetricName", "cpu"), ("Period", "60"), ("Statistics.member.1", "Sum")])
+        .chain(period)
+        .collect();
+    for ((action, params), expected) in [
+        (alarm("Threshold", "much"), value.to_owned()),
+        (alarm("Threshold", "inf"), value.to_owned()),
+        (alarm("Period", "1"), value.to_owned()),
+        (alarm("Period", "-60"), value.to_owned()),
+        (alarm("Statistic", "Median"), value.to_owned()),
+        (alarm("AlarmName", long.as_str()), value.to_owned()),
+        (alarm("AlarmDescription", long.as_str()), value.to_owned()),
+        (alarm("MetricName", ""), missing("")),
+        (datum("MetricData.member.1.Value", "NaN"), value.to_owned()),
+        (datum("MetricData.member.1.Value", ""), missing("")),
+        (datum("MetricData.member.1.MetricName", long.as_str()), value.to_owned()),
+        (datum("MetricData.member.1.MetricName", ""), missing("")),
+        (datum("Namespace", long.as_str()), value.to_owned()),
+        (datum("MetricData.member.1.Dimensions.member.1.Value", "db"), value.to_owned()),
+        (("SetAlarmState", vec![("AlarmName", "hot")]), missing("")),
+        (("SetAlarmState", vec![("AlarmName", "hot"), ("StateValue", "NORMAL")]), value.to_owned()),
+        (("SetAlarmState", vec![("AlarmName", "no"), ("StateValue", "OK")]), value.to_owned()),
+        (
+            (
+                "SetAlarmState",
+                vec![("AlarmName", "hot"), ("StateValue", "OK"), ("StateReason", &long)],
+            ),
+            value.to_owned(),
+        ),
+        (("EnableAlarmActions", vec![("AlarmNames.member.1", "no")]), value.to_owned()),
+        (("DeleteAlarms", vec![]), missing("")),
+        (("DescribeAlarms", vec![("MaxRecords", "101")]), value.to_owned()),
+        (("DescribeAlarmHistory", vec![("StartDate", "once")]), value.to_owned()),
+        (("GetMetricStatistics", vec![("Namespace", "n")]), missing("")),
+        (("GetMetricStatistics", statistics), "InvalidParameterCombination".to_owned()),
+        (("ListStacks", vec![]), "InvalidAction".to_owned()),
+    ] {
+        let refused = desk.watch(action, &params).await;
+        let expected = expected.split(' ').next().unwrap().to_owned();
+        assert_eq!(code(&refused), (400, expected), "{action} {params:?}: {}", refused.text);
+    }
+    let mut many: Vec<(String, String)> = Vec::new();
+    for number in 1..=21 {
+        many.push((format!("MetricData.member.{number}.MetricName"), "cpu".to_owned()));
+        many.push((format!("MetricData.member.{number}.Value"), "1".to_owned()));
+        many.push((
+            format!("MetricData.member.{number}.Dimensions.member.1.Name"),
+            "AlarmName".to_owned(),
+        ));
+        many.push((
+            format!("MetricData.member.{number}.Dimensions.member.1.Value"),
+            "hot".to_owned(),
+        ));
+    }
+    let many: Vec<(&str, &str)> =
+        many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let put = desk.watch("PutMetricData", &[&[("Namespace", "n")][..], &many[..80]].concat()).await;
+    assert_eq!(put.status, 200, "{}", put.text);
+    let refused = desk.watch("PutMetricData", &[&[("Namespace", "n")][..], &many].concat()).await;
+    assert_eq!(code(&refused), (400, "RequestLimitExceeded".into()));
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn alarms_are_seen_by_their_own_project_and_by_who_may() {
+    let desk = Desk::open().await;
+    assert_eq!(desk.watch("PutMetricAlarm", &ALARM).await.status, 200);
+    let (token, project) = desk.app.login("admin", "admin").await;
+    let other = key(&desk.app, &token, &project).await;
+    let told = desk.watch_as(&other, "DescribeAlarms", &[]).await;
+    assert!(told.text.contains("<MetricAlarms/>"), "{}", told.text);
+    let refused = desk.watch_as(&other, "PutMetricData", &DATUM).await;
+    assert_eq!(code(&refused), (400, "InvalidParameterValue".into()));
+    desk.app.stop().await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), r#"{"cloudwatch:DescribeAlarms": "!"}"#).unwrap();
+    let paths = PolicyPaths { file: Some(file.path().into()), ..PolicyPaths::default() };
+    let settings = PolicySettings { paths, ..PolicySettings::default() };
+    let policy = Policy::load(settings, Arc::new(SystemClock)).unwrap();
+    let desk = Desk::set_up(SetUp { policy, ..SetUp::default() }).await;
+    let refused = desk.watch("DescribeAlarms", &[]).await;
+    assert_eq!(code(&refused), (403, "AccessDenied".into()));
+    assert_eq!(desk.watch("ListMetrics", &[]).await.status, 200);
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn no_signature_of_an_address_that_is_told_is_kept() {
+    let desk = Desk::open().await;
+    let arn = "arn:openstack:heat::p:stacks/web/1/resources/up";
+    let signed = format!("http://h/v1/signal/{arn}?AWSAccessKeyId=a&Signature=geheim");
+    let hook = "https://u:geheim@h/hook?token=geheim";
+    let told = [("AlarmActions.member.1", signed.as_str()), ("OKActions.member.1", hook)];
+    let made = desk.watch("PutMetricAlarm", &[&ALARM[..], &told].concat()).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let shown = &alarms(&desk, &[]).await["MetricAlarms"][0];
+    assert_eq!(shown["AlarmActions"], json!([arn]));
+    assert_eq!(shown["OKActions"], json!(["https://h"]));
+    let events = desk.app.log.read_all(Position(0), &Filter::default(), 1_000).await.unwrap();
+    assert!(events.iter().any(|event| &*event.event_type == "AlarmMade"));
+    assert!(events.iter().all(|event| !event.body.contains("geheim")));
+    desk.app.stop().await;
+}

@@ -1,0 +1,71 @@
+//! An alarm that lets a group grow, cut at every append: what it came to on record is told, once.
+
+use std::time::{Duration, Instant};
+
+use hearth::events::alarm::AlarmState;
+use hearth::model::StackId;
+use serde_json::json;
+
+use super::{Life, reached, sweep};
+use crate::journeys::alarms::{alarm, output, put, template};
+use crate::support::cut_log::CutLog;
+use crate::support::world::{Ground, World};
+
+/// Create, put data, go off, grow, change, delete.
+struct Alarmed;
+
+impl Life for Alarmed {
+    async fn live(&self, world: &World, log: &CutLog) -> Option<()> {
+        let web = world.create("web", template(json!({}))).await.ok()?;
+        reached(world, log, &web, "CREATE_COMPLETE").await?;
+        put(world, &[("AlarmName", "web-hot")], 95.0).await.ok()?;
+        let who = world.requester();
+        let project = who.caller.project_id.clone();
+        let drill = (AlarmState::Alarm, "a drill".to_owned());
+        world.engine.alarms().set_state(&who, &project, "web-hot", drill).await.ok()?;
+        while output(world, web.stack, "size").await != 2 {
+            if log.is_cut() {
+                return None;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let updated = world.update(web.stack, template(json!({ "Threshold": "90" }))).await.ok()?;
+        reached(world, log, &updated, "UPDATE_COMPLETE").await?;
+        let deleted = world.delete(web.stack).await.ok()?;
+        reached(world, log, &deleted, "DELETE_COMPLETE").await
+    }
+
+    async fn healed(&self, ground: &Ground, world: &World, stack: StackId) {
+        let end = world.views.stack(stack).await.unwrap().unwrap();
+        if end.is_deleted() {
+            assert!(alarm(world).await.is_none(), "an alarm is left behind");
+            return;
+        }
+        assert!(alarm(world).await.is_some());
+        let gone_off = ground.count("AlarmStateSet").await;
+        let size = 1 + u64::try_from(gone_off).unwrap();
+        let started = Instant::now();
+        while size_now(world, stack).await != size
+            || ground.count("AlarmActionsTold").await != gone_off
+        {
+            let now = size_now(world, stack).await;
+            let told = world.events(stack).await;
+            assert!(started.elapsed() < Duration::from_secs(20), "{now}, not {size}: {told:#?}");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        ground.signals_over().await;
+        assert_eq!(size_now(world, stack).await, size, "told more than once");
+    }
+}
+
+/// The size of the group, whatever the views show yet.
+async fn size_now(world: &World, stack: StackId) -> u64 {
+    let outputs = world.engine.outputs_now(stack).await.unwrap();
+    let size = outputs.iter().find(|output| output.key == "size");
+    size.and_then(|size| size.value.as_u64()).unwrap_or_default()
+}
+
+#[actix::test]
+async fn an_alarm_that_went_off_is_told_once_whenever_the_process_is_killed() {
+    sweep(&Alarmed, 40).await;
+}

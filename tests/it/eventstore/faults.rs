@@ -1,0 +1,246 @@
+//! The log on EventStoreDB while the server commits late, shows half an append, falls silent, steps
+//! down, dies and comes back: nothing acknowledged is lost, and nothing is there twice.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt;
+use hearth::events::log::{EventLog, EventstoreLog, Filter, Head, LogError};
+use hearth::events::{NewEvent, Position, StreamId, StreamRevision};
+
+use crate::log_contract::backends::open;
+use crate::support::eventstore::StandIn;
+
+/// How many streams are written at once.
+const WRITERS: u64 = 4;
+/// How long a test waits for what must come.
+const SOON: Duration = Duration::from_secs(60);
+
+fn stream(name: u64) -> StreamId {
+    StreamId(format!("stack-{name}").into())
+}
+
+fn event(body: impl Into<String>) -> NewEvent {
+    NewEvent {
+        event_type: "StackCreated",
+        version: 1,
+        at: chrono::DateTime::from_timestamp_micros(1_790_000_000_123_456).unwrap(),
+        meta: Arc::default(),
+        body: body.into(),
+    }
+}
+
+fn on(server: &StandIn) -> Arc<EventstoreLog> {
+    Arc::new(open(&server.url()))
+}
+
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(SOON, future).await {
+        Ok(done) => done,
+        Err(_) => panic!("{what} takes too long"),
+    }
+}
+
+/// Writes until it is told to stop; how many events each stream got that were acknowledged.
+async fn write_while(log: &Arc<EventstoreLog>, disturb: impl Future<Output = ()>) -> Vec<u64> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|name| {
+            let (log, stop) = (log.clone(), stop.clone());
+            tokio::spawn(async move {
+                let mut head = Head::default();
+                while !stop.load(Ordering::Relaxed) {
+                    let next = event(head.next.to_string());
+                    head = log.append(&stream(name), head, vec![next]).await.unwrap().head;
+                }
+                head.next
+            })
+        })
+        .collect();
+    disturb.await;
+    // Each must get through once more.
+    let before = log.durable_position();
+    soon("writing on", async {
+        while log.durable_position() == before {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    stop.store(true, Ordering::Relaxed);
+    let mut written = Vec::new();
+    for writer in writers {
+        written.push(soon("the last append", writer).await.unwrap());
+    }
+    written
+}
+
+/// Each stream has exactly what was acknowledged, and a follower hears each event once.
+async fn all_is_there_once(log: &EventstoreLog, written: &[u64]) {
+    let mut followed = log.subscribe(Position(0), Filter::default());
+    for _ in 0..written.iter().sum::<u64>() {
+        soon("an event", followed.next()).await.unwrap().unwrap();
+    }
+    for (name, count) in (0..).zip(written) {
+        let slice = log.read(&stream(name), StreamRevision(0)).await.unwrap();
+        let bodies: Vec<_> = slice.events.iter().map(|event| event.body.to_string()).collect();
+        assert_eq!(bodies, (0..*count).map(|at| at.to_string()).collect::<Vec<_>>());
+    }
+}
+
+/// Returns once so many events more are acknowledged.
+async fn events_more(log: &EventstoreLog, count: usize) {
+    let mut last = log.durable_position();
+    for _ in 0..count {
+        soon("an append", async {
+            while log.durable_position() == last {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+        last = log.durable_position();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_that_is_committed_after_a_time_out_is_there_once() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    let mut head = Head::default();
+    for (round, later) in [5, 60, 200].into_iter().enumerate() {
+        server.commit_late(2, Duration::from_millis(later));
+        let next = vec![event(format!("{round}a")), event(format!("{round}b"))];
+        head = soon("the append", log.append(&stream(0), head, next)).await.unwrap().head;
+    }
+    let slice = log.read(&stream(0), StreamRevision(0)).await.unwrap();
+    let bodies: Vec<_> = slice.events.iter().map(|event| &*event.body).collect();
+    assert_eq!(bodies, ["0a", "0b", "1a", "1b", "2a", "2b"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_is_seen_as_a_whole_or_not_at_all() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    server.show_half_groups(Duration::from_millis(5));
+    let mut followed = log.subscribe(Position(0), Filter::default());
+    let mut head = Head::default();
+    for count in 1..=40 {
+        let group = (0..3).map(|at| event(at.to_string())).collect();
+        head = log.append(&stream(0), head, group).await.unwrap().head;
+        let seen = log.read_all(Position(0), &Filter::default(), 1_000).await.unwrap().len();
+        assert!(seen.is_multiple_of(3) && seen <= 3 * count, "{seen}");
+    }
+    for revision in 0..120 {
+        let event = soon("an event", followed.next()).await.unwrap().unwrap();
+        assert_eq!(event.revision, StreamRevision(revision));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leaders_that_die_and_come_back_lose_and_double_nothing() {
+    let server = StandIn::start(3);
+    let log = on(&server);
+    let written = write_while(&log, async {
+        for _ in 0..4 {
+            events_more(&log, 5).await;
+            let leader = server.leader().unwrap();
+            server.commit_late(2, Duration::from_millis(20));
+            server.kill(leader);
+            events_more(&log, 1).await;
+            server.start_again(leader);
+        }
+    })
+    .await;
+    all_is_there_once(&log, &written).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_that_falls_silent_is_left_for_the_next_one() {
+    let server = StandIn::start(3);
+    let log = on(&server);
+    let written = write_while(&log, async {
+        events_more(&log, 5).await;
+        server.pause(2, true);
+        server.lead(Some(1));
+        events_more(&log, 5).await;
+        server.pause(2, false);
+    })
+    .await;
+    all_is_there_once(&log, &written).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leaders_may_step_down_more_often_than_a_connection_has_calls() {
+    let server = StandIn::start(2);
+    let log = on(&server);
+    let mut head = Head::default();
+    for round in 0..120 {
+        server.lead(Some(round % 2));
+        let next = vec![event(round.to_string())];
+        head = soon("the append", log.append(&stream(0), head, next)).await.unwrap().head;
+    }
+    let slice = soon("the read", log.read(&stream(0), StreamRevision(0))).await.unwrap();
+    assert_eq!((head.next, slice.events.len()), (120, 120));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_quorum_appends_wait_and_are_written_once() {
+    let server = StandIn::start(3);
+    let log = on(&server);
+    let written = write_while(&log, async {
+        events_more(&log, 5).await;
+        server.quorum(false);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        server.lead(None);
+        server.quorum(true);
+        server.lead(Some(0));
+    })
+    .await;
+    all_is_there_once(&log, &written).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_not_there_at_the_start_is_waited_for() {
+    let server = StandIn::start(1);
+    server.kill(0);
+    let url = server.url();
+    let opening = tokio::task::spawn_blocking(move || open(&url));
+    server.start_again(0);
+    let log = soon("opening", opening).await.unwrap();
+    log.append(&stream(0), Head::default(), vec![event("1")]).await.unwrap();
+    assert!(log.is_writable());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_follower_begins_where_no_event_stands_and_is_refused_beyond_the_end() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    let first = log.append(&stream(0), Head::default(), vec![event("0")]).await.unwrap();
+    let second = log.append(&stream(0), first.head, vec![event("1")]).await.unwrap();
+    let between = Position(second.position.0 - 1);
+    let read = log.read_all(between, &Filter::default(), 9).await.unwrap();
+    assert_eq!((read.len(), &*read[0].body), (1, "1"));
+    let mut followed = log.subscribe(between, Filter::default());
+    let event = soon("the event", followed.next()).await.unwrap().unwrap();
+    assert_eq!((&*event.body, event.position), ("1", second.position));
+    let mut beyond = log.subscribe(Position(second.position.0 + 1), Filter::default());
+    let refused = soon("the refusal", beyond.next()).await.unwrap();
+    assert!(matches!(refused, Err(LogError::Damaged(_))), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_that_no_append_would_take_lie_in_pieces_beside_it() {
+    let server = StandIn::start(1);
+    let log = on(&server);
+    let bodies: Vec<String> = (0..4).map(|at| at.to_string().repeat(400_000)).collect();
+    let group = bodies.iter().map(event).collect();
+    let mut followed = log.subscribe(Position(0), Filter::default());
+    log.append(&stream(0), Head::default(), group).await.unwrap();
+    let slice = log.read(&stream(0), StreamRevision(0)).await.unwrap();
+    let all = log.read_all(Position(0), &Filter::default(), 9).await.unwrap();
+    assert_eq!((slice.events.len(), all.len()), (4, 4));
+    for (at, body) in bodies.iter().enumerate() {
+        let heard = soon("an event", followed.next()).await.unwrap().unwrap();
+        assert!(&*slice.events[at].body == body && &*all[at].body == body && &*heard.body == body);
+    }
+}

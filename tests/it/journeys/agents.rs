@@ -1,0 +1,174 @@
+//! Agents that are told things at a place that is filled for them: an object in Swift, a queue in
+//! Zaqar.
+
+use std::time::Duration;
+
+use hearth::actors::Accepted;
+use hearth::sandbox::{Fault, FaultRule};
+use serde_json::{Value, json};
+
+use crate::support::queue::Queue;
+use crate::support::world::{Ground, World, hot};
+
+const PAUSE: Duration = Duration::from_millis(5);
+
+fn template(kind: &str, transport: &str) -> Value {
+    let mut properties = json!({ "software_config_transport": transport });
+    if kind == "OS::Nova::Server" {
+        properties["image"] = "cirros".into();
+        properties["flavor"] = "m1.tiny".into();
+        properties["networks"] = json!([{ "network": "private" }]);
+        properties["user_data_format"] = "SOFTWARE_CONFIG".into();
+    }
+    hot(json!({
+        "server": { "type": kind, "properties": properties },
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": "echo hello" } },
+        "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+            "config": { "get_resource": "config" }, "server": { "get_resource": "server" },
+            "signal_transport": "HEAT_SIGNAL" } },
+    }))
+}
+
+/// Where the agent of the server is told to ask, once it is told of a way.
+async fn told(world: &World, stack: &Accepted, way: &str) -> Value {
+    loop {
+        let who = world.requester();
+        let known = world.engine.resource_metadata(&who, stack.stack, &"server".into()).await;
+        let agent = known.ok().and_then(|metadata| metadata.get("os-collect-config").cloned());
+        if let Some(agent) =
+            agent.filter(|agent| agent["collectors"][0] == way || agent["collectors"][1] == way)
+        {
+            return agent;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// What anybody reads at an address; the status where that is nothing.
+async fn read(address: &str) -> Result<Value, u16> {
+    let answer = reqwest::Client::new().get(address).send().await.unwrap();
+    let status = answer.status().as_u16();
+    if status == 200 { Ok(answer.json().await.unwrap()) } else { Err(status) }
+}
+
+#[actix::test]
+async fn an_agent_is_told_of_deployments_in_an_object_and_then_in_a_queue() {
+    for kind in ["OS::Heat::DeployedServer", "OS::Nova::Server"] {
+        let ground = Ground::new().await;
+        let empty = ground.counts();
+        let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
+        let web = world.create("web", template(kind, "POLL_TEMP_URL")).await.unwrap();
+        let agent = told(&world, &web, "request").await;
+        let address = agent["request"]["metadata_url"].as_str().unwrap().to_owned();
+        let found = loop {
+            match read(&address).await {
+                Ok(found) if found["deployments"][0].is_object() => break found,
+                _ => tokio::time::sleep(PAUSE).await,
+            }
+        };
+        assert_eq!(found["os-collect-config"], agent, "{kind}");
+        let deployment = &found["deployments"][0];
+        assert_eq!(
+            (&deployment["config"], &deployment["group"]),
+            (&json!("echo hello"), &json!("Heat::Ungrouped"))
+        );
+        assert!(deployment["inputs"].to_string().contains("deploy_password"), "{deployment}");
+        let who = world.requester();
+        let done = json!({ "deploy_status_code": 0 });
+        world.engine.signal_resource(&who, web.stack, &"deployment".into(), &done).await.unwrap();
+        assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{kind}");
+
+        // What there is to know goes along to another transport.
+        let updated = world.update(web.stack, template(kind, "ZAQAR_MESSAGE")).await.unwrap();
+        assert_eq!(world.settled(&updated).await, "UPDATE_COMPLETE", "{kind}");
+        let agent = told(&world, &web, "zaqar").await;
+        assert_eq!(agent["request"], json!({ "metadata_url": null }), "{kind}");
+        assert_eq!(read(&address).await, Err(404), "{kind}");
+        let queue = Queue::of(&agent["zaqar"]).await;
+        let found = loop {
+            match queue.pop().await {
+                Some(found) => break found,
+                None => tokio::time::sleep(PAUSE).await,
+            }
+        };
+        assert_eq!(found["os-collect-config"], agent, "{kind}");
+        assert_eq!(found["deployments"][0]["config"], "echo hello", "{kind}");
+
+        let deleted = world.delete(web.stack).await.unwrap();
+        assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE", "{kind}");
+        outlets.stop().await;
+        for kind in ["containers", "objects", "users"] {
+            assert_eq!(ground.counts()[kind], empty[kind], "{kind}");
+        }
+    }
+}
+
+/// A server of a kind and one deployment on it, which nobody answers.
+fn served(kind: &str, transport: &str, script: &str) -> Value {
+    hot(json!({
+        "server": { "type": kind, "properties": { "software_config_transport": transport } },
+        "config": { "type": "OS::Heat::SoftwareConfig", "properties": { "config": script } },
+        "deployment": { "type": "OS::Heat::SoftwareDeployment", "properties": {
+            "config": { "get_resource": "config" }, "server": { "get_resource": "server" },
+            "signal_transport": "NO_SIGNAL" } },
+    }))
+}
+
+/// What an object has, once that is a configuration.
+async fn placed(address: &str, script: &str) {
+    while !matches!(read(address).await, Ok(it) if it["deployments"][0]["config"] == script) {
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[actix::test]
+async fn a_store_that_is_away_holds_up_no_other_server_and_is_told_all_later() {
+    const KIND: &str = "OS::Heat::DeployedServer";
+    let ground = Ground::new().await;
+    let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
+    let away = world.create("away", served(KIND, "POLL_TEMP_URL", "one")).await.unwrap();
+    assert_eq!(world.settled(&away).await, "CREATE_COMPLETE");
+    let agent = told(&world, &away, "request").await;
+    let object = agent["request"]["metadata_url"].as_str().unwrap().to_owned();
+    placed(&object, "one").await;
+
+    // From here on nothing is put into that object.
+    let refused = FaultRule {
+        method: Some("PUT".to_owned()),
+        path: Some("/v1/AUTH_[^/]+/[^/]+/[^/]+$".to_owned()),
+        skip: 0,
+        count: None,
+        probability: None,
+        fault: Fault::Status { code: 503, retry_after: None },
+        latency_ms: 0,
+    };
+    ground.sandbox.set_faults(vec![refused]).unwrap();
+    let changed = world.update(away.stack, served(KIND, "POLL_TEMP_URL", "two")).await.unwrap();
+    assert_eq!(world.settled(&changed).await, "UPDATE_COMPLETE");
+    ground.sandbox.forget_requests();
+    let is_tried = || ground.sandbox.requests().iter().any(|seen| seen.status == 503);
+    while !is_tried() {
+        tokio::time::sleep(PAUSE).await;
+    }
+    for (name, script) in [("near", "three"), ("next", "four")] {
+        let near = world.create(name, served(KIND, "ZAQAR_MESSAGE", script)).await.unwrap();
+        let agent = told(&world, &near, "zaqar").await;
+        let queue = Queue::of(&agent["zaqar"]).await;
+        loop {
+            match queue.pop().await {
+                Some(found) if found["deployments"][0]["config"] == script => break,
+                _ => tokio::time::sleep(PAUSE).await,
+            }
+        }
+        assert_eq!(world.settled(&near).await, "CREATE_COMPLETE");
+    }
+    assert_eq!(read(&object).await.unwrap()["deployments"][0]["config"], "one");
+
+    // A process that ends meanwhile, without or after a word of how far it came, owes it still.
+    outlets.stop().await;
+    drop(world);
+    ground.sandbox.set_faults(Vec::new()).unwrap();
+    let (_world, outlets) = ground.start_telling(ground.log.clone(), None).await;
+    placed(&object, "two").await;
+    outlets.stop().await;
+}

@@ -1,0 +1,315 @@
+//! Alarms that watch metric data and change the size of a group.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::TimeDelta;
+use hearth::clock::SimulatedClock;
+use hearth::events::Position;
+use hearth::events::alarm::{AlarmRule, AlarmState, Comparison, DataPut, Datum, Statistic};
+use hearth::events::log::Filter;
+use hearth::model::{Action, JsonMap, Refusal, StackId};
+use hearth::projections::{AlarmRow, HistoryQuery, MetricQuery};
+use hearth::template::StackSource;
+use serde_json::{Value, json};
+
+use crate::support::world::{Ground, World, hot, test_resource};
+
+/// A group `g` that the alarm `hot` lets grow by the policy `up`.
+pub(crate) fn template(alarm: Value) -> Value {
+    let mut properties = json!({
+        "MetricName": "cpu", "Namespace": "system/linux", "Statistic": "Average", "Period": "60",
+        "Threshold": "80", "ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": "1",
+        "Dimensions": [{ "Name": "Group", "Value": { "get_resource": "g" } }],
+        "AlarmActions": [{ "get_attr": ["up", "alarm_url"] }],
+    });
+    for (name, value) in alarm.as_object().unwrap() {
+        properties[name] = value.clone();
+    }
+    let mut template = hot(json!({
+        "g": { "type": "OS::Heat::AutoScalingGroup", "properties": {
+            "min_size": 1, "max_size": 4, "resource": test_resource(json!({ "value": "x" })) } },
+        "up": { "type": "OS::Heat::ScalingPolicy", "properties": {
+            "auto_scaling_group_id": { "get_resource": "g" }, "scaling_adjustment": 1,
+            "adjustment_type": "change_in_capacity" } },
+        "hot": { "type": "OS::Heat::CWLiteAlarm", "properties": properties },
+    }));
+    template["outputs"] = json!({
+        "size": { "value": { "get_attr": ["g", "current_size"] } },
+        "alarm": { "value": { "get_resource": "hot" } },
+        "group": { "value": { "get_resource": "g" } },
+    });
+    template
+}
+
+pub(crate) async fn output(world: &World, stack: StackId, key: &str) -> Value {
+    let shown = world.views.stack_shown(stack).await.unwrap().unwrap();
+    let output = shown.outputs.iter().find(|output| output.key == key).unwrap();
+    world.opened(stack, &output.placed)
+}
+
+/// Puts a value, in the name of an instance of the group.
+pub(crate) async fn put(
+    world: &World,
+    dimensions: &[(&str, &str)],
+    value: f64,
+) -> Result<(), Refusal> {
+    let who = world.requester();
+    let project = who.caller.project_id.clone();
+    let dimensions = dimensions.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    let datum = Datum {
+        metric: "cpu".to_owned(),
+        dimensions: dimensions.collect(),
+        unit: Some("Percent".to_owned()),
+        value,
+    };
+    let put = DataPut {
+        project_id: project.clone(),
+        namespace: "system/linux".to_owned(),
+        data: vec![datum],
+    };
+    let position = world.engine.alarms().put_data(&who, &project, put).await?;
+    world.views.after(position).await.unwrap();
+    Ok(())
+}
+
+pub(crate) async fn alarm(world: &World) -> Option<AlarmRow> {
+    let project = world.requester().caller.project_id.clone();
+    world.views.alarms(project, None).await.unwrap().pop()
+}
+
+/// Waits until the alarm is in a state.
+async fn comes_to(world: &World, state: AlarmState) {
+    let started = Instant::now();
+    while alarm(world).await.unwrap().state != state {
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", alarm(world).await);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits until the group has a size.
+async fn grows_to(world: &World, stack: StackId, size: u64) {
+    let started = Instant::now();
+    while output(world, stack, "size").await != size {
+        assert!(
+            started.elapsed() < Duration::from_secs(20),
+            "{}",
+            output(world, stack, "size").await
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[actix::test]
+async fn data_beyond_the_threshold_let_a_group_grow() {
+    let clock = Arc::new(SimulatedClock::new(7));
+    let ground = Ground::timed(clock.clone()).await;
+    let world = ground.start().await;
+    // By the name that it has in Amazon's templates.
+    let mut template = template(json!({}));
+    template["resources"]["hot"]["type"] = "AWS::CloudWatch::Alarm".into();
+    let registry = json!({ "AWS::CloudWatch::Alarm": "OS::Heat::CWLiteAlarm" });
+    let environment = JsonMap::from_iter([("resource_registry".to_owned(), registry)]);
+    let source = StackSource { template, environment, ..StackSource::default() };
+    let web = world.create_of("web", source).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    assert_eq!(output(&world, web.stack, "alarm").await, "web-hot");
+    let group = output(&world, web.stack, "group").await;
+    let group = group.as_str().unwrap();
+    let made = alarm(&world).await.unwrap();
+    assert_eq!((made.made.name.as_str(), made.state), ("web-hot", AlarmState::NoData));
+    let told = &made.made.rule.actions[&AlarmState::Alarm];
+    assert!(told[0].starts_with("arn:openstack:heat::") && told[0].ends_with("/resources/up"));
+    let other = put(&world, &[("Group", "other")], 1.0).await.unwrap_err();
+    assert_eq!(other.class, "WatchRuleNotFound");
+    put(&world, &[("Group", group), ("InstanceId", "1")], 95.0).await.unwrap();
+    put(&world, &[("AlarmName", "web-hot")], 75.0).await.unwrap();
+    clock.advance(TimeDelta::seconds(60));
+    comes_to(&world, AlarmState::Alarm).await;
+    grows_to(&world, web.stack, 2).await;
+    clock.advance(TimeDelta::seconds(61));
+    comes_to(&world, AlarmState::NoData).await;
+    put(&world, &[("AlarmName", "web-hot")], 75.0).await.unwrap();
+    clock.advance(TimeDelta::seconds(59));
+    comes_to(&world, AlarmState::Normal).await;
+    assert_eq!(output(&world, web.stack, "size").await, 2);
+    let project = world.requester().caller.project_id.clone();
+    let query = HistoryQuery { limit: 100, ..HistoryQuery::default() };
+    let history = world.views.alarm_history(project.clone(), query).await.unwrap();
+    let kinds: Vec<&str> = history.iter().rev().map(|it| it.kind.as_str()).collect();
+    let expected = ["ConfigurationUpdate", "StateUpdate", "Action", "StateUpdate", "StateUpdate"];
+    assert_eq!(kinds, expected);
+    let metrics = world.views.metrics(project.clone(), MetricQuery::default()).await.unwrap();
+    assert_eq!(metrics.len(), 2, "{metrics:?}");
+    let deleted = world.delete(web.stack).await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+    assert!(alarm(&world).await.is_none());
+    let metrics = world.views.metrics(project, MetricQuery::default()).await.unwrap();
+    assert!(metrics.is_empty(), "{metrics:?}");
+    let gone = put(&world, &[("AlarmName", "web-hot")], 75.0).await.unwrap_err();
+    assert_eq!(gone.class, "WatchRuleNotFound");
+    let events = ground.log.read_all(Position(0), &Filter::default(), 1_000).await.unwrap();
+    for event in &events {
+        let is_of_several = &*event.event_type == "AlarmActionsTold";
+        assert!(event.meta.cause.is_some(), "{event:?}");
+        assert_ne!(event.meta.correlation.is_some(), is_of_several, "{event:?}");
+    }
+}
+
+#[actix::test]
+async fn data_that_were_taken_count_after_a_restart_and_what_was_due_meanwhile_does_not() {
+    let clock = Arc::new(SimulatedClock::new(8));
+    let ground = Ground::timed(clock.clone()).await;
+    let world = ground.start().await;
+    let web = world.create("web", template(json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let alarms = world.engine.alarms();
+    let (who, mine) = (world.requester(), world.requester().caller.project_id.clone());
+    let drill = (AlarmState::Normal, "a drill".to_owned());
+    let set = alarms.set_state(&who, &mine, "web-hot", drill).await.unwrap();
+    world.views.after(set).await.unwrap();
+    drop(world);
+    clock.advance(TimeDelta::seconds(90));
+    let world = ground.start().await;
+    put(&world, &[("AlarmName", "web-hot")], 95.0).await.unwrap();
+    assert_eq!(ground.count("AlarmStateSet").await, 1, "what was due is passed over");
+    drop(world);
+    let world = ground.start().await;
+    // It is awake before its period is over.
+    world.engine.alarms().switch(&who, &mine, "web-hot", true).await.unwrap();
+    clock.advance(TimeDelta::seconds(30));
+    comes_to(&world, AlarmState::Alarm).await;
+    grows_to(&world, web.stack, 2).await;
+}
+
+#[actix::test]
+async fn an_alarm_rests_with_its_stack_and_an_update_changes_it_in_place() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", template(json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let act = async |action| {
+        let acted = world.engine.act_on_stack(&world.requester(), web.stack, action).await;
+        world.settled(&acted.unwrap()).await
+    };
+    assert_eq!(act(Action::Suspend).await, "SUSPEND_COMPLETE");
+    assert_eq!(alarm(&world).await.unwrap().state, AlarmState::Suspended);
+    assert!(put(&world, &[("AlarmName", "web-hot")], 95.0).await.is_err(), "nobody listens");
+    assert_eq!(act(Action::Resume).await, "RESUME_COMPLETE");
+    let before = alarm(&world).await.unwrap();
+    assert_eq!(before.state, AlarmState::NoData);
+    let changed = template(json!({ "Threshold": "90", "OKActions": ["nobody"] }));
+    let updated = world.update(web.stack, changed).await.unwrap();
+    assert_eq!(
+        world.settled(&updated).await,
+        "UPDATE_COMPLETE",
+        "{}",
+        world.reason(web.stack).await
+    );
+    let after = alarm(&world).await.unwrap();
+    assert_eq!(after.made.alarm_id, before.made.alarm_id);
+    assert_eq!(after.made.rule.threshold, 90.0);
+    let renamed = template(json!({ "MetricName": "mem" }));
+    let updated = world.update(web.stack, renamed).await.unwrap();
+    assert_eq!(
+        world.settled(&updated).await,
+        "UPDATE_COMPLETE",
+        "{}",
+        world.reason(web.stack).await
+    );
+    let replaced = alarm(&world).await.unwrap();
+    assert_ne!(replaced.made.alarm_id, before.made.alarm_id);
+    assert_eq!(replaced.made.rule.metric, "mem");
+    let project = world.requester().caller.project_id.clone();
+    assert_eq!(world.views.alarms(project, None).await.unwrap().len(), 1, "the old one is gone");
+    for hidden in ["AlarmDescription", "AlarmActions"] {
+        let secret = json!({ "get_param": "word" });
+        let value = if hidden == "AlarmActions" { json!([secret]) } else { secret };
+        let mut told = template(json!({ "MetricName": "mem", hidden: value }));
+        told["parameters"] =
+            json!({ "word": { "type": "string", "hidden": true, "default": "open-sesame" } });
+        let updated = world.update(web.stack, told).await.unwrap();
+        assert_eq!(world.settled(&updated).await, "UPDATE_FAILED", "{hidden}");
+        assert!(!world.reason(web.stack).await.contains("open-sesame"));
+    }
+    let wrong = template(json!({ "Period": "often" }));
+    let updated = world.update(web.stack, wrong).await.unwrap();
+    assert_eq!(world.settled(&updated).await, "UPDATE_FAILED");
+}
+
+#[actix::test]
+async fn a_state_that_a_client_sets_has_its_actions_and_a_restart_forgets_nothing() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", template(json!({}))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    put(&world, &[("AlarmName", "web-hot")], 95.0).await.unwrap();
+    drop(world);
+    let world = ground.start().await;
+    let (who, alarms) = (world.requester(), world.engine.alarms());
+    let project = who.caller.project_id.clone();
+    let drill = (AlarmState::Alarm, "a drill".to_owned());
+    let missing = alarms.set_state(&who, &project, "other", drill.clone()).await.unwrap_err();
+    assert_eq!(missing.class, "WatchRuleNotFound");
+    alarms.set_state(&who, &project, "web-hot", drill.clone()).await.unwrap();
+    grows_to(&world, web.stack, 2).await;
+    let again = alarms.set_state(&who, &project, "web-hot", drill.clone()).await.unwrap();
+    world.views.after(again).await.unwrap();
+    assert_eq!(ground.count("AlarmStateSet").await, 1);
+    let other = "somebody".into();
+    let others = alarms.set_state(&who, &other, "web-hot", drill).await.unwrap_err();
+    assert_eq!(others.class, "WatchRuleNotFound");
+    let refused = alarms.delete(&who, &project, &["web-hot".to_owned()]).await.unwrap_err();
+    assert_eq!(refused.class, "Invalid");
+    assert_eq!(ground.count("DataPut").await, 1);
+}
+
+#[actix::test]
+async fn what_a_project_keeps_of_alarms_and_data_is_bounded() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let (who, alarms) = (world.requester(), world.engine.alarms());
+    let project = who.caller.project_id.clone();
+    let rule = |metric: &str| AlarmRule {
+        description: None,
+        namespace: None,
+        metric: metric.to_owned(),
+        dimensions: Default::default(),
+        unit: None,
+        statistic: Statistic::Sum,
+        comparison: Comparison::GreaterThanThreshold,
+        threshold: 1.0,
+        period: 86_400,
+        periods: 1,
+        actions: Default::default(),
+        tells: true,
+    };
+    for number in 0..500 {
+        let name = format!("alarm-{number}");
+        alarms.put_alarm(&who, &project, &name, rule("cpu")).await.unwrap();
+    }
+    let refused = alarms.put_alarm(&who, &project, "more", rule("cpu")).await.unwrap_err();
+    assert_eq!(refused.class, "RequestLimitExceeded", "{refused}");
+    alarms.put_alarm(&who, &project, "alarm-0", rule("mem")).await.unwrap();
+    let put = |metrics: usize, of: usize| DataPut {
+        project_id: project.clone(),
+        namespace: "n".to_owned(),
+        data: (0..metrics)
+            .map(|number| Datum {
+                metric: "cpu".to_owned(),
+                dimensions: [("of".to_owned(), format!("{of}-{number}"))].into(),
+                unit: None,
+                value: 1.0,
+            })
+            .collect(),
+    };
+    alarms.put_data(&who, &project, put(1_000, 1)).await.unwrap();
+    let refused = alarms.put_data(&who, &project, put(1, 2)).await.unwrap_err();
+    assert_eq!(refused.class, "RequestLimitExceeded", "metrics: {refused}");
+    alarms.put_data(&who, &project, put(1_000, 1)).await.unwrap();
+    let refused = alarms.put_data(&who, &project, put(1, 1)).await.unwrap_err();
+    assert_eq!(refused.class, "RequestLimitExceeded", "a minute: {refused}");
+    let deleted: Vec<String> = (0..500).map(|number| format!("alarm-{number}")).collect();
+    alarms.delete(&who, &project, &deleted).await.unwrap();
+    alarms.put_alarm(&who, &project, "more", rule("cpu")).await.unwrap();
+}

@@ -1,0 +1,52 @@
+//! `hearth serve` with its log on EventStoreDB.
+
+use std::process::{Command, Output};
+
+use super::process::Served;
+use crate::support::eventstore::StandIn;
+
+const TEMPLATE: &str = "heat_template_version: 2021-04-16\nresources:\n  net: { type: \
+                        OS::Neutron::Net }\n  word: { type: OS::Heat::RandomString }\n";
+
+#[test]
+fn a_server_that_was_killed_finds_its_stacks_on_a_server_of_events() {
+    let (server, home) = (StandIn::start(1), tempfile::tempdir().unwrap());
+    let (data, url) = (home.path().join("d"), server.url());
+    std::fs::write(home.path().join("net.yaml"), TEMPLATE).unwrap();
+    let hearth = |words: &str| -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+        command.args(words.split(' ')).current_dir(home.path()).env("HEARTH_LOG", &url);
+        for name in ["OS_CLOUD", "OS_AUTH_URL", "OS_CLIENT_CONFIG_FILE"] {
+            command.env_remove(name);
+        }
+        command.output().unwrap()
+    };
+    let said = |words: &str| {
+        let output = hearth(words);
+        assert!(output.status.success(), "hearth {words}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let refused = |words: &str| {
+        let output = hearth(words);
+        assert!(!output.status.success(), "hearth {words}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let variables = [("HEARTH_LOG", url.as_str())];
+    drop(Served::start(&data, &[], &variables));
+    let served = Served::start(&data, &[], &variables);
+    said("up net.yaml --data d");
+    drop(served);
+    assert!(!data.join("log.db").exists());
+
+    let served = Served::start(&data, &[], &variables);
+    let shown = said("replay net --data d --json");
+    assert!(shown.contains("CREATE_COMPLETE"), "{shown}");
+    said("down net --yes --data d");
+    let log = served.stop();
+    assert!(!log.contains("ERROR"), "{log}");
+    let proved = said("verify --data d");
+    assert!(proved.contains("every chain holds"), "{proved}");
+    assert!(refused("backup b --data d").contains("on EventStoreDB"));
+    assert!(refused("checkpoint print --data d").contains("signed nothing"));
+    assert!(refused(&format!("log copy {url} sqlite:copy.db")).contains("neither copied"));
+}

@@ -1,0 +1,208 @@
+//! `hearth manage`: what heat-manage and heat-keystone-setup-domain do.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::process::Served;
+
+/// A stack within a stack, that waits for longer than anybody does.
+const OUTER: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  inner:
+    type: inner.yaml
+";
+const INNER: &str = "\
+heat_template_version: 2021-04-16
+resources:
+  net: { type: OS::Neutron::Net }
+  stuck:
+    type: OS::Heat::TestResource
+    depends_on: net
+    properties: { wait_secs: 100000 }
+";
+
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("outer.yaml"), OUTER).unwrap();
+        std::fs::write(folder.path().join("inner.yaml"), INNER).unwrap();
+        Self(folder)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.0.path().join("d")
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
+        command.args(words.split(' ')).current_dir(self.0.path()).stdin(Stdio::null());
+        for name in ["OS_CLOUD", "OS_AUTH_URL", "OS_CLIENT_CONFIG_FILE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    #[track_caller]
+    fn said(&self, words: &str) -> String {
+        let output = self.command(words).output().unwrap();
+        assert!(output.status.success(), "hearth {words}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[track_caller]
+    fn refused(&self, words: &str) -> String {
+        let output = self.command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "hearth {words}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn replayed(&self, stack: &str) -> Value {
+        serde_json::from_str(&self.said(&format!("replay {stack} --data d --json"))).unwrap()
+    }
+}
+
+#[test]
+fn a_log_has_a_format_instead_of_a_revision_of_tables() {
+    let desk = Desk::new();
+    assert!(desk.refused("manage db_version --data d").contains("there is no log"));
+    assert_eq!(desk.said("manage db_sync --data d"), "the log has format 3\n");
+    assert_eq!(desk.said("manage --data d db_version"), "3\n");
+    assert_eq!(desk.said("manage db_sync head --data d"), "the log has format 3\n");
+    assert!(desk.refused("manage db_sync 2 --data d").contains("the newest format alone"));
+    assert!(desk.said("manage purge_deleted 0 -g seconds -b 5 --data d").contains("0 stacks"));
+    assert_eq!(desk.command("manage purge_deleted -- -1").output().unwrap().status.code(), Some(2));
+    assert!(desk.said("manage update_params encrypt").contains("always sealed"));
+    assert!(desk.refused("manage update_params encrypt old").contains("hearth key rotate"));
+    assert!(desk.refused("manage update_params decrypt").contains("hearth backup"));
+    desk.said("manage migrate_properties_data");
+    desk.said("manage service clean");
+    assert_eq!(desk.said("manage service list --data d").lines().count(), 1);
+
+    let served = Served::start(&desk.data(), &[], &[]);
+    assert_eq!(desk.said("manage db_sync --data d"), "the log has format 3\n");
+    let listed = desk.said("manage service list --data d");
+    let row = listed.lines().nth(1).unwrap();
+    assert!(row.contains("heat-engine") && row.contains(" up "), "{listed}");
+    served.stop();
+}
+
+#[test]
+fn what_a_stack_is_at_is_given_up_with_all_within_it_once_somebody_agrees() {
+    let desk = Desk::new();
+    let served = Served::start(&desk.data(), &[], &[]);
+    let mut up = desk.command("up outer.yaml --data d");
+    let mut up = up.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let inner = wait_for(|| {
+        let output = desk.command("replay outer --data d --json").output().unwrap();
+        let outer: Value = serde_json::from_slice(&output.stdout).ok()?;
+        let inner = outer["resources"][0]["physical_resource_id"].as_str()?.to_owned();
+        let output = desk.command(&format!("replay {inner} --data d --json")).output().unwrap();
+        let shown: Value = serde_json::from_slice(&output.stdout).ok()?;
+        let states = shown["resources"].as_array()?;
+        let is_stuck = |it: &Value| {
+            it["resource_name"] == "stuck" && it["resource_status"] == "CREATE_IN_PROGRESS"
+        };
+        states.iter().any(is_stuck).then_some(inner)
+    });
+    let outer = desk.replayed("outer")["stack"]["id"].as_str().unwrap().to_owned();
+
+    let words = format!("manage reset_stack_status {outer} --data d");
+    desk.said(&words);
+    assert_eq!(desk.replayed("outer")["stack"]["stack_status"], "CREATE_IN_PROGRESS");
+    let output = answered(&mut desk.command(&words), "y\n");
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("in 2 stacks"));
+    let shown = desk.replayed(&outer);
+    assert_eq!(shown["stack"]["stack_status"], "CREATE_FAILED", "{shown:#}");
+    assert_eq!(shown["stack"]["stack_status_reason"], "Stack status manually reset");
+    assert_eq!(desk.replayed(&inner)["stack"]["stack_status"], "CREATE_FAILED");
+    up.wait().unwrap();
+
+    assert!(
+        desk.said(&format!("manage migrate_convergence_1 {outer} --data d")).contains("nothing")
+    );
+    let nested = desk.refused(&format!("manage migrate_convergence_1 {inner} --data d"));
+    assert!(nested.contains("Migration of nested stack"), "{nested}");
+    let unknown = "00000000-0000-4000-8000-000000000000";
+    for (command, says) in [
+        ("migrate_convergence_1", "can not be found."),
+        ("resource_data_list", "no resource data found"),
+        ("reset_stack_status --yes", "not found"),
+    ] {
+        let refused = desk.refused(&format!("manage {command} {unknown} --data d"));
+        assert!(refused.contains(says), "{command}: {refused}");
+    }
+    served.stop();
+    let refused = desk.refused(&format!("manage reset_stack_status --yes {outer} --data d"));
+    assert!(refused.contains("no server works"), "{refused}");
+}
+
+#[test]
+fn what_a_resource_keeps_is_shown_without_its_secrets() {
+    let desk = Desk::new();
+    let template = "heat_template_version: 2021-04-16\nresources:\n  word: { type: \
+                    OS::Heat::RandomString }\n";
+    std::fs::write(desk.0.path().join("word.yaml"), template).unwrap();
+    desk.said("up word.yaml --data d");
+    let shown = desk.replayed("word");
+    let resource = shown["resources"][0]["resource_id"].as_str().unwrap();
+    let listed = desk.said(&format!("manage resource_data_list {resource} --data d"));
+    assert!(listed.starts_with("value "), "{listed}");
+    assert!(listed.contains("***"), "{listed}");
+}
+
+#[test]
+fn the_domain_of_stacks_users_is_made_once() {
+    let desk = Desk::new();
+    let served = Served::start(&desk.data(), &[], &[]);
+    let clouds = desk.data().join("clouds.yaml");
+    let set_up = |password: Option<&str>| {
+        let words = "manage setup-domain --os-cloud hearth-admin --stack-user-domain-name users";
+        let mut command = desk.command(words);
+        command.env("OS_CLIENT_CONFIG_FILE", &clouds).env_remove("HEAT_DOMAIN_PASSWORD");
+        if let Some(password) = password {
+            command.env("HEAT_DOMAIN_PASSWORD", password);
+        }
+        command.output().unwrap()
+    };
+    let refused = set_up(None);
+    assert_eq!(refused.status.code(), Some(1));
+    let first = set_up(Some("only-for-them"));
+    assert!(first.status.success(), "{first:?}");
+    let again = set_up(Some("only-for-them"));
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(first.stdout, again.stdout);
+    let told = String::from_utf8(first.stdout).unwrap();
+    assert!(told.contains("stack_user_domain_id = "), "{told}");
+    assert!(!told.contains("only-for-them"), "{told}");
+    assert!(String::from_utf8(again.stderr).unwrap().contains("is there already"));
+    served.stop();
+}
+
+fn answered(command: &mut Command, text: &str) -> Output {
+    use std::io::Write;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("it did not come to that");
+}

@@ -1,0 +1,105 @@
+//! The log of lives on a server: where `HEARTH_TEST_MARIADB` names one, what is durable is written
+//! there, too, and what a process that takes over goes on with has to be what it reads there.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use hearth::events::log::{EventLog, Head, MariadbLog};
+use hearth::events::{Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
+use tokio::runtime::{Builder, Runtime};
+
+use super::log::Recorded;
+use crate::support::kept::database::{Database, VARIABLE};
+
+static SERVER: Mutex<Option<Arc<Server>>> = Mutex::new(None);
+static LIVES: AtomicU64 = AtomicU64::new(0);
+
+/// One log, which all lives share: each has streams of its own.
+struct Server {
+    log: MariadbLog,
+    database: Database,
+    runtime: Runtime,
+}
+
+/// What of a life is there.
+pub(super) struct Kept {
+    server: Arc<Server>,
+    life: u64,
+    heads: BTreeMap<String, Head>,
+    /// How many of the life's events.
+    count: usize,
+}
+
+impl Kept {
+    /// Where a server is named.
+    pub(super) fn where_named() -> Option<Self> {
+        std::env::var_os(VARIABLE)?;
+        let server = SERVER.lock().unwrap().get_or_insert_with(|| Arc::new(Server::open())).clone();
+        let life = LIVES.fetch_add(1, Ordering::SeqCst);
+        Some(Self { server, life, heads: BTreeMap::new(), count: 0 })
+    }
+
+    /// Lets go of the database, once no life is played any more.
+    pub(super) fn over() {
+        *SERVER.lock().unwrap() = None;
+    }
+
+    /// Writes what is durable and not there yet.
+    pub(super) fn write(&mut self, durable: &[Recorded]) {
+        let mut last = None;
+        for event in &durable[self.count..] {
+            let head = self.heads.entry(event.stream.clone()).or_default();
+            let stream = StreamId(format!("{}-life-{}", event.stream, self.life).into());
+            let new = NewEvent {
+                event_type: event.event_type,
+                version: event.version,
+                at: event.at,
+                meta: Arc::new(Meta::default()),
+                body: event.body.clone(),
+            };
+            let server = &self.server;
+            let appended = server.wait(server.log.append(&stream, *head, vec![new])).unwrap();
+            (*head, last) = (appended.head, Some(appended.position));
+        }
+        self.count = durable.len();
+        if let Some(last) = last {
+            self.server.wait(self.server.log.durable(last)).unwrap();
+        }
+    }
+
+    /// Reads all of it as another process does; it is what the life had made durable.
+    pub(super) fn read_back(&self, durable: &[Recorded]) {
+        let log = MariadbLog::open_read_only(&self.server.database.address()).unwrap();
+        let mut read: Vec<(Position, String, Arc<RecordedEvent>)> = Vec::new();
+        for stream in self.heads.keys() {
+            let id = StreamId(format!("{stream}-life-{}", self.life).into());
+            let slice = self.server.wait(log.read(&id, StreamRevision(0))).unwrap();
+            let events = slice.events.into_iter();
+            read.extend(events.map(|event| (event.position, stream.clone(), event)));
+        }
+        read.sort_by_key(|(position, ..)| *position);
+        assert_eq!(read.len(), durable.len(), "events are lost or there twice");
+        for ((_, stream, read), written) in read.iter().zip(durable) {
+            assert_eq!(
+                (stream, &*read.event_type, read.version, &*read.body),
+                (&written.stream, written.event_type, written.version, written.body.as_str())
+            );
+            assert_eq!(read.at.timestamp_micros(), written.at.timestamp_micros());
+        }
+    }
+}
+
+impl Server {
+    fn open() -> Self {
+        let database = Database::fresh();
+        let log = MariadbLog::open(&database.address(), "lives", None).unwrap();
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Self { log, database, runtime }
+    }
+
+    /// On a thread of its own, for a life may be within a runtime.
+    fn wait<T: Send>(&self, done: impl Future<Output = T> + Send) -> T {
+        std::thread::scope(|scope| scope.spawn(|| self.runtime.block_on(done)).join().unwrap())
+    }
+}

@@ -1,0 +1,189 @@
+//! A server that stands in for EventStoreDB and KurrentDB: one node or several over real gRPC, as
+//! measured on a real one. It answers what `tests/data/eventstore/recorded.jsonl` has recorded, and
+//! does beside it what a server under load does: it commits late, shows half an append, falls
+//! silent, steps down, dies and comes back.
+
+#![expect(clippy::result_large_err, reason = "a status of gRPC is as large as it is")]
+
+mod append;
+mod reads;
+mod server;
+pub(crate) mod store;
+mod subscribe;
+pub(crate) mod wire;
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+
+use self::store::Store;
+
+/// What the nodes have in common.
+pub(crate) struct Cluster {
+    state: Mutex<State>,
+    /// Told after whatever changes in `state`.
+    changed: watch::Sender<u64>,
+}
+
+struct State {
+    store: Store,
+    leader: Option<usize>,
+    nodes: Vec<Node>,
+    faults: Faults,
+}
+
+struct Node {
+    address: SocketAddr,
+    paused: bool,
+    running: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
+}
+
+/// What goes wrong from now on.
+#[derive(Default)]
+struct Faults {
+    /// So many appends are answered with a time-out and committed so much later.
+    late: (usize, Duration),
+    /// Appends are answered with a time-out and committed when this is over.
+    no_quorum: bool,
+    /// For how long only the first event of a group is seen in the whole log.
+    half_groups: Duration,
+    /// What readers of the whole log do not see yet.
+    hidden_from: Option<usize>,
+}
+
+/// The running server; it stops when this goes.
+pub(crate) struct StandIn {
+    pub(crate) cluster: Arc<Cluster>,
+}
+
+impl Cluster {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    /// Returns once what was asked for holds.
+    async fn until(&self, holds: impl Fn(&State) -> bool) {
+        let mut changed = self.changed.subscribe();
+        while !holds(&self.lock()) {
+            if changed.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// A node that was paused does nothing until it wakes.
+    async fn awake(&self, node: usize) {
+        self.until(|state| !state.nodes[node].paused).await;
+    }
+}
+
+impl StandIn {
+    /// So many new nodes; the last one leads.
+    pub(crate) fn start(nodes: usize) -> Self {
+        Self::over(Store::new(None), nodes)
+    }
+
+    /// Nodes over a log.
+    pub(crate) fn over(store: Store, nodes: usize) -> Self {
+        let listeners: Vec<_> =
+            (0..nodes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let node = |listener: &TcpListener| Node {
+            address: listener.local_addr().unwrap(),
+            paused: false,
+            running: None,
+        };
+        let state = State {
+            store,
+            leader: Some(nodes - 1),
+            nodes: listeners.iter().map(node).collect(),
+            faults: Faults::default(),
+        };
+        let cluster =
+            Arc::new(Cluster { state: Mutex::new(state), changed: watch::Sender::new(0) });
+        for (node, listener) in listeners.into_iter().enumerate() {
+            let running = server::run(cluster.clone(), node, listener);
+            cluster.lock().nodes[node].running = Some(running);
+        }
+        Self { cluster }
+    }
+
+    pub(crate) fn address(&self, node: usize) -> SocketAddr {
+        self.cluster.lock().nodes[node].address
+    }
+
+    /// A connection string with every node.
+    pub(crate) fn url(&self) -> String {
+        let state = self.cluster.lock();
+        let hosts: Vec<_> = state.nodes.iter().map(|node| node.address.to_string()).collect();
+        format!("esdb://{}?tls=false", hosts.join(","))
+    }
+
+    pub(crate) fn leader(&self) -> Option<usize> {
+        self.cluster.lock().leader
+    }
+
+    /// Another node leads, or nobody.
+    pub(crate) fn lead(&self, leader: Option<usize>) {
+        self.cluster.change(|state| state.leader = leader);
+    }
+
+    /// Kills a node: its connections are gone, and the next one leads if it did.
+    pub(crate) fn kill(&self, node: usize) {
+        let running = self.cluster.lock().nodes[node].running.take();
+        self.cluster.change(|state| {
+            state.nodes[node].paused = false;
+            if state.leader == Some(node) {
+                state.leader = state.nodes.iter().position(|node| node.running.is_some());
+            }
+        });
+        if let Some((stop, thread)) = running {
+            let _ = stop.send(());
+            thread.join().unwrap();
+        }
+    }
+
+    /// Starts a node that was killed; it leads only if nobody does.
+    pub(crate) fn start_again(&self, node: usize) {
+        let listener = TcpListener::bind(self.address(node)).unwrap();
+        let running = server::run(self.cluster.clone(), node, listener);
+        self.cluster.change(|state| {
+            state.nodes[node].running = Some(running);
+            state.leader = state.leader.or(Some(node));
+        });
+    }
+
+    /// From now on a node is silent, or awake again.
+    pub(crate) fn pause(&self, node: usize, paused: bool) {
+        self.cluster.change(|state| state.nodes[node].paused = paused);
+    }
+
+    /// The next so many appends are answered with a time-out, and committed later.
+    pub(crate) fn commit_late(&self, appends: usize, later: Duration) {
+        self.cluster.change(|state| state.faults.late = (appends, later));
+    }
+
+    /// Appends are answered with a time-out and committed once there is a quorum again.
+    pub(crate) fn quorum(&self, there: bool) {
+        self.cluster.change(|state| state.faults.no_quorum = !there);
+    }
+
+    /// From now on the whole log shows the first event of an append so much before the others.
+    pub(crate) fn show_half_groups(&self, time: Duration) {
+        self.cluster.change(|state| state.faults.half_groups = time);
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        let nodes = self.cluster.lock().nodes.len();
+        (0..nodes).for_each(|node| self.kill(node));
+    }
+}
