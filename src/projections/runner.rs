@@ -1,23 +1,27 @@
 //! Follows the log and writes the views: a thread of its own, a transaction per batch.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread;
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
 use rusqlite::{Connection, ErrorCode};
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
+use tokio::task::{JoinError, JoinHandle};
 use uuid::Uuid;
 
 use super::store::{self, Checkpoint, Place, Readers};
 use super::views::ViewError;
 use super::{alarms, landmarks, metrics, purged, resources, software, stacks, webhooks, written};
-use crate::events::log::{EventLog, Filter};
+use crate::events::log::{EventLog, Filter, LogError};
 use crate::events::{Position, ProjectEvent, RecordedEvent};
 use crate::model::{AlarmId, ConfigId, DeploymentId, ProjectId, ResourceId, StackId};
 
-/// The most events of one transaction: a long replay is cheap, and a live one soon visible.
+/// The most events of one transaction: what happens is soon visible.
 const BATCH_MAX_EVENTS: usize = 1_024;
+/// The same while the views catch up: pages of the file are written less often.
+const PAGE_EVENTS: usize = 4_096;
 /// The pause before views that could not be written are tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -25,7 +29,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Runner {
     /// Ends the runner when dropped.
     stop: Mutex<Option<oneshot::Sender<()>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
 impl Runner {
@@ -54,7 +58,7 @@ pub(super) async fn start(
     let (db, checkpoint) = open(readers.place(), log.as_ref()).await?;
     passed.send_replace(checkpoint.position);
     let (stop, stopped) = oneshot::channel();
-    let thread = std::thread::Builder::new()
+    let thread = thread::Builder::new()
         .name("projections".to_owned())
         .spawn(move || {
             let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build()
@@ -83,7 +87,7 @@ async fn follow(
     log: Arc<dyn EventLog>,
     passed: &watch::Sender<Position>,
 ) {
-    let mut result = run(db, checkpoint, log.as_ref(), passed).await;
+    let mut result = run(db, checkpoint, Arc::clone(&log), passed).await;
     let mut made_anew = false;
     while let Err(error) = result {
         if !is_damage(&error) {
@@ -99,7 +103,7 @@ async fn follow(
             readers.forget();
         }
         result = match open(readers.place(), log.as_ref()).await {
-            Ok((db, checkpoint)) => run(db, checkpoint, log.as_ref(), passed).await,
+            Ok((db, checkpoint)) => run(db, checkpoint, Arc::clone(&log), passed).await,
             Err(error) => Err(error),
         };
     }
@@ -143,43 +147,103 @@ async fn keep(
 }
 
 async fn run(
-    mut db: Connection,
+    db: Connection,
     from: Checkpoint,
-    log: &dyn EventLog,
+    log: Arc<dyn EventLog>,
     passed: &watch::Sender<Position>,
 ) -> Result<(), ViewError> {
-    let events = log.subscribe(from.position, Filter::default());
-    let mut batches = events.ready_chunks(BATCH_MAX_EVENTS);
     // A former process may have ended between a purge and this.
-    let mut has_spare = true;
-    let mut landmarks = landmarks::Writer::default();
-    loop {
-        // Space is given back in steps while nothing else is there to do.
-        let batch = match has_spare {
-            true => batches.next().now_or_never(),
-            false => Some(batches.next().await),
-        };
-        let Some(batch) = batch else {
-            has_spare = store::give_back(&db)?;
-            continue;
-        };
-        let Some(batch) = batch else { return Ok(()) };
-        let batch: Vec<Arc<RecordedEvent>> = batch.into_iter().collect::<Result<_, _>>()?;
-        let Some(last) = batch.last() else { continue };
-        let transaction = db.transaction()?;
+    let mut writer =
+        Writer { db, landmarks: landmarks::Writer::default(), has_spare: true, passed };
+    let reached = writer.catch_up(from.position, &log).await?;
+    writer.follow(reached, log.as_ref()).await
+}
+
+/// Writes the views.
+struct Writer<'a> {
+    db: Connection,
+    landmarks: landmarks::Writer,
+    /// Whether the file may have pages that hold nothing.
+    has_spare: bool,
+    passed: &'a watch::Sender<Position>,
+}
+
+impl Writer<'_> {
+    /// Takes in what there is after a position; up to where. A page is read while the one before it
+    /// is written, and more of the file stays in memory until it is done.
+    async fn catch_up(
+        &mut self,
+        from: Position,
+        log: &Arc<dyn EventLog>,
+    ) -> Result<Position, ViewError> {
+        let mut reached = from;
+        let mut ahead = read_ahead(log, reached);
+        store::keep_in_memory(&self.db, store::CATCH_UP_CACHE_KIB)?;
+        loop {
+            let page = ahead.await.map_err(reader_stopped)??;
+            let Some(last) = page.last() else { break };
+            reached = last.position;
+            ahead = read_ahead(log, reached);
+            self.take(&page)?;
+            // Whoever ends the runner is heard between pages.
+            tokio::task::yield_now().await;
+        }
+        store::keep_in_memory(&self.db, store::CACHE_KIB)?;
+        Ok(reached)
+    }
+
+    /// Takes in what comes after a position, as it comes.
+    async fn follow(&mut self, from: Position, log: &dyn EventLog) -> Result<(), ViewError> {
+        let mut batches = log.subscribe(from, Filter::default()).ready_chunks(BATCH_MAX_EVENTS);
+        loop {
+            // Space is given back in steps while nothing else is there to do.
+            let batch = match self.has_spare {
+                true => batches.next().now_or_never(),
+                false => Some(batches.next().await),
+            };
+            let Some(batch) = batch else {
+                self.has_spare = store::give_back(&self.db)?;
+                continue;
+            };
+            let Some(batch) = batch else { return Ok(()) };
+            let batch: Vec<Arc<RecordedEvent>> = batch.into_iter().collect::<Result<_, _>>()?;
+            self.take(&batch)?;
+        }
+    }
+
+    /// Takes in a batch as one.
+    fn take(&mut self, batch: &[Arc<RecordedEvent>]) -> Result<(), ViewError> {
+        let Some(last) = batch.last() else { return Ok(()) };
+        let transaction = self.db.transaction()?;
         let mut sums = written::Batch::default();
-        for event in &batch {
+        for event in batch {
             apply(&transaction, event)?;
             sums.count(&transaction, event)?;
-            landmarks.note(&transaction, event)?;
+            self.landmarks.note(&transaction, event)?;
         }
         sums.write(&transaction)?;
         let reached = Checkpoint { position: last.position, hash: last.hash };
         store::move_checkpoint(&transaction, &reached)?;
         transaction.commit()?;
-        passed.send_replace(reached.position);
-        has_spare |= batch.iter().any(|event| event.stream.kind() == "purge");
+        self.passed.send_replace(reached.position);
+        self.has_spare |= batch.iter().any(|event| event.stream.kind() == "purge");
+        Ok(())
     }
+}
+
+fn reader_stopped(error: JoinError) -> LogError {
+    LogError::Damaged(format!("the log's reader stopped: {error}"))
+}
+
+/// The events after a position, read on a thread of its own.
+fn read_ahead(
+    log: &Arc<dyn EventLog>,
+    after: Position,
+) -> JoinHandle<Result<Vec<Arc<RecordedEvent>>, LogError>> {
+    let log = Arc::clone(log);
+    tokio::task::spawn_blocking(move || {
+        Handle::current().block_on(log.read_all(after, &Filter::default(), PAGE_EVENTS))
+    })
 }
 
 /// Takes in one event. One that cannot be read is passed over: the others still count.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::columns::{position, stored};
@@ -25,7 +26,10 @@ const WAL_PAGES: u32 = 4_000;
 const SPARE_PAGES: u32 = 1_000;
 
 /// What each connection may keep of the file in memory.
-const CACHE_KIB: i64 = 2_048;
+pub(super) const CACHE_KIB: i64 = 2_048;
+
+/// The same for the one that writes while the views catch up with a long log.
+pub(super) const CATCH_UP_CACHE_KIB: i64 = 65_536;
 
 /// How many statements a connection keeps prepared.
 const STATEMENTS_KEPT: usize = 64;
@@ -56,8 +60,11 @@ impl Place {
             )?,
         };
         db.busy_timeout(Duration::from_secs(5))?;
-        db.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        keep_in_memory(&db, CACHE_KIB)?;
         db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        // A statement is planned once, whatever values it is given: many were prepared again for
+        // each new one.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(db)
     }
 
@@ -88,6 +95,11 @@ impl Place {
             }
         }
     }
+}
+
+/// How much of its file a connection may keep in memory from now on, in KiB.
+pub(super) fn keep_in_memory(db: &Connection, kib: i64) -> rusqlite::Result<()> {
+    db.pragma_update(None, "cache_size", -kib)
 }
 
 /// How far the views have come: the last event they contain.
@@ -223,5 +235,25 @@ impl Readers {
             idle.connections.push(db);
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_kept_statement_is_not_prepared_again_for_another_value() {
+        let mut db = Place::memory().open_to_write().unwrap();
+        create(&mut db).unwrap();
+        let query = "SELECT s.project FROM resources r JOIN stacks s ON s.number = r.stack \
+                     WHERE r.id = ?1";
+        let mut statement = db.prepare(query).unwrap();
+        for id in [[1_u8; 16], [2; 16], [3; 16]] {
+            assert!(!statement.exists([id]).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
 }

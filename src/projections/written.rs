@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
 use super::columns::bytes;
-use crate::events::{MetricEvent, RecordedEvent, StackEvent};
+use crate::events::{MetricEvent, RecordedEvent, StackEvent, StreamId};
 use crate::model::ProjectId;
 
 /// What an event takes in the log beside its body: who, when and because of what, its hash, and
@@ -22,13 +22,22 @@ const HOURS_KEPT: i64 = 25;
 pub(super) struct Batch {
     /// By project and hour.
     sums: HashMap<(String, i64), u64>,
+    /// Whose the stacks and resources of the batch are; that does not change.
+    projects: HashMap<StreamId, String>,
 }
 
 impl Batch {
     /// Counts an event that the other views have taken in: one that ends a configuration or a
     /// deployment is nobody's by then.
     pub(super) fn count(&mut self, db: &Connection, event: &RecordedEvent) -> rusqlite::Result<()> {
-        if let Some(project) = project_of(db, event)? {
+        let project = match self.projects.get(&event.stream) {
+            Some(project) => Some(project.clone()),
+            None => project_of(db, event)?,
+        };
+        if let Some(project) = project {
+            if matches!(event.stream.kind(), "stack" | "resource") {
+                self.projects.entry(event.stream.clone()).or_insert_with(|| project.clone());
+            }
             let bytes = ENVELOPE_BYTES + event.body.len() as u64 + source_bytes(event);
             *self.sums.entry((project, hour(event.at))).or_default() += bytes;
         }
@@ -111,7 +120,7 @@ mod tests {
         let now = DateTime::from_timestamp(1_000_000_000, 0).unwrap();
         let write = |hours_ago: i64, bytes: u64| {
             let sums = HashMap::from([(("p".to_owned(), hour(now) - hours_ago), bytes)]);
-            Batch { sums }.write(&db).unwrap();
+            Batch { sums, ..Batch::default() }.write(&db).unwrap();
         };
         for (hours_ago, bytes) in [(30, 1), (24, 10), (23, 100), (0, 1000), (0, 10_000)] {
             write(hours_ago, bytes);
