@@ -21,7 +21,7 @@ use super::{Broken, Outlet, OutletParts, RETRY_PAUSE, run};
 use crate::events::log::Filter;
 use crate::events::{RecordedEvent, StreamId, forget};
 use crate::model::WebhookId;
-use crate::projections::{Scope, TOLD_KINDS, WebhookRow, event_shown};
+use crate::projections::{TOLD_KINDS, WebhookRow, event_shown};
 
 /// How much of the log is passed without a word before that goes on record.
 const PASSED_MAX: u64 = 10_000;
@@ -149,13 +149,12 @@ pub(super) async fn follow(
     measures: &Measures,
     place: &mut Place,
 ) -> Result<(), Broken> {
-    let mut scope = Scope::new(webhook.selection.clone());
     let mut recorded = place.reached;
     let filter = Filter { kinds: TOLD_KINDS.to_vec() };
     let mut events = parts.log.subscribe(place.reached, filter);
     while let Some(event) = place.awaits(events.next()).await? {
         let event = event?;
-        let is_told = scope.takes(&parts.views, &event).await?;
+        let is_told = webhook.selection.takes(&parts.views, &event).await?;
         if is_told && !tell(parts, webhook, measures, &event).await {
             return Ok(());
         }

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::owners::Owners;
 use super::past::{self, Pasts};
 use super::runner::{self, Runner};
 use super::stack_query::{self, StackQuery};
@@ -64,6 +65,7 @@ struct Inner {
     passed: watch::Receiver<Position>,
     source: Source,
     pasts: Pasts,
+    owners: Owners,
 }
 
 /// Where what the views say comes from.
@@ -89,8 +91,7 @@ impl Views {
         let (sender, passed) = watch::channel(Position(0));
         let readers = Arc::new(Readers::new(place));
         let runner = runner::start(Arc::clone(&readers), Arc::clone(&log), sender).await?;
-        let (source, pasts) = (Source::Followed(runner), Pasts::default());
-        Ok(Views { inner: Arc::new(Inner { readers, log, passed, source, pasts }) })
+        Ok(Self::of(readers, log, passed, Source::Followed(runner)))
     }
 
     /// Views that stand at a position for ever, in a database in memory.
@@ -101,8 +102,22 @@ impl Views {
         at: Position,
     ) -> Views {
         let (_, passed) = watch::channel(at);
-        let (readers, source) = (Arc::new(Readers::new(place)), Source::Past { _kept: db.into() });
-        Views { inner: Arc::new(Inner { readers, log, passed, source, pasts: Pasts::default() }) }
+        Self::of(Arc::new(Readers::new(place)), log, passed, Source::Past { _kept: db.into() })
+    }
+
+    fn of(
+        readers: Arc<Readers>,
+        log: Arc<dyn EventLog>,
+        passed: watch::Receiver<Position>,
+        source: Source,
+    ) -> Views {
+        let (pasts, owners) = (Pasts::default(), Owners::default());
+        Views { inner: Arc::new(Inner { readers, log, passed, source, pasts, owners }) }
+    }
+
+    /// Whose the streams are that were met so far.
+    pub(super) fn owners(&self) -> &Owners {
+        &self.inner.owners
     }
 
     /// The views of a stack, and of all in its tree, as they were at a position.

@@ -57,17 +57,16 @@ impl Format {
         }
     }
 
-    /// An event; the position is its id, so that a client that comes back says how far it was.
-    pub(super) fn event(self, event: &RecordedEvent, data: &[u8]) -> Bytes {
-        let mut frame = Vec::with_capacity(data.len() + 64);
+    /// Writes an event; the position is its id, so that a client that comes back says how far it
+    /// was.
+    pub(super) fn write_event(self, event: &RecordedEvent, data: &[u8], frames: &mut Vec<u8>) {
         if self == Format::ServerSentEvents {
             let RecordedEvent { position, event_type, .. } = event;
-            frame.extend(format!("id: {position}\nevent: {event_type}\ndata: ").bytes());
+            frames.extend(format!("id: {position}\nevent: {event_type}\ndata: ").bytes());
         }
         // JSON text has no line breaks, so one line holds it.
-        frame.extend_from_slice(data);
-        frame.extend_from_slice(self.end_of_frame());
-        frame.into()
+        frames.extend_from_slice(data);
+        frames.extend_from_slice(self.end_of_frame());
     }
 
     /// That the feed ends here, why, and after which position it can be taken up again.

@@ -12,6 +12,7 @@ mod validity;
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -33,13 +34,16 @@ use super::v1::{StackPath, State, any_stack};
 use crate::events::log::{Filter, LogError};
 use crate::events::{Position, RecordedEvent, When};
 use crate::model::Selection;
-use crate::projections::{Scope, StackRow, TOLD_KINDS, ViewError, event_shown};
+use crate::projections::{StackRow, TOLD_KINDS, ViewError, event_shown};
 
 /// How often a silent feed shows that it is alive.
 const HEARTBEAT_SECS: Duration = Duration::from_secs(15);
 
 /// How many events are read at a time of what is past.
 const PAGE_EVENTS: usize = 256;
+
+/// How much goes to a client together.
+const TOGETHER_BYTES: usize = 32 * 1024;
 
 /// `?after=latest`: only what is yet to come.
 const LATEST: &str = "latest";
@@ -98,9 +102,8 @@ async fn opened(
     let format = Format::of(&request);
     let (queue, reader) = queue::queue();
     let validity = Validity::of(context, verbs);
-    let scope = Scope::new(selection);
     let reached = Rc::new(Cell::new(after));
-    actix_web::rt::spawn(pump(state, Feed { scope, until, format, reached }, queue, validity));
+    actix_web::rt::spawn(pump(state, Feed { selection, until, format, reached }, queue, validity));
     let body = futures::stream::unfold((reader, counted), |(mut reader, counted)| async {
         let frame = reader.next().await?;
         Some((Ok::<Bytes, Fault>(frame), (reader, counted)))
@@ -193,7 +196,7 @@ impl From<TooSlow> for Ended {
 
 /// A feed that is open.
 struct Feed {
-    scope: Scope,
+    selection: Selection,
     until: Option<Position>,
     format: Format,
     /// The client has been given everything up to here.
@@ -212,7 +215,7 @@ impl Feed {
 
     /// What the landmarks know of, block by block.
     async fn past(&mut self, state: &ApiState, queue: &Queue) -> Result<(), Ended> {
-        let search = self.scope.search();
+        let search = self.selection.search();
         if search.is_empty() {
             return Ok(());
         }
@@ -241,10 +244,9 @@ impl Feed {
         let filter = Filter { kinds: TOLD_KINDS.to_vec() };
         while self.reached.get() < to {
             let page = state.log.read_all(self.reached.get(), &filter, PAGE_EVENTS).await?;
-            for event in page.iter().take_while(|event| event.position <= to) {
-                self.give(state, queue, event, event_shown).await?;
-            }
-            if page.last().is_none_or(|event| event.position >= to) {
+            let wanted = page.partition_point(|event| event.position <= to);
+            self.give(state, queue, &page[..wanted], event_shown).await?;
+            if wanted < page.len() || page.last().is_none_or(|event| event.position >= to) {
                 self.reached.set(to);
             }
         }
@@ -254,33 +256,48 @@ impl Feed {
     /// Everything from here on, as it happens.
     async fn live(&mut self, state: &ApiState, queue: &Queue) -> Result<(), Ended> {
         let filter = Filter { kinds: TOLD_KINDS.to_vec() };
-        let mut events = state.log.subscribe(self.reached.get(), filter);
+        let events = state.log.subscribe(self.reached.get(), filter);
+        let mut events = events.ready_chunks(PAGE_EVENTS);
         let first = Instant::now() + HEARTBEAT_SECS;
         let mut heartbeat = tokio::time::interval_at(first, HEARTBEAT_SECS);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                event = events.next() => {
-                    let Some(event) = event.transpose()? else { return Ok(()) };
-                    self.give(state, queue, &event, |event| state.frames.data(event)).await?;
+                events = events.next() => {
+                    let Some(events) = events else { return Ok(()) };
+                    let events: Vec<_> = events.into_iter().collect::<Result<_, _>>()?;
+                    self.give(state, queue, &events, |event| state.frames.data(event)).await?;
                 }
                 _ = heartbeat.tick() => queue.put(self.format.heartbeat()).await?,
             }
         }
     }
 
-    /// Gives an event to the client, if it is one of those that it asked for.
+    /// Gives to the client those of some events that it asked for, together: what comes at once
+    /// goes out at once.
     async fn give(
         &mut self,
         state: &ApiState,
         queue: &Queue,
-        event: &RecordedEvent,
+        events: &[Arc<RecordedEvent>],
         data: impl Fn(&RecordedEvent) -> Bytes,
     ) -> Result<(), Ended> {
-        if self.scope.takes(&state.views, event).await? {
-            queue.put(self.format.event(event, &data(event))).await?;
+        let mut frames = Vec::new();
+        for event in events {
+            if self.selection.takes(&state.views, event).await? {
+                self.format.write_event(event, &data(event), &mut frames);
+            }
+            if frames.len() >= TOGETHER_BYTES {
+                queue.put(std::mem::take(&mut frames).into()).await?;
+                self.reached.set(event.position);
+            }
         }
-        self.reached.set(event.position);
+        if !frames.is_empty() {
+            queue.put(frames.into()).await?;
+        }
+        if let Some(last) = events.last() {
+            self.reached.set(last.position);
+        }
         Ok(())
     }
 }

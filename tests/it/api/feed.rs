@@ -46,6 +46,7 @@ async fn frames(app: &App, query: &str, last: Option<u64>, wanted: usize) -> Vec
             text = rest.to_owned();
         }
     }
+    frames.truncate(wanted);
     frames
 }
 
