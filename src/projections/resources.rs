@@ -354,13 +354,17 @@ fn existing(
         remove.execute(params![id, GONE])?;
     }
     let mut insert = db.prepare_cached(
-        "INSERT OR IGNORE INTO resources (id, stack, name, type, role, place, action, status, \
+        "INSERT INTO resources (id, stack, name, type, role, place, action, status, \
          reason, created_at, description, requires) \
          VALUES (?1, ?2, ?3, ?4, CASE WHEN EXISTS (SELECT 1 FROM resources WHERE stack = ?2 AND \
          name = ?3 AND role > ?5) THEN ?5 ELSE ?6 END, 1000000, 'INIT', 'COMPLETE', '', ?7, '', \
          '[]')",
     )?;
+    let mut known = db.prepare_cached("SELECT 1 FROM resources WHERE id = ?1")?;
     for row in rows {
+        if known.exists([bytes(row.id.0)])? {
+            continue;
+        }
         insert.execute(params![
             bytes(row.id.0),
             stack,

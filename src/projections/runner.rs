@@ -21,7 +21,7 @@ use crate::model::{AlarmId, ConfigId, DeploymentId, ProjectId, ResourceId, Stack
 /// The most events of one transaction: what happens is soon visible.
 const BATCH_MAX_EVENTS: usize = 1_024;
 /// The same while the views catch up: pages of the file are written less often.
-const PAGE_EVENTS: usize = 4_096;
+const PAGE_EVENTS: usize = 8_192;
 /// The pause before views that could not be written are tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 

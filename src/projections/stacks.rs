@@ -168,20 +168,20 @@ pub(super) fn apply(
         StackEvent::TraversalSettled(body) => {
             let gone = body.action == Action::Delete && body.status == Status::Complete;
             db.prepare_cached(
-                "UPDATE stacks SET action = ?2, status = ?3, reason = ?4, deleted_at = ?5 \
-                 WHERE number = ?1",
+                "UPDATE stacks SET action = ?2, status = ?3, reason = ?4 WHERE number = ?1",
             )?
             .execute(params![
                 number,
                 body.action.as_str(),
                 body.status.as_str(),
                 body.reason,
-                gone.then(|| micros(event.at)),
             ])?;
             let state = (body.action, body.status);
             event_list::of_stack_itself(db, event, number, (id, &name), state, &body.reason)?;
             outputs::resolved(db, number, event, &body.outputs)?;
             if gone {
+                db.prepare_cached("UPDATE stacks SET deleted_at = ?2 WHERE number = ?1")?
+                    .execute(params![number, micros(event.at)])?;
                 resources::all_gone(db, number)?;
             } else {
                 resources::traversal_settled(db, number, event, body)?;
