@@ -29,7 +29,7 @@ const SPARE_PAGES: u32 = 1_000;
 pub(super) const CACHE_KIB: i64 = 2_048;
 
 /// The same for the one that writes while the views catch up with a long log.
-pub(super) const CATCH_UP_CACHE_KIB: i64 = 65_536;
+pub(super) const CATCH_UP_CACHE_KIB: i64 = 16_384;
 
 /// How many statements a connection keeps prepared.
 const STATEMENTS_KEPT: usize = 64;
