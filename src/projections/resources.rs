@@ -385,35 +385,52 @@ pub(super) fn all_gone(db: &Connection, stack: i64) -> Result<(), ViewError> {
     Ok(())
 }
 
+/// The resources of a stack, as it lists those whose role is above 0.
+const LISTED: &str = "r.id, r.name, r.type, r.action, r.status, r.reason, r.physical_id, \
+     r.created_at, r.updated_at, r.description, r.definition, r.requires, r.role \
+     FROM stacks s JOIN resources r ON r.stack = s.number WHERE s.id = ?1";
+
+/// A row, without who requires it.
+fn listed(row: &rusqlite::Row<'_>) -> rusqlite::Result<ResourceRow> {
+    Ok(ResourceRow {
+        id: ResourceId(uuid(row, 0)?),
+        name: ResourceName(row.get(1)?),
+        type_name: row.get(2)?,
+        action: action(row, 3)?,
+        status: status(row, 4)?,
+        reason: row.get(5)?,
+        physical_id: row.get(6)?,
+        created_at: time(row, 7)?,
+        updated_at: time_or_none(row, 8)?,
+        description: row.get(9)?,
+        required_by: Vec::new(),
+        definition: row.get::<_, Option<i64>>(10)?.map(|_| position(row, 10)).transpose()?,
+    })
+}
+
 /// The resources that a stack lists, in the order of its template.
 pub(super) fn of_stack(db: &Connection, stack: StackId) -> rusqlite::Result<Vec<ResourceRow>> {
-    let mut statement = db.prepare_cached(
-        "SELECT r.id, r.name, r.type, r.action, r.status, r.reason, r.physical_id, r.created_at, \
-         r.updated_at, r.description, r.definition, r.requires, r.role \
-         FROM stacks s JOIN resources r ON r.stack = s.number \
-         WHERE s.id = ?1 AND r.role > 0 ORDER BY r.place, r.name",
-    )?;
-    let found = statement.query_map([bytes(stack.0)], |row| {
-        let requires: Vec<ResourceName> = json(row, 11)?;
-        let resource = ResourceRow {
-            id: ResourceId(uuid(row, 0)?),
-            name: ResourceName(row.get(1)?),
-            type_name: row.get(2)?,
-            action: action(row, 3)?,
-            status: status(row, 4)?,
-            reason: row.get(5)?,
-            physical_id: row.get(6)?,
-            created_at: time(row, 7)?,
-            updated_at: time_or_none(row, 8)?,
-            description: row.get(9)?,
-            required_by: Vec::new(),
-            definition: row.get::<_, Option<i64>>(10)?.map(|_| position(row, 10)).transpose()?,
-        };
-        Ok((resource, requires, row.get(12)?))
-    })?;
+    let mut statement =
+        db.prepare_cached(&format!("SELECT {LISTED} AND r.role > 0 ORDER BY r.place, r.name"))?;
+    let found = statement
+        .query_map([bytes(stack.0)], |row| Ok((listed(row)?, json(row, 11)?, row.get(12)?)))?;
     let found: Vec<(ResourceRow, Vec<ResourceName>, i64)> =
         found.collect::<rusqlite::Result<_>>()?;
     Ok(with_users(found))
+}
+
+/// The resource of a name that a stack lists, without who requires it.
+pub(super) fn of_name(
+    db: &Connection,
+    stack: StackId,
+    name: &str,
+) -> rusqlite::Result<Option<ResourceRow>> {
+    db.prepare_cached(&one_of_name())?.query_row(params![bytes(stack.0), name], listed).optional()
+}
+
+fn one_of_name() -> String {
+    // The plus keeps SQLite from a look at all that the stack lists.
+    format!("SELECT {LISTED} AND r.name = ?2 AND +r.role > 0 LIMIT 1")
 }
 
 /// The stack that an incarnation belongs or belonged to, and its name there.
@@ -459,4 +476,21 @@ fn with_users(found: Vec<(ResourceRow, Vec<ResourceName>, i64)>) -> Vec<Resource
         ResourceRow { required_by, ..row }
     });
     rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::store::{self, Place};
+    use super::*;
+
+    #[test]
+    fn one_resource_is_found_without_a_look_at_the_others() {
+        let mut db = Place::memory().open_to_write().unwrap();
+        store::create(&mut db).unwrap();
+        let mut explained = db.prepare(&format!("EXPLAIN QUERY PLAN {}", one_of_name())).unwrap();
+        let steps =
+            explained.query_map(params![[0_u8; 16], "r"], |row| row.get::<_, String>(3)).unwrap();
+        let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+        assert!(steps.iter().any(|step| step.contains("(stack=? AND name=?)")), "{steps:?}");
+    }
 }

@@ -137,6 +137,7 @@ CREATE TABLE resources (
     requires    TEXT NOT NULL             -- JSON array of names
 ) WITHOUT ROWID;
 CREATE INDEX resources_of_stack ON resources (stack, role, place);
+CREATE INDEX resources_by_name ON resources (stack, name);
 CREATE INDEX resources_by_physical_id ON resources (physical_id) WHERE physical_id IS NOT NULL;
 
 CREATE TABLE configs (

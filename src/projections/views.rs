@@ -281,6 +281,16 @@ impl Views {
         self.read(move |db| resources::of_stack(db, stack))
     }
 
+    /// The resource of a name that a stack lists. Who requires it is left out: that takes a look at
+    /// all of them.
+    pub async fn resource(
+        &self,
+        stack: StackId,
+        name: &str,
+    ) -> Result<Option<ResourceRow>, ViewError> {
+        self.read(|db| resources::of_name(db, stack, name))
+    }
+
     /// The stack that an incarnation of a resource belongs or belonged to, and its name there.
     pub async fn owner_of(
         &self,

@@ -238,12 +238,8 @@ pub(in crate::api) async fn metadata_now(
     Ok(metadata)
 }
 
-/// The resource of a name.
-pub(in crate::api) async fn named(
-    state: &ApiState,
-    stack: &StackRow,
-    name: &str,
-) -> Result<ResourceRow, Fault> {
+/// The resource of a name, with who requires it.
+async fn named(state: &ApiState, stack: &StackRow, name: &str) -> Result<ResourceRow, Fault> {
     let resources = state.views.resources(stack.id).await?;
     let mut resources = resources.into_iter();
     resources
@@ -251,8 +247,8 @@ pub(in crate::api) async fn named(
         .ok_or_else(|| resource_missing(stack, name))
 }
 
-/// The same for somebody who may be one of the stack's users: to them a name that nothing has is
-/// as forbidden as what is not theirs.
+/// The resource of a name, without who requires it, for somebody who may be one of the stack's
+/// users: to them a name that nothing has is as forbidden as what is not theirs.
 pub(in crate::api) async fn named_for(
     state: &ApiState,
     context: &Context,
@@ -260,9 +256,10 @@ pub(in crate::api) async fn named_for(
     name: &str,
 ) -> Result<ResourceRow, Fault> {
     let is_user = stack.user_project.as_ref() == Some(&context.caller.project_id);
-    match named(state, stack, name).await {
-        Err(_) if is_user => Err(forbidden().into()),
-        found => found,
+    match state.views.resource(stack.id, name).await? {
+        Some(found) => Ok(found),
+        None if is_user => Err(forbidden().into()),
+        None => Err(resource_missing(stack, name)),
     }
 }
 

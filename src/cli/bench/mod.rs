@@ -11,6 +11,7 @@ mod one_stack;
 mod past;
 mod redraw;
 mod replay;
+mod requests;
 mod server;
 mod stack;
 mod templates;
@@ -118,6 +119,10 @@ async fn measure(scale: Scale, dir: &std::path::Path) -> Result<Vec<Figure>, Ben
 
     let server = Server::start(&dir.join("feeds"), &feeds::SETTINGS).await?;
     report(feeds::run(scale, &server).await?);
+    server.stop().await?;
+
+    let server = Server::start(&dir.join("requests"), &[]).await?;
+    report(requests::run(scale, &server).await?);
     server.stop().await?;
 
     report(trees::run(scale, dir).await?);

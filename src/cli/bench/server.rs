@@ -15,6 +15,9 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 const STOPPED_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
+/// Linux counts the time of a process in hundredths of a second, whatever the machine.
+const TICK: Duration = Duration::from_millis(10);
+
 /// A running `hearth serve`.
 pub(super) struct Server {
     child: Child,
@@ -97,6 +100,18 @@ impl Server {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<f64>().ok());
         kib.map(|kib| kib / 1024.0).ok_or_else(|| BenchError::Server("no VmRSS".to_owned()))
+    }
+
+    /// What it has used of the processors since it began.
+    pub(super) fn cpu_time(&self) -> Result<Duration, BenchError> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // Behind the name, which may have anything in it: eleven other fields, user, system.
+        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+        let ticks: Vec<u64> = fields.skip(11).take(2).flat_map(str::parse).collect();
+        match ticks[..] {
+            [user, system] => Ok(TICK * u32::try_from(user + system).unwrap_or(u32::MAX)),
+            _ => Err(BenchError::Server("no times in stat".to_owned())),
+        }
     }
 
     /// Ends it as an operator does.

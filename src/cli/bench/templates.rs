@@ -22,7 +22,8 @@ pub(super) fn chain(count: usize, value: &str) -> Value {
     template((0..count).map(|index| (name(index), link(index))).collect())
 }
 
-fn name(index: usize) -> String {
+/// What the resource of a number is called.
+pub(super) fn name(index: usize) -> String {
     format!("r{index}")
 }
 
