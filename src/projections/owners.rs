@@ -23,19 +23,19 @@ pub(super) enum Owner {
     },
 }
 
-/// Whose the streams are that were met so far: looked up once, whoever asks. Of a stream that is
-/// nobody's that is remembered, too.
+/// Whose the streams are that were met so far: looked up once, whoever asks. One that is nobody's
+/// yet may be somebody's later, and is looked up again.
 #[derive(Default)]
-pub(super) struct Owners(Mutex<HashMap<StreamId, Option<Arc<Owner>>>>);
+pub(super) struct Owners(Mutex<HashMap<StreamId, Arc<Owner>>>);
 
 impl Owners {
     /// What is remembered of a stream.
-    pub(super) fn known(&self, stream: &StreamId) -> Option<Option<Arc<Owner>>> {
+    pub(super) fn known(&self, stream: &StreamId) -> Option<Arc<Owner>> {
         self.lock().get(stream).cloned()
     }
 
     /// Remembers what was looked up.
-    pub(super) fn remember(&self, stream: &StreamId, owner: Option<Arc<Owner>>) {
+    pub(super) fn remember(&self, stream: &StreamId, owner: Arc<Owner>) {
         let mut owners = self.lock();
         if owners.len() >= OWNERS_MAX {
             owners.clear();
@@ -43,7 +43,7 @@ impl Owners {
         owners.insert(stream.clone(), owner);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<StreamId, Option<Arc<Owner>>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<StreamId, Arc<Owner>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -100,13 +100,16 @@ fn split_status(text: &str) -> (Option<&str>, &str) {
 
 /// Whose the stream of an event is.
 async fn owner(views: &Views, event: &RecordedEvent) -> Result<Option<Arc<Owner>>, ViewError> {
-    if let Some(owner) = views.owners().known(&event.stream) {
-        return Ok(owner);
+    let known = views.owners().known(&event.stream);
+    if known.is_some() {
+        return Ok(known);
     }
     // The views know whose a stream is once they have passed its first event.
     views.after(event.position).await?;
     let owner = looked_up(views, event.stream.as_str()).await?.map(Arc::new);
-    views.owners().remember(&event.stream, owner.clone());
+    if let Some(owner) = &owner {
+        views.owners().remember(&event.stream, Arc::clone(owner));
+    }
     Ok(owner)
 }
 

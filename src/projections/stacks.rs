@@ -393,20 +393,12 @@ pub(super) fn project_of_users(
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::{self, Place};
+    use super::super::store;
     use super::*;
 
     #[test]
     fn schedules_are_found_without_a_look_at_every_stack() {
-        let place = Place::memory();
-        let mut db = place.open_to_write().unwrap();
-        store::create(&mut db).unwrap();
-        let plan = |query: &str| {
-            let mut explained = db.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
-            let lines = explained.query_map([], |row| row.get::<_, String>(3)).unwrap();
-            lines.collect::<Result<Vec<_>, _>>().unwrap().join("\n")
-        };
-        let tagged = plan(&candidates(false));
+        let tagged = store::plan(&candidates(false));
         assert!(tagged.contains("stack_schedules") && !tagged.contains("SCAN stacks"), "{tagged}");
     }
 }

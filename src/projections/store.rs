@@ -238,6 +238,16 @@ impl Readers {
     }
 }
 
+/// How SQLite goes about a query on views, a line for each step.
+#[cfg(test)]
+pub(super) fn plan(query: &str) -> String {
+    let mut db = Place::memory().open_to_write().unwrap();
+    create(&mut db).unwrap();
+    let mut explained = db.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+    let steps = explained.raw_query().mapped(|row| row.get::<_, String>(3));
+    steps.collect::<Result<Vec<_>, _>>().unwrap().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use rusqlite::StatementStatus;
@@ -250,10 +260,10 @@ mod tests {
         create(&mut db).unwrap();
         let query = "SELECT s.project FROM resources r JOIN stacks s ON s.number = r.stack \
                      WHERE r.id = ?1";
-        let mut statement = db.prepare(query).unwrap();
         for id in [[1_u8; 16], [2; 16], [3; 16]] {
+            let mut statement = db.prepare_cached(query).unwrap();
             assert!(!statement.exists([id]).unwrap());
+            assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
         }
-        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
 }
