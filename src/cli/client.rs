@@ -26,6 +26,9 @@ pub(super) enum ClientError {
     /// The server's own words.
     #[error("{message}")]
     Refused { status: u16, message: String },
+    /// It has been asked again and again.
+    #[error("{place} has not been heard from for ten minutes: {why}")]
+    Silent { place: String, why: String },
     #[error("{url} answered something else than was expected")]
     Shape { url: String },
     #[error("the certificates of {} cannot be used", path.display())]

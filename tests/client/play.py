@@ -21,6 +21,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,7 @@ class Stage:
             'API': f'http://127.0.0.1:{self.server.port}',
         }
         self.kept = {}
+        self.sessions = set()
         self.client = Client(self.environment, self.directory) if self.is_team else None
         self.audit = Audit(binary, self.server.data) if self.is_team else None
 
@@ -112,13 +114,15 @@ class Stage:
 
     def _run(self, command):
         """By bash; an exit status that is not 0 stands at the end."""
-        done = subprocess.run(
+        bash = subprocess.Popen(
             ['bash', '-c', command], env=self.environment, cwd=self.directory, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            timeout=COMMAND_WITHIN_SECS)
-        lines = lines_of(done.stdout)
-        if done.returncode:
-            lines.append(f'[{done.returncode}]')
+            start_new_session=True)
+        self.sessions.add(bash.pid)
+        printed, _ = bash.communicate(timeout=COMMAND_WITHIN_SECS)
+        lines = lines_of(printed)
+        if bash.returncode:
+            lines.append(f'[{bash.returncode}]')
         return lines
 
     def _do(self, command, fits):
@@ -149,10 +153,34 @@ class Stage:
                 return lines
             time.sleep(AWAIT_EVERY_SECS)
 
+    def left(self):
+        """The commands in the background that do not come to an end."""
+        end = time.monotonic() + AWAIT_SECS
+        while (left := commands_of(self.sessions)) and time.monotonic() < end:
+            time.sleep(AWAIT_EVERY_SECS)
+        return list(left.values())
+
     def end(self):
+        for process in commands_of(self.sessions):
+            os.kill(process, signal.SIGKILL)
         if self.client:
             self.client.end()
         self.server.stop()
+
+
+def commands_of(sessions):
+    """The command line of each process at work in these sessions, by its id."""
+    found = {}
+    for process in pathlib.Path('/proc').glob('[0-9]*'):
+        try:
+            # After the name in brackets: state, parent, group, session.
+            state, _, _, session = (process / 'stat').read_text().rpartition(')')[2].split()[:4]
+            command = (process / 'cmdline').read_text().replace('\0', ' ').strip()
+        except OSError:
+            continue  # It has ended meanwhile.
+        if int(session) in sessions and state != 'Z':
+            found[int(process.name)] = command
+    return found
 
 
 def matches(expected, printed):
@@ -183,6 +211,10 @@ def journey(binary, path, rewrite):
                 if printed and command == 'crash':
                     # What follows is about a life that took another way.
                     break
+            left = stage.left()
+            wrong += len(left)
+            for command in left:
+                print(f'{name_of(path)}: still at work: {command}')
         finally:
             stage.end()
     for before, prompt, command, expected in steps:

@@ -4,6 +4,7 @@
 mod draw;
 mod feed;
 mod screen;
+mod silence;
 mod state;
 mod status;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub(super) use self::feed::Feed;
 use self::feed::News;
 use self::screen::{Key, Screen};
 pub(super) use self::screen::{Keys, columns, is_colored, size};
+use self::silence::Silence;
 use self::state::Change;
 pub(super) use self::state::State;
 pub(super) use self::status::{LiveStatus, Progress};
@@ -63,10 +65,12 @@ pub(super) struct Live<'p> {
     asks: bool,
     /// What is said where somebody wants to leave; nobody is held up where it is empty.
     farewell: Vec<String>,
-    lost: Option<String>,
+    silence: Silence,
     is_leaving: bool,
     /// The end of an action, which is told last: others may still come to theirs.
     end: Option<Change>,
+    /// Another action has begun after that end.
+    is_overtaken: bool,
 }
 
 impl<'p> Live<'p> {
@@ -109,9 +113,10 @@ impl<'p> Live<'p> {
             feed,
             asks: false,
             farewell: Vec::new(),
-            lost: None,
+            silence: Silence::default(),
             is_leaving: false,
             end: None,
+            is_overtaken: false,
         }
     }
 
@@ -190,6 +195,12 @@ impl<'p> Live<'p> {
                     if self.focus == Focus::All {
                         self.state.forget(now);
                     }
+                    if let Some(why) = self.silence.is_too_long() {
+                        return Err(ClientError::Silent { place: self.place.name.clone(), why });
+                    }
+                    if self.is_overtaken && let Some(end) = &self.end {
+                        return Ok(End::Settled(end.status.clone()));
+                    }
                     has_settled &= !self.is_at_work();
                     if has_settled && let Some(status) = self.confirmed().await? {
                         return Ok(End::Settled(status));
@@ -206,11 +217,18 @@ impl<'p> Live<'p> {
                 let Some(change) = self.state.apply(&told) else { return false };
                 let is_whole = change.path.is_empty() && self.focus == Focus::One(change.stack);
                 let is_over = matches!(change.status.progress, Progress::Done | Progress::Failed);
-                if is_whole
-                    && tells
-                    && let Some(end) = self.end.take()
-                {
-                    self.tell(&end);
+                if self.is_overtaken {
+                    return false;
+                }
+                if is_whole && let Some(end) = self.end.take() {
+                    if end.status.is_overtaken_by(&change.status) {
+                        self.is_overtaken = true;
+                        self.end = Some(end);
+                        return false;
+                    }
+                    if tells {
+                        self.tell(&end);
+                    }
                 }
                 if is_whole && is_over {
                     self.end = Some(change);
@@ -221,14 +239,12 @@ impl<'p> Live<'p> {
                 }
             }
             Some(News::Lost(why)) => {
-                let text = format!("No news from {}: {why}. Asking again.", self.place.name);
-                if tells && self.lost.is_none() {
-                    eprintln!("{text}");
+                if self.silence.goes_on(&why) && tells {
+                    self.notice_of_silence().iter().for_each(|line| eprintln!("{line}"));
                 }
-                self.lost = Some(text);
             }
             Some(News::Open) => {
-                if self.lost.take().is_some() {
+                if self.silence.ends() {
                     // What happened meanwhile may be before where the feed goes on.
                     return self.ask().await;
                 }
@@ -245,14 +261,22 @@ impl<'p> Live<'p> {
             Focus::One(_) => take_stack(client, &self.path, &mut self.state).await.map(|_| ()),
             Focus::All => take_stacks(client, &mut self.state).await,
         };
-        if self.focus == Focus::All {
-            return false;
-        }
         match asked {
-            Ok(()) => !self.is_at_work(),
-            Err(ClientError::Refused { status: 404, .. }) => true,
-            Err(_) => false,
+            Ok(()) => {
+                self.silence.ends();
+                !self.is_at_work()
+            }
+            Err(ClientError::Refused { status: 404, .. }) => self.focus != Focus::All,
+            Err(error) => {
+                self.silence.goes_on(&with_causes(&error));
+                false
+            }
         }
+    }
+
+    fn notice_of_silence(&self) -> Option<String> {
+        let why = self.silence.why()?;
+        Some(format!("No news from {}: {why}. Asking again.", self.place.name))
     }
 
     fn is_at_work(&self) -> bool {
@@ -299,7 +323,7 @@ impl<'p> Live<'p> {
 
     fn notices(&self) -> Vec<String> {
         let farewell = if self.is_leaving { self.farewell.clone() } else { Vec::new() };
-        self.lost.clone().into_iter().chain(farewell).collect()
+        self.notice_of_silence().into_iter().chain(farewell).collect()
     }
 
     /// Where no picture is drawn.

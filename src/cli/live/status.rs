@@ -84,6 +84,12 @@ impl LiveStatus {
         }
     }
 
+    /// Whether the next status is of another action, and not of the rollback of this one.
+    pub(super) fn is_overtaken_by(&self, next: &LiveStatus) -> bool {
+        let rolls_back = self.progress == Progress::Failed && next.action == "ROLLBACK";
+        next.progress == Progress::Working && !rolls_back
+    }
+
     /// How long the action has been at work, or was.
     pub(in crate::cli) fn elapsed(&self, now: DateTime<Utc>) -> Option<TimeDelta> {
         let until = match self.progress {

@@ -317,3 +317,20 @@ fn all_stacks_are_lines_with_what_is_at_work_below_them() {
     state.forget(at(20_000));
     assert_eq!(state.stacks.len(), 1);
 }
+
+#[test]
+fn what_is_watched_ends_where_another_action_begins_but_not_where_it_is_rolled_back() {
+    let status = |text| LiveStatus::of(text, "");
+    let overtaken = [
+        ("UPDATE_COMPLETE", "CHECK_IN_PROGRESS"),
+        ("UPDATE_FAILED", "UPDATE_IN_PROGRESS"),
+        ("UPDATE_COMPLETE", "ROLLBACK_IN_PROGRESS"),
+    ];
+    for (end, next) in overtaken {
+        assert!(status(end).is_overtaken_by(&status(next)), "{end}, {next}");
+    }
+    let same = [("CREATE_FAILED", "ROLLBACK_IN_PROGRESS"), ("CREATE_FAILED", "CREATE_FAILED")];
+    for (end, next) in same {
+        assert!(!status(end).is_overtaken_by(&status(next)), "{end}, {next}");
+    }
+}
