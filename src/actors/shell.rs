@@ -372,6 +372,10 @@ impl<A: Inhabit> Shell<A> {
     }
 
     fn recover(&mut self, ctx: &mut Context<Self>) {
+        if self.services.log.is_read_only() {
+            // The work is another process's.
+            return;
+        }
         let clock = self.services.clock.clone();
         let moment = Moment::of(clock.as_ref());
         let decision = self.machine.recover(&mut self.working, &moment, &self.knowledge);

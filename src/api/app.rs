@@ -25,7 +25,7 @@ use super::v1::{
 };
 use super::{
     ApiParts, ApiState, Door, Shared, auth, cfn, cloudwatch, feed, front, health, metrics, openapi,
-    trace, versions,
+    reading, trace, versions,
 };
 
 /// How long a stop waits for requests under way.
@@ -212,6 +212,7 @@ impl Door {
                 Door::Orchestration => {
                     let description = format!("{prefix}/openapi.json");
                     config.service(web::resource(description).get(openapi::show));
+                    let scope = scope.wrap(from_fn(reading::refuse_commands));
                     let scope = scope.wrap(from_fn(auth::authenticate)).configure(register);
                     config.service(scope);
                 }

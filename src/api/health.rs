@@ -29,7 +29,8 @@ async fn alive(state: web::Data<ApiState>, request: HttpRequest) -> HttpResponse
 async fn ready(state: web::Data<ApiState>, request: HttpRequest) -> HttpResponse {
     let not_ready = || {
         let is_stopping = state.stopping.borrow().then_some(STOPPING);
-        is_stopping.or_else(|| (!state.log.is_writable()).then_some(LOG_REFUSES))
+        let takes = state.log.is_writable() || state.log.is_read_only();
+        is_stopping.or_else(|| (!takes).then_some(LOG_REFUSES))
     };
     answer(&request, reason_to_restart(&state).or_else(not_ready))
 }

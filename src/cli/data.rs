@@ -157,6 +157,13 @@ impl Files {
         Ok((self.log.open(&self.data.0, || self.signing(clock))?, lock))
     }
 
+    /// Keeps every other process from working with the data directory, and follows a log that
+    /// others write.
+    pub fn follow_log(&self) -> Result<(Arc<dyn OwnedLog>, Option<File>), OpenError> {
+        let lock = SqliteLog::lock(&self.data.log())?;
+        Ok((self.log.follow()?, Some(lock)))
+    }
+
     /// Errors: there is no log yet, as a whole sentence.
     pub fn expect_log(&self) -> Result<(), String> {
         match self.log.file() {

@@ -109,6 +109,30 @@ impl LogPlace {
     }
 }
 
+impl LogPlace {
+    /// As `open_read_only`; what others write is followed.
+    pub fn follow(&self) -> Result<Arc<dyn OwnedLog>, OpenError> {
+        let no_thread = |source| OpenError::File { path: self.to_string().into(), source };
+        Ok(match self {
+            Self::File(path) => {
+                let log = SqliteLog::open_read_only(path)?;
+                log.follow().map_err(no_thread)?;
+                Arc::new(log)
+            }
+            Self::Database(address) => {
+                let log = MariadbLog::open_read_only(address)?;
+                log.follow().map_err(no_thread)?;
+                Arc::new(log)
+            }
+            Self::Events(address) => {
+                let log = EventstoreLog::open_read_only(address.as_ref().clone())?;
+                log.follow();
+                Arc::new(log)
+            }
+        })
+    }
+}
+
 impl std::fmt::Display for LogPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -37,6 +37,10 @@ pub(super) struct ServeArgs {
     /// Which cloud resources are made in [default: sandbox]
     #[arg(long)]
     cloud: Option<CloudArg>,
+    /// Read a log that another server writes, and answer what only asks; needs a data directory of
+    /// its own
+    #[arg(long)]
+    read_only: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -58,6 +62,7 @@ impl ServeArgs {
                 CloudArg::Sandbox => "sandbox".to_owned(),
                 CloudArg::Openstack => "openstack".to_owned(),
             }),
+            read_only: self.read_only,
             ..self.files.flags()
         }
     }
@@ -77,6 +82,10 @@ pub(super) async fn run(args: ServeArgs) -> ExitCode {
         Ok(node) => node,
         Err(error) => return failed(&error),
     };
+    if let Err(error) = node.announce(&settings).await {
+        // It serves all the same; others do not learn where.
+        tracing::warn!(%error, "where this server is could not be put on record");
+    }
     let silent = reach::first_word(&settings, &node.auth_url).await.err();
     // Who reads `ready` may send a signal at once.
     let signals = Signals::hear();

@@ -70,6 +70,8 @@ pub struct Flags {
     pub sandbox_listen: Option<SocketAddr>,
     pub sandbox: Option<Url>,
     pub cloud: Option<String>,
+    /// Only what is said counts: the flag has no other side.
+    pub read_only: bool,
 }
 
 /// All settings of a process.
@@ -132,6 +134,8 @@ pub struct Settings {
     pub notifications: Option<Notifications>,
     /// Where the log of events is kept; a file in the data directory where nothing is said.
     pub log_place: Option<Secret<String>>,
+    /// Whether another process writes the log, and this one only reads it.
+    pub read_only: bool,
     /// What is logged, as `RUST_LOG` writes it; each subcommand has a default of its own.
     pub log_filter: Option<String>,
     /// How a server's log looks and where it goes.
@@ -180,6 +184,7 @@ impl Settings {
             ("sandbox_listen", flags.sandbox_listen.map(|address| address.to_string())),
             ("sandbox", flags.sandbox.as_ref().map(Url::to_string)),
             ("cloud", flags.cloud.clone()),
+            ("read_only", flags.read_only.then(|| "true".to_owned())),
         ];
         for (name, value) in as_flags {
             if let Some(value) = value {
@@ -241,6 +246,7 @@ impl Settings {
             notifications,
             hidden_stack_tags: layers.list("DEFAULT", "hidden_stack_tags").unwrap_or_default(),
             log_place: log_place::from_layers(layers)?,
+            read_only: layers.flag("hearth", "read_only")?.unwrap_or(false),
             log_filter: layers.text("hearth", "log_filter"),
             log: LogOptions::from_layers(layers)?,
             unused: Unused {

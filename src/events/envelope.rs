@@ -63,6 +63,11 @@ impl StreamId {
         Self(format!("outlet-{name}").into())
     }
 
+    /// Which server writes the log.
+    pub fn servers() -> Self {
+        Self("server-writer".into())
+    }
+
     /// What was taken away of the log.
     pub fn purges() -> Self {
         Self("purge-log".into())

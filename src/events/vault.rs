@@ -93,6 +93,18 @@ impl Vault {
         Ok(vault)
     }
 
+    /// A vault for a log that others write, with their master key in a file.
+    pub fn open_to_read(
+        log: Arc<dyn EventLog>,
+        path: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, VaultError> {
+        let missing = || MasterKeyError::Missing { path: path.to_owned() };
+        let ring = KeyRing::load(path)?.ok_or_else(missing)?;
+        check_opens(log.as_ref(), &ring, path)?;
+        Ok(Self::new(log, ring, clock))
+    }
+
     /// Whether a vault opens with the master key in a file, which is left as it is: the key's id, or
     /// `None` where one would be made.
     pub fn check(log: &dyn EventLog, path: &Path) -> Result<Option<KeyId>, VaultError> {

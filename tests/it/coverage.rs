@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use hearth::config::{OptionDefault, known_options};
 use hearth::events::{
-    ConfigEvent, DeploymentEvent, OutletEvent, ProjectEvent, PurgeEvent, ResourceEvent, StackEvent,
+    ConfigEvent, DeploymentEvent, OutletEvent, ProjectEvent, PurgeEvent, ResourceEvent,
+    ServerEvent, StackEvent,
 };
 use hearth::resource_types::Registry;
 
@@ -21,6 +22,7 @@ fn every_event_is_explained_with_its_version() {
         DeploymentEvent::TYPES,
         OutletEvent::TYPES,
         PurgeEvent::TYPES,
+        ServerEvent::TYPES,
     ];
     for (name, version) in kinds.into_iter().flatten() {
         let row = format!("| `{name}` | {version} |");

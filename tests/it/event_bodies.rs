@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hearth::events::{
     AlarmEvent, ConfigEvent, DeploymentEvent, MetricEvent, OutletEvent, ProjectEvent, PurgeEvent,
-    ResourceEvent, StackEvent,
+    ResourceEvent, ServerEvent, StackEvent,
 };
 
 const HEADING: &str = "\n## Bodies\n";
@@ -16,7 +16,7 @@ Times are as RFC 3339 writes them, ids are UUIDs, JSON is whatever stands there.
 ";
 
 /// The files with what may stand in a body.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     include_str!("../../src/events/project.rs"),
     include_str!("../../src/events/stack.rs"),
     include_str!("../../src/events/resource.rs"),
@@ -24,6 +24,7 @@ const SOURCES: [&str; 7] = [
     include_str!("../../src/events/alarm.rs"),
     include_str!("../../src/events/outlet.rs"),
     include_str!("../../src/events/purge.rs"),
+    include_str!("../../src/events/server.rs"),
 ];
 
 #[test]
@@ -62,6 +63,7 @@ fn bodies() -> String {
         MetricEvent::TYPES,
         OutletEvent::TYPES,
         PurgeEvent::TYPES,
+        ServerEvent::TYPES,
     ];
     let mut shapes: BTreeMap<String, Shape> =
         SOURCES.iter().flat_map(|text| shapes(text)).collect();

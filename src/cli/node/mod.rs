@@ -21,7 +21,8 @@ use crate::actors::{Engine, EngineLimits, EngineParts};
 use crate::api::{self, ApiParts, ApiSettings, Listeners, RunningApi, ServeError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{CloudChoice, NotificationDriver, Settings};
-use crate::events::log::{EventLog, OpenError, OwnedLog};
+use crate::events::log::{EventLog, LogError, OpenError, OwnedLog};
+use crate::events::server::{self, ServerStarted};
 use crate::events::vault::{Vault, VaultError};
 use crate::metrics::Measured;
 use crate::model::Secret;
@@ -77,6 +78,13 @@ pub(super) enum StartError {
     Log(#[from] OpenError),
     #[error("[hearth] log: {0}")]
     LogPlace(String),
+    #[error(
+        "a server that only reads has a data directory of its own, and [hearth] log says where the \
+         log is that it reads"
+    )]
+    SameDirectory,
+    #[error("a server that only reads has no sandbox of its own: --sandbox URL says where one is")]
+    OwnSandbox,
     #[error("the keys could not be opened")]
     Vault(#[from] VaultError),
     #[error("there are no rules to start with: correct the policy")]
@@ -113,14 +121,16 @@ pub(super) struct Node {
     registry: Arc<Registry>,
     engine: Engine,
     views: Views,
-    outlets: Outlets,
+    /// `None` where another process sends what goes out.
+    outlets: Option<Outlets>,
     /// `None` where nobody wants spans.
     exporter: Option<Exporter>,
     api: RunningApi,
     sandbox: Option<RunningSandbox>,
     /// `None` where it could not be opened.
     admin: Option<AdminSocket>,
-    upkeep: Upkeep,
+    /// `None` where another process keeps the log.
+    upkeep: Option<Upkeep>,
 }
 
 impl Node {
@@ -145,12 +155,22 @@ impl Node {
         let policy = Arc::new(Policy::load(settings_of(&settings.policy), Arc::clone(&clock))?);
         data.prepare().map_err(|source| StartError::File { path: data.0.clone(), source })?;
         // The log comes first: it is locked, so a second process touches nothing else.
-        let (log, lock) = files.open_log(clock.as_ref())?;
+        let (log, lock) = match settings.read_only {
+            false => files.open_log(clock.as_ref())?,
+            true => {
+                expect_to_read(settings, &files)?;
+                files.follow_log()?
+            }
+        };
+        // What a former process left is for the one that writes to go on with.
+        let goes_on = goes_on && !settings.read_only;
         keep_to_cloud(settings, &data)?;
         let (orchestration, address) = listen(settings.listen)?;
-        let cfn = settings.cfn_listen.map(listen).transpose()?;
+        // Amazon's APIs are those of the server that writes.
+        let amazon = |address: Option<SocketAddr>| address.filter(|_| !settings.read_only);
+        let cfn = amazon(settings.cfn_listen).map(listen).transpose()?;
         let (cloudformation, cfn_address) = cfn.unzip();
-        let cloudwatch = settings.cloudwatch_listen.map(listen).transpose()?;
+        let cloudwatch = amazon(settings.cloudwatch_listen).map(listen).transpose()?;
         let (cloudwatch, cloudwatch_address) = cloudwatch.unzip();
         let metrics = settings.metrics_listen.map(listen).transpose()?;
         let (metrics, metrics_address) = metrics.unzip();
@@ -163,8 +183,11 @@ impl Node {
         let (cloud, auth_url) = cloud::connect(settings, known, Arc::clone(&clock))?;
 
         let shared_log: Arc<dyn EventLog> = log.clone();
-        let vault = Vault::open_with(Arc::clone(&shared_log), &files.master_key, clock.clone());
-        let vault = Arc::new(vault.await?);
+        let (of_log, key) = (Arc::clone(&shared_log), &files.master_key);
+        let vault = Arc::new(match settings.read_only {
+            false => Vault::open_with(of_log, key, clock.clone()).await?,
+            true => Vault::open_to_read(of_log, key, clock.clone())?,
+        });
         let registry = Arc::new(registry(settings)?);
         let views = Views::open(&data.views(), Arc::clone(&shared_log)).await?;
         let engine = Engine::start(EngineParts {
@@ -183,14 +206,16 @@ impl Node {
             },
         });
         // Before anybody works: what happens from now on is told with the trusts it needs.
-        let outlets = Outlets::start(&OutletParts {
-            engine: engine.clone(),
-            views: views.clone(),
-            log: Arc::clone(&shared_log),
-            clock: Arc::clone(&clock),
-            notifications: notification_settings(settings),
-            tracer: tracer.clone(),
-            drift_every: settings.limits.drift_every,
+        let outlets = (!settings.read_only).then(|| {
+            Outlets::start(&OutletParts {
+                engine: engine.clone(),
+                views: views.clone(),
+                log: Arc::clone(&shared_log),
+                clock: Arc::clone(&clock),
+                notifications: notification_settings(settings),
+                tracer: tracer.clone(),
+                drift_every: settings.limits.drift_every,
+            })
         });
         // Views that were behind when the process ended would hide a stack that is at work.
         views.after(shared_log.durable_position()).await?;
@@ -209,12 +234,14 @@ impl Node {
             serving: None,
             workers: Some((engine.clone(), views.clone())),
         };
-        let upkeep = Upkeep::start(UpkeepParts {
-            log: Arc::clone(&log),
-            vault: Arc::clone(&vault),
-            engine: engine.clone(),
-            views: views.clone(),
-            clock: Arc::clone(&clock),
+        let upkeep = (!settings.read_only).then(|| {
+            Upkeep::start(UpkeepParts {
+                log: Arc::clone(&log),
+                vault: Arc::clone(&vault),
+                engine: engine.clone(),
+                views: views.clone(),
+                clock: Arc::clone(&clock),
+            })
         });
         let mut measured: Vec<Arc<dyn Measured>> = vec![
             Arc::new(Process),
@@ -223,8 +250,8 @@ impl Node {
             Arc::new(views.clone()),
             cloud.clone(),
             Arc::new(tracer.clone()),
-            outlets.measured(),
         ];
+        measured.extend(outlets.as_ref().map(Outlets::measured));
         measured.extend(sandbox.as_ref().map(RunningSandbox::measured));
         let parts = ApiParts {
             engine: engine.clone(),
@@ -280,6 +307,24 @@ impl Node {
         })
     }
 
+    /// Puts on record where the API of the server is that writes the log.
+    pub(super) async fn announce(&self, settings: &Settings) -> Result<(), LogError> {
+        if self.log.is_read_only() {
+            return Ok(());
+        }
+        // An address that listens everywhere says nothing to another machine.
+        let place = match self.address.ip().is_unspecified() {
+            true => format!("{}:{}", settings.host, self.address.port()),
+            false => self.address.to_string(),
+        };
+        let started = ServerStarted {
+            api: format!("{}://{place}", scheme(settings)),
+            host: settings.host.clone(),
+            version: VERSION.to_owned(),
+        };
+        server::announce(self.log.as_ref(), &SystemClock, started).await
+    }
+
     /// Reads the certificate of the API and the plugin directories anew; says what came of it.
     pub(super) fn reload(&self) {
         let reread = self.registry.reread_plugins();
@@ -313,7 +358,9 @@ impl Node {
         drop(self.admin);
         drop(self.upkeep);
         self.api.stop().await;
-        self.outlets.stop().await;
+        if let Some(outlets) = self.outlets {
+            outlets.stop().await;
+        }
         self.engine.shutdown().await;
         self.views.close().await;
         if let Some(exporter) = self.exporter {
@@ -325,6 +372,17 @@ impl Node {
         // Actors that are still going hold it, too.
         self.log.close();
         drop(self.lock);
+    }
+}
+
+/// Refuses to read beside a server that writes here, or to have a cloud that it has.
+fn expect_to_read(settings: &Settings, files: &Files) -> Result<(), StartError> {
+    if files.log.file().is_some_and(|log| log == files.data.log()) {
+        return Err(StartError::SameDirectory);
+    }
+    match settings.cloud {
+        CloudChoice::Sandbox => Err(StartError::OwnSandbox),
+        CloudChoice::SandboxAt(_) | CloudChoice::OpenStack => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cli::place::PlaceArguments;
 use crate::cli::states::States;
 use crate::events::{
     ConfigEvent, DecodeError, DeploymentEvent, OutletEvent, ProjectEvent, PurgeEvent,
-    RecordedEvent, StreamId,
+    RecordedEvent, ServerEvent, StreamId,
 };
 use crate::projections::{Refolded, refold};
 
@@ -60,6 +60,7 @@ fn read_other(event: &RecordedEvent) -> Result<(), DecodeError> {
         "config" => event.decode::<ConfigEvent>().map(drop),
         "deployment" => event.decode::<DeploymentEvent>().map(drop),
         "outlet" => event.decode::<OutletEvent>().map(drop),
+        "server" => event.decode::<ServerEvent>().map(drop),
         "purge" => event.decode::<PurgeEvent>().map(drop),
         _ => Ok(()),
     }

@@ -2,6 +2,7 @@
 //! implementation of `EventLog` for the memory and the SQLite store.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -17,6 +18,9 @@ use super::{
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use crate::metrics::{Measured, Page};
 
+/// How often it is looked for what others have written.
+pub(super) const FOLLOWED_EVERY: Duration = Duration::from_millis(100);
+
 /// Events found by a walk over the whole log.
 pub(super) struct Scan {
     pub(super) events: Vec<Arc<RecordedEvent>>,
@@ -28,6 +32,9 @@ pub(super) struct Scan {
 pub(super) trait Store: Send + Sync + 'static {
     /// The end of a stream.
     fn tip(&self, stream: &StreamId) -> Result<Tip, LogError>;
+
+    /// The position of the last event.
+    fn end(&self) -> Result<Position, LogError>;
 
     /// A stream's events from a revision on.
     fn stream(&self, stream: &StreamId, from: u64) -> Result<Vec<Arc<RecordedEvent>>, LogError>;
@@ -79,12 +86,36 @@ pub struct Embedded<S: Store> {
     pub(super) store: Arc<S>,
     /// Held while a key is looked up and made, so that a scope gets one key.
     keys: Mutex<()>,
+    is_read_only: bool,
 }
 
 #[expect(private_bounds, reason = "the stores of this room are all there are")]
 impl<S: Store> Embedded<S> {
     pub(super) fn of(ledger: Arc<Ledger>, store: Arc<S>) -> Self {
-        Self { ledger, store, keys: Mutex::new(()) }
+        Self { ledger, store, keys: Mutex::new(()), is_read_only: false }
+    }
+
+    /// A log that others write, as it stands now.
+    pub(super) fn to_read(store: Arc<S>) -> Result<Self, LogError> {
+        let ledger = Arc::new(Ledger::new(store.end()?));
+        ledger.refuse("it was opened for reading alone");
+        Ok(Self { ledger, store, keys: Mutex::new(()), is_read_only: true })
+    }
+
+    /// Follows what others write for as long as the log is open. Errors: no thread can be started.
+    pub fn follow(&self) -> std::io::Result<()> {
+        let (ledger, store) = (Arc::clone(&self.ledger), Arc::clone(&self.store));
+        let follow = move || {
+            while !ledger.is_closed() {
+                match store.end() {
+                    Ok(end) => ledger.moved_to(end),
+                    // A server that is away comes back.
+                    Err(error) => tracing::debug!(%error, "the end of the log is not known"),
+                }
+                std::thread::sleep(FOLLOWED_EVERY);
+            }
+        };
+        std::thread::Builder::new().name("log-follower".to_owned()).spawn(follow).map(drop)
     }
 
     fn stored_key(&self, scope: &str) -> Result<StoredKey, LogError> {
@@ -207,6 +238,10 @@ impl<S: Store> EventLog for Embedded<S> {
 
     fn is_writable(&self) -> bool {
         self.ledger.is_writable()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

@@ -100,6 +100,10 @@ impl Store for MemoryStore {
         Ok(tip)
     }
 
+    fn end(&self) -> Result<Position, LogError> {
+        Ok(Position(self.lock().events.keys().next_back().copied().unwrap_or(0)))
+    }
+
     fn stream(&self, stream: &StreamId, from: u64) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
         let kept = self.lock();
         let events = kept.streams.get(stream).map_or(&[][..], |events| events);

@@ -168,8 +168,12 @@ pub trait EventLog: Send + Sync + 'static {
     /// Whether appends are taken: not while the disk is full, or once the log is closed.
     fn is_writable(&self) -> bool;
 
-    /// The generation: moves on each time that appended events were lost. Watchers drop every
-    /// actor that went ahead.
+    /// Whether it was opened for reading alone: others write it.
+    fn is_read_only(&self) -> bool;
+
+    /// The generation: moves on each time that appended events were lost, and, in a log that others
+    /// write, when there is more of it. Watchers drop every actor whose state is another than the
+    /// log's.
     fn generation(&self) -> tokio::sync::watch::Receiver<u64>;
 
     /// Refuses further appends to the stream; its events stay until they are purged.

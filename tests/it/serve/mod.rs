@@ -1,6 +1,7 @@
 //! `hearth serve` as a process: what it makes, what it refuses to start with, what it hears.
 
 mod calls;
+mod desk;
 mod eventstore;
 mod files;
 mod guests;
@@ -12,6 +13,7 @@ mod options;
 mod page;
 mod places;
 mod process;
+mod reading;
 mod replays;
 mod sandbox;
 mod tls;

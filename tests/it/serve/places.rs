@@ -1,9 +1,9 @@
 //! `hearth up` and its kin, wherever stacks are: in a data directory, at a server, in a real cloud.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use super::desk::Desk;
 use super::process::Served;
 
 /// A resource that takes its time, and one that uses it.
@@ -24,55 +24,8 @@ outputs:
   word: { value: { get_attr: [first, output] } }
 ";
 
-/// A directory with the template, from which commands are run.
-struct Desk(tempfile::TempDir);
-
-impl Desk {
-    fn new() -> Desk {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("steps.yaml"), STEPS).unwrap();
-        Desk(folder)
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
-        command.args(words.split(' ')).current_dir(self.path()).stdin(Stdio::null());
-        for name in ["OS_CLOUD", "OS_AUTH_URL", "OS_CLIENT_CONFIG_FILE"] {
-            command.env_remove(name);
-        }
-        command
-    }
-
-    fn run(&self, words: &str) -> Output {
-        self.command(words).output().unwrap()
-    }
-
-    /// What a command prints that has to succeed.
-    #[track_caller]
-    fn said(&self, words: &str) -> String {
-        let output = self.run(words);
-        let text = String::from_utf8(output.stdout).unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "hearth {words}: {text}{errors}");
-        text
-    }
-
-    /// Starts a command, and waits until it prints a line with the words.
-    fn started(&self, words: &str, until: &str) -> (Child, BufReader<std::process::ChildStdout>) {
-        let mut command = self.command(words);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.contains(until) {
-            line.clear();
-            assert_ne!(out.read_line(&mut line).unwrap(), 0, "hearth {words} says no {until}");
-        }
-        (child, out)
-    }
+fn desk() -> Desk {
+    Desk::with(&[("steps.yaml", STEPS)])
 }
 
 /// The last line about the stack, which comes before outputs and all else.
@@ -87,7 +40,7 @@ fn interrupt(child: &Child) {
 
 #[test]
 fn a_stack_lives_in_a_data_directory_from_up_to_down() {
-    let desk = Desk::new();
+    let desk = desk();
     let nowhere = desk.run("list");
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&nowhere.stderr).contains("there is no log at"));
@@ -129,7 +82,7 @@ fn a_stack_lives_in_a_data_directory_from_up_to_down() {
 
 #[test]
 fn the_state_of_a_stack_is_the_last_line_and_the_exit_code() {
-    let desk = Desk::new();
+    let desk = desk();
     let output = desk.run("up steps.yaml -P fails=true");
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -141,7 +94,7 @@ fn the_state_of_a_stack_is_the_last_line_and_the_exit_code() {
 
 #[test]
 fn all_that_is_wrong_with_a_template_is_said_at_once() {
-    let desk = Desk::new();
+    let desk = desk();
     let broken = "heat_template_version: 2021-04-16\nresources:\n  a: { type: OS::No::Such }\n  \
                   b: { type: OS::Heat::TestResource, properties: { valeu: 1 } }\n";
     std::fs::write(desk.path().join("broken.yaml"), broken).unwrap();
@@ -154,7 +107,7 @@ fn all_that_is_wrong_with_a_template_is_said_at_once() {
 
 #[test]
 fn what_a_killed_command_had_begun_goes_on_and_keeps_its_time() {
-    let desk = Desk::new();
+    let desk = desk();
     let (mut child, _out) = desk.started("up steps.yaml -P secs=3", "first ");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -168,7 +121,7 @@ fn what_a_killed_command_had_begun_goes_on_and_keeps_its_time() {
 
 #[test]
 fn a_server_that_works_on_the_directory_is_used() {
-    let desk = Desk::new();
+    let desk = desk();
     let served = Served::start(&desk.path().join("hearth-data"), &[], &[]);
     let api = served.told("orchestration API").trim_end_matches("/v1").to_owned();
     desk.said("up steps.yaml");
@@ -186,7 +139,7 @@ fn a_server_that_works_on_the_directory_is_used() {
 
 #[test]
 fn whoever_leaves_is_told_how_to_come_back() {
-    let desk = Desk::new();
+    let desk = desk();
     let _served = Served::start(&desk.path().join("hearth-data"), &[], &[]);
     let (mut child, _out) = desk.started("up steps.yaml -P secs=4", "first ");
     interrupt(&child);
@@ -218,7 +171,7 @@ fn on_a_terminal(desk: &Desk, words: &str) -> String {
 
 #[test]
 fn a_terminal_keeps_no_frame_and_no_line_is_too_wide_for_it() {
-    let desk = Desk::new();
+    let desk = desk();
     let many: String = (0..30)
         .map(|n| format!("  a_resource_with_a_long_name_{n}: {{ type: OS::Heat::TestResource }}\n"))
         .collect();
@@ -243,7 +196,7 @@ fn a_terminal_keeps_no_frame_and_no_line_is_too_wide_for_it() {
 
 #[test]
 fn history_and_replay_fit_the_terminal() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.said("up steps.yaml");
     for words in ["history steps", "replay steps", "list", "show steps", "events steps"] {
         let sent = on_a_terminal(&desk, words);
@@ -258,7 +211,7 @@ fn history_and_replay_fit_the_terminal() {
 
 #[test]
 fn a_key_leads_to_the_next_event_and_another_ends_it() {
-    let desk = Desk::new();
+    let desk = desk();
     desk.said("up steps.yaml");
     let inside = format!("{} replay steps --step", env!("CARGO_BIN_EXE_hearth"));
     let mut terminal = Command::new("script");
@@ -287,7 +240,7 @@ fn a_key_leads_to_the_next_event_and_another_ends_it() {
 
 #[test]
 fn events_are_followed_until_the_stack_is_gone() {
-    let desk = Desk::new();
+    let desk = desk();
     let _served = Served::start(&desk.path().join("hearth-data"), &[], &[]);
     desk.said("up steps.yaml");
     let (mut follower, mut out) = desk.started("events steps --follow", "CREATE_COMPLETE");
@@ -314,7 +267,7 @@ fn events_are_followed_until_the_stack_is_gone() {
 
 #[test]
 fn a_real_cloud_is_used_with_the_users_own_login() {
-    let desk = Desk::new();
+    let desk = desk();
     let mut cloud = desk.command("sandbox --listen 127.0.0.1:0");
     let mut cloud = cloud.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

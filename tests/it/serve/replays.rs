@@ -4,10 +4,11 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use super::desk::Desk;
 use super::process::Served;
 
 const INNER: &str = "\
@@ -38,61 +39,19 @@ fn second() -> String {
     without.replace("outputs:\n", "  fresh: { type: OS::Heat::TestResource }\noutputs:\n")
 }
 
-/// A directory with the templates, from which commands are run.
-struct Desk(tempfile::TempDir);
-
-impl Desk {
-    /// With a stack `web` that was created and updated.
-    fn with_a_stack() -> Desk {
-        let desk = Desk(tempfile::tempdir().unwrap());
-        let write = |name: &str, text: &str| std::fs::write(desk.path().join(name), text).unwrap();
-        write("inner.yaml", INNER);
-        write("web.yaml", FIRST);
-        write("second.yaml", &second());
-        desk.said("up web.yaml --data d");
-        desk.said("up second.yaml --name web -P word=two --data d");
-        desk
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn run(&self, words: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
-        command.args(words.split(' ')).current_dir(self.path()).stdin(Stdio::null());
-        for name in ["OS_CLOUD", "OS_AUTH_URL", "OS_CLIENT_CONFIG_FILE"] {
-            command.env_remove(name);
-        }
-        command.output().unwrap()
-    }
-
-    /// What a command prints that has to succeed.
-    #[track_caller]
-    fn said(&self, words: &str) -> String {
-        let output = self.run(words);
-        let text = String::from_utf8(output.stdout).unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "hearth {words}: {text}{errors}");
-        text
-    }
-
-    /// Why a command does not do it.
-    #[track_caller]
-    fn refused(&self, words: &str) -> String {
-        let output = self.run(words);
-        assert_eq!(output.status.code(), Some(1), "hearth {words}");
-        String::from_utf8(output.stderr).unwrap()
-    }
-
-    fn json(&self, words: &str) -> Value {
-        serde_json::from_str(&self.said(words)).unwrap()
-    }
+/// A directory with a stack `web` that was created and updated.
+fn desk_with_a_stack() -> Desk {
+    let second = second();
+    let files = [("inner.yaml", INNER), ("web.yaml", FIRST), ("second.yaml", second.as_str())];
+    let desk = Desk::with(&files);
+    desk.said("up web.yaml --data d");
+    desk.said("up second.yaml --name web -P word=two --data d");
+    desk
 }
 
 #[test]
 fn two_moments_of_a_stack_are_compared() {
-    let desk = Desk::with_a_stack();
+    let desk = desk_with_a_stack();
     let text = desk.said("replay web --data d --diff r1 r2");
     for expected in [
         "\nStack\n  stack_status: CREATE_COMPLETE → UPDATE_COMPLETE\n",
@@ -141,7 +100,7 @@ fn two_moments_of_a_stack_are_compared() {
 
 #[test]
 fn each_event_is_shown_with_what_it_changed() {
-    let desk = Desk::with_a_stack();
+    let desk = desk_with_a_stack();
     let steps: Vec<Value> = desk
         .said("replay web --data d --step --json")
         .lines()
@@ -182,7 +141,7 @@ fn each_event_is_shown_with_what_it_changed() {
 
 #[test]
 fn a_history_in_a_file_is_read_as_the_log_is() {
-    let desk = Desk::with_a_stack();
+    let desk = desk_with_a_stack();
     desk.said("export web --history --out web.jsonl --data d");
     let bundle = std::fs::read_to_string(desk.path().join("web.jsonl")).unwrap();
     assert_eq!(bundle, desk.said("export web --history --data d"));
@@ -231,7 +190,7 @@ fn a_history_in_a_file_is_read_as_the_log_is() {
 
 #[test]
 fn another_template_is_tried_on_what_is_past() {
-    let desk = Desk::with_a_stack();
+    let desk = desk_with_a_stack();
     let words = "what-if web --template web.yaml --data d";
     let output = desk.run(&format!("{words} --at r1"));
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -254,7 +213,7 @@ fn another_template_is_tried_on_what_is_past() {
 
 #[test]
 fn the_views_are_what_the_log_makes_of_them() {
-    let desk = Desk::with_a_stack();
+    let desk = desk_with_a_stack();
     let said = desk.said("replay --verify --data d");
     assert!(said.contains("machines and views come to the same\n"), "{said}");
     assert!(said.contains("the views that are kept are what is made anew\n"), "{said}");
@@ -278,7 +237,7 @@ fn the_views_are_what_the_log_makes_of_them() {
 
 #[test]
 fn what_was_purged_is_no_difference() {
-    let desk = Desk::with_a_stack();
+    let desk = desk_with_a_stack();
     desk.said("up web.yaml --name gone --data d");
     desk.said("up web.yaml --name left --data d");
     desk.said("down gone --yes --data d");
@@ -293,7 +252,7 @@ fn what_was_purged_is_no_difference() {
 
 #[test]
 fn a_server_is_asked_for_what_a_log_would_say() {
-    let desk = Desk::with_a_stack();
+    let desk = desk_with_a_stack();
     let by_log = desk.said("replay web --data d --json");
     let diff = desk.said("replay web --data d --diff r1 r2");
     let allowed = [("HEARTH_DEFAULT__ENABLE_STACK_ABANDON", "true")];
@@ -329,7 +288,7 @@ resources:
 /// moments are made to fit.
 #[test]
 fn every_command_of_the_page_on_histories_works() {
-    let desk = Desk(tempfile::tempdir().unwrap());
+    let desk = Desk::with(&[]);
     let write = |name: &str, text: &str| std::fs::write(desk.path().join(name), text).unwrap();
     write("web.yaml", DOCUMENTED);
     write("new.yaml", &DOCUMENTED.replace("  net:", "  other: { type: OS::Neutron::Net }\n  net:"));

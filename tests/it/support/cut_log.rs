@@ -106,6 +106,10 @@ impl EventLog for CutLog {
         self.inner.durable_position()
     }
 
+    fn is_read_only(&self) -> bool {
+        self.inner.is_read_only()
+    }
+
     fn is_writable(&self) -> bool {
         !self.is_cut() && self.inner.is_writable()
     }

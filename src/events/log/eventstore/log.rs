@@ -75,6 +75,10 @@ impl EventLog for EventstoreLog {
         self.expect_open().is_ok() && self.inner.nodes.reachable()
     }
 
+    fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
     fn generation(&self) -> watch::Receiver<u64> {
         self.generation.subscribe()
     }

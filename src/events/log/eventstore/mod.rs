@@ -36,6 +36,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 use tonic::Code;
 
+use super::embedded::FOLLOWED_EVERY;
 use super::heads::{Heads, Tip};
 use super::{BlobId, Filter, LogError, chain};
 use crate::events::{RecordedEvent, StreamId};
@@ -69,6 +70,7 @@ pub struct EventstoreLog {
     keys: Mutex<()>,
     /// It takes nothing (more).
     closed: AtomicBool,
+    is_read_only: bool,
     generation: watch::Sender<u64>,
 }
 
@@ -88,6 +90,15 @@ struct Inner {
     bodies: Names,
 }
 
+/// Where a log ends.
+enum End {
+    Nothing,
+    /// The position of the last event.
+    At(u64),
+    /// Of the last append the end is not shown yet.
+    Half,
+}
+
 impl Drop for EventstoreLog {
     fn drop(&mut self) {
         self.end();
@@ -103,6 +114,22 @@ impl EventstoreLog {
     /// Opens the log for reading alone, also while a server writes it.
     pub fn open_read_only(address: Address) -> Result<Self, LogError> {
         Self::open_for(address, false)
+    }
+
+    /// Follows what others write for as long as the log is open.
+    pub fn follow(&self) {
+        let (inner, generation) = (self.inner.clone(), self.generation.clone());
+        self.inner.runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(FOLLOWED_EVERY).await;
+                match inner.catch_up().await {
+                    Ok(true) => generation.send_modify(|generation| *generation += 1),
+                    Ok(false) => {}
+                    // A server that is away comes back.
+                    Err(error) => tracing::debug!(%error, "the end of the log is not known"),
+                }
+            }
+        });
     }
 
     fn open_for(address: Address, writes: bool) -> Result<Self, LogError> {
@@ -139,6 +166,7 @@ impl EventstoreLog {
             runtime: Mutex::new(Some(runtime)),
             keys: Mutex::new(()),
             closed: AtomicBool::new(!writes),
+            is_read_only: !writes,
             generation: watch::Sender::new(0),
         };
         log.wait(async move { opened.open(writes).await })?;
@@ -206,18 +234,40 @@ impl Inner {
             false => self.learn_purges().await?,
         }
         loop {
-            let ours = self.wanted(&Filter::default());
-            let last = reads::last_of_all(&self.nodes, &ours, LAST_EVENTS).await?;
-            let ours = last.iter().find(|found| self.is_ours(found));
-            let Some(found) = ours else { return Ok(()) };
-            let Some(stream) = self.stream_of(found) else { return Ok(()) };
-            // Of the last append the end may not be shown yet.
-            if record::read(stream, found)?.ends_group {
-                self.passed(found.position);
-                return Ok(());
+            match self.end().await? {
+                End::Nothing => return Ok(()),
+                End::At(position) => {
+                    self.passed(position);
+                    return Ok(());
+                }
+                End::Half => tokio::time::sleep(OPEN_PAUSE / 10).await,
             }
-            tokio::time::sleep(OPEN_PAUSE / 10).await;
         }
+    }
+
+    /// Where the log ends now.
+    async fn end(&self) -> Result<End, LogError> {
+        let ours = self.wanted(&Filter::default());
+        let last = reads::last_of_all(&self.nodes, &ours, LAST_EVENTS).await?;
+        let ours = last.iter().find(|found| self.is_ours(found));
+        let Some(found) = ours else { return Ok(End::Nothing) };
+        let Some(stream) = self.stream_of(found) else { return Ok(End::Nothing) };
+        Ok(match record::read(stream, found)?.ends_group {
+            true => End::At(found.position),
+            false => End::Half,
+        })
+    }
+
+    /// Takes in how far others have written; false where that is no further.
+    async fn catch_up(&self) -> Result<bool, LogError> {
+        let End::At(position) = self.end().await? else { return Ok(false) };
+        if position <= *self.durable.borrow() {
+            return Ok(false);
+        }
+        self.learn_purges().await?;
+        *lock(&self.tips) = Heads::default();
+        self.passed(position);
+        Ok(true)
     }
 
     fn events_before(&self) -> String {

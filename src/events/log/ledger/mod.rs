@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 
-use super::heads::Tip;
+use super::heads::{Heads, Tip};
+use super::tail::Tail;
 use super::{Appended, BlobId, Head, LogError, Reseal};
 use crate::events::{NewEvent, Position, RecordedEvent, StreamId};
 use measure::Measures;
@@ -383,6 +384,19 @@ impl Ledger {
             // Whoever has stopped waiting does not mind.
             let _ = done.send(Ok(()));
         }
+    }
+
+    /// Others have written up to the position: what is known of their streams is old.
+    pub(super) fn moved_to(&self, position: Position) {
+        let mut state = self.lock();
+        if position.0 <= *self.durable.borrow() {
+            return;
+        }
+        state.heads = Heads::default();
+        state.tail = Tail::new(position.0);
+        self.durable.send_replace(position.0);
+        drop(state);
+        self.generation.send_modify(|generation| *generation += 1);
     }
 
     /// The group could not be written: every event without a place on disk is lost. Blobs and keys

@@ -105,7 +105,8 @@ impl MariadbLog {
         std::thread::spawn(look).join().map_err(|_| gone())?
     }
 
-    /// Opens the log for reading alone, also while a server writes it. It ends where it ends now.
+    /// Opens the log for reading alone, also while a server writes it. It ends where it ends
+    /// now, unless it is followed.
     pub fn open_read_only(address: &Address) -> Result<Self, OpenError> {
         let shared = Arc::new(address.clone());
         let failed = |error: std::io::Error| OpenError::Server {
@@ -114,9 +115,7 @@ impl MariadbLog {
         };
         Self::format(address)?;
         let readers = Readers::start(&shared).map_err(failed)?;
-        let ledger = Arc::new(Ledger::new(readers.end()?));
-        ledger.refuse("it was opened for reading alone");
-        Ok(Self::of(ledger, Arc::new(MariadbStore { readers, writer: Mutex::new(None) })))
+        Ok(Self::to_read(Arc::new(MariadbStore { readers, writer: Mutex::new(None) }))?)
     }
 }
 
@@ -127,6 +126,10 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 impl Store for MariadbStore {
     fn tip(&self, stream: &StreamId) -> Result<Tip, LogError> {
         self.readers.tip(stream)
+    }
+
+    fn end(&self) -> Result<Position, LogError> {
+        self.readers.end()
     }
 
     fn stream(&self, stream: &StreamId, from: u64) -> Result<Vec<Arc<RecordedEvent>>, LogError> {

@@ -121,14 +121,13 @@ impl SqliteLog {
         Ok(Self::of(ledger, Arc::new(SqliteStore { readers, limit, running })))
     }
 
-    /// Opens the log for reading alone, also while a server writes it. It ends where it ends now.
+    /// Opens the log for reading alone, also while a server writes it. It ends where it ends
+    /// now, unless it is followed.
     pub fn open_read_only(path: &Path) -> Result<Self, OpenError> {
         schema::check(path)?;
         let readers = Readers::new(path);
-        let ledger = Arc::new(Ledger::new(readers.end()?));
-        ledger.refuse("it was opened for reading alone");
         let (limit, running) = (SizeLimit::default(), Mutex::new(None));
-        Ok(Self::of(ledger, Arc::new(SqliteStore { readers, limit, running })))
+        Ok(Self::to_read(Arc::new(SqliteStore { readers, limit, running }))?)
     }
 
     /// The format of the log's file, which opening it for writing brings to `FORMAT`.
@@ -182,6 +181,10 @@ fn lock(path: &Path) -> Result<File, OpenError> {
 impl Store for SqliteStore {
     fn tip(&self, stream: &StreamId) -> Result<Tip, LogError> {
         self.readers.with(|reader| reader.tip(stream))
+    }
+
+    fn end(&self) -> Result<Position, LogError> {
+        self.readers.end()
     }
 
     fn stream(&self, stream: &StreamId, from: u64) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
