@@ -19,10 +19,11 @@ use std::sync::Arc;
 
 use hearth::events::log::{EventLog, MariadbLog};
 
-use self::cases::{Backend, Fails};
+use self::cases::{Backend, Fails, Shared};
 use self::database::Database;
 
 contract! { (Mariadb, contract) }
+contract! { shared (Mariadb, shared) }
 contract! { losing (Mariadb, losses) }
 
 /// A log in a database of its own.
@@ -53,6 +54,14 @@ impl Backend for Mariadb {
         assert_eq!(Arc::strong_count(&log), 1, "the test still holds the log");
         drop(log);
         self.log = Some(Self::open(&self.database));
+    }
+}
+
+impl Shared for Mariadb {
+    fn elsewhere(&self) -> Arc<dyn EventLog> {
+        let log = MariadbLog::open_read_only(&self.database.address()).unwrap();
+        log.follow().unwrap();
+        Arc::new(log)
     }
 }
 

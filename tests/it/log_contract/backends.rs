@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hearth::clock::{Clock, SystemClock};
 use hearth::events::log::{EventLog, EventstoreAddress, EventstoreLog, MemoryLog, SqliteLog};
 
-use super::cases::{Backend, Fails};
+use super::cases::{Backend, Fails, Shared};
 use crate::support::eventstore::StandIn;
 
 pub(super) struct Memory(Arc<MemoryLog>);
@@ -71,6 +71,14 @@ impl Backend for Sqlite {
     }
 }
 
+impl Shared for Sqlite {
+    fn elsewhere(&self) -> Arc<dyn EventLog> {
+        let log = SqliteLog::open_read_only(&self.path()).unwrap();
+        log.follow().unwrap();
+        Arc::new(log)
+    }
+}
+
 impl Fails for Sqlite {
     fn break_writes(&self) {
         self.open().limit_size(Some(1));
@@ -123,5 +131,14 @@ impl Backend for Eventstore {
         assert_eq!(Arc::strong_count(&log), 1, "the test still holds the log");
         drop(log);
         self.log = Some(Arc::new(open(&self.url)));
+    }
+}
+
+impl Shared for Eventstore {
+    fn elsewhere(&self) -> Arc<dyn EventLog> {
+        let address = EventstoreAddress::parse(&self.url).unwrap();
+        let log = EventstoreLog::open_read_only(address).unwrap();
+        log.follow();
+        Arc::new(log)
     }
 }

@@ -15,6 +15,7 @@ use hearth::model::{CommandId, RequestId};
 pub(crate) use super::followers::{
     a_follower_misses_and_repeats_nothing_while_others_write,
     a_follower_of_one_kind_hears_of_no_other, a_slow_follower_gets_everything_in_the_end,
+    whoever_only_reads_follows_what_others_write,
 };
 
 /// A log to be tested, and the ways to close it and to take its disk away.
@@ -34,9 +35,20 @@ pub(crate) trait Fails: Backend {
     fn heal(&self);
 }
 
-/// The suite for backends: `contract! { (Type, module), … }`; of those that `Fails`, the rest of it:
-/// `contract! { losing (Type, module), … }`.
+/// A log that another process can read while this one writes it.
+pub(crate) trait Shared: Backend {
+    /// Opens it for reading alone, and follows it.
+    fn elsewhere(&self) -> Arc<dyn EventLog>;
+}
+
+/// The suite for backends: `contract! { (Type, module), … }`; the rest of it for those that `Fails`
+/// (`losing`) and that are `Shared` (`shared`): `contract! { losing (Type, module), … }`.
 macro_rules! contract {
+    (shared $(($backend:ident, $module:ident)),*) => {
+        $( contract! { @ $backend, $module: [
+            whoever_only_reads_follows_what_others_write,
+        ] } )*
+    };
     (losing $(($backend:ident, $module:ident)),*) => {
         $( contract! { @ $backend, $module: [
             lost_events_are_gone_and_their_writers_are_told,

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::StreamExt;
-use hearth::events::log::{Filter, Head};
+use hearth::events::log::{Filter, Head, LogError};
 use hearth::events::{Position, StreamId};
 
-use super::cases::{Backend, append, number, stream, within};
+use super::cases::{Backend, Shared, append, bodies, number, stream, within};
 
 pub(crate) async fn a_follower_misses_and_repeats_nothing_while_others_write(
     backend: impl Backend,
@@ -89,4 +89,37 @@ pub(crate) async fn a_slow_follower_gets_everything_in_the_end(backend: impl Bac
         let event = within("an event", events.next()).await.unwrap().unwrap();
         assert_eq!((event.revision.0, &*event.body), (expected + 1, &*expected.to_string()));
     }
+}
+
+pub(crate) async fn whoever_only_reads_follows_what_others_write(backend: impl Shared) {
+    let log = backend.log();
+    let before = append(&*log, &stream("a"), Head::default(), number(0)).await;
+    log.durable(before.position).await.unwrap();
+    let elsewhere = backend.elsewhere();
+    assert!(elsewhere.is_read_only() && !elsewhere.is_writable() && !log.is_read_only());
+    assert_eq!(bodies(&*elsewhere, &stream("a")).await, ["0"]);
+    let refused = elsewhere.append(&stream("a"), before.head, vec![number(9)]).await;
+    assert!(matches!(refused, Err(LogError::Unavailable(_))), "{refused:?}");
+
+    let mut events = elsewhere.subscribe(Position(0), Filter::default());
+    within("what was there", events.next()).await.unwrap().unwrap();
+    let mut generation = elsewhere.generation();
+    generation.mark_unchanged();
+    let mut head = before.head;
+    for count in 1..400 {
+        head = append(&*log, &stream("a"), head, number(count)).await.head;
+    }
+    for count in 1..400 {
+        let event = within("an event", events.next()).await.unwrap().unwrap();
+        assert_eq!(&*event.body, count.to_string());
+    }
+    within("another generation", generation.changed()).await.unwrap();
+    assert!(elsewhere.durable_position() > before.position);
+    assert_eq!(bodies(&*elsewhere, &stream("a")).await.len(), 400);
+
+    log.purge(vec![stream("a")]).await.unwrap();
+    let last = append(&*log, &stream("b"), Head::default(), number(7)).await;
+    let event = within("what is left", events.next()).await.unwrap().unwrap();
+    assert_eq!((event.position, &*event.body), (last.position, "7"));
+    assert!(bodies(&*elsewhere, &stream("a")).await.is_empty());
 }

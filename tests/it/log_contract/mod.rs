@@ -14,6 +14,7 @@ use self::backends::{Eventstore, Memory, Sqlite};
 use self::cases::{Backend, append, bodies, number, stream};
 
 contract! { (Memory, memory), (Sqlite, sqlite), (Eventstore, eventstore) }
+contract! { shared (Sqlite, sqlite_shared), (Eventstore, eventstore_shared) }
 contract! { losing (Memory, memory_loses), (Sqlite, sqlite_loses) }
 
 #[tokio::test]
