@@ -59,6 +59,15 @@ fn of_action(action: &Value, columns: usize) -> String {
         let line = format!("  {name}  {bar}{:>8} s{status}", seconds(row));
         text.push_str(&format!("{}\n", cut(&line, columns).trim_end()));
     }
+    for finding in action["drift"]["findings"].as_array().into_iter().flatten().rev() {
+        let at = finding["at"].as_str().unwrap_or("-");
+        let resources = finding["resources"].as_array().into_iter().flatten();
+        let word = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
+        let told: Vec<String> =
+            resources.map(|it| format!("{} {}", word(it, "path"), word(it, "drift"))).collect();
+        let line = format!("  drift {at}: {}", told.join(", "));
+        text.push_str(&format!("{}\n", cut(&line, columns)));
+    }
     text
 }
 
@@ -133,6 +142,10 @@ mod tests {
                 row("server", 4, Some(10), "FAILED", true),
                 row("later", 9, None, "IN_PROGRESS", false),
             ],
+            "drift": { "looks": 2, "looked_at": at(50), "findings": [
+                { "at": at(50), "resources": [{ "path": "a/net", "drift": "gone" }] },
+                { "at": at(30), "resources": [{ "path": "net", "drift": "differs" }] },
+            ] },
         }] });
         let expected = "\
 UPDATE FAILED  revision 2  2026-01-31T12:00:00.000000…
@@ -141,6 +154,8 @@ UPDATE FAILED  revision 2  2026-01-31T12:00:00.000000…
   volume  ░░                       1.0 s
   server          ████████████     6.0 s  FAILED
   later                     ░░       … s  IN_PROGRESS
+  drift 2026-01-31T12:00:30.000000Z: net differs
+  drift 2026-01-31T12:00:50.000000Z: a/net gone
 ";
         assert_eq!(text(&history, Some(54)), expected);
         assert!(text(&history, None).lines().all(|line| width(line) <= COLUMNS));

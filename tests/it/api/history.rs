@@ -1,5 +1,7 @@
 //! `GET …/history`: who did what, what it changed, and how long it took.
 
+use hearth::events::stack::{DriftLooked, ResourceDrifted};
+use hearth::events::{StackEvent, StreamId};
 use hearth::model::{Action, Status};
 use serde_json::{Value, json};
 
@@ -109,5 +111,52 @@ async fn what_a_revision_changed_is_told_place_by_place_without_secrets() {
     assert_eq!(told["history"][1]["changes"], nothing);
     let of_first = app.get(&format!("{url}/history?revision=1")).await.json();
     assert_eq!(of_first["history"].as_array().unwrap().len(), 1);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_looks_at_the_cloud_have_found_is_told_with_the_action_before_them() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 52);
+    let (mut web, ids) = story.created("web", &["net"]).await;
+    let looked = async |paths: &[&str]| {
+        let drifted = |path: &&str| ResourceDrifted {
+            path: (*path).to_owned(),
+            type_name: "OS::Neutron::Net".to_owned(),
+            drift: "gone".to_owned(),
+            properties: Vec::new(),
+        };
+        let resources = paths.iter().map(drifted).collect();
+        let looked = StackEvent::from(DriftLooked { same: 1, resources, more: 0 });
+        story.write(StreamId::stack(web.id), looked).await.position
+    };
+    looked(&[]).await;
+    let first = looked(&["net"]).await;
+    let second = looked(&["net", "inner/net"]).await;
+    story.walk(&mut web, Action::Update, &[("net", ids[0])]).await;
+    story.walked(&web, Action::Update, Status::Complete).await;
+    app.views.after(app.log.durable_position()).await.unwrap();
+
+    let url = format!("/stacks/web/{}/history", web.id);
+    let told = app.get(&url).await.json();
+    let (update, create) = (&told["history"][0]["drift"], &told["history"][1]["drift"]);
+    assert_eq!(*update, json!({ "looks": 0, "looked_at": null, "findings": [] }));
+    assert_eq!(create["looks"], 3);
+    let found: Vec<u64> = create["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["position"].as_u64().unwrap())
+        .collect();
+    assert_eq!(found, [second.0, first.0]);
+    let resources = &create["findings"][0]["resources"];
+    assert_eq!(
+        (&resources[1]["path"], &resources[1]["drift"]),
+        (&json!("inner/net"), &json!("gone"))
+    );
+    let of_inner = app.get(&format!("{url}?resource=inner")).await.json();
+    let findings = of_inner["history"][1]["drift"]["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0]["resources"][0]["path"], "inner/net");
     app.stop().await;
 }

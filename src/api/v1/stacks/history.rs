@@ -2,6 +2,7 @@
 //! what changed in the definition, what it did to which resource, and how long each took.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use actix_web::{HttpRequest, web};
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -14,9 +15,9 @@ use crate::api::error::Fault;
 use crate::api::request::Params;
 use crate::api::v1::{Answer, StackPath, State, answer_large, any_stack};
 use crate::events::log::Filter;
-use crate::events::stack::TraversalStarted;
+use crate::events::stack::{DriftLooked, ResourceDrifted, TraversalStarted};
 use crate::events::vault::Vault;
-use crate::events::{Position, RecordedEvent, StackEvent};
+use crate::events::{Position, RecordedEvent, StackEvent, StreamId};
 use crate::model::{ResourceName, StackRevision, Status};
 use crate::projections::{
     EventQuery, EventRow, RevisionRow, STACK_TYPE, StackRow, ViewError, differences, event_id,
@@ -25,6 +26,9 @@ use crate::projections::{
 /// The actions of a page: how many there are where nothing is said, and at most.
 const PAGE: u64 = 20;
 const PAGE_MAX: u64 = 100;
+
+/// How many looks that found something are told of after an action.
+const FINDINGS_MAX: usize = 20;
 
 /// A page ends once it has told of so many resources.
 const RESOURCES_MAX: usize = 10_000;
@@ -45,8 +49,11 @@ pub(in crate::api) async fn history(
     let revisions = state.views.revisions(stack.id).await?;
     let mut told = Vec::new();
     let mut resources = 0;
-    for spell in spells(&state, &stack, before, limit).await? {
+    let spells = spells(&state, &stack, before, limit).await?;
+    let looks = looks(&state, &stack, spells.last()).await?;
+    for spell in spells {
         let mut action = action(&state, &stack, &spell, &revisions).await?;
+        action["drift"] = drift(&looks, &spell, &wanted);
         if revision.is_some_and(|revision| action["revision"] != revision) {
             continue;
         }
@@ -178,6 +185,54 @@ async fn changes(
     Ok(json!({ "template": template, "parameters": parameters, "environment": environment }))
 }
 
+/// The looks at the cloud that are on record since an action began.
+async fn looks(
+    state: &ApiState,
+    stack: &StackRow,
+    since: Option<&Spell>,
+) -> Result<Vec<(Arc<RecordedEvent>, DriftLooked)>, Fault> {
+    let Some(spell) = since else { return Ok(Vec::new()) };
+    let Some((began, _)) = event_at(state, spell.started.position).await? else {
+        return Ok(Vec::new());
+    };
+    let slice = state.log.read(&StreamId::stack(stack.id), began.revision).await?;
+    let mut looks = Vec::new();
+    for event in slice.events {
+        if let StackEvent::DriftLooked(looked) = event.decode().map_err(ViewError::from)? {
+            looks.push((event, looked));
+        }
+    }
+    Ok(looks)
+}
+
+/// How often it was looked between an action and the next, and what was found, the newest first.
+fn drift(looks: &[(Arc<RecordedEvent>, DriftLooked)], spell: &Spell, wanted: &[String]) -> Value {
+    let is_within =
+        |at: Position| at >= spell.started.position && spell.until.is_none_or(|until| at <= until);
+    let within: Vec<_> = looks.iter().filter(|(event, _)| is_within(event.position)).collect();
+    let is_wanted = |drifted: &&ResourceDrifted| {
+        let own = drifted.path.split('/').next().unwrap_or_default();
+        wanted.is_empty() || wanted.iter().any(|name| name == own)
+    };
+    let found = within.iter().rev().filter_map(|(event, looked)| {
+        let resources: Vec<&ResourceDrifted> = looked.resources.iter().filter(is_wanted).collect();
+        (!resources.is_empty() || looked.more > 0).then(|| {
+            json!({
+                "position": event.position,
+                "at": time(event.at),
+                "same": looked.same,
+                "resources": resources,
+                "more": looked.more,
+            })
+        })
+    });
+    json!({
+        "looks": within.len(),
+        "looked_at": within.last().map(|(event, _)| time(event.at)),
+        "findings": found.take(FINDINGS_MAX).collect::<Vec<_>>(),
+    })
+}
+
 /// What one action did to a resource.
 struct Act {
     name: String,
@@ -270,7 +325,7 @@ fn view(act: &Act) -> Value {
 async fn event_at(
     state: &ApiState,
     position: Position,
-) -> Result<Option<(std::sync::Arc<RecordedEvent>, StackEvent)>, Fault> {
+) -> Result<Option<(Arc<RecordedEvent>, StackEvent)>, Fault> {
     let before = Position(position.0.saturating_sub(1));
     let events = state.log.read_all(before, &Filter::default(), 1).await?;
     let Some(event) = events.into_iter().next().filter(|event| event.position == position) else {
