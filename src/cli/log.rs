@@ -15,7 +15,8 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Copy a log to a place where there is none, and prove that both are the same
+    /// Copy a log to a place where there is none, or bring an earlier copy up to date, and prove that
+    /// both are the same
     Copy {
         /// Where it is: sqlite:PATH or mysql://USER@HOST:PORT/DATABASE?password_file=FILE
         from: String,

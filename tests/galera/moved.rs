@@ -26,27 +26,34 @@ async fn a_log_moves_to_a_database_and_back_and_is_the_same() {
     log.purge(vec![stream("gone")]).await.unwrap();
     let last = append(&log, &stream("b"), Head::default(), number(1)).await.position;
     log.durable(last).await.unwrap();
-    let written = log.read_all(Position(0), &Filter::default(), 9_999).await.unwrap();
     drop(log);
 
     let database = Database::fresh();
     let (file, there) = (Side::File(path.clone()), Side::Database(database.address()));
     assert_eq!(transfer(&file, &there), Ok(3_001));
-    let again = transfer(&file, &there).unwrap_err();
-    assert!(again.ends_with("there is a log in it already"), "{again}");
+    let log = SqliteLog::open(&path).unwrap();
+    log.purge(vec![stream("b")]).await.unwrap();
+    log.destroy_key("stack-a").await.unwrap();
+    let last = append(&log, &stream("c"), Head::default(), number(1)).await.position;
+    log.durable(last).await.unwrap();
+    assert_eq!(transfer(&file, &there), Ok(3_001), "an earlier copy is brought up to date");
+    let written = log.read_all(Position(0), &Filter::default(), 9_999).await.unwrap();
+    drop(log);
     let log = MariadbLog::open(&database.address(), "a test", None).unwrap();
     assert_eq!(log.read_all(Position(0), &Filter::default(), 9_999).await.unwrap(), written);
     let more = append(&log, &stream("a"), head, number(3_000)).await.position;
     assert_eq!(more.0, last.0 + 1);
     log.durable(more).await.unwrap();
+    let held = transfer(&file, &there).unwrap_err();
+    assert!(held.ends_with("there is another log already"), "{held}");
     drop(log);
 
     let back = Side::File(folder.path().join("back.db"));
     assert_eq!(transfer(&there, &back), Ok(3_002));
     let problems = |path: &Path| audit(path, None, &[]).unwrap().problems;
-    // The purge, which no event says, and nothing more.
+    // The two purges, which no event says, and nothing more.
     assert_eq!(problems(&folder.path().join("back.db")), problems(&path));
-    assert_eq!(problems(&path).len(), 2);
+    assert_eq!(problems(&path).len(), 4);
     let log = SqliteLog::open(&folder.path().join("back.db")).unwrap();
     assert_eq!(log.read(&stream("a"), StreamRevision(0)).await.unwrap().events.len(), 3_001);
 }

@@ -4,6 +4,7 @@
 pub(crate) mod backends;
 #[macro_use]
 mod cases;
+mod copies;
 mod files;
 mod followers;
 

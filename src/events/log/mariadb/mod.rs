@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 pub use address::{Address, AddressError};
-pub(super) use transfer::{dump, load};
+pub(super) use transfer::{dump, has_log, load};
 
 use self::open::Opened;
 use self::reader::Readers;

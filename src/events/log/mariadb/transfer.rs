@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mysql_async::Value;
 use mysql_async::prelude::FromRow;
 
-use super::super::transfer::{Row, Rows, Sender};
+use super::super::transfer::{Row, Sender, Step, Steps};
 use super::address::Address;
 use super::rows::{COLUMNS, EventRow, bytes, hash, insert, values_of};
 use super::session::{Failure, Line, Session};
@@ -118,27 +118,56 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Fills an empty database with rows. It is a log with the last of them.
-pub(in crate::events::log) fn load(address: &Address, rows: Rows) -> Result<(), String> {
+/// Whether there is a log; what a copy that broke off has left is none.
+pub(in crate::events::log) fn has_log(address: &Address) -> Result<bool, String> {
+    let address = address.clone();
+    let look = move || {
+        let runtime = runtime().map_err(|error| error.to_string())?;
+        let found = runtime.block_on(async {
+            let mut line = Line::new(Arc::new(address.clone()));
+            let session = line.session().await?;
+            if schema::format(session).await? == 0 {
+                return Ok(false);
+            }
+            let sql = "SELECT turn, holder FROM sequencer WHERE id = 0";
+            let found: Option<(u64, Vec<u8>)> = session.ask_one(sql, ()).await?;
+            Ok(found.is_some_and(|(turn, holder)| turn > 0 && holder != HOLDER.as_bytes()))
+        });
+        found.map_err(|failure: Failure| format!("{address}: {}", failure.reason()))
+    };
+    // On a thread of its own, for the caller may be within a runtime.
+    std::thread::spawn(look).join().map_err(|_| "the copy ended in a panic".to_owned())?
+}
+
+/// Fills an empty database with rows, or brings an earlier copy up to date. It is a log with the
+/// last of them.
+pub(in crate::events::log) fn load(
+    address: &Address,
+    steps: Steps,
+    catches_up: bool,
+) -> Result<(), String> {
     let runtime = runtime().map_err(|error| error.to_string())?;
     let loaded = runtime.block_on(async {
         let mut line = Line::new(Arc::new(address.clone()));
-        load_rows(line.session().await?, rows).await
+        follow(line.session().await?, steps, catches_up).await
     });
     loaded.map_err(|failure| format!("{address}: {}", failure.reason()))
 }
 
-async fn load_rows(session: &mut Session, rows: Rows) -> Result<(), Failure> {
+async fn follow(session: &mut Session, steps: Steps, catches_up: bool) -> Result<(), Failure> {
     let format = schema::format(session).await?;
     if format > schema::FORMAT {
         return Err(Failure::Refused("its tables are of a newer version".to_owned()));
     }
     schema::migrate(session, format).await?;
-    claim(session).await?;
+    match catches_up {
+        false => claim(session).await?,
+        true => claim_again(session).await?,
+    }
     let mut group = Vec::new();
-    for row in rows {
-        match row.map_err(Failure::Refused)? {
-            Row::End { next, checkpoint } => {
+    for step in steps {
+        match step.map_err(Failure::Refused)? {
+            Step::Put(Row::End { next, checkpoint }) => {
                 write(session, std::mem::take(&mut group)).await?;
                 let sql = "UPDATE sequencer SET next = ?, turn = turn + 1, epoch = epoch + 1, \
                            holder = '', checkpoint = ?, seen = UTC_TIMESTAMP(6) \
@@ -146,7 +175,7 @@ async fn load_rows(session: &mut Session, rows: Rows) -> Result<(), Failure> {
                 session.change(sql, (next, checkpoint, HOLDER)).await?;
                 return Ok(());
             }
-            row => group.push(row),
+            step => group.push(step),
         }
         if group.len() >= GROUP {
             write(session, std::mem::take(&mut group)).await?;
@@ -178,10 +207,27 @@ async fn claim(session: &mut Session) -> Result<(), Failure> {
     }
 }
 
-async fn write(session: &mut Session, group: Vec<Row>) -> Result<(), Failure> {
+/// Takes a copy that is whole, and that nobody writes.
+async fn claim_again(session: &mut Session) -> Result<(), Failure> {
+    let held = match claim::take(session, HOLDER).await? {
+        Ok(_) => session.change("UPDATE sequencer SET seen = ? WHERE id = 0", (FOR_EVER,)).await,
+        Err(holder) => Err(Failure::Refused(format!("{holder} writes it"))),
+    };
+    held.map(drop)
+}
+
+async fn write(session: &mut Session, group: Vec<Step>) -> Result<(), Failure> {
+    let mut gone = Vec::new();
     let mut tables: [(&str, Vec<Vec<Value>>); TABLES.len()] = TABLES.map(|name| (name, Vec::new()));
     let [events, purged, notes, checkpoints, closed, blobs, keys] = &mut tables;
-    for row in group {
+    for step in group {
+        let row = match step {
+            Step::Put(row) => row,
+            Step::Take(row) => {
+                gone.push(row);
+                continue;
+            }
+        };
         match row {
             Row::Event(event) => events.1.push(values_of(&event)?),
             Row::Purged { position, stream, hash } => {
@@ -203,8 +249,34 @@ async fn write(session: &mut Session, group: Vec<Row>) -> Result<(), Failure> {
         }
     }
     session.run("START TRANSACTION").await?;
+    for row in gone {
+        take(session, row).await?;
+    }
     for (table, rows) in tables {
-        insert(session, &format!("INSERT INTO {table}"), "", rows).await?;
+        insert(session, &format!("REPLACE INTO {table}"), "", rows).await?;
     }
     session.run("COMMIT").await
+}
+
+/// Takes a row away that the log has no longer.
+async fn take(session: &mut Session, row: Row) -> Result<(), Failure> {
+    match row {
+        Row::Event(event) => {
+            session.change("DELETE FROM events WHERE position = ?", (event.position.0,)).await
+        }
+        Row::Checkpoint { position, notes, .. } => {
+            let sql = "DELETE FROM checkpoints WHERE position = ? AND notes = ?";
+            session.change(sql, (position, notes)).await
+        }
+        Row::BlobPart { id, part, .. } => {
+            session.change("DELETE FROM blobs WHERE id = ? AND part = ?", (id, part)).await
+        }
+        Row::Key { scope, .. } => {
+            session.change("DELETE FROM scope_keys WHERE scope = ?", (scope,)).await
+        }
+        Row::Purged { .. } | Row::Note { .. } | Row::Closed(_) | Row::End { .. } => {
+            Err(Failure::Refused("what is there for ever is to be taken away".to_owned()))
+        }
+    }
+    .map(drop)
 }

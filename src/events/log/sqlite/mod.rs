@@ -26,7 +26,7 @@ pub use audit::{Audit, Held, audit};
 pub use copy::{CopiedLog, copy};
 use proof::Proof;
 use reader::Readers;
-pub(super) use transfer::{dump, load};
+pub(super) use transfer::{catch_up, dump, load};
 use writer::{SizeLimit, Writer};
 
 /// A log in one file.

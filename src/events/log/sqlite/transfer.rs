@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::super::transfer::{Row, Rows, Sender};
+use super::super::transfer::{Row, Sender, Step, Steps};
 use super::writer::{Numbers, close};
-use super::{proof, schema};
+use super::{lock, proof, schema};
 use crate::private_files;
 
 use super::reader::{COLUMNS, Names};
@@ -83,7 +83,7 @@ fn dump_rows(path: &Path, to: &Sender) -> Result<(), Box<dyn std::error::Error>>
 
 /// Makes a file of rows. It takes its name last: a copy that broke off is no log, and the next one
 /// goes over it.
-pub(in crate::events::log) fn load(path: &Path, rows: &Rows) -> Result<(), String> {
+pub(in crate::events::log) fn load(path: &Path, steps: &Steps) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     if path.exists() {
         return Err(failed(&"there is something already"));
@@ -101,17 +101,33 @@ pub(in crate::events::log) fn load(path: &Path, rows: &Rows) -> Result<(), Strin
         }
     }
     let connection = schema::open(&partial).map_err(|error| error.to_string())?;
-    load_rows(&connection, rows).map_err(|error| failed(&error))?;
+    follow(&connection, steps).map_err(|error| failed(&error))?;
     // All of it goes into the file itself with the last connection.
     connection.close().map_err(|(_, error)| failed(&error))?;
     std::fs::rename(&partial, path).map_err(|error| failed(&error))
 }
 
-fn load_rows(connection: &Connection, rows: &Rows) -> Result<(), Box<dyn std::error::Error>> {
+/// Brings a file that was copied earlier up to date, all at once.
+pub(in crate::events::log) fn catch_up(path: &Path, steps: &Steps) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let _lock = lock(path).map_err(|error| error.to_string())?;
+    let connection = schema::open(path).map_err(|error| error.to_string())?;
+    follow(&connection, steps).map_err(|error| failed(&error))?;
+    connection.close().map_err(|(_, error)| failed(&error))
+}
+
+fn follow(connection: &Connection, steps: &Steps) -> Result<(), Box<dyn std::error::Error>> {
     let transaction = connection.unchecked_transaction()?;
     let mut numbers = Numbers::default();
-    for row in rows {
-        match row? {
+    for step in steps {
+        let row = match step? {
+            Step::Put(row) => row,
+            Step::Take(row) => {
+                take(connection, row)?;
+                continue;
+            }
+        };
+        match row {
             Row::Event(event) => {
                 numbers.insert_event(connection, &event)?;
             }
@@ -128,24 +144,52 @@ fn load_rows(connection: &Connection, rows: &Rows) -> Result<(), Box<dyn std::er
                 connection.prepare_cached(sql)?.execute(values)?;
             }
             Row::Checkpoint { position, notes, text } => {
-                let sql = "INSERT INTO checkpoints VALUES (?1, ?2, ?3)";
+                let sql = "INSERT OR REPLACE INTO checkpoints VALUES (?1, ?2, ?3)";
                 let values = params![position as i64, notes as i64, text];
                 connection.prepare_cached(sql)?.execute(values)?;
             }
             Row::BlobPart { id, part, content } => {
-                let sql = "INSERT INTO blobs VALUES (?1, ?2, ?3)";
+                let sql = "INSERT OR REPLACE INTO blobs VALUES (?1, ?2, ?3)";
                 connection.prepare_cached(sql)?.execute(params![id, part, content])?;
             }
             Row::Key { scope, sealed } => {
-                let sql = "INSERT INTO keys VALUES (?1, ?2)";
+                let sql = "INSERT OR REPLACE INTO keys VALUES (?1, ?2)";
                 connection.prepare_cached(sql)?.execute(params![scope, sealed])?;
             }
             Row::Closed(stream) => close(connection, &crate::events::StreamId(stream.into()))?,
             Row::End { checkpoint, .. } => {
-                connection.execute("INSERT INTO head VALUES (0, ?1)", [checkpoint])?;
+                // Who caused what was purged.
+                let sql = "DELETE FROM metas WHERE id NOT IN (SELECT meta FROM events)";
+                connection.execute(sql, [])?;
+                connection.execute("INSERT OR REPLACE INTO head VALUES (0, ?1)", [checkpoint])?;
                 return Ok(transaction.commit()?);
             }
         }
     }
     Err("the log broke off".into())
+}
+
+/// Takes a row away that the log has no longer.
+fn take(connection: &Connection, row: Row) -> Result<(), Box<dyn std::error::Error>> {
+    match row {
+        Row::Event(event) => {
+            let sql = "DELETE FROM events WHERE position = ?1";
+            connection.prepare_cached(sql)?.execute([event.position.0 as i64])?;
+        }
+        Row::Checkpoint { position, notes, .. } => {
+            let sql = "DELETE FROM checkpoints WHERE position = ?1 AND notes = ?2";
+            connection.prepare_cached(sql)?.execute([position as i64, notes as i64])?;
+        }
+        Row::BlobPart { id, part, .. } => {
+            let sql = "DELETE FROM blobs WHERE id = ?1 AND part = ?2";
+            connection.prepare_cached(sql)?.execute(params![id, part])?;
+        }
+        Row::Key { scope, .. } => {
+            connection.prepare_cached("DELETE FROM keys WHERE scope = ?1")?.execute([scope])?;
+        }
+        Row::Purged { .. } | Row::Note { .. } | Row::Closed(_) | Row::End { .. } => {
+            return Err("what is there for ever is to be taken away".into());
+        }
+    }
+    Ok(())
 }
