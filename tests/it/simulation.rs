@@ -10,7 +10,8 @@
 //! child stack for each resource that has one; a deleted one leaves nothing. `SIMULATION_SEED` plays
 //! one seed again and tells its story, `SIMULATION_SEEDS` says how many are played,
 //! `SIMULATION_FROM` which is the first and `SIMULATION_STEP` how far apart they are: every eighth
-//! has a tree. Where `HEARTH_TEST_MARIADB` names a server, their logs are kept there as well (`kept`).
+//! has a tree. Where the environment names another log than memory's (`support::kept`), what is durable
+//! is kept there as well (`kept`).
 
 mod chain;
 mod child;

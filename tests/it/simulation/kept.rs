@@ -1,24 +1,24 @@
-//! The log of lives on a server: where `HEARTH_TEST_MARIADB` names one, what is durable is written
-//! there, too, and what a process that takes over goes on with has to be what it reads there.
+//! The log of lives where the environment says that logs are kept (`support::kept`): what is durable
+//! is written there, too, and what a process that takes over goes on with has to be what it reads
+//! there.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hearth::events::log::{EventLog, Head, MariadbLog};
+use hearth::events::log::Head;
 use hearth::events::{Meta, NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 use tokio::runtime::{Builder, Runtime};
 
 use super::log::Recorded;
-use crate::support::kept::database::{Database, VARIABLE};
+use crate::support::kept;
 
 static SERVER: Mutex<Option<Arc<Server>>> = Mutex::new(None);
 static LIVES: AtomicU64 = AtomicU64::new(0);
 
 /// One log, which all lives share: each has streams of its own.
 struct Server {
-    log: MariadbLog,
-    database: Database,
+    kept: kept::Kept,
     runtime: Runtime,
 }
 
@@ -32,10 +32,13 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Where a server is named.
+    /// Where the environment says; `None` where it says nothing.
     pub(super) fn where_named() -> Option<Self> {
-        std::env::var_os(VARIABLE)?;
-        let server = SERVER.lock().unwrap().get_or_insert_with(|| Arc::new(Server::open())).clone();
+        let mut shared = SERVER.lock().unwrap();
+        if shared.is_none() {
+            *shared = Some(Arc::new(Server::open()?));
+        }
+        let server = shared.clone()?;
         let life = LIVES.fetch_add(1, Ordering::SeqCst);
         Some(Self { server, life, heads: BTreeMap::new(), count: 0 })
     }
@@ -59,18 +62,18 @@ impl Kept {
                 body: event.body.clone(),
             };
             let server = &self.server;
-            let appended = server.wait(server.log.append(&stream, *head, vec![new])).unwrap();
+            let appended = server.wait(server.kept.log.append(&stream, *head, vec![new])).unwrap();
             (*head, last) = (appended.head, Some(appended.position));
         }
         self.count = durable.len();
         if let Some(last) = last {
-            self.server.wait(self.server.log.durable(last)).unwrap();
+            self.server.wait(self.server.kept.log.durable(last)).unwrap();
         }
     }
 
     /// Reads all of it as another process does; it is what the life had made durable.
     pub(super) fn read_back(&self, durable: &[Recorded]) {
-        let log = MariadbLog::open_read_only(&self.server.database.address()).unwrap();
+        let log = self.server.kept.read_by_another();
         let mut read: Vec<(Position, String, Arc<RecordedEvent>)> = Vec::new();
         for stream in self.heads.keys() {
             let id = StreamId(format!("{stream}-life-{}", self.life).into());
@@ -91,11 +94,10 @@ impl Kept {
 }
 
 impl Server {
-    fn open() -> Self {
-        let database = Database::fresh();
-        let log = MariadbLog::open(&database.address(), "lives", None).unwrap();
+    fn open() -> Option<Self> {
+        let kept = kept::Kept::elsewhere()?;
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        Self { log, database, runtime }
+        Some(Self { kept, runtime })
     }
 
     /// On a thread of its own, for a life may be within a runtime.
