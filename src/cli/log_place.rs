@@ -75,7 +75,9 @@ impl LogPlace {
             Self::Database(address) => {
                 Arc::new(MariadbLog::open(address, &holder(data), Some(signing()?))?)
             }
-            Self::Events(address) => Arc::new(EventstoreLog::open(address.as_ref().clone())?),
+            Self::Events(address) => {
+                Arc::new(EventstoreLog::open_as(address.as_ref().clone(), &holder(data))?)
+            }
         })
     }
 

@@ -3,7 +3,7 @@
 
 pub(crate) mod backends;
 #[macro_use]
-mod cases;
+pub(crate) mod cases;
 mod copies;
 mod files;
 mod followers;

@@ -64,14 +64,18 @@ pub(super) async fn reseal(nodes: &Nodes, reseal: &Reseal) -> Result<(), LogErro
 
 /// Has a stream begin at a revision.
 async fn trim(nodes: &Nodes, stream: &str, from: u64) -> Result<(), LogError> {
+    describe(nodes, stream, format!("{{\"$tb\":{from}}}").as_bytes()).await
+}
+
+/// Gives a stream its metadata.
+pub(super) async fn describe(nodes: &Nodes, stream: &str, with: &[u8]) -> Result<(), LogError> {
     let metadata = format!("$${stream}");
-    let before = format!("{{\"$tb\":{from}}}");
     loop {
         let next = match reads::last(nodes, &metadata, 1).await? {
             Stream::Events(events) => events.first().map_or(0, |last| last.revision + 1),
             Stream::None | Stream::Gone => 0,
         };
-        let due = vec![proposed(METADATA, before.as_bytes())];
+        let due = vec![proposed(METADATA, with)];
         if appends::append(nodes, &metadata, next, due).await? != Settled::Refused {
             return Ok(());
         }

@@ -252,8 +252,15 @@ impl OwnedLog for EventstoreLog {
         self.closed.store(true, Ordering::Relaxed);
         let log = self.inner.clone();
         let settled = self.wait(async move {
-            match tokio::time::timeout(CLOSE_TIME_MAX, log.blobs.settled()).await {
-                Ok(settled) => settled,
+            let end = async {
+                log.blobs.settled().await?;
+                match log.claim.get() {
+                    Some(claim) => claim.give_up(&log.nodes).await,
+                    None => Ok(()),
+                }
+            };
+            match tokio::time::timeout(CLOSE_TIME_MAX, end).await {
+                Ok(ended) => ended,
                 Err(_) => Err(LogError::Unavailable("bodies are still on their way".to_owned())),
             }
         });
@@ -289,6 +296,7 @@ impl Inner {
         if expected.generation != 0 {
             return Err(LogError::Lost { stream: stream.clone() });
         }
+        self.held().await?;
         self.blobs.settled().await?;
         // A stream that is begun needs no look: the server refuses where there is one.
         let mut tip = match expected.next {
@@ -316,6 +324,8 @@ impl Inner {
             let due = due.into_iter().map(|due| due.proposed).collect();
             match appends::append(&self.nodes, &self.stream_name(stream), tip.next, due).await? {
                 Settled::Written(position) => {
+                    // It may have come late: who has taken over goes on with it.
+                    self.held().await?;
                     self.know(stream, Tip { next, hash, tombstoned: false });
                     self.passed(position);
                     return Ok(Appended {

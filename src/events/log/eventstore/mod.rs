@@ -11,11 +11,13 @@
 //! | `PREFIX.events.STREAM` | events; the last may be one that closes the stream |
 //! | `PREFIX.bodies.HASH` | a large body, in pieces |
 //! | `PREFIX.keys.SCOPE` | a sealed key |
+//! | `PREFIX.writer` | which process writes |
 //! | `PREFIX.purged` | the names of streams that were purged, before they are deleted for ever |
 
 mod address;
 mod appends;
 mod blobs;
+mod claim;
 mod follow;
 mod keys;
 mod log;
@@ -29,7 +31,7 @@ mod wire;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
@@ -38,11 +40,12 @@ use tonic::Code;
 
 use super::embedded::FOLLOWED_EVERY;
 use super::heads::{Heads, Tip};
-use super::{BlobId, Filter, LogError, chain};
+use super::{BlobId, Filter, LogError, OpenError, chain};
 use crate::events::{RecordedEvent, StreamId};
 pub use address::{Address, AddressError};
 use appends::Settled;
 use blobs::Blobs;
+use claim::Claim;
 use names::Names;
 use node::Nodes;
 use purges::Purges;
@@ -81,6 +84,8 @@ struct Inner {
     blobs: Arc<Blobs>,
     tips: Mutex<Heads>,
     purges: Purges,
+    /// `None` where it is opened for nobody in particular, or read alone.
+    claim: OnceLock<Claim>,
     /// The newest position of ours that is known.
     durable: watch::Sender<u64>,
     /// Positions at which an event stands, for whoever begins where none does.
@@ -106,23 +111,35 @@ impl Drop for EventstoreLog {
 }
 
 impl EventstoreLog {
-    /// Opens the log for reading and writing; waits a while for the server.
+    /// Opens the log for reading and writing; waits a while for the server. Nobody is kept away.
     pub fn open(address: Address) -> Result<Self, LogError> {
-        Self::open_for(address, true)
+        Self::open_for(address, true, None).map(|(log, _)| log)
+    }
+
+    /// The same for a process that is known by a name, while no other holds the log. Waits until
+    /// whoever holds it was heard, or was not for a while. Errors: `Held`.
+    pub fn open_as(address: Address, holder: &str) -> Result<Self, OpenError> {
+        let shown = address.to_string();
+        match Self::open_for(address, true, Some(holder))? {
+            (log, None) => Ok(log),
+            (_, Some(holder)) => Err(OpenError::Held { address: shown, holder }),
+        }
     }
 
     /// Opens the log for reading alone, also while a server writes it.
     pub fn open_read_only(address: Address) -> Result<Self, LogError> {
-        Self::open_for(address, false)
+        Self::open_for(address, false, None).map(|(log, _)| log)
     }
 
     /// Follows what others write for as long as the log is open.
     pub fn follow(&self) {
         let (inner, generation) = (self.inner.clone(), self.generation.clone());
         self.inner.runtime.spawn(async move {
+            // Followers move the newest position, too.
+            let mut end = *inner.durable.borrow();
             loop {
                 tokio::time::sleep(FOLLOWED_EVERY).await;
-                match inner.catch_up().await {
+                match inner.catch_up(&mut end).await {
                     Ok(true) => generation.send_modify(|generation| *generation += 1),
                     Ok(false) => {}
                     // A server that is away comes back.
@@ -132,7 +149,12 @@ impl EventstoreLog {
         });
     }
 
-    fn open_for(address: Address, writes: bool) -> Result<Self, LogError> {
+    /// With who else holds it.
+    fn open_for(
+        address: Address,
+        writes: bool,
+        holder: Option<&str>,
+    ) -> Result<(Self, Option<String>), LogError> {
         super::choose_cryptography();
         let unavailable = |reason: String| LogError::Unavailable(reason);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -154,6 +176,7 @@ impl EventstoreLog {
             blobs: Arc::new(Blobs::new()),
             tips: Mutex::default(),
             purges: Purges::new(format!("{prefix}.purged")),
+            claim: OnceLock::new(),
             durable: watch::Sender::new(0),
             marks: Mutex::default(),
             streams: of_streams("events"),
@@ -169,8 +192,9 @@ impl EventstoreLog {
             is_read_only: !writes,
             generation: watch::Sender::new(0),
         };
-        log.wait(async move { opened.open(writes).await })?;
-        Ok(log)
+        let holder = holder.map(str::to_owned);
+        let other = log.wait(async move { opened.open(writes, holder).await })?;
+        Ok((log, other))
     }
 
     /// Waits for work of the log's own threads.
@@ -217,7 +241,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Inner {
-    async fn open(self: Arc<Self>, writes: bool) -> Result<(), LogError> {
+    /// Gives who else holds the log that is to be held.
+    async fn open(
+        self: Arc<Self>,
+        writes: bool,
+        holder: Option<String>,
+    ) -> Result<Option<String>, LogError> {
         let address = self.nodes.address.to_string();
         let found = tokio::time::timeout(OPEN_TIME_MAX, async {
             while let Err(reason) = self.nodes.find().await {
@@ -229,16 +258,28 @@ impl Inner {
             let reason = self.nodes.find().await.err().unwrap_or_default();
             return Err(LogError::Unavailable(format!("{address}: {reason}")));
         }
+        if let Some(holder) = holder {
+            match claim::take(&self.nodes, &holder).await? {
+                Ok(claim) => drop(self.claim.set(claim)),
+                Err(other) => return Ok(Some(other)),
+            }
+            let held = self.clone();
+            self.runtime.spawn(async move {
+                if let Some(claim) = held.claim.get() {
+                    claim.keep(&held.nodes).await;
+                }
+            });
+        }
         match writes {
             true => self.purges.finish(&self.nodes).await?,
             false => self.learn_purges().await?,
         }
         loop {
             match self.end().await? {
-                End::Nothing => return Ok(()),
+                End::Nothing => return Ok(None),
                 End::At(position) => {
                     self.passed(position);
-                    return Ok(());
+                    return Ok(None);
                 }
                 End::Half => tokio::time::sleep(OPEN_PAUSE / 10).await,
             }
@@ -258,16 +299,25 @@ impl Inner {
         })
     }
 
-    /// Takes in how far others have written; false where that is no further.
-    async fn catch_up(&self) -> Result<bool, LogError> {
+    /// Takes in how far others have written after an end; false where that is no further.
+    async fn catch_up(&self, end: &mut u64) -> Result<bool, LogError> {
         let End::At(position) = self.end().await? else { return Ok(false) };
-        if position <= *self.durable.borrow() {
+        if position <= *end {
             return Ok(false);
         }
         self.learn_purges().await?;
         *lock(&self.tips) = Heads::default();
+        *end = position;
         self.passed(position);
         Ok(true)
+    }
+
+    /// Returns once it is sure that no other process has taken the log over.
+    async fn held(&self) -> Result<(), LogError> {
+        match self.claim.get() {
+            Some(claim) => claim.held().await,
+            None => Ok(()),
+        }
     }
 
     fn events_before(&self) -> String {

@@ -19,7 +19,10 @@ use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
-use self::store::Store;
+use serde_json::json;
+use uuid::Uuid;
+
+use self::store::{Expected, Store};
 
 /// What the nodes have in common.
 pub(crate) struct Cluster {
@@ -173,6 +176,18 @@ impl StandIn {
     /// Appends are answered with a time-out and committed once there is a quorum again.
     pub(crate) fn quorum(&self, there: bool) {
         self.cluster.change(|state| state.faults.no_quorum = !there);
+    }
+
+    /// Somebody else appends an event.
+    pub(crate) fn say(&self, stream: &str, event_type: &str, data: &str) {
+        let event = json!({
+            "id": { "string": Uuid::new_v4().to_string() },
+            "metadata": { "type": event_type },
+            "data": data,
+        });
+        self.cluster.change(|state| {
+            state.store.append(stream, Expected::Any, &[event]).unwrap();
+        });
     }
 
     /// From now on the whole log shows the first event of an append so much before the others.

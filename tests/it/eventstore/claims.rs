@@ -1,0 +1,67 @@
+//! One process writes the log at a time.
+
+use std::sync::Arc;
+
+use hearth::events::log::{
+    EventLog, EventstoreAddress, EventstoreLog, Head, LogError, OpenError, OwnedLog,
+};
+
+use crate::log_contract::cases::{append, number, stream};
+use crate::support::eventstore::StandIn;
+
+async fn open_as(server: &StandIn, holder: &'static str) -> Result<Arc<EventstoreLog>, OpenError> {
+    let address = EventstoreAddress::parse(&server.url()).unwrap();
+    let open = move || EventstoreLog::open_as(address, holder).map(Arc::new);
+    tokio::task::spawn_blocking(open).await.unwrap()
+}
+
+/// Ends it as a process ends that is told to.
+async fn close(log: Arc<EventstoreLog>) {
+    tokio::task::spawn_blocking(move || log.close()).await.unwrap();
+}
+
+/// Ends it as a process ends that is killed.
+async fn kill(log: Arc<EventstoreLog>) {
+    tokio::task::spawn_blocking(move || drop(log)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_second_process_is_refused_while_the_first_is_heard() {
+    let server = StandIn::start(1);
+    let first = open_as(&server, "first").await.unwrap();
+    let head = append(&*first, &stream("a"), Head::default(), number(0)).await.head;
+    match open_as(&server, "second").await {
+        Err(OpenError::Held { holder, .. }) => assert_eq!(holder, "first"),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("both hold it"),
+    }
+    append(&*first, &stream("a"), head, number(1)).await;
+
+    kill(first).await;
+    let again = open_as(&server, "first").await.unwrap();
+    close(again).await;
+    let second = open_as(&server, "second").await.unwrap();
+    kill(second).await;
+    // It has given nothing up, and says no more.
+    let third = open_as(&server, "third").await.unwrap();
+    append(&*third, &stream("b"), Head::default(), number(0)).await;
+    close(third).await;
+}
+
+#[tokio::test]
+async fn a_process_that_was_taken_over_writes_nothing_more() {
+    let server = StandIn::start(1);
+    let first = open_as(&server, "first").await.unwrap();
+    let mut head = append(&*first, &stream("a"), Head::default(), number(0)).await.head;
+    server.say("hearth.writer", "hearth-writer", "second");
+    let refused = loop {
+        match first.append(&stream("a"), head, vec![number(1)]).await {
+            Ok(appended) => head = appended.head,
+            Err(error) => break error,
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    };
+    assert!(matches!(&refused, LogError::Unavailable(why) if why.contains("taken the log over")));
+    close(first).await;
+    assert!(matches!(open_as(&server, "second").await, Ok(log) if log.is_writable()));
+}
