@@ -108,8 +108,9 @@ impl AlarmKeeper {
         project: &ProjectId,
         put: DataPut,
     ) -> Result<Position, Refusal> {
+        let now = self.0.clock.now();
         for datum in &put.data {
-            datum.check()?;
+            datum.check(now)?;
         }
         let kept = self.0.alarms.of(project);
         let mut kept = kept.lock().await;
