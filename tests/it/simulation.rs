@@ -12,6 +12,7 @@
 //! `SIMULATION_FROM` which is the first and `SIMULATION_STEP` how far apart they are: every eighth
 //! has a tree. Where `HEARTH_TEST_MARIADB` names a server, their logs are kept there as well (`kept`).
 
+mod alarms;
 mod chain;
 mod child;
 mod cloud;

@@ -226,7 +226,7 @@ impl AlarmKeeper {
     }
 
     /// Evaluates a project's alarms whose period is over, and tells whoever is to be told.
-    async fn look(&self, project: &ProjectId) -> Result<(), Refusal> {
+    pub async fn look(&self, project: &ProjectId) -> Result<(), Refusal> {
         let kept = self.0.alarms.of(project);
         let mut kept = kept.lock().await;
         kept.wake(&self.0).await?;
