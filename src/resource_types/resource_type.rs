@@ -185,7 +185,8 @@ pub trait ResourceType: Send + Sync + 'static {
 
     // Signals.
 
-    /// What a signal comes to. `details` are an object, or null where the sender gave none.
+    /// What a signal comes to. `details` are an object, or null where the sender gave none; of what
+    /// former signals have left the subject has the number alone.
     fn signal(&self, _subject: &Subject, _details: &Value) -> Signaled {
         Signaled::Unsupported
     }
