@@ -17,8 +17,9 @@ impl Decider<'_> {
             return Ok(Decision::nothing());
         }
         self.may_restart()?;
-        let (Some(newest), known) = (self.revision(), self.view().known()) else {
-            return Ok(Decision::nothing());
+        // Without its definition the stack would be led to nothing.
+        let (Some(newest), Some(known)) = (self.revision(), self.view().known()) else {
+            return Err(Refusal::unavailable("The definition of the stack cannot be read."));
         };
         let accepted = RevisionAccepted {
             revision: StackRevision(newest.revision.0 + 1),
@@ -30,7 +31,7 @@ impl Decider<'_> {
             restart: Some(signal),
             ..newest.clone()
         };
-        let started = self.traversal_of(Action::Update, &accepted, known);
+        let started = self.traversal_of(Action::Update, &accepted, Some(known));
         let deadline = Stack::deadline_of(&started);
         Ok(Decision::record(accepted)
             .and_record(started)
