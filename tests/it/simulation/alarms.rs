@@ -113,7 +113,7 @@ async fn look(world: &World) {
 async fn put(world: &World, clock: &SimulatedClock, chance: &mut Chance) {
     let away = TimeDelta::seconds(chance.below(300) as i64 - 200);
     let (least, more) = (chance.below(10) as f64, chance.below(5) as f64);
-    let several = chance.one_in(3).then(|| Sample {
+    let several = chance.one_in(3).then_some(Sample {
         count: 2.0,
         sum: least + least + more,
         minimum: least,
