@@ -224,7 +224,7 @@ impl Kept {
 
     /// What stands for a password in the place of a trust's id.
     fn seal(services: &Services, password: &Secret<String>) -> Result<Value, Refusal> {
-        let key = format!("login-{}", services.clock.fresh_id());
+        let key = format!("{PASSWORD_KEYS}{}", services.clock.fresh_id());
         let secret = taint::taint(password.reveal().as_str().into());
         let sealed = services.vault.seal(&key, PASSWORD, secret);
         let sealed = sealed.map_err(|error| Refusal::unavailable(error.to_string()))?;
@@ -242,6 +242,13 @@ impl Kept {
     }
 }
 
+/// The key of a password that stands in a trust's place.
+pub(super) fn password_key(sealed: &Value) -> Option<String> {
+    Kept::key(&taint::plain(sealed.clone())).map(str::to_owned)
+}
+
+/// How the keys of passwords are called, to their number.
+pub(super) const PASSWORD_KEYS: &str = "login-";
 /// Members of what is kept of a password: what seals it, and itself.
 const KEY: &str = "key";
 const PASSWORD: &str = "password";

@@ -41,6 +41,7 @@ pub mod stack;
 pub mod stack_actor;
 pub mod stack_users;
 mod tallies;
+mod unclaimed;
 mod unmade;
 mod webhooks;
 

@@ -280,6 +280,10 @@ impl Inhabit for Resource {
                             nested::adjust(&services, &subject, adjustment, id, &meta).await,
                         );
                     }
+                    if let Some(reference) = driver.restarts(&subject) {
+                        let restart = nested::restart(&services, &subject, &reference, id, &meta);
+                        return Some(restart.await);
+                    }
                     let details = &signal.details;
                     let Some(nested) = driver.nests() else {
                         let carry_out = |cloud: &Asks<'_>| {

@@ -98,6 +98,8 @@ pub struct Settings {
     pub wait_condition_url: Option<Url>,
     /// `heat_metadata_server_url`: the same for agents that ask for metadata.
     pub metadata_url: Option<Url>,
+    /// `heat_watch_server_url`: where agents put metric data; `None`: they are not told.
+    pub watch_url: Option<Url>,
     /// `instance_connection_is_secure`: what agents are told of TLS, as it is.
     pub agents_are_secure: String,
     /// `instance_connection_https_validate_certificates`: the same of certificates.
@@ -211,6 +213,7 @@ impl Settings {
             otlp_endpoint: web_url(layers, "hearth", "otlp_endpoint")?,
             wait_condition_url: web_url(layers, "DEFAULT", "heat_waitcondition_server_url")?,
             metadata_url: web_url(layers, "DEFAULT", "heat_metadata_server_url")?,
+            watch_url: web_url(layers, "DEFAULT", "heat_watch_server_url")?,
             agents_are_secure: layers
                 .text("DEFAULT", "instance_connection_is_secure")
                 .unwrap_or_else(|| "0".to_owned()),

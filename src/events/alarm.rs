@@ -180,7 +180,7 @@ pub struct DataPut {
     pub data: Vec<Datum>,
 }
 
-/// A value of a metric, as of the moment at which it came.
+/// A value of a metric, or several that were taken together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Datum {
     pub metric: String,
@@ -188,7 +188,23 @@ pub struct Datum {
     pub dimensions: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// Of several: their average.
     pub value: f64,
+    /// What several come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub several: Option<Sample>,
+    /// Of when it is; none: of when it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<DateTime<Utc>>,
+}
+
+/// What values come to together, without each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    pub count: f64,
+    pub sum: f64,
+    pub minimum: f64,
+    pub maximum: f64,
 }
 
 /// How many dimensions an alarm or a datum may have.
@@ -203,6 +219,10 @@ const TEXT_MAX: usize = 1024;
 pub const PERIOD_MIN_SECS: u32 = 10;
 /// How long the periods that are looked at may be together.
 pub const PERIODS_MAX_SECS: u32 = 86_400;
+/// How old a datum may be when it comes, as with Amazon.
+const AGE_MAX: TimeDelta = TimeDelta::days(14);
+/// How far ahead the time of a datum may be when it comes, as with Amazon.
+pub const AHEAD_MAX: TimeDelta = TimeDelta::hours(2);
 
 fn yes() -> bool {
     true
@@ -259,13 +279,57 @@ impl AlarmRule {
 pub const ALARM_NAME: &str = "AlarmName";
 
 impl Datum {
-    /// Refuses what is too large to be kept.
-    pub fn check(&self) -> Result<(), Refusal> {
+    /// Refuses what is too large to be kept, or of no time that counts.
+    pub fn check(&self, now: DateTime<Utc>) -> Result<(), Refusal> {
         check_texts([&self.metric].into_iter().chain(&self.unit), METRIC_TEXT_MAX)?;
         check_dimensions(&self.dimensions)?;
-        match self.value.is_finite() {
-            true => Ok(()),
-            false => Err(wrong("Value is no number")),
+        if !self.value.is_finite() {
+            return Err(wrong("Value is no number"));
+        }
+        if self.several.is_some_and(|several| !several.is_sound()) {
+            return Err(wrong("StatisticValues are not what values can come to"));
+        }
+        match self.at {
+            Some(at) if at < now - AGE_MAX => {
+                Err(wrong("Timestamp must be within the past two weeks"))
+            }
+            Some(at) if at > now + AHEAD_MAX => {
+                Err(wrong("Timestamp must be no more than two hours in the future"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What it adds to a statistic.
+    pub fn sample(&self) -> Sample {
+        self.several.unwrap_or_else(|| Sample::from(self.value))
+    }
+}
+
+impl From<f64> for Sample {
+    fn from(value: f64) -> Self {
+        Self { count: 1.0, sum: value, minimum: value, maximum: value }
+    }
+}
+
+impl Sample {
+    fn is_sound(&self) -> bool {
+        let Self { count, sum, minimum, maximum } = *self;
+        let all = [count, sum, minimum, maximum];
+        all.iter().all(|it| it.is_finite()) && count > 0.0 && minimum <= maximum
+    }
+
+    /// The average of the values.
+    pub fn average(&self) -> f64 {
+        self.sum / self.count
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            sum: self.sum + other.sum,
+            minimum: self.minimum.min(other.minimum),
+            maximum: self.maximum.max(other.maximum),
         }
     }
 }
@@ -308,15 +372,15 @@ impl Statistic {
         found.map_or("", |(name, _)| name)
     }
 
-    /// What values come to; counts and sums of none are 0, as in Heat, and the rest is nothing.
-    pub fn of(self, values: &[f64]) -> Option<f64> {
-        let sum = || values.iter().sum::<f64>();
+    /// What samples come to; counts and sums of none are 0, as in Heat, and the rest is nothing.
+    pub fn of(self, samples: impl IntoIterator<Item = Sample>) -> Option<f64> {
+        let all = samples.into_iter().reduce(Sample::and);
         match self {
-            Statistic::SampleCount => Some(values.len() as f64),
-            Statistic::Sum => Some(sum()),
-            Statistic::Average => (!values.is_empty()).then(|| sum() / values.len() as f64),
-            Statistic::Minimum => values.iter().copied().reduce(f64::min),
-            Statistic::Maximum => values.iter().copied().reduce(f64::max),
+            Statistic::SampleCount => Some(all.map_or(0.0, |all| all.count)),
+            Statistic::Sum => Some(all.map_or(0.0, |all| all.sum)),
+            Statistic::Average => all.map(|all| all.average()),
+            Statistic::Minimum => all.map(|all| all.minimum),
+            Statistic::Maximum => all.map(|all| all.maximum),
         }
     }
 }
@@ -401,9 +465,17 @@ mod tests {
 
     #[test]
     fn statistics_of_nothing_are_nothing_but_for_counts_and_sums() {
-        let of = |values: &[f64]| Statistic::ALL.map(|(_, statistic)| statistic.of(values));
+        let of = |samples: &[Sample]| {
+            Statistic::ALL.map(|(_, statistic)| statistic.of(samples.iter().copied()))
+        };
+        let one = Sample::from;
         assert_eq!(of(&[]), [Some(0.0), None, Some(0.0), None, None]);
-        assert_eq!(of(&[3.0, 1.0]), [Some(2.0), Some(2.0), Some(4.0), Some(1.0), Some(3.0)]);
+        let two = [Some(2.0), Some(2.0), Some(4.0), Some(1.0), Some(3.0)];
+        assert_eq!(of(&[one(3.0), one(1.0)]), two);
+        let several = Sample { count: 2.0, sum: 4.0, minimum: 1.0, maximum: 3.0 };
+        assert_eq!(of(&[several]), two);
+        let more = [Some(3.0), Some(3.0), Some(9.0), Some(1.0), Some(5.0)];
+        assert_eq!(of(&[several, one(5.0)]), more);
     }
 
     #[test]
@@ -446,9 +518,30 @@ mod tests {
             dimensions: many(DIMENSIONS_MAX),
             unit: None,
             value: 1.0,
+            several: None,
+            at: None,
         };
-        assert!(datum.check().is_ok());
-        assert!(Datum { value: f64::INFINITY, ..datum.clone() }.check().is_err());
-        assert!(Datum { dimensions: many(DIMENSIONS_MAX + 1), ..datum }.check().is_err());
+        let now = DateTime::UNIX_EPOCH + TimeDelta::days(365);
+        let of = |at| Datum { at: Some(at), ..datum.clone() };
+        let several = |count, sum, minimum, maximum| Datum {
+            several: Some(Sample { count, sum, minimum, maximum }),
+            ..datum.clone()
+        };
+        for right in [datum.clone(), of(now - AGE_MAX), of(now + AHEAD_MAX)] {
+            assert!(right.check(now).is_ok(), "{right:?}");
+        }
+        assert!(several(2.0, 3.0, 1.0, 2.0).check(now).is_ok());
+        let moment = TimeDelta::milliseconds(1);
+        for wrong in [
+            Datum { value: f64::INFINITY, ..datum.clone() },
+            Datum { dimensions: many(DIMENSIONS_MAX + 1), ..datum.clone() },
+            of(now - AGE_MAX - moment),
+            of(now + AHEAD_MAX + moment),
+            several(0.0, 3.0, 1.0, 2.0),
+            several(2.0, f64::NAN, 1.0, 2.0),
+            several(2.0, 3.0, 2.0, 1.0),
+        ] {
+            assert!(wrong.check(now).is_err(), "{wrong:?}");
+        }
     }
 }

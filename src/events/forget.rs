@@ -10,7 +10,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::alarm::PERIODS_MAX_SECS;
+use super::alarm::{AHEAD_MAX, PERIODS_MAX_SECS};
 use super::log::chain::hex;
 use super::log::{BlobId, EventLog, LogError};
 use super::purge::{PurgedStream, StreamsPurged};
@@ -29,7 +29,8 @@ const STEP_STREAMS: usize = 64;
 /// How many damaged streams are told.
 const DAMAGED_TOLD_MAX: usize = 50;
 /// For how long an alarm may look at data.
-const METRICS_NEEDED: TimeDelta = TimeDelta::seconds(PERIODS_MAX_SECS as i64);
+const METRICS_NEEDED: TimeDelta =
+    TimeDelta::seconds(PERIODS_MAX_SECS as i64 + AHEAD_MAX.num_seconds());
 
 /// What a purge takes: what was deleted longer ago than this, of one project or of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

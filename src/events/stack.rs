@@ -127,6 +127,9 @@ pub struct RevisionAccepted {
     /// The key that it was asked for with, where it is to be accepted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
+    /// The signal that has a resource made anew under the definition that the stack had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<CommandId>,
 }
 
 /// A request's `Idempotency-Key`, as the project's stream has it claimed.

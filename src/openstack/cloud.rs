@@ -67,6 +67,9 @@ pub struct CfnPlaces {
     /// For metadata (`heat_metadata_server_url`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<String>,
+    /// Where they put metric data (`heat_watch_server_url`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<String>,
     /// Where this process serves it, for a catalog without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listener: Option<String>,

@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{Connection, params};
 
 use super::columns::{json, micros, text, time};
+use crate::events::alarm::Sample;
 use crate::events::{MetricEvent, RecordedEvent};
 use crate::model::ProjectId;
 
@@ -30,11 +31,11 @@ pub struct MetricQuery {
     pub metric: Option<String>,
 }
 
-/// A value of a metric.
+/// A value of a metric, or several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueRow {
     pub at: DateTime<Utc>,
-    pub value: f64,
+    pub sample: Sample,
     pub unit: Option<String>,
 }
 
@@ -45,22 +46,28 @@ pub(super) fn apply(
 ) -> rusqlite::Result<()> {
     let MetricEvent::DataPut(put) = body;
     let mut insert = db.prepare_cached(
-        "INSERT INTO metric_data (project, namespace, metric, dimensions, unit, value, at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO metric_data (project, namespace, metric, dimensions, unit, count, sum, \
+         minimum, maximum, at, kept_from) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
     for datum in &put.data {
+        let Sample { count, sum, minimum, maximum } = datum.sample();
+        let at = datum.at.unwrap_or(event.at);
         insert.execute(params![
             put.project_id.as_str(),
             put.namespace,
             datum.metric,
             text(&datum.dimensions)?,
             datum.unit,
-            datum.value,
-            micros(event.at),
+            count,
+            sum,
+            minimum,
+            maximum,
+            micros(at),
+            micros(at.max(event.at)),
         ])?;
     }
     db.prepare_cached(
-        "DELETE FROM metric_data WHERE project = ?1 AND at < ?2 - max(?3, \
+        "DELETE FROM metric_data WHERE project = ?1 AND kept_from < ?2 - max(?3, \
          coalesce((SELECT max(span) FROM alarms WHERE project = ?1), 0))",
     )?
     .execute(params![
@@ -105,7 +112,7 @@ pub(super) fn values(
 ) -> rusqlite::Result<Vec<ValueRow>> {
     let dimensions = text(&metric.dimensions)?;
     db.prepare_cached(
-        "SELECT at, value, unit FROM metric_data WHERE project = ?1 AND metric = ?2 \
+        "SELECT at, unit, count, sum, minimum, maximum FROM metric_data WHERE project = ?1 AND metric = ?2 \
          AND at >= ?3 AND at < ?4 AND namespace = ?5 AND dimensions = ?6 ORDER BY at",
     )?
     .query_map(
@@ -117,7 +124,15 @@ pub(super) fn values(
             metric.namespace,
             dimensions
         ],
-        |row| Ok(ValueRow { at: time(row, 0)?, value: row.get(1)?, unit: row.get(2)? }),
+        |row| {
+            let sample = Sample {
+                count: row.get(2)?,
+                sum: row.get(3)?,
+                minimum: row.get(4)?,
+                maximum: row.get(5)?,
+            };
+            Ok(ValueRow { at: time(row, 0)?, unit: row.get(1)?, sample })
+        },
     )?
     .collect()
 }

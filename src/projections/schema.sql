@@ -199,10 +199,14 @@ CREATE TABLE metric_data (
     metric     TEXT NOT NULL,
     dimensions TEXT NOT NULL,             -- JSON, in the order of their names
     unit       TEXT,
-    value      REAL NOT NULL,
-    at         INTEGER NOT NULL
+    count      REAL NOT NULL,
+    sum        REAL NOT NULL,
+    minimum    REAL NOT NULL,
+    maximum    REAL NOT NULL,
+    at         INTEGER NOT NULL,          -- its own time
+    kept_from  INTEGER NOT NULL           -- the later of that and when it came
 );
-CREATE INDEX metric_data_of_project ON metric_data (project, at);
+CREATE INDEX metric_data_of_project ON metric_data (project, kept_from);
 CREATE INDEX metric_data_of_metric ON metric_data (project, metric, at);
 
 CREATE TABLE written (

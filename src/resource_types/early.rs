@@ -201,6 +201,7 @@ impl Registry {
         let subject = Subject {
             name: Some(looked.name.clone()),
             properties: properties.clone(),
+            metadata: looked.definition.metadata_given(looked.name),
             ..Subject::default()
         };
         Ok(driver.validate(&subject)?)

@@ -32,6 +32,8 @@ pub struct Subject {
     pub data: BTreeMap<String, Value>,
     /// What signals have added to the metadata.
     pub signals: JsonMap,
+    /// How many entries that are, also where they are left out.
+    pub signaled: usize,
     /// The traversal that the action belongs to.
     pub traversal: Option<TraversalId>,
     /// What the incarnations are in the cloud that this one replaces, the last one first.

@@ -104,6 +104,11 @@ pub trait ResourceType: Send + Sync + 'static {
         Ok(())
     }
 
+    /// The same of the metadata that stand beside the properties.
+    fn validate_metadata(&self, _metadata: &JsonMap, _properties: &JsonMap) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// What of the properties, which have no defaults here, the cloud is asked about beyond their
     /// constraints. A request asks about the same once.
     fn asked_of_cloud(&self, _properties: &JsonMap) -> Option<JsonMap> {
@@ -180,7 +185,8 @@ pub trait ResourceType: Send + Sync + 'static {
 
     // Signals.
 
-    /// What a signal comes to. `details` are an object, or null where the sender gave none.
+    /// What a signal comes to. `details` are an object, or null where the sender gave none; of what
+    /// former signals have left the subject has the number alone.
     fn signal(&self, _subject: &Subject, _details: &Value) -> Signaled {
         Signaled::Unsupported
     }
@@ -199,6 +205,12 @@ pub trait ResourceType: Send + Sync + 'static {
     /// The change of a group's size that a signal asks for, where it asks for one: the engine makes
     /// it.
     fn adjustment(&self, _declared: &Declared, _subject: &Subject) -> Option<Adjustment> {
+        None
+    }
+
+    /// What `get_resource` gives for the resource that a signal has made anew, where it has one:
+    /// the engine sees to it.
+    fn restarts(&self, _declared: &Declared, _subject: &Subject) -> Option<String> {
         None
     }
 

@@ -55,6 +55,7 @@ pub(super) async fn a_log_with_one_stack(folder: &Path) -> StackId {
             facade: serde_json::Value::Null,
             event_sinks: Vec::new(),
             claim: None,
+            restart: None,
         }),
         StackEvent::TraversalStarted(TraversalStarted {
             traversal,

@@ -13,6 +13,7 @@
 //! has a tree. Where the environment names another log than memory's (`support::kept`), what is durable
 //! is kept there as well (`kept`).
 
+mod alarms;
 mod chain;
 mod child;
 mod cloud;

@@ -65,6 +65,23 @@ fn properties_are_refused_in_heats_words() {
 }
 
 #[test]
+fn a_server_has_no_deployments_in_its_metadata_where_it_is_told_of_them_there() {
+    let server = |format: &str, metadata: &str| {
+        format!(
+            "  a: {{type: OS::Nova::Server, metadata: {metadata}, properties: \
+             {{image: i, flavor: f, user_data_format: {format}}}}}"
+        )
+    };
+    let refused = "deployments key not allowed in resource metadata with user_data_format of \
+                   SOFTWARE_CONFIG";
+    check(&server("SOFTWARE_CONFIG", "{deployments: []}"), refused);
+    let made = "{map_merge: [{a: 1}, {deployments: {}}]}";
+    check(&server("SOFTWARE_CONFIG", made), refused);
+    check(&server("SOFTWARE_CONFIG", "{a: {deployments: []}}"), "accepted");
+    check(&server("HEAT_CFNTOOLS", "{deployments: []}"), "accepted");
+}
+
+#[test]
 fn rules_of_types_are_refused_in_heats_words() {
     let of = |type_name: &str, properties: &str, expected: &str| {
         check(&format!("  r: {{type: {type_name}, properties: {{{properties}}}}}"), expected);

@@ -10,7 +10,7 @@ use crate::clock::Moment;
 use crate::events::AlarmEvent;
 use crate::events::alarm::{
     AlarmActionsSwitched, AlarmActionsTold, AlarmDeleted, AlarmMade, AlarmResumed, AlarmRevised,
-    AlarmRule, AlarmSignal, AlarmState, AlarmStateSet, AlarmSuspended, SignalTold,
+    AlarmRule, AlarmSignal, AlarmState, AlarmStateSet, AlarmSuspended, Sample, SignalTold,
 };
 use crate::model::{AlarmId, CommandId, Refusal};
 
@@ -30,9 +30,9 @@ pub(super) enum AlarmCommand {
     Switch {
         tells: bool,
     },
-    /// Its period is over; the data that came in those that it looks at.
+    /// Its period is over; the data of those that it looks at.
     Evaluate {
-        data: Vec<(DateTime<Utc>, f64)>,
+        data: Vec<(DateTime<Utc>, Sample)>,
     },
     Told(Vec<SignalTold>),
 }
@@ -98,15 +98,16 @@ impl Alarm {
 /// What the data of the periods up to a moment come to: the state, and the newest period's value.
 fn judged(
     rule: &AlarmRule,
-    data: &[(DateTime<Utc>, f64)],
+    data: &[(DateTime<Utc>, Sample)],
     now: DateTime<Utc>,
 ) -> (AlarmState, Option<f64>) {
     let period = TimeDelta::seconds(rule.period.into());
     let values = (0..rule.periods).map(|back| {
         let end = now - period * i32::try_from(back).unwrap_or(i32::MAX);
-        let is_within = |at: DateTime<Utc>| at >= end - period && (back == 0 || at < end);
-        let within = data.iter().filter(|(at, _)| is_within(*at)).map(|(_, value)| *value);
-        rule.statistic.of(&within.collect::<Vec<_>>())
+        let is_newest = |at: DateTime<Utc>| back == 0 && at == now;
+        let is_within = |at: DateTime<Utc>| at >= end - period && (at < end || is_newest(at));
+        let within = data.iter().filter(|(at, _)| is_within(*at)).map(|(_, sample)| *sample);
+        rule.statistic.of(within)
     });
     let values: Vec<Option<f64>> = values.collect();
     let is_beyond = |value: &Option<f64>| {

@@ -1,13 +1,13 @@
 //! The metric data of a project, as long as an alarm may need them. They stand in a stream for each
 //! hour; what is kept of them in memory is read from there.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::actors::services::Services;
-use crate::events::alarm::{AlarmRule, DataPut, Datum, MetricEvent, hour_of};
+use crate::events::alarm::{AHEAD_MAX, AlarmRule, DataPut, MetricEvent, Sample, hour_of};
 use crate::events::log::{Head, LogError};
 use crate::events::{Meta, NewEvent, Position, StreamId, StreamRevision};
 use crate::model::{ProjectId, Refusal};
@@ -25,10 +25,12 @@ const KEPT_MIN: TimeDelta = TimeDelta::hours(1);
 type Metric = (String, String, BTreeMap<String, String>);
 
 struct Point {
-    at: DateTime<Utc>,
     metric: Arc<Metric>,
-    value: f64,
+    sample: Sample,
 }
+
+/// Its own time, and a number that tells it from others of that time.
+type PointId = (DateTime<Utc>, u64);
 
 /// See the module.
 #[derive(Default)]
@@ -36,7 +38,13 @@ pub(super) struct Data {
     is_read: bool,
     /// The hour whose stream is written, and where that ends.
     end: Option<(i64, Head)>,
-    points: VecDeque<Point>,
+    points: BTreeMap<PointId, Point>,
+    /// How many were taken in so far.
+    taken: u64,
+    /// From when each is kept as long as data are: the later of its own time and when it came.
+    kept_from: BTreeSet<(DateTime<Utc>, PointId)>,
+    /// When those of the last minute came.
+    lately: VecDeque<DateTime<Utc>>,
     /// How many points each metric has.
     metrics: HashMap<Arc<Metric>, usize>,
 }
@@ -53,7 +61,7 @@ impl Data {
         loop {
             let now = services.clock.now();
             self.read(services, &put.project_id, now, kept).await.map_err(unavailable)?;
-            self.refuse_too_much(&put, now)?;
+            self.refuse_too_much(&put)?;
             let (hour, project) = (hour_of(now), &put.project_id);
             let stream = StreamId::metrics(project, hour);
             let head = match self.end {
@@ -87,15 +95,14 @@ impl Data {
         (name, rule): (&str, &AlarmRule),
         now: DateTime<Utc>,
         kept: TimeDelta,
-    ) -> Result<Vec<(DateTime<Utc>, f64)>, Refusal> {
+    ) -> Result<Vec<(DateTime<Utc>, Sample)>, Refusal> {
         self.read(services, project, now, kept).await.map_err(unavailable)?;
-        let since = now - rule.span();
-        let newest = self.points.iter().rev().take_while(|point| point.at >= since);
-        let seen = newest.filter(|point| {
+        let within = self.points.range((now - rule.span(), 0)..=(now, u64::MAX));
+        let seen = within.filter(|(_, point)| {
             let (_, metric, dimensions) = point.metric.as_ref();
             rule.watches(name, metric, dimensions)
         });
-        Ok(seen.map(|point| (point.at, point.value)).collect())
+        Ok(seen.map(|((at, _), point)| (*at, point.sample)).collect())
     }
 
     /// Reads back what a former process took in, and drops what nobody needs any more.
@@ -108,7 +115,7 @@ impl Data {
     ) -> Result<(), LogError> {
         let since = now - kept.max(KEPT_MIN);
         if !self.is_read {
-            for hour in hour_of(since)..=hour_of(now) {
+            for hour in hour_of(since - AHEAD_MAX)..=hour_of(now) {
                 let stream = StreamId::metrics(project, hour);
                 let slice = services.log.read(&stream, StreamRevision(0)).await?;
                 for event in &slice.events {
@@ -122,8 +129,13 @@ impl Data {
             }
             self.is_read = true;
         }
-        while self.points.front().is_some_and(|point| point.at < since) {
-            let Some(point) = self.points.pop_front() else { break };
+        let minute = now - TimeDelta::minutes(1);
+        while self.lately.front().is_some_and(|came| *came <= minute) {
+            self.lately.pop_front();
+        }
+        while self.kept_from.first().is_some_and(|(from, _)| *from < since) {
+            let Some((_, id)) = self.kept_from.pop_first() else { break };
+            let Some(point) = self.points.remove(&id) else { continue };
             if let Some(count) = self.metrics.get_mut(&point.metric) {
                 *count -= 1;
                 if *count == 0 {
@@ -134,20 +146,23 @@ impl Data {
         Ok(())
     }
 
-    fn take(&mut self, put: DataPut, at: DateTime<Utc>) {
-        for Datum { metric, dimensions, value, .. } in put.data {
-            let metric = Arc::new((put.namespace.clone(), metric, dimensions));
+    fn take(&mut self, put: DataPut, came: DateTime<Utc>) {
+        for datum in put.data {
+            let (sample, at) = (datum.sample(), datum.at.unwrap_or(came));
+            let metric = Arc::new((put.namespace.clone(), datum.metric, datum.dimensions));
             let known = self.metrics.get_key_value(&metric).map(|(known, _)| Arc::clone(known));
             let metric = known.unwrap_or(metric);
             *self.metrics.entry(Arc::clone(&metric)).or_default() += 1;
-            self.points.push_back(Point { at, metric, value });
+            let id = (at, self.taken);
+            self.taken += 1;
+            self.points.insert(id, Point { metric, sample });
+            self.kept_from.insert((at.max(came), id));
+            self.lately.push_back(came);
         }
     }
 
-    fn refuse_too_much(&self, put: &DataPut, now: DateTime<Utc>) -> Result<(), Refusal> {
-        let minute = now - TimeDelta::minutes(1);
-        let lately = self.points.iter().rev().take_while(|point| point.at > minute).count();
-        if lately + put.data.len() > DATA_PER_MINUTE_MAX {
+    fn refuse_too_much(&self, put: &DataPut) -> Result<(), Refusal> {
+        if self.lately.len() + put.data.len() > DATA_PER_MINUTE_MAX {
             let text = format!("A project puts up to {DATA_PER_MINUTE_MAX} data in a minute");
             return Err(limit_exceeded(&text));
         }
@@ -158,7 +173,7 @@ impl Data {
             .data
             .iter()
             .map(|it| (put.namespace.clone(), it.metric.clone(), it.dimensions.clone()));
-        let fresh: std::collections::BTreeSet<Metric> =
+        let fresh: BTreeSet<Metric> =
             fresh.filter(|metric| !self.metrics.contains_key(metric)).collect();
         if self.metrics.len() + fresh.len() > METRICS_MAX {
             return Err(limit_exceeded(&format!("A project has up to {METRICS_MAX} metrics")));

@@ -108,8 +108,9 @@ impl AlarmKeeper {
         project: &ProjectId,
         put: DataPut,
     ) -> Result<Position, Refusal> {
+        let now = self.0.clock.now();
         for datum in &put.data {
-            datum.check()?;
+            datum.check(now)?;
         }
         let kept = self.0.alarms.of(project);
         let mut kept = kept.lock().await;
@@ -225,7 +226,7 @@ impl AlarmKeeper {
     }
 
     /// Evaluates a project's alarms whose period is over, and tells whoever is to be told.
-    async fn look(&self, project: &ProjectId) -> Result<(), Refusal> {
+    pub async fn look(&self, project: &ProjectId) -> Result<(), Refusal> {
         let kept = self.0.alarms.of(project);
         let mut kept = kept.lock().await;
         kept.wake(&self.0).await?;

@@ -73,6 +73,16 @@ impl Project {
         self.names.get(name).copied()
     }
 
+    /// The names that are taken, each with the stack that holds it.
+    pub fn holders(&self) -> impl Iterator<Item = (&StackName, StackId)> {
+        self.names.iter().map(|(name, stack)| (name, *stack))
+    }
+
+    /// All trusts that there are, sealed, also those that are to be given back.
+    pub fn kept_trusts(&self) -> impl Iterator<Item = &Value> {
+        self.trusts.values().chain(self.owed.iter().map(|(_, trust_id)| trust_id))
+    }
+
     /// Where a webhook is and what it is signed with, sealed.
     pub fn webhook(&self, id: WebhookId) -> Option<&Value> {
         self.webhooks.get(&id)

@@ -121,7 +121,7 @@ impl Aggregate for Resource {
             ResourceEvent::SignalHandled(handled) => {
                 self.know_signal(handled.signal);
                 self.signals_open.retain(|taken| taken.signal != handled.signal);
-                self.signals.extend(handled.metadata.clone());
+                self.keep_signals(&handled.metadata);
                 self.take_data(&handled.data);
                 self.attributes.extend(handled.attributes.clone());
                 self.handled = Some((handled.signal, handled.error.clone()));
@@ -133,7 +133,7 @@ impl Aggregate for Resource {
                 self.reason = settled.reason.clone();
                 self.physical_id = settled.physical_id.clone();
                 self.take_data(&settled.data);
-                self.signals.extend(settled.metadata.clone());
+                self.keep_signals(&settled.metadata);
                 self.changed_at = at;
                 self.reality = None;
                 if self.phase == Phase::Pausing {

@@ -14,8 +14,9 @@ impl Resource {
         let definition = self.definition.as_ref();
         let told = definition.and_then(|definition| {
             let driver = knowledge.registry.driver(&definition.driver_type)?;
-            let subject = self.subject(definition, knowledge);
-            let reference = taint_repeated(driver.reference(&subject), &self.secrets(definition));
+            let subject = self.subject_beside_signals(definition, knowledge);
+            let secrets = self.secrets_beside_signals(definition);
+            let reference = taint_repeated(driver.reference(&subject), &secrets);
             // What signals brought keeps its marks.
             let signals = driver.program().signals(&subject);
             let signals = signals.map(|it| Signals { entries: self.signals.clone(), ..it });

@@ -73,6 +73,8 @@ pub struct Resource {
     pub is_made: bool,
     /// What signals have added to the metadata.
     pub signals: JsonMap,
+    /// How large that is.
+    pub(super) signals_bytes: usize,
     /// The newest signals, so that none is taken twice.
     pub(super) signals_known: VecDeque<CommandId>,
     /// Signals whose calls are not made yet.

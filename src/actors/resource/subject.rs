@@ -25,6 +25,16 @@ impl Resource {
         definition: &Definition,
         knowledge: &Knowledge,
     ) -> Subject {
+        let signals = plain_map(self.signals.clone());
+        Subject { signals, ..self.subject_beside_signals(definition, knowledge) }
+    }
+
+    /// The same without what signals have added, of which there may be much.
+    pub(super) fn subject_beside_signals(
+        &self,
+        definition: &Definition,
+        knowledge: &Knowledge,
+    ) -> Subject {
         let limit = knowledge
             .registry
             .driver(&definition.driver_type)
@@ -50,7 +60,7 @@ impl Resource {
             reads: definition.attributes.clone(),
             physical_id: self.physical_id.clone(),
             data: data.collect(),
-            signals: plain_map(self.signals.clone()),
+            signaled: self.signals.len(),
             traversal: self.traversal,
             replaces: self.replaces.clone(),
             abandons: self.action == Action::Delete && self.retains,
@@ -76,8 +86,15 @@ impl Resource {
 
     /// The texts that must not be seen in what the resource is made of.
     pub(in crate::actors) fn secrets(&self, definition: &Definition) -> Vec<Secret<String>> {
+        let mut secrets = self.secrets_beside_signals(definition);
+        secrets.extend(self.signals.values().flat_map(taint::texts));
+        secrets
+    }
+
+    /// The same without what signals have brought, of which nothing is made.
+    pub(super) fn secrets_beside_signals(&self, definition: &Definition) -> Vec<Secret<String>> {
         let made_of = definition.properties.values().chain(definition.metadata.values());
-        let known = self.data.values().chain(self.attributes.values()).chain(self.signals.values());
+        let known = self.data.values().chain(self.attributes.values());
         made_of.chain(known).flat_map(taint::texts).collect()
     }
 }

@@ -10,8 +10,8 @@ use crate::actors::resource::{Report, ResourceCommand};
 use crate::events::log::BlobId;
 use crate::events::stack::{Claim, DriftLooked, Owner, ResourceKept};
 use crate::model::{
-    Action, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName, StackRevision,
-    TraversalId, Trustor,
+    Action, CommandId, JsonMap, ProjectId, ResourceId, ResourceName, StackId, StackName,
+    StackRevision, TraversalId, Trustor,
 };
 
 /// A new definition for the stack, read and checked.
@@ -71,6 +71,10 @@ pub struct TakeSnapshot {
 pub enum StackCommand {
     Create(Box<Create>),
     Update(Box<Revise>),
+    /// Have what is not healthy made anew, under the definition that there is: a signal asks for it.
+    Restart {
+        signal: CommandId,
+    },
     Delete {
         trustor: Option<Trustor>,
     },

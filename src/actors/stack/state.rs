@@ -323,6 +323,7 @@ impl Aggregate for Stack {
         match command {
             StackCommand::Create(_)
             | StackCommand::Update(_)
+            | StackCommand::Restart { .. }
             | StackCommand::Delete { .. }
             | StackCommand::Abandon
             | StackCommand::Act { .. }
@@ -452,6 +453,7 @@ impl Decider<'_> {
         match command {
             StackCommand::Create(create) => self.create(*create),
             StackCommand::Update(revise) => self.update(*revise),
+            StackCommand::Restart { signal } => self.restart(signal),
             StackCommand::Delete { trustor } => self.delete(false, trustor),
             StackCommand::Abandon => self.delete(true, None),
             StackCommand::Act { action, trustor } => self.act(ActionDeferred { action, trustor }),

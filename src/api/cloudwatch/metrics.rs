@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::alarms::{done, project};
 use super::asked::{dimensions, list as asked_list, number, shown, time, wrong};
+use crate::api::cfn::asked::Asked;
 use crate::api::cfn::fault::{CfnFault, INVALID_COMBINATION, MISSING_PARAMETER, REQUEST_LIMIT};
 use crate::api::cfn::stacks::{Outcome, Served};
 use crate::api::v1;
-use crate::events::alarm::{DataPut, Datum, METRIC_TEXT_MAX, Statistic};
+use crate::events::alarm::{DataPut, Datum, METRIC_TEXT_MAX, Sample, Statistic};
 use crate::projections::{MetricQuery, MetricRow, ValueRow};
 
 /// How many data may come at a time.
@@ -40,11 +41,23 @@ pub(super) async fn put(served: &Served<'_>) -> Outcome {
                 format!("There are more than {DATA_MAX} data"),
             ));
         }
+        let several = several(asked, &within)?;
+        let value = match (several, number(asked, &of("Value"))?) {
+            (Some(several), None) => several.average(),
+            (None, Some(value)) => value,
+            (Some(_), Some(_)) => {
+                let text = format!("{within}Value and {within}StatisticValues");
+                return Err(CfnFault::new(INVALID_COMBINATION, text));
+            }
+            (None, None) => return Err(CfnFault::new(MISSING_PARAMETER, of("Value"))),
+        };
         data.push(Datum {
             metric: asked.needed(&of("MetricName"))?.to_owned(),
             dimensions: dimensions(asked, &within)?,
             unit: asked.param(&of("Unit")).filter(|it| !it.is_empty()).map(str::to_owned),
-            value: asked.needed(&of("Value"))?.parse().map_err(|_| wrong(&of("Value")))?,
+            value,
+            several,
+            at: time(asked, &of("Timestamp"))?,
         });
     }
     // A server of a stack signs as the stack's user, who is of another project.
@@ -54,6 +67,20 @@ pub(super) async fn put(served: &Served<'_>) -> Outcome {
     let put = DataPut { project_id: owner.clone(), namespace: namespace.to_owned(), data };
     let position = served.state.engine.alarms().put_data(&who, &owner, put).await?;
     done(served, position).await
+}
+
+/// What values come to that were taken together, where that is given.
+fn several(asked: &Asked, within: &str) -> Result<Option<Sample>, CfnFault> {
+    let of = |name: &str| format!("{within}StatisticValues.{name}");
+    let names = ["SampleCount", "Sum", "Minimum", "Maximum"];
+    if names.iter().all(|name| asked.param(&of(name)).is_none()) {
+        return Ok(None);
+    }
+    let needed = |name: &str| {
+        number(asked, &of(name))?.ok_or_else(|| CfnFault::new(MISSING_PARAMETER, of(name)))
+    };
+    let [count, sum, minimum, maximum] = names.map(needed);
+    Ok(Some(Sample { count: count?, sum: sum?, minimum: minimum?, maximum: maximum? }))
 }
 
 pub(super) async fn list_all(served: &Served<'_>) -> Result<Vec<MetricRow>, CfnFault> {
@@ -120,7 +147,6 @@ fn names(served: &Served<'_>) -> Result<Vec<Statistic>, CfnFault> {
 }
 
 fn point(begins: i64, within: &[&ValueRow], statistics: &[Statistic]) -> Value {
-    let values: Vec<f64> = within.iter().map(|it| it.value).collect();
     let unit = within.iter().find_map(|it| it.unit.clone());
     let at = DateTime::from_timestamp(begins, 0).unwrap_or_default();
     let mut point = json!({
@@ -128,7 +154,7 @@ fn point(begins: i64, within: &[&ValueRow], statistics: &[Statistic]) -> Value {
         "Unit": unit.unwrap_or_else(|| "None".to_owned()),
     });
     for statistic in statistics {
-        point[statistic.name()] = json!(statistic.of(&values));
+        point[statistic.name()] = json!(statistic.of(within.iter().map(|it| it.sample)));
     }
     point
 }

@@ -221,6 +221,7 @@ impl Node {
         views.after(shared_log.durable_position()).await?;
         engine.count(views.tally().await?);
         if goes_on {
+            engine.let_go_of_unclaimed().await;
             // Before a stack makes another.
             engine.alarms().watch(views.all_alarms().await?);
             engine.recover(views.unsettled_stacks().await?).await;

@@ -269,8 +269,13 @@ impl Declared {
         self.program.adjustment(self, subject)
     }
 
+    pub fn restarts(&self, subject: &Subject) -> Option<String> {
+        self.program.restarts(self, subject)
+    }
+
     pub fn validate(&self, subject: &Subject) -> Result<(), Refusal> {
         let properties = self.properties(&subject.properties);
+        self.program.validate_metadata(&subject.metadata, &properties)?;
         rules::check(&self.declaration.rules, &properties)?;
         self.program.validate(&shown(&subject.name), &properties)
     }

@@ -30,6 +30,7 @@ pub(crate) enum Program {
     Delay,
     LaunchConfiguration,
     RandomString,
+    Restarter,
     ScalingPolicy(PolicyNames),
     SoftwareConfig(ConfigKind),
     SoftwareDeployment(DeploymentKind),
@@ -89,6 +90,7 @@ impl Program {
                 Arc::new(aws::launch_configuration::LaunchConfiguration)
             }
             Program::RandomString => Arc::new(heat::random_string::RandomString),
+            Program::Restarter => Arc::new(heat::ha_restarter::Restarter),
             Program::ScalingPolicy(names) => Arc::new(ScalingPolicy(names)),
             Program::SoftwareConfig(kind) => Arc::new(Kept(kind)),
             Program::SoftwareDeployment(kind) => Arc::new(Deployed(kind)),

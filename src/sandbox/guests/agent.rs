@@ -25,6 +25,8 @@ const ANSWER_PAUSE: Duration = Duration::from_secs(1);
 
 /// What guests share.
 pub(super) struct Tools {
+    /// What tells the scripts of these guests from others of the machine.
+    pub(super) mark: String,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) calls: Calls,
     pub(super) limits: GuestLimits,
@@ -115,10 +117,10 @@ impl Guest {
         // Nobody closes the turns.
         let _turn = self.tools.turns.acquire().await;
         let (stopped, limits) = (Arc::clone(&self.stopped), self.tools.limits);
-        let id = self.tools.clock.fresh_id();
+        let mark = format!("{}-{}", self.tools.mark, self.tools.clock.fresh_id().simple());
         let work = move || {
             let script = Script { text: &text, environment: &environment, values: &values };
-            script::run(&script, &limits, id, &stopped)
+            script::run(&script, &limits, &mark, &stopped)
         };
         tokio::task::spawn_blocking(work).await.unwrap_or_default()
     }

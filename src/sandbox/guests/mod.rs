@@ -7,6 +7,8 @@
 mod agent;
 mod boot;
 mod calls;
+mod keeper;
+mod processes;
 mod script;
 
 use std::collections::BTreeMap;
@@ -24,6 +26,7 @@ use super::nova;
 use super::shared::Shared;
 use agent::{Guest, Tools};
 use calls::Calls;
+use keeper::Keeper;
 
 /// How often it is looked which servers there are.
 const LOOKED_EVERY: Duration = Duration::from_millis(500);
@@ -36,6 +39,8 @@ const SCRIPTS_AT_ONCE: usize = 16;
 pub(super) struct Guests {
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
+    /// Ends what they run if this process is killed.
+    _keeper: Keeper,
 }
 
 /// A guest that is at work.
@@ -57,7 +62,11 @@ impl Guests {
     /// Starts them on a thread of their own.
     pub(super) fn start(shared: Arc<Shared>, limits: GuestLimits) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mark = shared.clock.fresh_id().simple().to_string();
+        let marked = format!("{}={mark}", processes::VARIABLE);
+        let keeper = Keeper::start(&marked, &script::directory(&mark), script::PATH)?;
         let tools = Arc::new(Tools {
+            mark,
             clock: Arc::clone(&shared.clock),
             calls: Calls::new().map_err(io::Error::other)?,
             limits,
@@ -72,7 +81,7 @@ impl Guests {
                 }
             });
         })?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, thread: Some(thread), _keeper: keeper })
     }
 }
 

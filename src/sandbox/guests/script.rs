@@ -1,6 +1,6 @@
 //! A script that a guest runs: in an empty directory, without anything of this process's
-//! environment, within limits, and never longer than its guest. Whatever becomes of it, its process
-//! group ends with it, and so does its directory.
+//! environment, within limits, and never longer than its guest. Whatever becomes of it, all that it
+//! has started ends with it, and so does its directory.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use uuid::Uuid;
 
+use super::processes;
 use crate::private_files;
 use crate::sandbox::guest_limits::GuestLimits;
 
@@ -30,7 +30,7 @@ const STATUS_KILLED: i32 = 137;
 /// What is said of one that could not be started.
 const STATUS_NOT_STARTED: i32 = 126;
 /// Where programs are.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Sets the limits and becomes the program: address space and processor time, files, no core.
 const LAUNCH: &str = "ulimit -v \"$1\" && ulimit -t \"$2\" && ulimit -f \"$3\" && ulimit -c 0 && shift 3 && exec \"$@\"";
 
@@ -56,8 +56,8 @@ pub(super) struct Script<'a> {
 struct Place(PathBuf);
 
 impl Place {
-    fn make(id: Uuid) -> io::Result<Self> {
-        let place = Self(std::env::temp_dir().join(format!("hearth-guest-{}", id.simple())));
+    fn make(mark: &str) -> io::Result<Self> {
+        let place = Self(directory(mark));
         private_files::make_dir(&place.0)?;
         private_files::make_dir(&place.work())?;
         Ok(place)
@@ -90,14 +90,20 @@ impl Drop for Place {
     }
 }
 
-/// Runs a script to its end, or until it is `stopped`.
+/// The directory of a script by its mark.
+pub(super) fn directory(mark: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("hearth-guest-{mark}"))
+}
+
+/// Runs a script to its end, or until it is `stopped`; what it starts bears the mark, which no other
+/// script has.
 pub(super) fn run(
     script: &Script<'_>,
     limits: &GuestLimits,
-    id: Uuid,
+    mark: &str,
     stopped: &AtomicBool,
 ) -> Ran {
-    started(script, limits, id, stopped).unwrap_or_else(|error| Ran {
+    started(script, limits, mark, stopped).unwrap_or_else(|error| Ran {
         status: STATUS_NOT_STARTED,
         stderr: format!("it could not be run: {error}"),
         ..Ran::default()
@@ -107,10 +113,10 @@ pub(super) fn run(
 fn started(
     script: &Script<'_>,
     limits: &GuestLimits,
-    id: Uuid,
+    mark: &str,
     stopped: &AtomicBool,
 ) -> io::Result<Ran> {
-    let place = Place::make(id)?;
+    let place = Place::make(mark)?;
     fs::write(place.script(), script.text)?;
     let (stdout, stderr) = (place.said("stdout"), place.said("stderr"));
     let environment = script.environment.iter().filter(|(name, value)| {
@@ -127,6 +133,7 @@ fn started(
         .env_clear()
         .envs(environment.map(|(name, value)| (name, value)))
         .env("PATH", PATH)
+        .env(processes::VARIABLE, mark)
         .env("HOME", place.work())
         .env("heat_outputs_path", place.outputs())
         .current_dir(place.work())
@@ -136,7 +143,7 @@ fn started(
         .process_group(0)
         .spawn()?;
     let said = [stdout.as_path(), stderr.as_path()];
-    let (status, why) = watched(child, said, limits, stopped)?;
+    let (status, why) = watched(child, mark, said, limits, stopped)?;
     let head = |path: &Path| head(path, limits.output_bytes).unwrap_or_default();
     let mut stderr_text = head(&stderr);
     if let Some(why) = why {
@@ -167,6 +174,7 @@ fn interpreter(text: &str) -> Vec<&str> {
 /// Waits for the end, and sees to it; with why it was stopped, where it was.
 fn watched(
     mut child: Child,
+    mark: &str,
     said: [&Path; 2],
     limits: &GuestLimits,
     stopped: &AtomicBool,
@@ -189,11 +197,12 @@ fn watched(
         if said.iter().any(|path| size(path) > limits.output_bytes as u64) {
             break Some((STATUS_KILLED, "it said too much."));
         }
-        if looks.is_multiple_of(COUNTED_EVERY) && processes_of(child.id()) > limits.processes {
+        if looks.is_multiple_of(COUNTED_EVERY) && processes::count(mark) > limits.processes {
             break Some((STATUS_KILLED, "it had too many processes."));
         }
         std::thread::sleep(LOOKED_AT_EVERY);
     };
+    processes::end(mark);
     if let Some(group) = group {
         // Nobody is left of it: that is as good.
         let _ = kill_process_group(group, Signal::KILL);
@@ -210,19 +219,6 @@ fn watched(
 fn is_over(child: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     matches!(waitid(WaitId::Pid(child), options), Ok(Some(_)))
-}
-
-/// How many processes of a group are at work; none where the system does not tell.
-fn processes_of(group: u32) -> usize {
-    let Ok(all) = fs::read_dir("/proc") else { return 0 };
-    let is_of_group = |entry: fs::DirEntry| {
-        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-        // Behind the name, which may have anything in it: state, parent, group.
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        let (state, found) = (fields.next()?, fields.nth(1)?.parse::<u32>().ok()?);
-        (found == group && state != "Z").then_some(())
-    };
-    all.flatten().filter_map(is_of_group).count()
 }
 
 fn size(path: &Path) -> u64 {
@@ -250,11 +246,11 @@ mod tests {
 
     fn ran(text: &str, limits: &GuestLimits) -> Ran {
         let script = Script { text, environment: &[], values: &[] };
-        run(&script, limits, id(), &AtomicBool::new(false))
+        run(&script, limits, &mark(), &AtomicBool::new(false))
     }
 
-    fn id() -> Uuid {
-        SystemClock.fresh_id()
+    fn mark() -> String {
+        SystemClock.fresh_id().simple().to_string()
     }
 
     #[test]
@@ -267,14 +263,13 @@ mod tests {
             environment: &environment,
             values: &["out".to_owned(), "none".to_owned(), "../stdout".to_owned()],
         };
-        let own = id();
-        let ran = run(&script, &limits(), own, &AtomicBool::new(false));
+        let own = mark();
+        let ran = run(&script, &limits(), &own, &AtomicBool::new(false));
         assert_eq!((ran.status, ran.stderr.as_str()), (3, "no\n"));
         let seen: Vec<&str> = ran.stdout.lines().filter(|it| !OF_SHELLS.contains(it)).collect();
-        assert_eq!(seen, ["HOME", "PATH", "heat_outputs_path", "name"]);
+        assert_eq!(seen, ["HEARTH_GUEST", "HOME", "PATH", "heat_outputs_path", "name"]);
         assert_eq!(ran.values, BTreeMap::from([("out".to_owned(), "a b".to_owned())]));
-        let place = std::env::temp_dir().join(format!("hearth-guest-{}", own.simple()));
-        assert!(!place.exists());
+        assert!(!directory(&own).exists());
     }
 
     #[test]
@@ -297,33 +292,33 @@ mod tests {
         assert!(flood.stderr.contains("it said too much."), "{}", flood.stderr);
         assert_eq!(flood.stdout.len(), limits().output_bytes);
         let few = GuestLimits { processes: 8, ..limits() };
-        let forks = ran("echo $$ && while :; do sleep 600 & sleep 0.01; done", &few);
+        let forks =
+            ran("echo $HEARTH_GUEST && while :; do setsid sleep 600 & sleep 0.01; done", &few);
         assert_eq!(forks.status, STATUS_KILLED);
         assert!(forks.stderr.contains("it had too many processes."), "{}", forks.stderr);
         is_nobody_left(&forks);
-        let left = ran("echo $$; sleep 600 & exit 0", &limits());
-        assert_eq!(left.status, 0);
-        is_nobody_left(&left);
+        for left in ["sleep 600 &", "setsid sleep 600 &", "setsid sh -c 'sleep 600 & exit' &"] {
+            let left = ran(&format!("echo $HEARTH_GUEST; {left} exit 0"), &limits());
+            assert_eq!(left.status, 0);
+            is_nobody_left(&left);
+        }
         let small = GuestLimits { memory_bytes: 64 << 20, ..limits() };
         let large = ran("head -c 300000000 /dev/zero | tail -c 200000000 | wc -c", &small);
         assert_ne!(large.stdout.trim(), "200000000", "{large:?}");
     }
 
-    /// Waits until nobody is left of the group of a script that has told its number.
+    /// Nobody is left of a script that has told its mark.
     fn is_nobody_left(ran: &Ran) {
-        let group = ran.stdout.trim().parse().unwrap();
-        let began = Instant::now();
-        while processes_of(group) > 0 {
-            assert!(began.elapsed() < Duration::from_secs(20), "{group}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let mark = ran.stdout.trim();
+        assert!(!mark.is_empty());
+        assert_eq!(processes::count(mark), 0);
     }
 
     #[test]
     fn a_script_ends_with_its_guest() {
         let stopped = AtomicBool::new(true);
         let script = Script { text: "sleep 600", environment: &[], values: &[] };
-        let ran = run(&script, &limits(), id(), &stopped);
+        let ran = run(&script, &limits(), &mark(), &stopped);
         assert!(ran.status == STATUS_KILLED && ran.stderr.contains("its server is gone."));
     }
 }

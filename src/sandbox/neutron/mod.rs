@@ -374,7 +374,8 @@ fn view(cloud: &Cloud, scope: &Scope, kind: Kind, row: &JsonMap) -> JsonMap {
         Kind::Network => networks::complete(cloud, &mut view),
         Kind::SecurityGroup => security_groups::complete(cloud, &mut view),
         Kind::FloatingIp => floating_ips::complete(cloud, &mut view),
-        Kind::Subnet | Kind::Port | Kind::Router | Kind::SecurityRule => {}
+        Kind::Port => ports::complete(cloud, &mut view),
+        Kind::Subnet | Kind::Router | Kind::SecurityRule => {}
     }
     if !scope.is_admin {
         view.retain(|key, _| !attributes::admin_only(key));

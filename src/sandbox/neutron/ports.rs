@@ -40,6 +40,22 @@ pub(super) fn create(cloud: &mut Cloud, scope: &Scope, row: &mut JsonMap) -> Res
     groups(cloud, scope, row)
 }
 
+/// The trunk whose parent the port is, with what it has below.
+pub(super) fn complete(cloud: &Cloud, view: &mut JsonMap) {
+    let is_parent = |trunk: &JsonMap| trunk.text("port_id") == view.text("id");
+    let trunk = collections::row_where(cloud, ("network", "trunk"), is_parent);
+    let Some(trunk) = trunk else { return };
+    let below = trunk.list("sub_ports").iter().filter_map(Value::as_object);
+    let below = below.map(|sub_port| {
+        let port = cloud.neutron.ports.get(sub_port.text("port_id"));
+        let mut shown = sub_port.clone();
+        shown.set("mac_address", port.map(|port| port.text("mac_address").to_owned()));
+        Value::Object(shown)
+    });
+    let details = json!({ "trunk_id": trunk.text("id"), "sub_ports": below.collect::<Vec<_>>() });
+    view.set("trunk_details", details);
+}
+
 /// Refuses addresses and ids that are none.
 fn well_formed(given: &JsonMap) -> Result<(), Answer> {
     let invalid = |field: &str, value: &str, what: &str| {

@@ -1,7 +1,7 @@
 //! What can be said of a resource's properties before any other resource has values: a reference
 //! is a name, an attribute null.
 
-use crate::model::IndexMap;
+use crate::model::{IndexMap, JsonMap};
 use serde_json::Value;
 
 use super::{AnyType, StackDefinition};
@@ -40,6 +40,15 @@ impl StackDefinition {
         let definition = self.definitions.get(name.as_str());
         definition
             .map_or_else(|| Ok(AllGiven::default()), |it| self.all_given(name, &it.update_policy))
+    }
+
+    /// A resource's metadata, as far as they have values by now.
+    pub(crate) fn metadata_given(&self, name: &ResourceName) -> JsonMap {
+        let node = self.definitions.get(name.as_str()).map(|it| &it.metadata);
+        match node.map(|node| self.one(node, &self.scope(&AnyType))) {
+            Some(Given::Value { value: Value::Object(metadata), .. }) => metadata,
+            Some(_) | None => JsonMap::new(),
+        }
     }
 
     fn all_given(&self, name: &ResourceName, node: &Node) -> Outcome<AllGiven> {

@@ -126,6 +126,7 @@ impl Story {
             facade: serde_json::Value::Null,
             event_sinks: Vec::new(),
             claim: None,
+            restart: None,
         };
         self.stack_event(stack.id, accepted).await;
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hearth::clock::SystemClock;
+use chrono::TimeDelta;
+use hearth::clock::{Clock, SystemClock};
 use hearth::events::Position;
 use hearth::events::log::Filter;
 use hearth::policy::{Policy, PolicyPaths, PolicySettings};
@@ -125,6 +126,64 @@ async fn an_alarm_is_made_fed_looked_at_and_deleted() {
     assert_eq!(alarms(&desk, &[]).await["MetricAlarms"], json!([]));
     let gone = desk.watch("DescribeAlarms", &[("AlarmName", "hot")]).await;
     assert_eq!(code(&gone), (400, "InvalidParameterValue".into()));
+    desk.app.stop().await;
+}
+
+#[actix::test]
+async fn values_that_were_taken_together_are_data_of_their_own_time() {
+    let desk = Desk::open().await;
+    assert_eq!(desk.watch("PutMetricAlarm", &ALARM).await.status, 200);
+    let hours = |ago: i64| (SystemClock.now() - TimeDelta::hours(ago)).to_rfc3339();
+    let several = |sum: &str, at: &str| -> Vec<(String, String)> {
+        let values = [("SampleCount", "4"), ("Sum", sum), ("Minimum", "1"), ("Maximum", "9")];
+        let of = |name: &str| format!("MetricData.member.1.{name}");
+        let values = values.map(|(name, value)| (of("StatisticValues.") + name, value.to_owned()));
+        let datum = DATUM.iter().filter(|(name, _)| !name.ends_with(".Value"));
+        let datum = datum.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let dimension = (of("Dimensions.member.1.Value"), "web".to_owned());
+        let at = (of("Timestamp"), at.to_owned());
+        datum.chain(values).chain([dimension, at]).collect()
+    };
+    let put = async |data: &[(String, String)]| {
+        let data = data.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let data: Vec<_> = data.collect();
+        desk.watch("PutMetricData", &data).await
+    };
+    let (then, before) = (hours(30), hours(50));
+    for (sum, at) in [("20", &then), ("12", &then), ("99", &before)] {
+        let answer = put(&several(sum, at)).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+    let (from, to) = (hours(32), hours(28));
+    let asked = [
+        ("Namespace", "system/linux"),
+        ("MetricName", "cpu"),
+        ("StartTime", from.as_str()),
+        ("EndTime", to.as_str()),
+        ("Period", "14400"),
+        ("Dimensions.member.1.Name", "Group"),
+        ("Dimensions.member.1.Value", "web"),
+    ];
+    let names = ["SampleCount", "Sum", "Average", "Minimum", "Maximum"];
+    let members: Vec<String> =
+        (1..=5).map(|number| format!("Statistics.member.{number}")).collect();
+    let statistics = members.iter().map(String::as_str).zip(names);
+    let asked: Vec<_> = asked.into_iter().chain(statistics).collect();
+    let told = desk.watch("GetMetricStatistics", &asked).await.text;
+    let seen = names.map(|name| within(&told, name));
+    assert_eq!(seen, ["8.0", "32.0", "4.0", "1.0", "9.0"], "{told}");
+    let mut both = several("20", &hours(1));
+    both.push(("MetricData.member.1.Value".to_owned(), "1".to_owned()));
+    let refused = put(&both).await;
+    assert_eq!(code(&refused), (400, "InvalidParameterCombination".into()));
+    for (sum, at) in [("many", hours(1)), ("20", hours(15 * 24)), ("20", hours(-3))] {
+        let refused = put(&several(sum, &at)).await;
+        assert_eq!(code(&refused), (400, "InvalidParameterValue".into()), "{}", refused.text);
+    }
+    let lacking: Vec<_> = several("20", &hours(1));
+    let lacking: Vec<_> =
+        lacking.into_iter().filter(|(name, _)| !name.ends_with(".Minimum")).collect();
+    assert_eq!(code(&put(&lacking).await), (400, "MissingParameter".into()));
     desk.app.stop().await;
 }
 

@@ -7,7 +7,7 @@ use hearth::model::StackId;
 use serde_json::json;
 
 use super::{Life, reached, sweep};
-use crate::journeys::alarms::{alarm, output, put, template};
+use crate::journeys::alarms::{alarm, output, put, restarting, say, template};
 use crate::support::cut_log::CutLog;
 use crate::support::world::{Ground, World};
 
@@ -68,4 +68,39 @@ async fn size_now(world: &World, stack: StackId) -> u64 {
 #[actix::test]
 async fn an_alarm_that_went_off_is_told_once_whenever_the_process_is_killed() {
     sweep(&Alarmed, 40).await;
+}
+
+/// Create, go off, have a resource made anew, delete.
+struct Restarted;
+
+impl Life for Restarted {
+    async fn live(&self, world: &World, log: &CutLog) -> Option<()> {
+        let web = world.create("web", restarting()).await.ok()?;
+        reached(world, log, &web, "CREATE_COMPLETE").await?;
+        say(world, AlarmState::Alarm).await.ok()?;
+        reached(world, log, &web, "UPDATE_COMPLETE").await?;
+        let deleted = world.delete(web.stack).await.ok()?;
+        reached(world, log, &deleted, "DELETE_COMPLETE").await
+    }
+
+    async fn healed(&self, ground: &Ground, world: &World, stack: StackId) {
+        let end = world.views.stack(stack).await.unwrap().unwrap();
+        let signaled = async || (ground.count("AlarmStateSet").await, ground.signals_taken().await);
+        let started = Instant::now();
+        while !end.is_deleted() && signaled().await.0 != signaled().await.1 {
+            assert!(started.elapsed() < Duration::from_secs(20), "a signal is lost");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        ground.signals_over().await;
+        while !world.at_rest(stack).await.ends_with("_COMPLETE") {
+            assert!(started.elapsed() < Duration::from_secs(20), "it is not made anew");
+        }
+        let restarts = ground.count("ReplacementStarted").await;
+        assert_eq!(restarts, ground.signals_taken().await, "not made anew once");
+    }
+}
+
+#[actix::test]
+async fn what_a_signal_has_made_anew_is_made_anew_once_whenever_the_process_is_killed() {
+    sweep(&Restarted, 15).await;
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use hearth::clock::SimulatedClock;
+use hearth::clock::{Clock, SimulatedClock};
 use hearth::events::Position;
-use hearth::events::alarm::{AlarmRule, AlarmState, Comparison, DataPut, Datum, Statistic};
+use hearth::events::alarm::{AlarmRule, AlarmState, Comparison, DataPut, Datum, Sample, Statistic};
 use hearth::events::log::Filter;
 use hearth::model::{Action, JsonMap, Refusal, StackId};
 use hearth::projections::{AlarmRow, HistoryQuery, MetricQuery};
@@ -54,15 +54,25 @@ pub(crate) async fn put(
     dimensions: &[(&str, &str)],
     value: f64,
 ) -> Result<(), Refusal> {
-    let who = world.requester();
-    let project = who.caller.project_id.clone();
     let dimensions = dimensions.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-    let datum = Datum {
+    put_datum(world, Datum { dimensions: dimensions.collect(), ..datum(value) }).await
+}
+
+/// A value of `cpu`, for the alarm by its name.
+fn datum(value: f64) -> Datum {
+    Datum {
         metric: "cpu".to_owned(),
-        dimensions: dimensions.collect(),
+        dimensions: [("AlarmName".to_owned(), "web-hot".to_owned())].into(),
         unit: Some("Percent".to_owned()),
         value,
-    };
+        several: None,
+        at: None,
+    }
+}
+
+async fn put_datum(world: &World, datum: Datum) -> Result<(), Refusal> {
+    let who = world.requester();
+    let project = who.caller.project_id.clone();
     let put = DataPut {
         project_id: project.clone(),
         namespace: "system/linux".to_owned(),
@@ -183,6 +193,37 @@ async fn data_that_were_taken_count_after_a_restart_and_what_was_due_meanwhile_d
 }
 
 #[actix::test]
+async fn data_count_in_the_period_of_their_own_time_whenever_they_come() {
+    let clock = Arc::new(SimulatedClock::new(9));
+    let ground = Ground::timed(clock.clone()).await;
+    let world = ground.start().await;
+    let web = world.create("web", template(json!({ "AlarmActions": [] }))).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let ago = |seconds| Some(clock.now() - TimeDelta::seconds(seconds));
+    put_datum(&world, Datum { at: ago(3600), ..datum(95.0) }).await.unwrap();
+    put_datum(&world, Datum { at: ago(-90), ..datum(20.0) }).await.unwrap();
+    let several = Sample { count: 3.0, sum: 255.0, minimum: 70.0, maximum: 100.0 };
+    let of_three = Datum { several: Some(several), ..datum(several.average()) };
+    put_datum(&world, Datum { at: ago(-1), ..of_three }).await.unwrap();
+    drop(world);
+    let world = ground.start().await;
+    // It is awake before its period is over.
+    put_datum(&world, Datum { at: ago(86_400), ..datum(1.0) }).await.unwrap();
+    clock.advance(TimeDelta::seconds(60));
+    comes_to(&world, AlarmState::Alarm).await;
+    let gone_off = alarm(&world).await.unwrap();
+    assert!(gone_off.reason.contains("is 85;"), "{}", gone_off.reason);
+    clock.advance(TimeDelta::seconds(60));
+    comes_to(&world, AlarmState::Normal).await;
+    let well = alarm(&world).await.unwrap();
+    assert!(well.reason.contains("is 20;"), "{}", well.reason);
+    for at in [ago(15 * 86_400), ago(-3 * 3600)] {
+        let refused = put_datum(&world, Datum { at, ..datum(1.0) }).await.unwrap_err();
+        assert_eq!(refused.class, "Invalid", "{refused}");
+    }
+}
+
+#[actix::test]
 async fn an_alarm_rests_with_its_stack_and_an_update_changes_it_in_place() {
     let ground = Ground::new().await;
     let world = ground.start().await;
@@ -264,6 +305,81 @@ async fn a_state_that_a_client_sets_has_its_actions_and_a_restart_forgets_nothin
     assert_eq!(ground.count("DataPut").await, 1);
 }
 
+/// A resource `a` that the alarm `hot` has made anew by the restarter `again`.
+pub(crate) fn restarting() -> Value {
+    let told = json!([{ "get_attr": ["again", "AlarmUrl"] }]);
+    let mut template = hot(json!({
+        "a": test_resource(json!({ "value": "x" })),
+        "again": { "type": "OS::Heat::HARestarter",
+                   "properties": { "InstanceId": { "get_resource": "a" } } },
+        "hot": { "type": "OS::Heat::CWLiteAlarm", "properties": {
+            "MetricName": "beat", "Statistic": "SampleCount", "Period": "60", "Threshold": "1",
+            "ComparisonOperator": "LessThanThreshold", "AlarmActions": told,
+            "OKActions": [{ "get_resource": "again" }] } },
+    }));
+    template["outputs"] = json!({
+        "id": { "value": { "get_resource": "a" } },
+        "address": { "value": { "get_attr": ["again", "AlarmUrl"] } },
+    });
+    template
+}
+
+/// Says by hand how the alarm stands.
+pub(crate) async fn say(world: &World, state: AlarmState) -> Result<(), Refusal> {
+    let who = world.requester();
+    let project = who.caller.project_id.clone();
+    let alarms = world.engine.alarms();
+    let said = alarms.set_state(&who, &project, "web-hot", (state, "a drill".to_owned())).await?;
+    world.views.after(said).await.unwrap();
+    Ok(())
+}
+
+#[actix::test]
+async fn an_alarm_that_goes_off_has_a_resource_made_anew() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = world.create("web", restarting()).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let (id, address) = (output(&world, web.stack, "id").await, "address");
+    let signed = output(&world, web.stack, address).await;
+    assert!(signed.as_str().unwrap().contains("/v1/signal/"), "{signed}");
+    say(&world, AlarmState::Normal).await.unwrap();
+    ground.signals_over().await;
+    assert_eq!(output(&world, web.stack, "id").await, id, "all is well");
+    say(&world, AlarmState::Alarm).await.unwrap();
+    ground.signals_over().await;
+    ground.views_catch_up(&world).await;
+    assert_eq!(world.at_rest(web.stack).await, "UPDATE_COMPLETE");
+    assert_ne!(output(&world, web.stack, "id").await, id);
+    assert_eq!(output(&world, web.stack, address).await, signed, "it is signaled where it was");
+    assert_eq!(ground.count("ReplacementStarted").await, 1);
+    let events = world.events(web.stack).await;
+    assert!(events.contains(&"a CHECK_FAILED".to_owned()), "{events:#?}");
+}
+
+#[actix::test]
+async fn what_is_not_there_or_at_work_is_not_made_anew() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut template = restarting();
+    template["resources"]["again"]["properties"]["InstanceId"] = "other".into();
+    let web = world.create("web", template.clone()).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE", "{}", world.reason(web.stack).await);
+    let signal = async || {
+        let (who, again) = (world.requester(), "again".into());
+        world.engine.signal_resource(&who, web.stack, &again, &Value::Null).await.unwrap();
+        ground.signals_over().await;
+    };
+    signal().await;
+    template["resources"]["again"]["properties"]["InstanceId"] = json!({ "get_resource": "a" });
+    template["resources"]["slow"] = test_resource(json!({ "value": "x", "wait_secs": 3600 }));
+    world.update(web.stack, template).await.unwrap();
+    world.at_work(&web, "slow").await;
+    signal().await;
+    assert_eq!(ground.count("ReplacementStarted").await, 0);
+    assert_eq!(ground.count("HealthMarked").await, 0);
+}
+
 #[actix::test]
 async fn what_a_project_keeps_of_alarms_and_data_is_bounded() {
     let ground = Ground::new().await;
@@ -300,6 +416,8 @@ async fn what_a_project_keeps_of_alarms_and_data_is_bounded() {
                 dimensions: [("of".to_owned(), format!("{of}-{number}"))].into(),
                 unit: None,
                 value: 1.0,
+                several: None,
+                at: None,
             })
             .collect(),
     };

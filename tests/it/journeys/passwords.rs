@@ -185,6 +185,7 @@ async fn every_cut_of_a_life_by_password_heals() {
 
         // What goes on has no token any more.
         let world = ground.start_with(ground.log.clone(), limits()).await;
+        world.engine.let_go_of_unclaimed().await;
         if let Some(stack) = world.views.find(None, "web".to_owned()).await.unwrap() {
             assert_eq!(world.at_rest(stack.id).await, "CREATE_COMPLETE", "cut after {appends}");
             let accepted = Accepted { stack: stack.id, name: "web".into(), position: Position(0) };
@@ -192,6 +193,8 @@ async fn every_cut_of_a_life_by_password_heals() {
         }
         assert_eq!(ground.counts()["networks"], empty["networks"], "cut after {appends}");
         is_in_no_event(ground.log.as_ref()).await;
+        // Also where the stack never came to be.
+        keys_are(ground.log.as_ref(), 0).await;
         if whole {
             assert!(appends > 6, "{appends}");
             return;

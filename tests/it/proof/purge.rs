@@ -147,7 +147,7 @@ async fn deleted_alarms_go_and_metric_data_go_once_no_alarm_may_look_at_them() {
         gone.map(|gone| (gone.alarms, gone.events)).unwrap()
     };
     assert_eq!(sweep().await, (1, 2));
-    disk.clock.advance(TimeDelta::hours(23));
+    disk.clock.advance(TimeDelta::hours(25));
     assert_eq!(sweep().await, (0, 0));
     disk.clock.advance(TimeDelta::hours(1));
     assert_eq!(sweep().await, (0, 1));

@@ -33,6 +33,29 @@ async fn a_port_gets_the_first_free_address_and_the_default_group() {
 }
 
 #[tokio::test]
+async fn a_port_shows_the_trunk_whose_parent_it_is() {
+    let sandbox = instant();
+    let demo = User::of(&sandbox, "demo").await;
+    let (network, _) = demo.network("10.7.0.0/24").await;
+    let port = json!({"network_id": network});
+    let parent = demo.make("ports", "port", port.clone()).await;
+    let below = demo.make("ports", "port", port).await;
+    let sub_port = json!({"port_id": below, "segmentation_type": "vlan", "segmentation_id": 10});
+    let trunk = json!({"port_id": parent, "sub_ports": [sub_port.clone()]});
+    let trunk = demo.make("trunks", "trunk", trunk).await;
+    let shown = async |id: &str| {
+        let path = format!("/network/v2.0/ports/{id}");
+        demo.get(&path).await.ok()["port"].clone()
+    };
+    let mac = shown(&below).await["mac_address"].clone();
+    let mut expected = sub_port;
+    expected["mac_address"] = mac;
+    let details = json!({"trunk_id": trunk, "sub_ports": [expected]});
+    assert_eq!(shown(&parent).await["trunk_details"], details);
+    assert!(shown(&below).await.get("trunk_details").is_none());
+}
+
+#[tokio::test]
 async fn an_address_is_given_once() {
     let sandbox = instant();
     let demo = User::of(&sandbox, "demo").await;

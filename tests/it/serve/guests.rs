@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::process::{Served, refused};
+use crate::support::chance::{self, Chance};
 
 /// How long a stack may take.
 const WITHIN: Duration = Duration::from_secs(60);
@@ -145,6 +146,63 @@ async fn guests_do_what_they_are_told_and_answer() {
         assert!(reason.contains(&said), "{name}: {reason}");
     }
     served.stop();
+}
+
+/// A number of seconds that nothing else sleeps.
+const NAP: &str = "86397.125";
+
+/// Whether a process sleeps so long.
+fn naps() -> bool {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| String::from_utf8_lossy(&line).starts_with(&format!("sleep\0{NAP}\0")))
+}
+
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < WITHIN, "{what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn free() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+#[actix::test]
+async fn a_killed_server_leaves_no_guest_behind_and_its_deployments_end_after_it() {
+    let seed = chance::any_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::new(seed);
+    let home = tempfile::tempdir().unwrap();
+    let guests = [("HEARTH_SANDBOX__GUESTS", "process")];
+    // What guests are told of where to answer holds after a restart.
+    let (api, cfn, cloud) = (free(), free(), free());
+    let places = ["--listen", &api, "--cfn-listen", &cfn, "--sandbox-listen", &cloud];
+    let start = || Served::start(&home.path().join("data"), &places, &guests);
+    let mut served = start();
+    let demo = Demo::at(&served).await;
+    let script = format!("#!/bin/sh\nsetsid sleep {NAP} &\nsleep {NAP} &\nsleep 1\n");
+    for (transport, signal) in WAYS {
+        demo.create(signal, template(transport, signal, &script)).await;
+    }
+    until("no script is run", naps).await;
+    for _ in 0..5 {
+        served.signal("KILL");
+        drop(served);
+        until("a guest is left behind", || !naps()).await;
+        served = start();
+        tokio::time::sleep(chance.millis(0..1500)).await;
+    }
+    let demo = Demo::at(&served).await;
+    for (transport, signal) in WAYS {
+        let stack = demo.settled(signal).await;
+        assert_eq!(stack["stack_status"], "CREATE_COMPLETE", "{transport}: {stack:#}");
+    }
+    served.stop();
+    assert!(!naps(), "a guest is left behind");
 }
 
 #[test]

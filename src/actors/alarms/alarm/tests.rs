@@ -61,7 +61,7 @@ impl Story {
     /// Evaluates data that came so many seconds ago.
     fn evaluate(&mut self, data: &[(i64, f64)]) -> Vec<&'static str> {
         let now = self.clock.now();
-        let at = |(ago, value): &(i64, f64)| (now - TimeDelta::seconds(*ago), *value);
+        let at = |(ago, value): &(i64, f64)| (now - TimeDelta::seconds(*ago), Sample::from(*value));
         self.tell(AlarmCommand::Evaluate { data: data.iter().map(at).collect() })
     }
 

@@ -39,7 +39,7 @@ impl Decider<'_> {
         let Some(driver) = self.knowledge.registry.driver(&definition.driver_type) else {
             return Err(unsupported());
         };
-        let subject = self.subject(&definition);
+        let subject = self.state.subject_beside_signals(&definition, self.knowledge);
         match driver.program().signal(&subject, &signal.details) {
             Signaled::Unsupported => Err(unsupported()),
             Signaled::Handled(outcome) => {
@@ -63,9 +63,9 @@ impl Decider<'_> {
 
     /// What signals leave is kept as long as the resource: it is bounded.
     fn refuse_too_much(&self, added: &JsonMap) -> Result<(), Refusal> {
-        let others = self.signals.iter().filter(|(id, _)| !added.contains_key(*id));
-        let length = |(id, kept): (&String, &Value)| id.len() + json_bytes(kept);
-        let bytes: usize = added.iter().chain(others).map(length).sum();
+        let replaced = added.keys().filter_map(|id| self.signals.get_key_value(id));
+        let replaced: usize = replaced.map(entry_bytes).sum();
+        let bytes = added.iter().map(entry_bytes).sum::<usize>() + self.signals_bytes - replaced;
         if added.is_empty() || bytes <= SIGNALS.max {
             return Ok(());
         }
@@ -205,6 +205,16 @@ impl Resource {
         self.signals_known.push_back(signal);
     }
 
+    /// Takes what a signal or an action adds to the metadata.
+    pub(in crate::actors::resource) fn keep_signals(&mut self, added: &JsonMap) {
+        for (id, entry) in added {
+            self.signals_bytes += entry_bytes((id, entry));
+            if let Some(former) = self.signals.insert(id.clone(), entry.clone()) {
+                self.signals_bytes -= entry_bytes((id, &former));
+            }
+        }
+    }
+
     /// The metadata as it is now: the definition's, and what signals have added.
     pub fn metadata(&self) -> JsonMap {
         let of_definition = self.definition.as_ref().or(self.target.as_deref());
@@ -217,6 +227,10 @@ impl Resource {
         metadata.extend(plain_map(self.signals.clone()));
         metadata
     }
+}
+
+fn entry_bytes((id, entry): (&String, &Value)) -> usize {
+    id.len() + json_bytes(entry)
 }
 
 /// What stays of a signal. How it went and why is told in the event list, as in Heat; whatever else

@@ -8,6 +8,7 @@ mod delete;
 mod hear;
 mod report;
 mod reset;
+mod restart;
 mod revise;
 mod settle;
 mod snapshot;

@@ -39,6 +39,7 @@ impl Stack {
             facade: revise.facade.clone(),
             event_sinks: event_sinks(definition),
             claim: revise.claim.clone(),
+            restart: None,
         }
     }
 
@@ -76,6 +77,7 @@ impl Stack {
             roles: None,
             facade: Value::Null,
             claim: None,
+            restart: None,
             ..newest.clone()
         };
         Some(match former {

@@ -4,6 +4,7 @@ mod checks;
 pub(super) mod cw_lite_alarm;
 pub(super) mod delay;
 pub(super) mod deployed_server;
+pub(super) mod ha_restarter;
 pub(crate) mod multipart;
 pub(super) mod none;
 pub(super) mod random_string;

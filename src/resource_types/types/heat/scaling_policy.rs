@@ -56,43 +56,15 @@ impl ResourceType for ScalingPolicy {
         subject: &Subject,
         _moment: &Moment<'_>,
     ) -> Option<Result<LocalOutcome, Failure>> {
-        let has_beats = match work {
-            Work::Create | Work::Update { .. } | Work::Delete => true,
-            Work::Act(action) => declared.acts(*action) && StackUser::made(subject).is_some(),
-        };
-        (!has_beats).then(|| Ok(LocalOutcome::default()))
+        local(declared, work, subject)
     }
 
     fn first(&self, _declared: &Declared, work: &Work, subject: &Subject) -> Step {
-        match work {
-            Work::Update { .. } if stack_user::has(subject, Proof::Key) => Stage::Settle.step(),
-            // One that was made by an earlier version has no user.
-            Work::Create | Work::Update { .. } => stack_user::first(Value::Null),
-            Work::Delete => stack_user::removal(),
-            Work::Act(_) => stack_user::enabling(),
-        }
+        first(work, subject)
     }
 
     fn beat(&self, _declared: &Declared, beating: &Beating<'_>) -> Result<Beat, Failure> {
-        let Beating { cloud, work, subject, step, .. } = *beating;
-        let end = || Stage::Settle.step();
-        if let Some(beat) = stack_user::make(cloud, subject, step, Proof::Key, end) {
-            return beat;
-        }
-        if let Some(beat) = stack_user::keep(cloud, work, subject, step) {
-            return beat;
-        }
-        let mut data = BTreeMap::new();
-        if let Some(address) = presigned::address(cloud, subject, Door::Signal)? {
-            data.insert(ADDRESS.to_owned(), address.into());
-        }
-        let physical_id = match work {
-            Work::Create => StackUser::made(subject)
-                .map(|user| user.id)
-                .or_else(|| Some(subject.physical_name.clone())),
-            Work::Update { .. } | Work::Delete | Work::Act(_) => None,
-        };
-        Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
+        beat(beating)
     }
 
     fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
@@ -121,21 +93,7 @@ impl ResourceType for ScalingPolicy {
     }
 
     fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
-        let At { declared, cloud, subject, .. } = at;
-        let names = declared.declaration().attributes.keys();
-        let mut attributes = JsonMap::new();
-        for name in names.filter(|name| wanted.is_empty() || wanted.contains(name)) {
-            let value = match name.as_str() {
-                SIGNAL_URL => {
-                    let project = subject.project_id.clone().unwrap_or_default();
-                    stack_user::signal_url(cloud, subject, project.as_str())?.into()
-                }
-                // The other one, whichever its name.
-                _ => subject.data.get(ADDRESS).cloned().unwrap_or_default(),
-            };
-            attributes.insert(name.clone(), value);
-        }
-        Ok(attributes)
+        attributes(at, wanted)
     }
 
     fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
@@ -144,4 +102,69 @@ impl ResourceType for ScalingPolicy {
             Some(_) | None => declared.plain_reference(subject),
         }
     }
+}
+
+/// What has no beats: what the user of a resource that is signaled has no part in.
+pub(super) fn local(
+    declared: &Declared,
+    work: &Work,
+    subject: &Subject,
+) -> Option<Result<LocalOutcome, Failure>> {
+    let has_beats = match work {
+        Work::Create | Work::Update { .. } | Work::Delete => true,
+        Work::Act(action) => declared.acts(*action) && StackUser::made(subject).is_some(),
+    };
+    (!has_beats).then(|| Ok(LocalOutcome::default()))
+}
+
+pub(super) fn first(work: &Work, subject: &Subject) -> Step {
+    match work {
+        Work::Update { .. } if stack_user::has(subject, Proof::Key) => Stage::Settle.step(),
+        // One that was made by an earlier version has no user.
+        Work::Create | Work::Update { .. } => stack_user::first(Value::Null),
+        Work::Delete => stack_user::removal(),
+        Work::Act(_) => stack_user::enabling(),
+    }
+}
+
+/// The beats of a resource that is signaled at an address which its user's key has signed.
+pub(super) fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {
+    let Beating { cloud, work, subject, step, .. } = *beating;
+    let end = || Stage::Settle.step();
+    if let Some(beat) = stack_user::make(cloud, subject, step, Proof::Key, end) {
+        return beat;
+    }
+    if let Some(beat) = stack_user::keep(cloud, work, subject, step) {
+        return beat;
+    }
+    let mut data = BTreeMap::new();
+    if let Some(address) = presigned::address(cloud, subject, Door::Signal)? {
+        data.insert(ADDRESS.to_owned(), address.into());
+    }
+    let physical_id = match work {
+        Work::Create => StackUser::made(subject)
+            .map(|user| user.id)
+            .or_else(|| Some(subject.physical_name.clone())),
+        Work::Update { .. } | Work::Delete | Work::Act(_) => None,
+    };
+    Ok(Beat::Done { learned: Learned { physical_id, data, ..Learned::default() } })
+}
+
+/// The addresses at which it is signaled.
+pub(super) fn attributes(at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
+    let At { declared, cloud, subject, .. } = at;
+    let names = declared.declaration().attributes.keys();
+    let mut attributes = JsonMap::new();
+    for name in names.filter(|name| wanted.is_empty() || wanted.contains(name)) {
+        let value = match name.as_str() {
+            SIGNAL_URL => {
+                let project = subject.project_id.clone().unwrap_or_default();
+                stack_user::signal_url(cloud, subject, project.as_str())?.into()
+            }
+            // The other one, whichever its name.
+            _ => subject.data.get(ADDRESS).cloned().unwrap_or_default(),
+        };
+        attributes.insert(name.clone(), value);
+    }
+    Ok(attributes)
 }

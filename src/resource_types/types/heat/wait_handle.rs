@@ -194,7 +194,7 @@ impl ResourceType for WaitHandle {
                 ..SignalOutcome::default()
             });
         }
-        let Some((id, signal)) = self.read(subject.signals.len(), details) else {
+        let Some((id, signal)) = self.read(subject.signaled, details) else {
             // Heat's answer has left by now: what cannot be read comes to nothing.
             return Signaled::Handled(SignalOutcome::default());
         };
@@ -326,7 +326,7 @@ mod tests {
     fn signal(type_name: &str, known: Value, details: Value) -> SignalOutcome {
         let Value::Object(signals) = known else { panic!("signals are a map") };
         let driver = Registry::built_in().unwrap().driver(type_name).unwrap();
-        let subject = Subject { signals, ..Subject::default() };
+        let subject = Subject { signaled: signals.len(), ..Subject::default() };
         match driver.program().signal(&subject, &details) {
             Signaled::Handled(outcome) => outcome,
             other => panic!("{other:?}"),

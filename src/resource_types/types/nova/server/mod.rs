@@ -289,6 +289,10 @@ impl ResourceType for Server {
         validate::properties(name, properties)
     }
 
+    fn validate_metadata(&self, metadata: &JsonMap, properties: &JsonMap) -> Result<(), Refusal> {
+        validate::metadata(metadata, properties)
+    }
+
     fn asked_of_cloud(&self, properties: &JsonMap) -> Option<JsonMap> {
         validate::asked_of_cloud(properties)
     }

@@ -38,7 +38,7 @@ pub(super) fn encoded(
         Some("RAW") => data.to_owned(),
         Some("SOFTWARE_CONFIG") => match ignition(data) {
             Some(config) => with_metadata(config, metadata)?,
-            None => multipart(own_parts(data), metadata, Vec::new()),
+            None => multipart(own_parts(data), metadata, watch_server(cloud)),
         },
         _ => multipart(parts_of_tools(data), metadata, places(cloud)?),
     };
@@ -83,16 +83,27 @@ fn places(cloud: &Asks<'_>) -> Result<Vec<Part>, Failure> {
     let url = Url::parse(&server).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
     let settings = cloud.cfn_places();
-    let boto = format!(
+    let mut boto = format!(
         "[Boto]\ndebug = 0\nis_secure = {}\nhttps_validate_certificates = {}\n\
          cfn_region_name = heat\ncfn_region_endpoint = {host}",
         settings.is_secure.as_deref().unwrap_or("0"),
         settings.validates.as_deref().unwrap_or("1"),
     );
-    Ok(vec![
-        Part::new("x-cfninitdata", "cfn-metadata-server", server),
-        Part::new("x-cfninitdata", "cfn-boto-cfg", boto),
-    ])
+    let watch = settings.watch.as_deref().and_then(|watch| Url::parse(watch).ok());
+    if let Some(host) = watch.as_ref().and_then(Url::host_str) {
+        boto.push_str("\ncloudwatch_region_name = heat\ncloudwatch_region_endpoint = ");
+        boto.push_str(host);
+    }
+    let mut parts = watch_server(cloud);
+    parts.push(Part::new("x-cfninitdata", "cfn-metadata-server", server));
+    parts.push(Part::new("x-cfninitdata", "cfn-boto-cfg", boto));
+    Ok(parts)
+}
+
+/// Where they find CloudWatch's, if that is said.
+fn watch_server(cloud: &Asks<'_>) -> Vec<Part> {
+    let told = cloud.cfn_places().watch.iter();
+    told.map(|url| Part::new("x-cfninitdata", "cfn-watch-server", url.clone())).collect()
 }
 
 /// One part of the message.
@@ -172,13 +183,22 @@ mod tests {
     use crate::resource_types::asks::{Facts, Run};
 
     fn told(properties: &Value, metadata: &Value) -> Result<String, Failure> {
+        told_of(None, properties, metadata)
+    }
+
+    fn told_of(
+        watch: Option<&str>,
+        properties: &Value,
+        metadata: &Value,
+    ) -> Result<String, Failure> {
         let metadata_at = Some("http://Cfn.example:8000".to_owned());
+        let watch = watch.map(str::to_owned);
         let run = Run::new(Facts {
             now: SimulatedClock::new(1).now(),
             stack_user_role: None,
             auth_url: String::new(),
             region: None,
-            cfn_places: CfnPlaces { metadata: metadata_at, ..CfnPlaces::default() },
+            cfn_places: CfnPlaces { metadata: metadata_at, watch, ..CfnPlaces::default() },
         });
         let properties = properties.as_object().cloned().unwrap();
         let metadata = metadata.as_object().cloned().unwrap();
@@ -227,6 +247,22 @@ mod tests {
                     https_validate_certificates = 1\ncfn_region_name = heat\n\
                     cfn_region_endpoint = cfn.example\n--";
         assert!(message.contains(boto), "{message}");
+    }
+
+    #[test]
+    fn where_metric_data_are_put_is_told_where_it_is_known() {
+        let told = |format: &str| {
+            let properties = json!({ "user_data": "echo hello", "user_data_format": format });
+            told_of(Some("http://Watch.example:8003/v1/"), &properties, &json!({})).unwrap()
+        };
+        let server = "filename=\"cfn-watch-server\"\n\nhttp://Watch.example:8003/v1/\n--";
+        let boto = "cfn_region_endpoint = cfn.example\ncloudwatch_region_name = heat\n\
+                    cloudwatch_region_endpoint = watch.example\n--";
+        let message = told("HEAT_CFNTOOLS");
+        assert!(message.contains(server) && message.contains(boto), "{message}");
+        let message = told("SOFTWARE_CONFIG");
+        assert!(message.contains(server) && !message.contains("cfn-boto-cfg"), "{message}");
+        assert!(!decoded(json!({ "user_data": "echo hello" })).contains("watch"));
     }
 
     #[test]

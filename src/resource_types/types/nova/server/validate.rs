@@ -25,6 +25,18 @@ pub(super) fn properties(name: &str, properties: &JsonMap) -> Result<(), Refusal
     Ok(())
 }
 
+/// Refuses metadata that take the place of what the server is told of its deployments.
+pub(super) fn metadata(metadata: &JsonMap, properties: &JsonMap) -> Result<(), Refusal> {
+    let is_told = text(properties, "user_data_format") == Some("SOFTWARE_CONFIG");
+    match is_told && metadata.contains_key("deployments") {
+        false => Ok(()),
+        true => Err(Refusal::validation(
+            "deployments key not allowed in resource metadata with user_data_format of \
+             SOFTWARE_CONFIG",
+        )),
+    }
+}
+
 fn list<'a>(properties: &'a JsonMap, name: &str) -> &'a [Value] {
     properties.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

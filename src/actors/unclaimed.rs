@@ -1,0 +1,94 @@
+//! What a process that died in the middle of a creation has left: names of stacks that never came to
+//! be, which keep a password from being let go, and keys of passwords that no project has. As long
+//! as nobody asks for anything all of that is nobody's.
+
+use std::collections::BTreeSet;
+
+use tracing::{info, warn};
+
+use super::credentials::{PASSWORD_KEYS, password_key};
+use super::engine::Engine;
+use super::project::{Project, ProjectCommand};
+use super::shell::fold;
+use crate::events::log::LogError;
+use crate::events::seal::Seals;
+use crate::events::{StreamId, StreamRevision};
+use crate::model::{ProjectId, StackId};
+
+/// How many keys or projects are read at once.
+const PAGE: usize = 256;
+
+impl Engine {
+    /// Gives back the names of stacks that never came to be, and destroys the keys of passwords that
+    /// no project has; to be called before anything is asked for.
+    pub async fn let_go_of_unclaimed(&self) {
+        if let Err(error) = self.find_unclaimed().await {
+            warn!(%error, "passwords that nobody needs stay, sealed, until the next start");
+        }
+    }
+
+    async fn find_unclaimed(&self) -> Result<(), LogError> {
+        let mut unclaimed = self.password_keys()?;
+        if unclaimed.is_empty() {
+            return Ok(());
+        }
+        let services = &self.services;
+        let mut after = String::new();
+        loop {
+            let page = services.log.streams("project", &after, PAGE)?;
+            let Some(last) = page.last() else { break };
+            after = last.as_str().to_owned();
+            for stream in page {
+                let slice = services.log.read(&stream, StreamRevision(0)).await?;
+                let mut seals = Seals::of(services.vault.clone(), stream.clone());
+                let project = fold(Project::default(), &slice.events, &mut seals)?;
+                for key in project.kept_trusts().filter_map(password_key) {
+                    unclaimed.remove(&key);
+                }
+                self.release_names(&stream, &project).await?;
+            }
+        }
+        for key in unclaimed {
+            match services.vault.destroy(&key).await {
+                Ok(()) => info!(key, "the key of a password that nobody has was destroyed"),
+                Err(error) => warn!(key, %error, "the key of a password stays for now"),
+            }
+        }
+        Ok(())
+    }
+
+    fn password_keys(&self) -> Result<BTreeSet<String>, LogError> {
+        let mut found = BTreeSet::new();
+        let mut after = PASSWORD_KEYS.to_owned();
+        loop {
+            let page = self.services.log.keys(&after, PAGE)?;
+            let own = page.into_iter().map(|(scope, _)| scope);
+            let own: Vec<_> = own.take_while(|scope| scope.starts_with(PASSWORD_KEYS)).collect();
+            let Some(last) = own.last() else { return Ok(found) };
+            after.clone_from(last);
+            found.extend(own);
+        }
+    }
+
+    /// With the last name go the project's trusts, and its passwords.
+    async fn release_names(&self, stream: &StreamId, project: &Project) -> Result<(), LogError> {
+        let Some(id) = stream.as_str().strip_prefix("project-") else { return Ok(()) };
+        let id = ProjectId(id.to_owned());
+        for (name, stack_id) in project.holders() {
+            if self.was_made(stack_id).await? {
+                continue;
+            }
+            let release = ProjectCommand::Release { name: name.clone(), stack_id };
+            if let Err(error) = self.services.ask_project(&id, release, Default::default()).await {
+                warn!(project = %id, %error, "a name of a stack that never was stays taken");
+            }
+        }
+        Ok(())
+    }
+
+    async fn was_made(&self, stack: StackId) -> Result<bool, LogError> {
+        // Where its stream ends is all that counts.
+        let end = StreamRevision(u64::MAX >> 1);
+        Ok(self.services.log.read(&StreamId::stack(stack), end).await?.head.next > 0)
+    }
+}
