@@ -34,6 +34,18 @@ pub enum Known {
     None,
 }
 
+impl Known {
+    /// The id of a resource.
+    pub(super) fn of(self, subject: &Subject) -> Option<String> {
+        let name = || subject.physical_name.clone();
+        match self {
+            Known::Name => Some(name()),
+            Known::Resource => Some(subject.resource_id.map_or_else(name, |id| id.to_string())),
+            Known::None => None,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -109,12 +121,7 @@ impl Declared {
         match &self.declaration().id {
             Id::Field(_) => Ok(self.declaration().id_of(object)),
             Id::MadeOf(parts) => self.filled(cloud, subject, parts, str::to_owned).map(Some),
-            Id::Is(Known::Name) => Ok(Some(subject.physical_name.clone())),
-            Id::Is(Known::Resource) => {
-                let id = subject.resource_id.map(|id| id.to_string());
-                Ok(Some(id.unwrap_or_else(|| subject.physical_name.clone())))
-            }
-            Id::Is(Known::None) => Ok(None),
+            Id::Is(known) => Ok(known.of(subject)),
         }
     }
 }

@@ -215,6 +215,26 @@ fn member() -> (Declared, Subject) {
 }
 
 #[test]
+fn what_hearth_alone_keeps_shows_its_properties_in_the_types_that_others_say() {
+    let declared = declared(
+        "properties: { value: { type: any, typed_by: kind }, kind: { type: string } }\n\
+         attributes: { given: { repeats: value } }\nid: { is: name }\nlocal: {}\n",
+    );
+    let made = |kind: &str, value: Value| {
+        let subject = subject(json!({ "kind": kind, "value": value }));
+        declared.plain_local(&Work::Create, &subject).unwrap()
+    };
+    for (kind, value) in [("boolean", "true"), ("number", "7"), ("other", "x")] {
+        let made = made(kind, value.into()).unwrap();
+        assert_eq!(made.attributes["given"], value);
+        assert_eq!(made.learned.physical_id.as_deref(), Some("stack-b-1"));
+    }
+    for (kind, value) in [("number", "seven"), ("boolean", "yes"), ("json", "{}")] {
+        assert!(made(kind, value.into()).is_err());
+    }
+}
+
+#[test]
 fn a_creation_that_comes_too_early_is_asked_for_again_and_what_a_name_stood_for_is_kept() {
     let (_, made) = member();
     assert_eq!(made.physical_id.as_deref(), Some("m1"));

@@ -58,7 +58,12 @@ impl Check<'_> {
             let given = methods.iter().filter(|(_, path)| path.is_some()).count();
             // An update may be nothing but members, and a search differ in its fields alone.
             let may_lack = match at.as_slice() {
-                ["update"] => !declaration.members.is_empty() || !declaration.calls.is_empty(),
+                ["update"] => {
+                    !declaration.members.is_empty()
+                        || !declaration.calls.is_empty()
+                        || declaration.local.is_some()
+                        || declaration.waits.is_some()
+                }
                 ["find"] => declaration.find.as_ref().is_some_and(|find| !find.by.is_empty()),
                 _ => false,
             };
