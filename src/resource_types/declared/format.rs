@@ -185,6 +185,11 @@ impl Declaration {
             || !self.members.is_empty()
     }
 
+    /// Whether an entry of a list stands for the object.
+    pub(super) fn has_entry(&self) -> bool {
+        self.find.as_ref().is_some_and(|find| !find.has.is_empty())
+    }
+
     /// Whether no update ever changes or replaces the resource, however it stands.
     pub fn is_kept(&self) -> bool {
         self.local.as_ref().is_some_and(|local| local.changes == Changes::Ignored)

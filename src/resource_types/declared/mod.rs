@@ -35,6 +35,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use format::{After, Declaration};
+use paths::words;
 pub(crate) use progress::{Progress, done, next};
 pub use steps::Beating;
 pub(crate) use steps::PlainStage;

@@ -310,6 +310,47 @@ fn what_is_put_stands_in_its_place_and_has_a_name_for_an_id() {
 }
 
 #[test]
+fn an_entry_of_a_list_stands_for_what_has_no_id_and_an_id_of_parts_tells_them() {
+    let file = "
+properties:
+  router: { type: string, required: true }
+  subnet: { type: string }
+  port: { type: string }
+list: ports
+id: { made_of: [\"{router}:subnet={subnet}\", \"{router}:port={port}\"] }
+body: { shape: { subnet: \"{subnet}\", port: \"{port}\" } }
+create: { put: \"/routers/{router}/join\" }
+find:
+  get: /ports
+  query: { device: \"{router}\" }
+  where: { owner: [one, two], \"ips[].subnet\": \"{subnet}\", id: \"{port}\" }
+delete: { put: \"/routers/{router}/leave\", body: { subnet: \"{subnet}\", port: \"{port}\" } }
+";
+    let joined = declared(file);
+    let list = |owner: &str| json!({ "ports": [{ "owner": owner, "ips": [{ "subnet": "s" }] }] });
+    let (look, join) = ("GET /ports?device=r", "PUT /routers/r/join {\"subnet\":\"s\"}");
+    let leave = ("PUT /routers/r/leave {\"subnet\":\"s\"}", 200, json!({}));
+
+    let mut lost = subject(json!({ "router": "r", "subnet": "s" }));
+    let lines = [(look, 200, list("two"))];
+    play(&joined, &Work::Create, &mut lost, Attempt::Unanswered, &lines).unwrap();
+    assert_eq!(lost.physical_id.as_deref(), Some("r:subnet=s"));
+
+    let unknown = subject(json!({ "router": "r", "subnet": "s" }));
+    let lines = [(look, 200, list("three")), (join, 200, json!({}))];
+    let mut made = unknown.clone();
+    play(&joined, &Work::Create, &mut made, Attempt::Unanswered, &lines).unwrap();
+    deleted(&joined, &mut unknown.clone(), &[(look, 200, list("one")), leave.clone()]).unwrap();
+    deleted(&joined, &mut unknown.clone(), &[(look, 200, list("three"))]).unwrap();
+
+    // What a name stood for is in the id.
+    let resolved = "translation: [{ resolve: router, finder: neutron.router }]\n";
+    let named = declared(&format!("{file}{resolved}"));
+    made.properties = map(json!({ "router": "name", "subnet": "s" }));
+    deleted(&named, &mut made, &[leave]).unwrap();
+}
+
+#[test]
 fn an_id_that_is_made_of_parts_finds_what_a_lost_call_made_and_leaves_others_alone() {
     let declared = declared(
         "

@@ -83,8 +83,13 @@ impl Check<'_> {
         if let Some(at) = &declaration.at {
             self.path(&["at"], at);
         }
-        if let Id::MadeOf(parts) = &declaration.id {
-            self.path(&["id", "made_of"], parts);
+        if let Id::MadeOf(forms) = &declaration.id {
+            for form in forms {
+                self.path(&["id", "made_of"], form);
+            }
+        }
+        for name in declaration.find.iter().flat_map(|find| find.query.values()) {
+            self.path(&["find", "query"], name);
         }
         self.version(&["microversion"], declaration.microversion.as_deref());
     }
