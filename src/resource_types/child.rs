@@ -41,7 +41,7 @@ pub trait Nested: Send + Sync + 'static {
     }
 
     /// The properties that have the child's parameters; none are those of the type itself.
-    fn parameters(&self) -> Option<&'static str> {
+    fn parameters(&self) -> Option<&str> {
         None
     }
 

@@ -14,7 +14,7 @@ use super::job::Subject;
 use super::nested::{self, Budget};
 use super::reading::{Problem, Strictness, read};
 use super::registry::{PluginChecks, Registry};
-use super::schema::{Properties, filled};
+use super::schema::{Properties, PropertySchema, filled};
 use super::types::heat;
 use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, ResourceName};
@@ -215,7 +215,7 @@ impl Registry {
         declaration: &'a Declaration,
     ) -> Early<'a> {
         let given = taken(definition.properties_given(name));
-        let schema = heat::schema(declaration, &given.0);
+        let schema = told(&declaration.properties, &given.0);
         let key = definition.resource_keys().properties;
         let translation = &declaration.translation;
         let mut early = self.read_early(definition, name, key, schema, translation, given);
@@ -286,6 +286,21 @@ impl Registry {
             unknown: unknown.map(|(name, _)| name.clone()).collect(),
         }
     }
+}
+
+/// The schema, where properties say of what types others are.
+fn told<'a>(schema: &'a Properties, given: &AllGiven) -> Cow<'a, Properties> {
+    let word = |name: &str| match given.get(name) {
+        Some(Given::Value { value, .. }) => Some(value),
+        _ => None,
+    };
+    let mut told = Cow::Borrowed(schema);
+    for (name, property) in schema {
+        if let Some(kind) = property.told_kind(word) {
+            told.to_mut().insert(name.clone(), PropertySchema { kind, ..property.clone() });
+        }
+    }
+    told
 }
 
 fn taken(given: Outcome<AllGiven>) -> (AllGiven, Vec<TemplateError>) {

@@ -55,6 +55,13 @@ pub struct Subject {
     pub taken: BTreeSet<String>,
 }
 
+impl Subject {
+    /// The project whose the resource is.
+    pub(crate) fn project(&self) -> ProjectId {
+        self.project_id.clone().unwrap_or_default()
+    }
+}
+
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {

@@ -16,6 +16,7 @@ mod groups;
 mod implicit;
 pub mod job;
 pub(crate) mod kept;
+mod mime;
 mod nested;
 mod plugins;
 mod presigned;

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::declared::Declaration;
 use super::registry::Registry;
-use super::types::heat::stack::place;
 use crate::model::taint;
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::openstack::{CloudError, Elsewhere, Request, Service};
@@ -19,10 +19,12 @@ impl Registry {
         &self,
         definition: &StackDefinition,
         name: &ResourceName,
+        declaration: &Declaration,
         properties: &JsonMap,
         cloud: &Asks<'_>,
     ) -> Result<(), Refusal> {
-        let place = place(properties);
+        let Some(stack) = &declaration.stack else { return Ok(()) };
+        let place = stack.place(properties);
         let heat = Service::of_type("orchestration");
         let there = cloud.elsewhere(&place, &heat).map_err(|error| match &error {
             // Whose credential opens nothing is refused, whatever hinders it.
@@ -30,9 +32,8 @@ impl Registry {
             error if error.is_transient() => Refusal::unavailable(error.to_string()),
             error => unreached(&place, error),
         })?;
-        let Some(text) = properties.get("template").and_then(Value::as_str) else { return Ok(()) };
-        let parameters = properties.get("parameters").and_then(Value::as_object);
-        let parameters = parameters.cloned().unwrap_or_default();
+        let Some(text) = stack.template(properties) else { return Ok(()) };
+        let parameters = stack.given(properties);
         let refused = |reason: &str| {
             let text = "Failed validating stack template using Heat endpoint";
             Refusal::validation(format!("{text} at {place} due to \"{reason}\""))

@@ -42,12 +42,12 @@ pub trait ResourceType: Send + Sync + 'static {
     /// for the moment's chance. `None`: beats are needed.
     fn local(
         &self,
-        _declared: &Declared,
-        _work: &Work,
-        _subject: &Subject,
+        declared: &Declared,
+        work: &Work,
+        subject: &Subject,
         _moment: &Moment<'_>,
     ) -> Option<Result<LocalOutcome, Failure>> {
-        None
+        declared.plain_local(work, subject)
     }
 
     /// The step that an action begins with.

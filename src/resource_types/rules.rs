@@ -108,20 +108,20 @@ impl TryFrom<WrittenRule> for Rule {
     }
 }
 
-/// Refuses properties that break a rule, in Heat's words.
-pub(super) fn check(rules: &[Rule], properties: &JsonMap) -> Result<(), Refusal> {
+/// Refuses properties of the resource of a name that break a rule, in Heat's words.
+pub(super) fn check(rules: &[Rule], name: &str, properties: &JsonMap) -> Result<(), Refusal> {
     rules.iter().try_for_each(|rule| match &rule.each {
-        None => rule.keep(properties),
+        None => rule.keep(name, properties),
         Some(list) => {
             let entries = properties.get(list).and_then(Value::as_array);
             let mut maps = entries.into_iter().flatten().filter_map(Value::as_object);
-            maps.try_for_each(|entry| rule.keep(entry))
+            maps.try_for_each(|entry| rule.keep(name, entry))
         }
     })
 }
 
 impl Rule {
-    fn keep(&self, values: &JsonMap) -> Result<(), Refusal> {
+    fn keep(&self, name: &str, values: &JsonMap) -> Result<(), Refusal> {
         let is_one_of = |(path, wanted): (&String, &Vec<Value>)| {
             let value = one(values, path);
             wanted.iter().any(|wanted| match value {
@@ -138,7 +138,7 @@ impl Rule {
             // The words are for what is missing.
             (Some(refusal), Some(_)) if self.has_too_many(values) => Err(refusal),
             (Some(_), Some(says)) => {
-                let refusal = Refusal::validation(said(says, values));
+                let refusal = Refusal::validation(said(says, name, values));
                 let class = self.error.clone().map_or(refusal.class, Cow::Owned);
                 Err(Refusal { class, ..refusal })
             }
@@ -226,7 +226,8 @@ impl Rule {
     }
 }
 
-/// The values that a dotted path reaches, through lists as well, without those that are unset.
+/// The values that a dotted path reaches, through lists as well, without those that are unset; of
+/// one entry of a list each counts once.
 fn along<'a>(values: &'a JsonMap, path: &str) -> Vec<&'a Value> {
     let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
     let Some(value) = values.get(first) else { return Vec::new() };
@@ -239,9 +240,20 @@ fn along<'a>(values: &'a JsonMap, path: &str) -> Vec<&'a Value> {
         None => items.into_iter().filter(is_set).collect(),
         Some(rest) => {
             let maps = items.into_iter().filter_map(Value::as_object);
-            maps.flat_map(|map| along(map, rest)).collect()
+            maps.flat_map(|map| once(along(map, rest))).collect()
         }
     }
+}
+
+/// Each value once.
+fn once(values: Vec<&Value>) -> Vec<&Value> {
+    let mut once: Vec<&Value> = Vec::new();
+    for value in values {
+        if !once.iter().any(|other| python::equal(value, other)) {
+            once.push(value);
+        }
+    }
+    once
 }
 
 /// The value at a dotted path, if it is set; `list.0` is the first of a list.
@@ -254,14 +266,16 @@ fn one<'a>(values: &'a JsonMap, path: &str) -> Option<&'a Value> {
     Some(value).filter(|value| !value.is_null())
 }
 
-fn said(says: &str, values: &JsonMap) -> String {
+/// Words with values in them; `{resource}` is the resource's name.
+fn said(says: &str, name: &str, values: &JsonMap) -> String {
     let mut parts = says.split('{');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (word, rest) = part.split_once('}').unwrap_or(("", part));
-        text.push_str(
-            &one(values, word).map_or(Cow::Borrowed("None"), |it| python::text(it).into()),
-        );
+        match one(values, word) {
+            Some(value) => text.push_str(&python::text(value)),
+            None => text.push_str(if word == "resource" { name } else { "None" }),
+        }
         text.push_str(rest);
     }
     text

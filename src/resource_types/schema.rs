@@ -43,12 +43,29 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// The type that a parameter of this word has in templates.
+    fn of_parameter(word: &str) -> Option<Self> {
+        match word {
+            "string" => Some(Kind::String),
+            "number" => Some(Kind::Number),
+            "comma_delimited_list" => Some(Kind::List),
+            "json" => Some(Kind::Map),
+            "boolean" => Some(Kind::Boolean),
+            _ => None,
+        }
+    }
+}
+
 /// One property, one key of a map or the items of a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PropertySchema {
     #[serde(rename = "type")]
     pub kind: Kind,
+    /// The property whose word says of what type it is, where that is a type of parameters.
+    #[serde(default)]
+    pub typed_by: Option<String>,
     #[serde(default)]
     pub description: Option<String>,
     #[serde(default)]
@@ -81,6 +98,11 @@ pub struct PropertySchema {
 }
 
 impl PropertySchema {
+    /// The type that another property says it has; `word` is what there is of a property.
+    pub(crate) fn told_kind<'a>(&self, word: impl Fn(&str) -> Option<&'a Value>) -> Option<Kind> {
+        Kind::of_parameter(word(self.typed_by.as_ref()?)?.as_str()?)
+    }
+
     /// Whether it is a secret, or has one within.
     pub(crate) fn has_secret(&self) -> bool {
         let mut within = self
@@ -222,6 +244,7 @@ impl PropertySchema {
     pub fn of(kind: Kind) -> Self {
         Self {
             kind,
+            typed_by: None,
             description: None,
             default: None,
             required: false,

@@ -223,7 +223,9 @@ impl Registry {
                 driver.validate_in_cloud(cloud, asked)
             }
             CloudCheck::Beside { resource, properties } => {
-                self.check_beside(definition, resource, properties, cloud)
+                let Some(declared) = definition.resources().get(resource) else { return Ok(()) };
+                let Some(declaration) = self.schema(&declared.type_name) else { return Ok(()) };
+                self.check_beside(definition, resource, declaration, properties, cloud)
             }
         }
     }

@@ -40,6 +40,81 @@ fn every_resource_type_that_can_be_made_is_in_the_page_on_compatibility() {
     }
 }
 
+/// The types of the first release that make something.
+const FIRST_TYPES: [&str; 51] = [
+    "AWS::AutoScaling::AutoScalingGroup",
+    "AWS::AutoScaling::LaunchConfiguration",
+    "AWS::AutoScaling::ScalingPolicy",
+    "AWS::CloudFormation::Stack",
+    "AWS::CloudFormation::WaitCondition",
+    "AWS::CloudFormation::WaitConditionHandle",
+    "OS::Cinder::Volume",
+    "OS::Cinder::VolumeAttachment",
+    "OS::Glance::WebImage",
+    "OS::Heat::AutoScalingGroup",
+    "OS::Heat::CloudConfig",
+    "OS::Heat::Delay",
+    "OS::Heat::HARestarter",
+    "OS::Heat::InstanceGroup",
+    "OS::Heat::MultipartMime",
+    "OS::Heat::None",
+    "OS::Heat::RandomString",
+    "OS::Heat::ResourceChain",
+    "OS::Heat::ResourceGroup",
+    "OS::Heat::ScalingPolicy",
+    "OS::Heat::SoftwareComponent",
+    "OS::Heat::SoftwareConfig",
+    "OS::Heat::SoftwareDeployment",
+    "OS::Heat::SoftwareDeploymentGroup",
+    "OS::Heat::SoftwareDeployments",
+    "OS::Heat::Stack",
+    "OS::Heat::StructuredConfig",
+    "OS::Heat::StructuredDeployment",
+    "OS::Heat::StructuredDeploymentGroup",
+    "OS::Heat::StructuredDeployments",
+    "OS::Heat::SwiftSignal",
+    "OS::Heat::SwiftSignalHandle",
+    "OS::Heat::TestResource",
+    "OS::Heat::UpdateWaitConditionHandle",
+    "OS::Heat::Value",
+    "OS::Heat::WaitCondition",
+    "OS::Heat::WaitConditionHandle",
+    "OS::Neutron::FloatingIP",
+    "OS::Neutron::FloatingIPAssociation",
+    "OS::Neutron::Net",
+    "OS::Neutron::Port",
+    "OS::Neutron::Router",
+    "OS::Neutron::RouterInterface",
+    "OS::Neutron::SecurityGroup",
+    "OS::Neutron::SecurityGroupRule",
+    "OS::Neutron::Subnet",
+    "OS::Nova::Flavor",
+    "OS::Nova::KeyPair",
+    "OS::Nova::Server",
+    "OS::Nova::ServerGroup",
+    "OS::Swift::Container",
+];
+
+#[test]
+fn of_the_first_types_at_least_twenty_are_their_files_alone() {
+    let registry = Registry::built_in().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/resource_types/types");
+    let directories = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let files = directories.filter(|path| path.is_dir()).flat_map(|directory| {
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path())
+    });
+    let files = files.filter(|path| path.extension().is_some_and(|it| it == "yaml"));
+    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let of = |name: &&&str| {
+        let head = format!("type: {name}\n");
+        texts.iter().find(|text| text.starts_with(&head)).unwrap_or_else(|| panic!("{name}"))
+    };
+    let is_alone = |text: &str| !text.lines().any(|line| line.starts_with("program:"));
+    assert!(FIRST_TYPES.iter().all(|name| registry.is_made(name)));
+    let alone: Vec<&&str> = FIRST_TYPES.iter().filter(|name| is_alone(of(name))).collect();
+    assert!(alone.len() >= 20, "{} types need no program: {alone:?}", alone.len());
+}
+
 #[test]
 fn the_table_of_settings_has_every_option_with_its_default_and_no_other() {
     let rows = settings_rows(include_str!("../../docs/operating.md"));

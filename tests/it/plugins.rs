@@ -167,19 +167,21 @@ fn a_word_that_the_format_does_not_have_is_refused() {
 }
 
 #[test]
-fn a_file_may_say_that_nothing_is_done_and_name_no_other_program() {
-    let of = |program: &str| registry(&format!("type: A::B\nclass: B\nprogram: {program}\n"));
-    assert!(of("nothing").unwrap().driver("A::B").unwrap().declaration().is_kept());
+fn a_file_may_say_that_nothing_is_done_and_name_no_program() {
+    let of = |key: &str| registry(&format!("type: A::B\nclass: B\n{key}\n"));
+    let nothing = of("id: { is: resource }\nlocal: { changes: ignored }").unwrap();
+    assert!(nothing.driver("A::B").unwrap().declaration().is_kept());
     for (program, said) in [
-        ("server", "3:10: `nothing` is the one program that is not of Hearth's own types"),
-        ("{ alarm: event }", "3:10: `nothing` is the one program"),
+        ("server", "3:10: programs are for Hearth's own types"),
+        ("{ alarm: event }", "3:10: programs are for Hearth's own types"),
         ("{ wait_handle: ow }", "3:25: one of `own`, `aws` is wanted here, not `ow`"),
-        ("{ nothing: x }", "3:10: `nothing` has no setting"),
+        ("{ delay: x }", "3:10: `delay` has no setting"),
         ("alarm", "3:10: `alarm` has to have a setting"),
-        ("nothin", "3:10: one of `nothing`, "),
-        ("[nothing]", "3:10: one of `nothing`, "),
+        ("delai", "3:10: one of `cloud_watch_alarm`, "),
+        ("[delay]", "3:10: one of `cloud_watch_alarm`, "),
     ] {
-        let error = of(program).err().unwrap().to_string();
+        let program = format!("program: {program}");
+        let error = of(&program).err().unwrap().to_string();
         assert!(error.contains(&format!("group.yaml:{said}")), "{error}");
     }
 }

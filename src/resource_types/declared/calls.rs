@@ -32,6 +32,10 @@ pub struct Call {
     /// that were sent when left out.
     #[serde(default)]
     pub by: Vec<String>,
+    /// Of a list: what the entry has at dotted paths that stands for an object without an id of its
+    /// own; a list of values is one of them, and `{property}` alone, where it is set, its value.
+    #[serde(default, rename = "where")]
+    pub has: IndexMap<String, Value>,
     /// Of a list: it refuses to be filtered by fields.
     #[serde(default)]
     pub unfiltered: bool,

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::model::JsonMap;
+
 /// All that is at the path.
 pub(super) fn all<'a>(value: &'a Value, path: &str) -> Vec<&'a Value> {
     let mut found = vec![value];
@@ -20,6 +22,14 @@ pub(super) fn all<'a>(value: &'a Value, path: &str) -> Vec<&'a Value> {
         };
     }
     found
+}
+
+/// The first that is at the path in a map.
+pub(super) fn within<'a>(map: &'a JsonMap, path: &str) -> Option<&'a Value> {
+    match path.split_once('.') {
+        Some((first, rest)) => one(map.get(first)?, rest),
+        None => map.get(path),
+    }
 }
 
 /// The first that is at the path.

@@ -4,9 +4,10 @@
 
 use serde_json::Value;
 
-use super::Declared;
+use super::calls::Call;
 use super::progress::next;
 use super::steps::PlainStage;
+use super::{Declared, dotted, shape};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::Method;
@@ -115,6 +116,11 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Option<Value>, Failure> {
+        if let Some(find) =
+            self.declaration().find.as_ref().filter(|_| self.declaration().has_entry())
+        {
+            return self.entry(cloud, subject, find);
+        }
         if self.declaration().knows_id() {
             let known = self.known(cloud, subject)?;
             let is_free = known
@@ -133,6 +139,27 @@ impl Declared {
             is_free && marks.are_on(object)
         };
         Ok(self.objects(cloud, subject, &marks)?.into_iter().find(is_ours))
+    }
+
+    /// The entry of a list that stands for the object.
+    fn entry(
+        &self,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+        find: &Call,
+    ) -> Result<Option<Value>, Failure> {
+        let properties = self.properties(&subject.properties);
+        let properties = Value::Object(self.looked_up(cloud, subject, properties)?);
+        let has = |entry: &Value| {
+            find.has.iter().all(|(path, wanted)| match shape::filled(wanted, &properties) {
+                None => true,
+                Some(wanted) => dotted::all(entry, path).into_iter().any(|value| match &wanted {
+                    Value::Array(all) => all.contains(value),
+                    wanted => wanted == value,
+                }),
+            })
+        };
+        Ok(self.listed(cloud, subject, &[])?.into_iter().find(has))
     }
 
     /// The subject with the id that is known before its object is made.
@@ -172,24 +199,34 @@ impl Declared {
         subject: &Subject,
         marks: &Marks,
     ) -> Result<Vec<Value>, Failure> {
+        let filters = match marks {
+            Marks::Own(field, token) => vec![(field, token)],
+            Marks::Alike(fields) => {
+                self.signing().filter_map(|field| fields.get_key_value(field)).collect()
+            }
+        };
+        let is_filtered = !self.declaration().find.as_ref().is_some_and(|find| find.unfiltered);
+        self.listed(cloud, subject, if is_filtered { &filters } else { &[] })
+    }
+
+    /// The objects that a list with these parameters has.
+    fn listed(
+        &self,
+        cloud: &Asks<'_>,
+        subject: &Subject,
+        filters: &[(&String, &Value)],
+    ) -> Result<Vec<Value>, Failure> {
         let declaration = self.declaration();
         let Some(path) = self.list_path() else { return Ok(Vec::new()) };
         let find = declaration.find.as_ref();
         let microversion = find.and_then(|find| find.microversion.as_deref());
         let mut request = self.request(cloud, Method::Get, path, subject, microversion)?;
-        if !declaration.find.as_ref().is_some_and(|find| find.unfiltered) {
-            let filters = match marks {
-                Marks::Own(field, token) => vec![(field, token)],
-                Marks::Alike(fields) => {
-                    self.signing().filter_map(|field| fields.get_key_value(field)).collect()
-                }
-            };
-            for (field, value) in filters {
-                request = request.query(field.clone(), python::text(value));
-            }
+        for (field, value) in filters {
+            request = request.query((*field).clone(), python::text(value));
         }
         for (name, value) in declaration.find.iter().flat_map(|find| &find.query) {
-            request = request.query(name.clone(), value.clone());
+            let value = self.filled(cloud, subject, value, str::to_owned)?;
+            request = request.query(name.clone(), value);
         }
         let mut body = cloud.send(request)?.json()?;
         let list = self.list_name().and_then(|list| body.get_mut(&list).map(Value::take));

@@ -8,9 +8,13 @@ use serde_json::Value;
 use super::besides::PropertyCall;
 use super::calls::{Busy, Call, Create, Delete, Update};
 use super::id::Id;
+use super::local::{Changes, Local};
 use super::members::Members;
 use super::ready::Ready;
+use super::software::Configured;
+use super::stack::Stack;
 use super::translation::Translation;
+use super::waits::Waits;
 use crate::model::Action;
 use crate::resource_types::finders::Finders;
 use crate::resource_types::rules::Rule;
@@ -151,6 +155,19 @@ pub struct Declaration {
     #[serde(default)]
     pub failed: Option<Failed>,
 
+    /// The resource is there once it was signaled often enough.
+    #[serde(default)]
+    pub waits: Option<Waits>,
+    /// The resource is a stack.
+    #[serde(default)]
+    pub stack: Option<Stack>,
+    /// The resource is a software configuration.
+    #[serde(default)]
+    pub software_config: Option<Configured>,
+    /// Hearth alone keeps the resource: what becomes of it needs neither calls nor time.
+    #[serde(default)]
+    pub local: Option<Local>,
+
     /// The finders that the file may name.
     #[serde(skip)]
     pub(crate) finders: Finders,
@@ -159,12 +176,23 @@ pub struct Declaration {
 impl Declaration {
     /// Whether resources of the type can be made, and not only looked over.
     pub(in crate::resource_types) fn is_made(&self) -> bool {
-        self.program.is_some() || self.create.is_some() || !self.members.is_empty()
+        self.program.is_some()
+            || self.create.is_some()
+            || self.local.is_some()
+            || self.waits.is_some()
+            || self.software_config.is_some()
+            || self.stack.is_some()
+            || !self.members.is_empty()
+    }
+
+    /// Whether an entry of a list stands for the object.
+    pub(super) fn has_entry(&self) -> bool {
+        self.find.as_ref().is_some_and(|find| !find.has.is_empty())
     }
 
     /// Whether no update ever changes or replaces the resource, however it stands.
     pub fn is_kept(&self) -> bool {
-        matches!(self.program, Some(Program::Nothing))
+        self.local.as_ref().is_some_and(|local| local.changes == Changes::Ignored)
     }
 }
 

@@ -11,6 +11,7 @@ mod find;
 pub(super) mod flat;
 mod format;
 mod id;
+mod local;
 mod members;
 mod paths;
 mod progress;
@@ -20,10 +21,13 @@ mod reality;
 mod same;
 mod sequence;
 mod shape;
+mod software;
+mod stack;
 mod steps;
 #[cfg(test)]
 mod tests;
 mod translation;
+mod waits;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,18 +35,18 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use format::{After, Declaration};
+use paths::words;
 pub(crate) use progress::{Progress, done, next};
 pub use steps::Beating;
 pub(crate) use steps::PlainStage;
 pub use translation::Translation;
 
-use super::child::Nested;
+use super::child::{Nested, Nesting};
 use super::groups::Adjustment;
 use super::job::{Attempt, Beat, Change, LocalOutcome, Reality, Subject, UpdateKind, Work};
 use super::resource_type::{At, Plain, ResourceType};
 use super::rules;
 use super::schema::{PropertySchema, filled};
-use super::types::Program;
 use crate::clock::Moment;
 use crate::events::resource::Step;
 use crate::model::{Action, JsonMap, Refusal};
@@ -58,10 +62,19 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// The type that a file declares, with the program that it names.
+    /// The type that a file declares, with the program that it names or that its keys call for.
     pub fn new(declaration: Declaration) -> Self {
-        let program = declaration.program.clone();
-        let program = program.map_or_else(|| Arc::new(Plain) as _, Program::start);
+        let program: Arc<dyn ResourceType> = if let Some(program) = declaration.program.clone() {
+            program.start()
+        } else if let Some(waits) = &declaration.waits {
+            Arc::new(waits::Waiting(waits.clone()))
+        } else if let Some(config) = &declaration.software_config {
+            Arc::new(software::Kept(config.clone()))
+        } else if let Some(stack) = &declaration.stack {
+            Arc::new(Nesting(stack::Child::of(&declaration, stack)))
+        } else {
+            Arc::new(Plain)
+        };
         Self { declaration, program }
     }
 
@@ -108,6 +121,9 @@ impl Declared {
         subject: &Subject,
         changed: &BTreeSet<String>,
     ) -> UpdateKind {
+        if self.declaration.is_kept() {
+            return UpdateKind::Nothing;
+        }
         // A type without any way to update replaces, whatever its schema allows.
         let update = self.declaration.update.as_ref();
         if update.is_some_and(|update| update.replaces.iter().any(|name| changed.contains(name))) {
@@ -275,9 +291,10 @@ impl Declared {
 
     pub fn validate(&self, subject: &Subject) -> Result<(), Refusal> {
         let properties = self.properties(&subject.properties);
+        let name = shown(&subject.name);
         self.program.validate_metadata(&subject.metadata, &properties)?;
-        rules::check(&self.declaration.rules, &properties)?;
-        self.program.validate(&shown(&subject.name), &properties)
+        rules::check(&self.declaration.rules, &name, &properties)?;
+        self.program.validate(&name, &properties)
     }
 
     pub fn asked_of_cloud(&self, properties: &JsonMap) -> Option<JsonMap> {
@@ -316,6 +333,9 @@ impl Declared {
         subject: &Subject,
         wanted: &[String],
     ) -> Result<JsonMap, Failure> {
+        if self.declaration.local.is_some() {
+            return self.local_attributes(subject, wanted);
+        }
         let all: Vec<String>;
         let wanted = match wanted {
             [] => {

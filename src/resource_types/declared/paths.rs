@@ -81,12 +81,12 @@ impl Declaration {
         self
     }
 
-    /// The words of the object's own paths that names may stand in.
+    /// The words of the object's own paths, and of its id, that names may stand in.
     fn named_words(&self) -> impl Iterator<Item = &str> {
         let create = self.create.iter().flat_map(|it| it.post.iter().chain(&it.put));
         let show = self.show.iter().filter_map(|show| Some(show.parts()?.1));
         let delete = self.delete.iter().filter_map(|delete| Some(delete.parts()?.1));
-        let paths = create.map(String::as_str).chain(show).chain(delete);
+        let paths = create.chain(self.forms()).map(String::as_str).chain(show).chain(delete);
         let is_resolved = |word: &&str| {
             let schema = self.properties.get(*word);
             let stays = schema.is_some_and(|property| !property.update_allowed);
@@ -181,7 +181,7 @@ impl Declared {
             "name" => return Ok(subject.physical_name.clone()),
             _ => {}
         }
-        if let Some(kept) = subject.data.get(AT).and_then(|at| at.get(word)) {
+        if let Some(kept) = self.known_words(subject).get(word) {
             return Ok(python::text(kept));
         }
         let name = word.split('.').next().unwrap_or_default();
@@ -200,10 +200,12 @@ impl Declared {
         cloud: &Asks<'_>,
         subject: &'s Subject,
     ) -> Result<Cow<'s, Subject>, Failure> {
-        let words: BTreeSet<&str> = self.declaration().named_words().collect();
+        let mut words: BTreeSet<&str> = self.declaration().named_words().collect();
         if words.is_empty() || subject.data.contains_key(AT) {
             return Ok(Cow::Borrowed(subject));
         }
+        let properties = self.properties(&subject.properties);
+        words.retain(|word| properties.get(*word).is_some_and(|value| !value.is_null()));
         self.placed_at(cloud, Cow::Borrowed(subject), words.into_iter())
     }
 
@@ -241,7 +243,7 @@ impl Declared {
         subject: &Subject,
         mut properties: JsonMap,
     ) -> Result<JsonMap, Failure> {
-        let at = subject.data.get(AT).and_then(Value::as_object).cloned().unwrap_or_default();
+        let at = self.known_words(subject);
         let known = |name: &String| at.get(name).cloned();
         for (name, value) in &mut properties {
             if known(name).is_some() {
@@ -253,6 +255,21 @@ impl Declared {
             *value = known(name).unwrap_or_else(|| value.take());
         }
         Ok(properties)
+    }
+
+    /// What is known of words that names may stand in: by what is kept, or by an id that was made of
+    /// them.
+    fn known_words(&self, subject: &Subject) -> JsonMap {
+        let mut known = JsonMap::new();
+        if let Some(id) = &subject.physical_id {
+            let parts = self.declaration().told_by(id);
+            let named: BTreeSet<&str> = self.declaration().named_words().collect();
+            let parts = parts.into_iter().filter(|(word, _)| named.contains(word));
+            known.extend(parts.map(|(word, part)| (word.to_owned(), part.into())));
+        }
+        let kept = subject.data.get(AT).and_then(Value::as_object);
+        known.extend(kept.cloned().unwrap_or_default());
+        known
     }
 
     /// What is kept of a subject's places.

@@ -205,7 +205,7 @@ impl Declared {
         let Some(subject) = unless_missing(self.placed(beating.cloud, beating.subject))? else {
             return Ok(done());
         };
-        if self.stands_by_itself() {
+        if self.stands_by_itself() && !self.declaration().has_entry() {
             let physical_id = self.physical_id(beating.cloud, &subject, &Value::Null)?;
             return Ok(self.found_to_delete(beating, &subject, physical_id));
         }

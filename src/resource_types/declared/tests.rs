@@ -215,6 +215,26 @@ fn member() -> (Declared, Subject) {
 }
 
 #[test]
+fn what_hearth_alone_keeps_shows_its_properties_in_the_types_that_others_say() {
+    let declared = declared(
+        "properties: { value: { type: any, typed_by: kind }, kind: { type: string } }\n\
+         attributes: { given: { repeats: value } }\nid: { is: name }\nlocal: {}\n",
+    );
+    let made = |kind: &str, value: Value| {
+        let subject = subject(json!({ "kind": kind, "value": value }));
+        declared.plain_local(&Work::Create, &subject).unwrap()
+    };
+    for (kind, value) in [("boolean", "true"), ("number", "7"), ("other", "x")] {
+        let made = made(kind, value.into()).unwrap();
+        assert_eq!(made.attributes["given"], value);
+        assert_eq!(made.learned.physical_id.as_deref(), Some("stack-b-1"));
+    }
+    for (kind, value) in [("number", "seven"), ("boolean", "yes"), ("json", "{}")] {
+        assert!(made(kind, value.into()).is_err());
+    }
+}
+
+#[test]
 fn a_creation_that_comes_too_early_is_asked_for_again_and_what_a_name_stood_for_is_kept() {
     let (_, made) = member();
     assert_eq!(made.physical_id.as_deref(), Some("m1"));
@@ -287,6 +307,47 @@ fn what_is_put_stands_in_its_place_and_has_a_name_for_an_id() {
     let lines = [("PUT /quotas/p {\"quota\":{\"ram\":3}}", 200, json!({}))];
     updated(&declared, &mut made, json!({ "cores": null, "ram": 3 }), &lines).unwrap();
     deleted(&declared, &mut made, &[("DELETE /quotas/p", 204, Value::Null)]).unwrap();
+}
+
+#[test]
+fn an_entry_of_a_list_stands_for_what_has_no_id_and_an_id_of_parts_tells_them() {
+    let file = "
+properties:
+  router: { type: string, required: true }
+  subnet: { type: string }
+  port: { type: string }
+list: ports
+id: { made_of: [\"{router}:subnet={subnet}\", \"{router}:port={port}\"] }
+body: { shape: { subnet: \"{subnet}\", port: \"{port}\" } }
+create: { put: \"/routers/{router}/join\" }
+find:
+  get: /ports
+  query: { device: \"{router}\" }
+  where: { owner: [one, two], \"ips[].subnet\": \"{subnet}\", id: \"{port}\" }
+delete: { put: \"/routers/{router}/leave\", body: { subnet: \"{subnet}\", port: \"{port}\" } }
+";
+    let joined = declared(file);
+    let list = |owner: &str| json!({ "ports": [{ "owner": owner, "ips": [{ "subnet": "s" }] }] });
+    let (look, join) = ("GET /ports?device=r", "PUT /routers/r/join {\"subnet\":\"s\"}");
+    let leave = ("PUT /routers/r/leave {\"subnet\":\"s\"}", 200, json!({}));
+
+    let mut lost = subject(json!({ "router": "r", "subnet": "s" }));
+    let lines = [(look, 200, list("two"))];
+    play(&joined, &Work::Create, &mut lost, Attempt::Unanswered, &lines).unwrap();
+    assert_eq!(lost.physical_id.as_deref(), Some("r:subnet=s"));
+
+    let unknown = subject(json!({ "router": "r", "subnet": "s" }));
+    let lines = [(look, 200, list("three")), (join, 200, json!({}))];
+    let mut made = unknown.clone();
+    play(&joined, &Work::Create, &mut made, Attempt::Unanswered, &lines).unwrap();
+    deleted(&joined, &mut unknown.clone(), &[(look, 200, list("one")), leave.clone()]).unwrap();
+    deleted(&joined, &mut unknown.clone(), &[(look, 200, list("three"))]).unwrap();
+
+    // What a name stood for is in the id.
+    let resolved = "translation: [{ resolve: router, finder: neutron.router }]\n";
+    let named = declared(&format!("{file}{resolved}"));
+    made.properties = map(json!({ "router": "name", "subnet": "s" }));
+    deleted(&named, &mut made, &[leave]).unwrap();
 }
 
 #[test]

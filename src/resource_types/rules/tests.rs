@@ -6,7 +6,7 @@ use super::*;
 fn check(rule: &str, values: Value) -> String {
     let rule: Rule = serde_yaml::from_str(rule).unwrap();
     let Value::Object(values) = values else { unreachable!() };
-    super::check(&[rule], &values).err().map(|refusal| refusal.message).unwrap_or_default()
+    super::check(&[rule], "a", &values).err().map(|refusal| refusal.message).unwrap_or_default()
 }
 
 #[test]
@@ -48,6 +48,10 @@ fn entries_of_lists_are_held_to_rules_and_differ() {
     let twice = json!({ "refs": [{ "ref": "x" }, { "ref": "y" }, { "ref": "x" }] });
     assert_eq!(check("differ: refs.ref", twice), "Duplicate refs.ref: x.");
     assert_eq!(check("differ: refs.ref", json!({ "refs": [{}, {}] })), "");
+    let lists = "{ differ: refs.of, says: \"{resource} has one twice\" }";
+    assert_eq!(check(lists, json!({ "refs": [{ "of": ["x", "x"] }, { "of": ["y"] }] })), "");
+    let twice = json!({ "refs": [{ "of": ["x"] }, { "of": ["y", "x"] }] });
+    assert_eq!(check(lists, twice), "a has one twice");
 }
 
 #[test]

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::heat::scaling_policy::{PolicyNames, ScalingPolicy};
-use super::heat::software_config::{ConfigKind, Kept};
 use super::heat::software_deployment::{Deployed, DeploymentKind};
 use super::heat::wait_handle::{HandleKind, WaitHandle};
 use super::zaqar::{self, subscription::Subscription};
@@ -18,12 +17,10 @@ use crate::resource_types::groups::{
 use crate::resource_types::resource_type::ResourceType;
 
 /// A program, with what tells the types apart that it runs. A file of an operator's own may name
-/// [`Program::Nothing`] alone.
+/// none.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Program {
-    Nothing,
-
     // Resources that Hearth keeps.
     /// An alarm of CloudWatch's.
     CloudWatchAlarm,
@@ -32,15 +29,11 @@ pub(crate) enum Program {
     RandomString,
     Restarter,
     ScalingPolicy(PolicyNames),
-    SoftwareConfig(ConfigKind),
     SoftwareDeployment(DeploymentKind),
-    SwiftSignal,
     SwiftSignalHandle,
     TestResource,
     /// Its properties are all there is.
     PropertiesAlone,
-    Value,
-    WaitCondition,
     WaitHandle(HandleKind),
 
     // Stacks of their own.
@@ -49,8 +42,6 @@ pub(crate) enum Program {
     ResourceChain,
     ResourceGroup,
     ScalingGroup(Scaled),
-    StackBelow,
-    StackBeside,
     /// Whatever template there is.
     Template,
 
@@ -68,7 +59,6 @@ pub(crate) enum Program {
     Project,
     Queue,
     RecordSet,
-    RouterInterface,
     SecurityGroup,
     Server,
     SignedUrl,
@@ -82,8 +72,6 @@ impl Program {
     /// What runs a type of the program.
     pub(in crate::resource_types) fn start(self) -> Arc<dyn ResourceType> {
         match self {
-            Program::Nothing => Arc::new(heat::none::Nothing),
-
             Program::CloudWatchAlarm => Arc::new(heat::cw_lite_alarm::CloudWatchAlarm),
             Program::Delay => Arc::new(heat::delay::Delay),
             Program::LaunchConfiguration => {
@@ -92,22 +80,16 @@ impl Program {
             Program::RandomString => Arc::new(heat::random_string::RandomString),
             Program::Restarter => Arc::new(heat::ha_restarter::Restarter),
             Program::ScalingPolicy(names) => Arc::new(ScalingPolicy(names)),
-            Program::SoftwareConfig(kind) => Arc::new(Kept(kind)),
             Program::SoftwareDeployment(kind) => Arc::new(Deployed(kind)),
-            Program::SwiftSignal => Arc::new(heat::swift_signal::SwiftSignal),
             Program::SwiftSignalHandle => Arc::new(heat::swift_signal::SwiftHandle),
             Program::TestResource => Arc::new(heat::test_resource::TestResource),
-            Program::PropertiesAlone => Arc::new(heat::none::PropertiesAlone),
-            Program::Value => Arc::new(heat::value::StoredValue),
-            Program::WaitCondition => Arc::new(heat::wait_condition::WaitCondition),
+            Program::PropertiesAlone => Arc::new(heat::access_policy::PropertiesAlone),
             Program::WaitHandle(kind) => Arc::new(WaitHandle(kind)),
 
             Program::DeploymentGroup(of) => Arc::new(Nesting(DeploymentGroup(of))),
             Program::ResourceChain => Arc::new(Nesting(ResourceChain)),
             Program::ResourceGroup => Arc::new(Nesting(ResourceGroup)),
             Program::ScalingGroup(kind) => Arc::new(Nesting(ScalingGroup(kind))),
-            Program::StackBelow => Arc::new(Nesting(aws::cloud_formation_stack::NestedStack)),
-            Program::StackBeside => Arc::new(Nesting(heat::stack::RemoteStack)),
             Program::Template => Arc::new(Nesting(heat::template_resource::TemplateResource)),
 
             Program::Alarm(kind) => Arc::new(aodh::alarm::Alarm(kind)),
@@ -122,7 +104,6 @@ impl Program {
             Program::Project => Arc::new(keystone::project::Project),
             Program::Queue => Arc::new(zaqar::queue::Queue),
             Program::RecordSet => Arc::new(designate::record_set::RecordSet),
-            Program::RouterInterface => Arc::new(neutron::router_interface::RouterInterface),
             Program::SecurityGroup => Arc::new(neutron::security_group::SecurityGroup),
             Program::Server => Arc::new(nova::server::Server),
             Program::SignedUrl => Arc::new(zaqar::signed_url::SignedUrl),

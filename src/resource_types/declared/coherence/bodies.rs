@@ -4,12 +4,27 @@ use serde_json::Value;
 
 use super::Check;
 use crate::resource_types::declared::shape;
+use crate::resource_types::declared::stack::Stack;
+use crate::resource_types::declared::waits::Waits;
 
 impl Check<'_> {
     pub(super) fn bodies(&mut self) {
         let declaration = self.declaration;
         if let Some(shape) = &declaration.body.shape {
             self.shape(&["body", "shape"], shape, false);
+        }
+        if let Some(config) = &declaration.software_config {
+            for (key, shape) in config.parts() {
+                self.shape(&["software_config", key], shape, false);
+            }
+        }
+        if let Some(Waits { handle, timeout, count, .. }) = &declaration.waits {
+            for (key, name) in [("handle", handle), ("timeout", timeout), ("count", count)] {
+                self.property(&["waits", key], name);
+            }
+        }
+        for (key, path) in declaration.stack.iter().flat_map(Stack::names) {
+            self.property(&[&["stack"], key].concat(), path);
         }
         if let Some(body) = declaration.delete.as_ref().and_then(|delete| delete.body.as_ref()) {
             self.shape(&["delete", "body"], body, false);

@@ -58,7 +58,12 @@ impl Check<'_> {
             let given = methods.iter().filter(|(_, path)| path.is_some()).count();
             // An update may be nothing but members, and a search differ in its fields alone.
             let may_lack = match at.as_slice() {
-                ["update"] => !declaration.members.is_empty() || !declaration.calls.is_empty(),
+                ["update"] => {
+                    !declaration.members.is_empty()
+                        || !declaration.calls.is_empty()
+                        || declaration.local.is_some()
+                        || declaration.waits.is_some()
+                }
                 ["find"] => declaration.find.as_ref().is_some_and(|find| !find.by.is_empty()),
                 _ => false,
             };
@@ -78,8 +83,13 @@ impl Check<'_> {
         if let Some(at) = &declaration.at {
             self.path(&["at"], at);
         }
-        if let Id::MadeOf(parts) = &declaration.id {
-            self.path(&["id", "made_of"], parts);
+        if let Id::MadeOf(forms) = &declaration.id {
+            for form in forms {
+                self.path(&["id", "made_of"], form);
+            }
+        }
+        for name in declaration.find.iter().flat_map(|find| find.query.values()) {
+            self.path(&["find", "query"], name);
         }
         self.version(&["microversion"], declaration.microversion.as_deref());
     }

@@ -195,6 +195,10 @@ impl Check<'_> {
             let message = "calls need a `service` of the catalog".to_owned();
             self.notes.add(self.root.place, message, None);
         }
+        if declaration.local.is_some() && !declaration.knows_id() {
+            let message = "`id` has to say what it is, as no service gives one".to_owned();
+            self.wrong_key(&["local"], message, None);
+        }
         let is_posted = declaration.create.as_ref().is_some_and(|create| create.post.is_some());
         if is_posted && !declaration.knows_id() && declaration.list.is_none() {
             let problem = match &declaration.wrap {
@@ -261,6 +265,9 @@ impl Check<'_> {
                 let at = [at, &["constraints", index.as_str(), "custom_constraint"]].concat();
                 self.constraint(&at, name);
             }
+        }
+        if let Some(by) = &property.typed_by {
+            self.property(&[at, &["typed_by"]].concat(), by);
         }
         if let Some(items) = &property.items {
             self.one(&[at, &["items"]].concat(), items);

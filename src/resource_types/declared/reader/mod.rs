@@ -13,7 +13,6 @@ use serde::Deserialize;
 
 use super::Declaration;
 use crate::resource_types::finders::Rows;
-use crate::resource_types::types::Program;
 use crate::template::{Place, Written, written};
 use input::{Input, What};
 
@@ -71,10 +70,10 @@ pub(crate) fn read(text: &str) -> Result<Declaration, Vec<Mistake>> {
 pub(crate) fn look_at_plugin(text: &str) -> Looked {
     let mut looked = look(text);
     let program = looked.declaration.as_ref().and_then(|declaration| declaration.program.as_ref());
-    if !matches!(program, None | Some(Program::Nothing))
+    if program.is_some()
         && let Some((_, value)) = looked.root.as_ref().and_then(|root| root.entry("program"))
     {
-        let message = "`nothing` is the one program that is not of Hearth's own types";
+        let message = "programs are for Hearth's own types";
         looked.notes.add(value.place, message, None);
     }
     looked

@@ -1,4 +1,3 @@
 //! AWS::*: CloudFormation's types.
 
-pub(super) mod cloud_formation_stack;
 pub(super) mod launch_configuration;

@@ -1,39 +1,17 @@
 //! What OS::Heat::* types demand of their properties beyond a schema. Values that depend on other
 //! resources stand for them: a reference is the resource's name, an attribute null.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
-use super::software_config::ConfigKind;
-use super::value;
 use crate::model::{JsonMap, ResourceName};
 use crate::resource_types::declared::Declaration;
 use crate::resource_types::early::Looked;
 use crate::resource_types::groups;
-use crate::resource_types::schema::{Properties, PropertySchema};
 use crate::resource_types::types::Program;
-use crate::template::{AllGiven, Given, Outcome, TemplateError};
+use crate::template::{Outcome, TemplateError};
 
 /// Heat's `stack_action_timeout`.
 const STACK_TIMEOUT_SECS: f64 = 3600.0;
-
-/// The schema that properties are read by, where it depends on them.
-pub(in crate::resource_types) fn schema<'a>(
-    declaration: &'a Declaration,
-    given: &AllGiven,
-) -> Cow<'a, Properties> {
-    let mut schema = Cow::Borrowed(&declaration.properties);
-    if matches!(declaration.program, Some(Program::Value))
-        && let Some(Given::Value { value: Value::String(name), .. }) = given.get("type")
-        && let Some(kind) = value::kind(name)
-    {
-        let value = PropertySchema { required: true, ..PropertySchema::of(kind) };
-        schema.to_mut().insert("value".to_owned(), value);
-    }
-    schema
-}
 
 /// Checks the resource by the rules of its type.
 pub(in crate::resource_types) fn check(
@@ -43,7 +21,6 @@ pub(in crate::resource_types) fn check(
     match &declaration.program {
         Some(Program::PropertiesAlone) => access_policy(looked),
         Some(Program::Delay) => delay(looked),
-        Some(Program::SoftwareConfig(ConfigKind::Component)) => software_component(looked),
         Some(Program::SoftwareDeployment(_)) => software_deployment(looked),
         _ => groups::check(declaration, looked),
     }
@@ -68,24 +45,6 @@ fn delay(looked: &Looked<'_>) -> Outcome<()> {
         return Err(TemplateError::validation(format!(
             "OS::Heat::Delay maximum delay {longest}s exceeds stack timeout."
         )));
-    }
-    Ok(())
-}
-
-fn software_component(looked: &Looked<'_>) -> Outcome<()> {
-    let mut taken = BTreeSet::new();
-    for config in list(looked.properties, "configs") {
-        let actions = config.get("actions").and_then(Value::as_array);
-        let actions: BTreeSet<&str> =
-            actions.into_iter().flatten().filter_map(Value::as_str).collect();
-        if !taken.is_disjoint(&actions) {
-            return Err(TemplateError::validation(format!(
-                "Defining more than one configuration for the same action in SoftwareComponent \
-                 \"{}\" is not allowed.",
-                looked.name
-            )));
-        }
-        taken.extend(actions);
     }
     Ok(())
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::software_config::project;
 use crate::clock::Moment;
 use crate::events::alarm::{AlarmMade, AlarmOwner, AlarmRule, AlarmState, Comparison, Statistic};
 use crate::events::resource::Step;
@@ -60,7 +59,7 @@ impl ResourceType for CloudWatchAlarm {
             Some(Stage::Delete) => AlarmAsk::Delete(id),
             Some(Stage::Make) | None => AlarmAsk::Make(Box::new(AlarmMade {
                 alarm_id: id,
-                project_id: project(subject),
+                project_id: subject.project(),
                 name: name(subject),
                 owner: Some(AlarmOwner {
                     stack: subject.stack_id.unwrap_or_default(),
@@ -69,7 +68,7 @@ impl ResourceType for CloudWatchAlarm {
                 rule: rule(&declared.properties(&subject.properties), &subject.hidden)?,
             })),
         };
-        cloud.tell_alarm(&project(subject), ask)?;
+        cloud.tell_alarm(&subject.project(), ask)?;
         let physical_id = (*work == Work::Create).then(|| id.to_string());
         Ok(Beat::Done { learned: Learned { physical_id, ..Learned::default() } })
     }

@@ -20,9 +20,9 @@ const PAGE: &str = "20";
 const READ_MAX: usize = 1_000;
 
 /// Something that was posted.
-pub(super) struct Message {
-    pub(super) id: String,
-    pub(super) body: Value,
+pub(in crate::resource_types) struct Message {
+    pub(in crate::resource_types) id: String,
+    pub(in crate::resource_types) body: Value,
 }
 
 impl Message {
@@ -55,7 +55,10 @@ fn request(method: Method, queue: &Queue, rest: &str) -> Request {
 }
 
 /// What was posted and still lives, the oldest first.
-pub(super) fn messages(cloud: &Asks<'_>, queue: &Queue) -> Result<Vec<Message>, Failure> {
+pub(in crate::resource_types) fn messages(
+    cloud: &Asks<'_>,
+    queue: &Queue,
+) -> Result<Vec<Message>, Failure> {
     let mut read = Vec::new();
     let mut marker: Option<String> = None;
     while read.len() < READ_MAX {

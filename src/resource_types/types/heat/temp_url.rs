@@ -35,7 +35,7 @@ fn request(method: Method, path: impl Into<String>) -> Request {
 }
 
 /// The container of a stack's objects.
-pub(super) fn container(subject: &Subject) -> String {
+pub(in crate::resource_types) fn container(subject: &Subject) -> String {
     subject.stack_id.map(|id| id.to_string()).unwrap_or_default()
 }
 

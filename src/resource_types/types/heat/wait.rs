@@ -14,7 +14,7 @@ const ENDLESS_LOOK: Duration = Duration::from_secs(3600);
 
 /// When a wait is over; never, without a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Wait {
+pub(in crate::resource_types) struct Wait {
     until: Option<DateTime<Utc>>,
 }
 
@@ -27,24 +27,24 @@ stages! {
 
 impl Wait {
     /// The step before the wait has begun.
-    pub(super) fn step() -> Step {
+    pub(in crate::resource_types) fn step() -> Step {
         Stage::Wait.step()
     }
 
     /// The step of a wait that begins now. No length: it never ends.
-    pub(super) fn begin(now: DateTime<Utc>, length: Option<Duration>) -> Step {
+    pub(in crate::resource_types) fn begin(now: DateTime<Utc>, length: Option<Duration>) -> Step {
         let length = length.and_then(|length| TimeDelta::from_std(length).ok());
         let until = length.and_then(|length| now.checked_add_signed(length));
         Stage::Wait.with(serde_json::json!({ "until": until }))
     }
 
     /// The wait of a step, when it has begun.
-    pub(super) fn of(step: &Step) -> Option<Self> {
+    pub(in crate::resource_types) fn of(step: &Step) -> Option<Self> {
         serde_json::from_value(step.state.clone()).ok()
     }
 
     /// What is left of it.
-    pub(super) fn remaining(&self, now: DateTime<Utc>) -> Option<Duration> {
+    pub(in crate::resource_types) fn remaining(&self, now: DateTime<Utc>) -> Option<Duration> {
         match self.until {
             None => Some(ENDLESS_LOOK),
             Some(until) => (until - now).to_std().ok().filter(|left| !left.is_zero()),
@@ -53,6 +53,6 @@ impl Wait {
 }
 
 /// A property as a number of seconds.
-pub(super) fn seconds(value: Option<&Value>) -> f64 {
+pub(in crate::resource_types) fn seconds(value: Option<&Value>) -> f64 {
     value.and_then(Value::as_f64).unwrap_or(0.0)
 }

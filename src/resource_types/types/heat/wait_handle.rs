@@ -57,7 +57,7 @@ const OWN_PARTS: Parts = ["data", "reason", "status", "id"];
 const AWS_PARTS: Parts = ["Data", "Reason", "Status", "UniqueId"];
 
 /// A part of a signal as its handle kept it, whichever its type.
-pub(super) fn part<'a>(entry: &'a Value, name: &str) -> &'a Value {
+pub(in crate::resource_types) fn part<'a>(entry: &'a Value, name: &str) -> &'a Value {
     let found = OWN_PARTS.iter().zip(AWS_PARTS).find(|(own, _)| **own == name);
     let Some((own, aws)) = found else { return &Value::Null };
     entry.get(own).or_else(|| entry.get(aws)).unwrap_or(&Value::Null)
@@ -108,7 +108,10 @@ impl WaitHandle {
 }
 
 /// A signal that was posted to a handle's queue, as it would be kept had it been sent to the handle.
-pub(super) fn posted(known: usize, details: &Value) -> Option<(String, JsonMap)> {
+pub(in crate::resource_types) fn posted(
+    known: usize,
+    details: &Value,
+) -> Option<(String, JsonMap)> {
     WaitHandle(HandleKind::Own).read(known, details)
 }
 

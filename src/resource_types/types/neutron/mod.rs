@@ -1,7 +1,6 @@
 //! OS::Neutron::*: what these types do otherwise than their files say.
 
 pub(super) mod port;
-pub(super) mod router_interface;
 pub(super) mod security_group;
 
 use serde_json::Value;

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use self::inputs::{TEMP_URL, ZAQAR, credentials, filled, inputs, proof, transport};
 use super::signal_queue;
-use super::software_config::{UNGROUPED, project};
 use super::swift_signal::read;
 use super::temp_url::{self, Takes};
 use crate::events::resource::Step;
@@ -24,6 +23,8 @@ use crate::resource_types::software::{ConfigContent, Deploy, SoftwareConfig};
 use crate::resource_types::stack_user;
 use crate::resource_types::stage::{Stages, stages};
 
+/// The tool of a configuration that names none.
+const UNGROUPED: &str = "Heat::Ungrouped";
 /// Where the address of an object is kept that a server answers with.
 const ADDRESS: &str = "swift_signal_url";
 
@@ -108,7 +109,7 @@ impl Deployed {
         given: &JsonMap,
     ) -> Result<SoftwareConfig, Failure> {
         match given.get("config").and_then(Value::as_str).filter(|id| !id.is_empty()) {
-            Some(id) => Ok(cloud.software(&project(subject)).config(id)?),
+            Some(id) => Ok(cloud.software(&subject.project()).config(id)?),
             None => Ok(SoftwareConfig::default()),
         }
     }
@@ -151,7 +152,7 @@ impl Deployed {
         work: &Work,
         subject: &Subject,
     ) -> Result<Beat, Failure> {
-        let software = cloud.software(&project(subject));
+        let software = cloud.software(&subject.project());
         let given = declared.properties(&subject.properties);
         let source = match self.source(cloud, subject, &given) {
             // What is deleted needs no configuration.
@@ -195,7 +196,7 @@ impl Deployed {
         given: &JsonMap,
         former: ConfigId,
     ) -> Result<bool, Failure> {
-        let former = cloud.software(&project(subject)).config(&former.to_string());
+        let former = cloud.software(&subject.project()).config(&former.to_string());
         let Ok(former) = former else { return Ok(false) };
         let inputs = inputs(source, subject, given, "UPDATE");
         let mut watched =
@@ -215,7 +216,7 @@ impl Deployed {
         subject: &Subject,
         plan: Plan,
     ) -> Result<Beat, Failure> {
-        let software = cloud.software(&project(subject));
+        let software = cloud.software(&subject.project());
         let given = declared.properties(&subject.properties);
         let source = self.source(cloud, subject, &given)?;
         let credentials = credentials(cloud, subject, &given)?;
@@ -263,7 +264,7 @@ impl Deployed {
             return Ok(end());
         }
         let id = subject.physical_id.clone().unwrap_or_default();
-        let software = cloud.software(&project(subject));
+        let software = cloud.software(&subject.project());
         let mut found = software.deployment(&id)?;
         if *work == Work::Delete && !server_exists(cloud, &found.server_id)? {
             return Ok(end());
@@ -287,7 +288,7 @@ impl Deployed {
 
     fn give_up(&self, cloud: &Asks<'_>, subject: &Subject) -> Result<Beat, Failure> {
         if let Some(id) = &subject.physical_id {
-            cloud.software(&project(subject)).give_up_deployment(id)?;
+            cloud.software(&subject.project()).give_up_deployment(id)?;
         }
         Ok(done())
     }
@@ -298,7 +299,7 @@ impl Deployed {
         cloud: &Asks<'_>,
         subject: &Subject,
     ) -> Result<Beat, Failure> {
-        let software = cloud.software(&project(subject));
+        let software = cloud.software(&subject.project());
         let id = DeploymentId(subject.resource_id.unwrap_or_default().0);
         let found = software.deployment(&id.to_string());
         // The deployment goes last: who comes after a crash finds its configuration by it.
@@ -425,7 +426,7 @@ impl ResourceType for Deployed {
     ) -> Result<SignalOutcome, Failure> {
         // Nothing is deployed yet: Heat's signal falls on the floor too.
         let Some(id) = &subject.physical_id else { return Ok(SignalOutcome::default()) };
-        let software = cloud.software(&project(subject));
+        let software = cloud.software(&subject.project());
         let said = match software.signal_deployment(id, details)? {
             Some(event) => Said::Result(event),
             None => Said::Details,
@@ -436,7 +437,7 @@ impl ResourceType for Deployed {
     fn attributes(&self, at: At<'_>, wanted: &[String]) -> Result<JsonMap, Failure> {
         let At { cloud, subject, .. } = at;
         let Some(id) = &subject.physical_id else { return Ok(JsonMap::new()) };
-        let found = cloud.software(&project(subject)).deployment(id)?;
+        let found = cloud.software(&subject.project()).deployment(id)?;
         if wanted.is_empty() {
             return Ok(found.output_values);
         }

@@ -13,8 +13,8 @@ use crate::model::{JsonMap, hex};
 use crate::openstack::path_segment;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
+use crate::resource_types::mime;
 use crate::resource_types::presigned;
-use crate::resource_types::types::heat::multipart as mime;
 
 /// What cloud-init does with the server, and where it writes what the parts say.
 const CLOUD_CONFIG: &str =

@@ -1,0 +1,188 @@
+//! Signals by way of a handle, which is another resource of the stack: told of by the engine, put to
+//! the handle's object or posted to its queue.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Waiting, Wanted, too_few};
+use crate::model::JsonMap;
+use crate::model::sizes::SIGNALS;
+use crate::model::taint::taint;
+use crate::resource_types::asks::Asks;
+use crate::resource_types::declared::Beating;
+use crate::resource_types::failure::{Failure, Waiter};
+use crate::resource_types::job::{Beat, Learned, ObservedSignals, Queue, Signals, Subject};
+use crate::resource_types::python;
+use crate::resource_types::types::heat::signal_queue::{self, Message};
+use crate::resource_types::types::heat::swift_signal::{Sent, sent_to};
+use crate::resource_types::types::heat::wait::Wait;
+use crate::resource_types::types::heat::wait_handle::{part, posted};
+
+/// How long after its time a resource waits for word of a handle that it has heard nothing of.
+const HEARING_GRACE: Duration = Duration::from_secs(60);
+
+/// Resource data: what was posted to the handle's queue, by the ids of the messages. A queue keeps
+/// them for a while only.
+const HEARD: &str = "heard";
+
+impl Waiting {
+    /// The handle among the stack's other resources, and its signals.
+    pub(super) fn signals<'a>(
+        &self,
+        subject: &'a Subject,
+        wanted: &Wanted,
+    ) -> Result<&'a Signals, Failure> {
+        let named =
+            |observed_signals: &&ObservedSignals| observed_signals.reference == wanted.handle;
+        let found = subject.observed_signals.iter().find(named);
+        if let Some(signals) = found.and_then(|observed_signals| observed_signals.signals.as_ref())
+        {
+            return Ok(signals);
+        }
+        let text = match found {
+            Some(observed) => self.0.no_handle.replace("{handle}", observed.name.as_str()),
+            None => self.0.unknown.replace("{handle}", &python::text(&wanted.handle)),
+        };
+        Err(Failure::Invalid(text))
+    }
+
+    /// What is shown of the signals.
+    pub(super) fn heard_data(&self, subject: &Subject, wanted: &Wanted) -> Value {
+        // The handle may be gone, or not be heard of yet, or its signals be put somewhere: then what
+        // was known at the end counts.
+        match self.signals(subject, wanted) {
+            Ok(signals) if signals.object.is_none() && signals.queue.is_none() => {
+                data(signals, wanted)
+            }
+            Ok(_) | Err(_) => subject.data.get("data").cloned().unwrap_or_else(|| "".into()),
+        }
+    }
+
+    /// One look at the signals.
+    pub(super) fn look(
+        &self,
+        beating: &Beating<'_>,
+        wanted: &Wanted,
+        wait: &Wait,
+    ) -> Result<Beat, Failure> {
+        let Beating { cloud, subject, step, .. } = *beating;
+        let Ok(signals) = self.signals(subject, wanted) else {
+            // The handle may be on its way to another one.
+            return match wait.remaining(cloud.now() - HEARING_GRACE) {
+                Some(after) => Ok(Beat::Wait { after: Some(after) }),
+                None => Err(timed_out(&Signals::default(), wanted)),
+            };
+        };
+        if let Some(heard) = heard_anew(cloud, subject, signals)? {
+            let data = BTreeMap::from([(HEARD.to_owned(), heard)]);
+            let learned = Learned { data, ..Learned::default() };
+            return Ok(Beat::Next { learned, next: step.clone() });
+        }
+        let signals = with_those_heard(subject, &with_those_put(cloud, subject, signals)?);
+        let Some(after) = wait.remaining(cloud.now()) else {
+            return Err(timed_out(&signals, wanted));
+        };
+        if !verdict(&signals, wanted)? {
+            // Nobody tells of what is put or posted.
+            let is_told = signals.object.is_none() && signals.queue.is_none();
+            let after = is_told.then_some(after);
+            return Ok(Beat::Wait { after });
+        }
+        let data = BTreeMap::from([("data".to_owned(), data(&signals, wanted))]);
+        Ok(Beat::Done { learned: Learned { data, ..Learned::default() } })
+    }
+}
+
+/// Whether the signals are enough; an error where one says failure.
+fn verdict(signals: &Signals, wanted: &Wanted) -> Result<bool, Failure> {
+    let reasons = reasons(signals, "FAILURE");
+    if !reasons.is_empty() {
+        let reasons = reasons.join(";");
+        return Err(Failure::SignaledFailure { to: Waiter::WaitCondition, reasons });
+    }
+    Ok(signals.unneeded || signals.entries.len() >= wanted.count)
+}
+
+/// What the signals of a status say of it.
+fn reasons(signals: &Signals, status: &str) -> Vec<String> {
+    let entries = signals.entries.values().filter(|entry| part(entry, "status") == status);
+    entries.map(|entry| python::text(part(entry, "reason"))).collect()
+}
+
+fn timed_out(signals: &Signals, wanted: &Wanted) -> Failure {
+    too_few(Waiter::WaitCondition, &reasons(signals, "SUCCESS"), wanted.count)
+}
+
+/// The data of the signals by their ids, as JSON text.
+fn data(signals: &Signals, wanted: &Wanted) -> Value {
+    let entries = signals.entries.iter();
+    let mut data: JsonMap =
+        entries.map(|(id, entry)| (id.clone(), part(entry, "data").clone())).collect();
+    if signals.unneeded {
+        for number in data.len() + 1..=wanted.count {
+            data.insert(number.to_string(), Value::Null);
+        }
+    }
+    python::json(&Value::Object(data)).into()
+}
+
+/// The signals with those that were put to the handle's object, where it has one.
+fn with_those_put(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    signals: &Signals,
+) -> Result<Signals, Failure> {
+    let mut signals = signals.clone();
+    if let Some(object) = signals.object.clone() {
+        for Sent { id, status, reason, data } in sent_to(cloud, subject, &object)? {
+            let entry = json!({ "status": status, "reason": reason, "data": data });
+            signals.entries.insert(python::text(&id), entry);
+        }
+    }
+    Ok(signals)
+}
+
+/// What was heard of a queue, by the ids of the messages, in their order.
+fn heard<'a>(subject: &'a Subject, queue: &Queue) -> Option<&'a JsonMap> {
+    let heard = subject.data.get(HEARD).filter(|heard| heard["queue"] == *queue.name)?;
+    heard["messages"].as_object()
+}
+
+/// What has been heard of the handle's queue, where there is something new in it.
+fn heard_anew(
+    cloud: &Asks<'_>,
+    subject: &Subject,
+    signals: &Signals,
+) -> Result<Option<Value>, Failure> {
+    let Some(queue) = &signals.queue else { return Ok(None) };
+    let known = heard(subject, queue).cloned().unwrap_or_default();
+    let mut all = known.clone();
+    for Message { id, body } in signal_queue::messages(cloud, queue)? {
+        if !all.contains_key(&id)
+            && let Some((signal, entry)) = posted(signals.entries.len() + all.len(), &body)
+        {
+            all.insert(id, json!({ "id": signal, "entry": entry }));
+        }
+    }
+    if all.len() == known.len() {
+        return Ok(None);
+    }
+    SIGNALS.check_json(&all)?;
+    // How it went and why is told; whatever else was posted may be a secret.
+    for heard in all.values_mut() {
+        heard["entry"]["data"] = taint(heard["entry"]["data"].take());
+    }
+    Ok(Some(json!({ "queue": queue.name, "messages": all })))
+}
+
+/// The signals with those that were posted to the handle's queue, where it has one.
+fn with_those_heard(subject: &Subject, signals: &Signals) -> Signals {
+    let mut signals = signals.clone();
+    let heard = signals.queue.as_ref().and_then(|queue| heard(subject, queue));
+    for heard in heard.into_iter().flat_map(JsonMap::values) {
+        signals.entries.insert(python::text(&heard["id"]), heard["entry"].clone());
+    }
+    signals
+}
