@@ -1,7 +1,4 @@
-//! Waiting for objects of the cloud, together where many wait.
-//!
-//! A server being built is asked for by itself. When several objects of one collection are waited
-//! for, one list call answers all who asked since the call before it.
+//! Who of a login waits for which objects, so that many of them can be asked for together.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,10 +9,8 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::error::CloudError;
-use super::limits::{SHARED_POLL_FROM, SHARED_POLL_GATHER, SHARED_POLL_PAGES_MAX, WAITER_KEPT};
-use super::request::{Request, path_segment};
+use super::limits::{SHARED_POLL_FROM, WAITER_KEPT};
 use super::service::Service;
-use super::session::Session;
 
 /// A collection whose members can be asked for one by one or all together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,11 +40,13 @@ struct Queue {
     gathering: Option<Arc<Batch>>,
 }
 
-type Listed = Result<Arc<HashMap<String, Value>>, CloudError>;
+/// The objects of a collection, by their ids.
+pub(super) type Listed = Result<Arc<HashMap<String, Value>>, CloudError>;
 
+/// A list call, for all who joined before it was made.
 #[derive(Default)]
-struct Batch {
-    listed: OnceCell<Listed>,
+pub(super) struct Batch {
+    pub(super) listed: OnceCell<Listed>,
 }
 
 impl Polls {
@@ -58,7 +55,7 @@ impl Polls {
     }
 
     /// Notes that somebody waits; with enough others, the list call to share with them.
-    fn join(&self, collection: &Collection, id: &str) -> Option<Arc<Batch>> {
+    pub(super) fn join(&self, collection: &Collection, id: &str) -> Option<Arc<Batch>> {
         let mut queues = self.lock();
         let queue = queues.entry(collection.clone()).or_default();
         let now = Instant::now();
@@ -76,7 +73,7 @@ impl Polls {
     }
 
     /// Whoever asks from now on gets a later answer.
-    fn close(&self, collection: &Collection, batch: &Arc<Batch>) {
+    pub(super) fn close(&self, collection: &Collection, batch: &Arc<Batch>) {
         if let Some(queue) = self.lock().get_mut(collection)
             && queue.gathering.as_ref().is_some_and(|gathering| Arc::ptr_eq(gathering, batch))
         {
@@ -84,7 +81,8 @@ impl Polls {
         }
     }
 
-    fn leave(&self, collection: &Collection, id: &str) {
+    /// Notes that somebody waits no longer.
+    pub(super) fn leave(&self, collection: &Collection, id: &str) {
         let mut queues = self.lock();
         if let Some(queue) = queues.get_mut(collection) {
             queue.waiters.remove(id);
@@ -92,69 +90,6 @@ impl Polls {
                 queues.remove(collection);
             }
         }
-    }
-}
-
-impl Session {
-    /// The object as it is now, from its own call or from a list call shared with others who wait
-    /// for objects of the same collection. An object that is gone is an error of status 404.
-    pub async fn poll_one(&self, collection: &Collection, id: &str) -> Result<Value, CloudError> {
-        let polls = &self.bound()?.login.polls;
-        if let Some(batch) = polls.join(collection, id) {
-            let listed = batch.listed.get_or_init(|| async {
-                tokio::time::sleep(SHARED_POLL_GATHER).await;
-                polls.close(collection, &batch);
-                self.list(collection).await.map(Arc::new)
-            });
-            match listed.await {
-                Ok(found) => {
-                    if let Some(object) = found.get(id) {
-                        return Ok(object.clone());
-                    }
-                }
-                Err(error) if error.is_transient() => return Err(error.clone()),
-                // Who may not list may still look.
-                Err(_) => {}
-            }
-        }
-        let path = format!("{}/{}", collection.items, path_segment(id));
-        match self.send(Request::get(collection.service.clone(), path)).await {
-            Ok(answer) => Ok(answer.json()?[&*collection.member].take()),
-            Err(error) => {
-                if error.is_not_found() {
-                    polls.leave(collection, id);
-                }
-                Err(error)
-            }
-        }
-    }
-
-    async fn list(&self, collection: &Collection) -> Result<HashMap<String, Value>, CloudError> {
-        let mut found = HashMap::new();
-        let mut marker: Option<String> = None;
-        for _ in 0..SHARED_POLL_PAGES_MAX {
-            let mut request = Request::get(collection.service.clone(), collection.list.clone());
-            if let Some(marker) = marker.take() {
-                request = request.query("marker", marker);
-            }
-            let mut page = self.send(request).await?.json()?;
-            if let Value::Array(objects) = page[&*collection.members].take() {
-                for object in objects {
-                    if let Some(id) = object["id"].as_str() {
-                        marker = Some(id.to_owned());
-                        found.insert(id.to_owned(), object);
-                    }
-                }
-            }
-            let links = format!("{}_links", collection.members);
-            let more = page[&links]
-                .as_array()
-                .is_some_and(|links| links.iter().any(|link| link["rel"] == "next"));
-            if !more || marker.is_none() {
-                break;
-            }
-        }
-        Ok(found)
     }
 }
 
