@@ -17,7 +17,7 @@ use crate::model::Action;
 use crate::model::taint;
 use crate::openstack::{CloudError, Request, Service, Session, path_segment};
 use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
-use crate::resource_types::child::ChildStage;
+use crate::resource_types::nesting::ChildStage;
 use crate::resource_types::stage::{Stages, stages};
 use crate::resource_types::{Attempt, Beat, Failure, Learned, Subject, Work};
 

@@ -18,7 +18,7 @@ use crate::model::{Action, CommandId, JsonMap, Refusal, StackId, Status};
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildStep, ChildWanted, Nested, REFERENCE,
 };
-use crate::resource_types::child::ChildStage;
+use crate::resource_types::nesting::ChildStage;
 use crate::resource_types::stage::Stages;
 use crate::resource_types::{Beat, Declared, Failure, Learned, Subject, Work, cooldown};
 use crate::template::StackDefinition;

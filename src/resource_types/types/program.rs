@@ -11,10 +11,10 @@ use super::heat::software_deployment::{Deployed, DeploymentKind};
 use super::heat::wait_handle::{HandleKind, WaitHandle};
 use super::zaqar::{self, subscription::Subscription};
 use super::{aodh, aws, cinder, designate, glance, heat, keystone, mistral, neutron, nova, swift};
-use crate::resource_types::child::Nesting;
 use crate::resource_types::groups::{
     DeploymentGroup, ResourceChain, ResourceGroup, Scaled, ScalingGroup,
 };
+use crate::resource_types::nesting::Nesting;
 use crate::resource_types::resource_type::ResourceType;
 
 /// A program, with what tells the types apart that it runs. A file of an operator's own may name
