@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::model::IndexMap;
 use serde_json::Value;
 
-use super::source::Sourced;
+use super::sourced::Sourced;
 use super::stack::{Known, StackView};
 use crate::events::stack::RevisionAccepted;
 use crate::events::{Meta, Position};

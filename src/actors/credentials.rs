@@ -3,8 +3,7 @@
 //! password` the user's own password stands in a trust's place, sealed with a key of its own that is
 //! destroyed when it is let go.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::Arc;
 
 use actix::prelude::*;
 use serde_json::{Value, json};
@@ -13,6 +12,7 @@ use tracing::warn;
 use super::asks::{Login, RequestContext};
 use super::project::{Project, ProjectCommand};
 use super::services::Services;
+use super::sessions::{Credentials, Known};
 use super::shell::Shell;
 use crate::events::vault::Placed;
 use crate::events::{Meta, StreamId};
@@ -21,23 +21,6 @@ use crate::openstack::{
     Cloud, CloudError, Credentials as Proof, NameAndPassword, ProjectNamed, Session,
 };
 use crate::resource_types::Failure;
-
-/// A user, with roles, in a project.
-type Key = (ProjectId, Trustor);
-
-/// Sessions by project and whose they are.
-#[derive(Default)]
-pub struct Credentials {
-    sessions: Mutex<HashMap<Key, Known>>,
-    /// Held by who looks for a user's trust or makes one.
-    making: Mutex<HashMap<Key, Weak<tokio::sync::Mutex<()>>>>,
-}
-
-/// A session and the trust, sealed, that it works with.
-struct Known {
-    trust: Value,
-    session: Session,
-}
 
 /// Asks a project for a user's trust, sealed.
 #[derive(Message)]
@@ -179,27 +162,6 @@ impl Credentials {
                 !error.is_transient()
             }
         }
-    }
-
-    /// Forgets the session of a trust that Keystone no longer honors: the user's next command
-    /// makes a new one.
-    pub fn forget(&self, project: &ProjectId, trustor: &Trustor) {
-        self.sessions().remove(&(project.clone(), trustor.clone()));
-    }
-
-    fn making(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
-        let mut making = self.making.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(lock) = making.get(key).and_then(Weak::upgrade) {
-            return lock;
-        }
-        making.retain(|_, lock| lock.strong_count() > 0);
-        let lock = Arc::default();
-        making.insert(key.clone(), Arc::downgrade(&lock));
-        lock
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, HashMap<Key, Known>> {
-        self.sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

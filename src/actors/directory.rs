@@ -8,19 +8,24 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use super::project::Project;
-use super::services::Services;
 use super::shell::Shell;
 use super::stack::Stack;
-use crate::events::StreamId;
 use crate::model::{ProjectId, StackId};
 
 /// The pause before an actor that broke off is woken again; the log may be out of order for long.
 const REWAKE_AFTER: Duration = Duration::from_millis(500);
 
+/// How an actor that rests begins on an arbiter.
+pub trait Wakes: Send + Sync {
+    fn stack(self: Arc<Self>, arbiter: &ArbiterHandle, id: StackId) -> Addr<Shell<Stack>>;
+
+    fn project(self: Arc<Self>, arbiter: &ArbiterHandle, id: &ProjectId) -> Addr<Shell<Project>>;
+}
+
 /// Where the living actors are.
 pub struct Directory {
     arbiters: Vec<ArbiterHandle>,
-    services: OnceLock<Arc<Services>>,
+    waking: OnceLock<Arc<dyn Wakes>>,
     living: Mutex<Living>,
 }
 
@@ -37,19 +42,19 @@ impl Directory {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             arbiters: (0..cores).map(|_| Arbiter::new().handle()).collect(),
-            services: OnceLock::new(),
+            waking: OnceLock::new(),
             living: Mutex::default(),
         }
     }
 
-    /// Hands over what actors work with, once.
-    pub fn open(&self, services: Arc<Services>) {
-        let _ = self.services.set(services);
+    /// Hands over how actors are woken, once.
+    pub fn open(&self, waking: Arc<dyn Wakes>) {
+        let _ = self.waking.set(waking);
     }
 
     /// The stack's actor, woken if it rests; `None` once the engine stops.
     pub fn stack(&self, id: StackId) -> Option<Addr<Shell<Stack>>> {
-        let services = self.services.get()?.clone();
+        let waking = self.waking.get()?.clone();
         let mut living = self.living();
         if living.closed {
             return None;
@@ -57,16 +62,14 @@ impl Directory {
         if let Some(address) = living.stacks.get(&id).filter(|address| address.connected()) {
             return Some(address.clone());
         }
-        let address = Shell::start_in_arbiter(&self.arbiter(id.0.as_u128()), move |_| {
-            Shell::asleep(services, StreamId::stack(id), Stack::named(id), Default::default())
-        });
+        let address = waking.stack(&self.arbiter(id.0.as_u128()), id);
         living.stacks.insert(id, address.clone());
         Some(address)
     }
 
     /// The project's actor, woken if it rests; `None` once the engine stops.
     pub fn project(&self, id: &ProjectId) -> Option<Addr<Shell<Project>>> {
-        let services = self.services.get()?.clone();
+        let waking = self.waking.get()?.clone();
         let mut living = self.living();
         if living.closed {
             return None;
@@ -74,10 +77,7 @@ impl Directory {
         if let Some(address) = living.projects.get(id).filter(|address| address.connected()) {
             return Some(address.clone());
         }
-        let stream = StreamId::project(id);
-        let address = Shell::start_in_arbiter(&self.arbiter(0), move |_| {
-            Shell::asleep(services, stream, Project::default(), ())
-        });
+        let address = waking.project(&self.arbiter(0), id);
         living.projects.insert(id.clone(), address.clone());
         Some(address)
     }

@@ -9,11 +9,11 @@ use tracing::{info, warn};
 
 use super::alarms::{AlarmKeeper, Alarms};
 use super::asks::{RequestContext, StackSummary};
-use super::credentials::Credentials;
 use super::directory::Directory;
 use super::measures::Measures;
 use super::pool::{Pool, TemplateLoad};
 use super::services::{EngineLimits, ForbiddenTypes, Services};
+use super::sessions::Credentials;
 use super::shell::{Expected, Receipt, Shell};
 use super::software::SoftwareKeeper;
 use super::stack::{Stack, StackCommand};
@@ -25,6 +25,7 @@ use crate::events::Position;
 use crate::events::log::EventLog;
 use crate::events::stack::OutputResolved;
 use crate::events::vault::Vault;
+use crate::metrics::{Measured, Page};
 use crate::model::{PlanId, ProjectId, Refusal, StackId, Tally, Trustor, taint};
 use crate::openstack::{Cloud, Fetcher, Poster, Session};
 use crate::resource_types::child::Nested;
@@ -280,6 +281,17 @@ impl Engine {
 
     pub(super) async fn source(&self, summary: &StackSummary) -> Result<StackSource, Refusal> {
         definition::open(&self.services, summary.id, summary.sourced.as_ref()).await
+    }
+}
+
+impl Measured for Engine {
+    fn measure(&self, page: &mut Page) {
+        self.services.measures.show(page);
+        let load = self.template_load();
+        let help = "Work on templates under way for requests.";
+        page.gauge("hearth_engine_template_jobs", help, load.at_work);
+        let help = "Work on templates that ended because nobody waited for it.";
+        page.counter("hearth_engine_template_jobs_given_up_total", help, load.given_up);
     }
 }
 

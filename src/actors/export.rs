@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::asks::{Accepted, RequestContext, StackSummary};
 use super::engine::Engine;
-use super::source::Sourced;
+use super::sourced::Sourced;
 use super::stack::StackCommand;
 use crate::events::stack::{ResourceKept, RevisionAccepted};
 use crate::events::vault::Vault;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::engine::Engine;
 use super::services::Services;
 use crate::model::{Caller, Refusal};
 use crate::openstack::{CloudError, Service};
@@ -86,7 +85,7 @@ pub(super) async fn check_allowed(
 }
 
 /// Whether the cloud has a service; `None` where it does not say.
-async fn has(services: &Services, service: &str) -> Option<bool> {
+pub(super) async fn has(services: &Services, service: &str) -> Option<bool> {
     let cloud = services.cloud.as_ref()?;
     match cloud.service_session().endpoint(&Service::of_type(service)).await {
         Ok(_) => Some(true),
@@ -95,42 +94,12 @@ async fn has(services: &Services, service: &str) -> Option<bool> {
     }
 }
 
-impl Engine {
-    /// Refuses a type that the caller may not use.
-    pub async fn allow_type(&self, caller: &Arc<Caller>, type_name: &str) -> Result<(), Refusal> {
-        check_allowed(&self.services, caller, vec![type_name.to_owned()]).await
-    }
-
-    /// Of these types, those that the caller may not use.
-    pub async fn forbidden_types(
-        &self,
-        caller: &Arc<Caller>,
-        types: BTreeSet<String>,
-    ) -> BTreeSet<String> {
-        (self.services.forbidden_types)(Arc::clone(caller), types).await
-    }
-
-    /// Refuses a type that the cloud has no service for.
-    pub async fn find_service(&self, type_name: &str) -> Result<(), Refusal> {
-        let schema = self.services.registry.schema(type_name);
-        let Some(service) = schema.and_then(|schema| schema.service.as_deref()) else {
-            return Ok(());
-        };
-        match has(&self.services, service).await {
-            Some(false) => {
-                let reason = "Service endpoint not in service catalog.";
-                Err(unavailable(type_name, service, reason))
-            }
-            Some(true) | None => Ok(()),
-        }
-    }
-}
-
 fn client(service: &str) -> &str {
     CLIENTS.iter().find(|(known, _)| *known == service).map_or(service, |(_, client)| client)
 }
 
-fn unavailable(type_name: &str, service: &str, reason: &str) -> Refusal {
+/// The refusal of a type whose service is not there.
+pub(super) fn unavailable(type_name: &str, service: &str, reason: &str) -> Refusal {
     let text = format!(
         "HEAT-E99001 Service {} is not available for resource type {type_name}, reason: {reason}",
         client(service)

@@ -7,7 +7,7 @@ use super::definition;
 use super::engine::Engine;
 use super::plan::Plan;
 use super::shell::Shell;
-use super::source::Sourced;
+use super::sourced::Sourced;
 use super::stack::Stack;
 use crate::events::stack::RevisionAccepted;
 use crate::model::{Refusal, StackId, StackRevision};

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use super::engine::Engine;
-use super::shell::Ask;
-use crate::events::Meta;
-use crate::metrics::{Counted, Counter, Family, Gauge, Measured, Page};
+use crate::metrics::{Counted, Counter, Family, Gauge, Page};
 
 /// See the module. Actors have the kinds of their streams.
-pub(super) struct Measures {
+pub struct Measures {
     actors: Family<Gauge, 1>,
     /// Commands in a mailbox.
     waiting: Arc<Gauge>,
@@ -26,9 +23,9 @@ impl Default for Measures {
 }
 
 impl Measures {
-    /// A command that goes to an actor, counted until that takes it up.
-    pub(super) fn ask<C>(&self, command: C, meta: Arc<Meta>) -> Ask<C> {
-        Ask { command, meta, expected: Vec::new(), waiting: self.waiting.count() }
+    /// A command that waits for an actor, counted until that takes it up.
+    pub(super) fn waiting(&self) -> Counted {
+        self.waiting.count()
     }
 
     /// An actor that is awake, counted until it ends.
@@ -41,19 +38,13 @@ impl Measures {
         let outcome = if is_refused { "refused" } else { "accepted" };
         self.commands.with([kind.into(), outcome.into()]).add(1);
     }
-}
 
-impl Measured for Engine {
-    fn measure(&self, page: &mut Page) {
-        let Measures { actors, waiting, commands } = &self.services.measures;
-        page.family("hearth_engine_actors", "Actors that are awake.", actors);
+    /// Shows what was counted.
+    pub(super) fn show(&self, page: &mut Page) {
+        page.family("hearth_engine_actors", "Actors that are awake.", &self.actors);
         let help = "Commands in the mailboxes of actors.";
-        page.metric("hearth_engine_mailbox_commands", help, waiting.as_ref());
-        page.family("hearth_engine_commands_total", "Commands that were decided.", commands);
-        let load = self.template_load();
-        let help = "Work on templates under way for requests.";
-        page.gauge("hearth_engine_template_jobs", help, load.at_work);
-        let help = "Work on templates that ended because nobody waited for it.";
-        page.counter("hearth_engine_template_jobs_given_up_total", help, load.given_up);
+        page.metric("hearth_engine_mailbox_commands", help, self.waiting.as_ref());
+        let help = "Commands that were decided.";
+        page.family("hearth_engine_commands_total", help, &self.commands);
     }
 }

@@ -17,6 +17,7 @@ impl Inhabit for Project {
     const KIND: &'static str = "project";
 
     type Links = ();
+    type Services = Services;
 
     fn knowledge(_services: &Arc<Services>) {}
 

@@ -67,6 +67,7 @@ impl Inhabit for Resource {
     const KIND: &'static str = "resource";
 
     type Links = ResourceLinks;
+    type Services = Services;
 
     fn knowledge(services: &Arc<Services>) -> Knowledge {
         Knowledge {

@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::prelude::{Handler, Message};
+use actix::prelude::{Actor, Addr, ArbiterHandle, Handler, Message};
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::alarms::Alarms;
-use super::credentials::Credentials;
-use super::directory::Directory;
+use super::directory::{Directory, Wakes};
 use super::measures::Measures;
 use super::pool::Pool;
+use super::project::Project;
 use super::resource::Resource;
-use super::shell::{Shell, fold};
+use super::sessions::Credentials;
+use super::shell::{Ground, Shell, fold};
 use super::source::Sealing;
 use super::stack::Stack;
 use super::tallies::Tallies;
@@ -23,7 +24,7 @@ use crate::events::log::{EventLog, LogError};
 use crate::events::seal::Seals;
 use crate::events::vault::Vault;
 use crate::events::{Position, StreamId, StreamRevision};
-use crate::model::{AllowedTarget, Caller, DeferredAuth, Refusal, ResourceId, StackId};
+use crate::model::{AllowedTarget, Caller, DeferredAuth, ProjectId, Refusal, ResourceId, StackId};
 use crate::openstack::{Cloud, Fetcher, Poster};
 use crate::resource_types::{Registry, TreeBounds};
 use crate::template::NESTED_DEPTH_MAX;
@@ -174,5 +175,38 @@ impl Services {
         let slice = slice.map_err(unavailable)?;
         let mut seals = Seals::of(self.vault.clone(), StreamId::resource(id));
         fold(Resource::new(id), &slice.events, &mut seals).map_err(unavailable)
+    }
+}
+
+impl Ground for Services {
+    fn log(&self) -> &Arc<dyn EventLog> {
+        &self.log
+    }
+
+    fn vault(&self) -> &Arc<Vault> {
+        &self.vault
+    }
+
+    fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    fn measures(&self) -> &Measures {
+        &self.measures
+    }
+}
+
+impl Wakes for Services {
+    fn stack(self: Arc<Self>, arbiter: &ArbiterHandle, id: StackId) -> Addr<Shell<Stack>> {
+        Shell::start_in_arbiter(arbiter, move |_| {
+            Shell::asleep(self, StreamId::stack(id), Stack::named(id), Default::default())
+        })
+    }
+
+    fn project(self: Arc<Self>, arbiter: &ArbiterHandle, id: &ProjectId) -> Addr<Shell<Project>> {
+        let stream = StreamId::project(id);
+        Shell::start_in_arbiter(arbiter, move |_| {
+            Shell::asleep(self, stream, Project::default(), ())
+        })
     }
 }

@@ -15,10 +15,11 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use tracing::{debug, error};
 
-use super::services::Services;
-use crate::clock::Moment;
-use crate::events::log::{Head, LogError};
+use super::measures::Measures;
+use crate::clock::{Clock, Moment};
+use crate::events::log::{EventLog, Head, LogError};
 use crate::events::seal::Seals;
+use crate::events::vault::Vault;
 use crate::events::{Cause, Event, Meta, Position, RecordedEvent, StreamId, StreamRevision};
 use crate::metrics::Counted;
 use crate::model::{CommandId, Refusal};
@@ -155,11 +156,30 @@ pub struct Ask<C: 'static> {
     pub(super) waiting: Counted,
 }
 
+impl Measures {
+    /// A command that goes to an actor, counted until that takes it up.
+    pub(super) fn ask<C>(&self, command: C, meta: Arc<Meta>) -> Ask<C> {
+        Ask { command, meta, expected: Vec::new(), waiting: self.waiting() }
+    }
+}
+
 impl<C> Ask<C> {
     /// The command, to be decided only where the stream ends as expected.
     pub(super) fn expecting(self, expected: Vec<Expected>) -> Self {
         Self { expected, ..self }
     }
+}
+
+/// What a shell itself works with, of all that its actor does.
+pub trait Ground: Send + Sync + 'static {
+    fn log(&self) -> &Arc<dyn EventLog>;
+
+    /// What seals the parts of events that must not be seen.
+    fn vault(&self) -> &Arc<Vault>;
+
+    fn clock(&self) -> &Arc<dyn Clock>;
+
+    fn measures(&self) -> &Measures;
 }
 
 /// What a kind of actor does beyond deciding: how it is loaded, runs effects, and ends.
@@ -169,6 +189,9 @@ pub trait Inhabit: Aggregate {
 
     /// What the actor holds of other actors.
     type Links: Unpin + 'static;
+
+    /// What the actor works with.
+    type Services: Ground;
 
     /// Does one effect.
     fn perform(
@@ -180,13 +203,13 @@ pub trait Inhabit: Aggregate {
 
     /// What is read besides the stream when the actor wakes.
     fn load(
-        services: Arc<Services>,
+        services: Arc<Self::Services>,
         events: Vec<Arc<RecordedEvent>>,
         machine: Self,
     ) -> BoxFuture<'static, Result<Woken<Self>, LogError>>;
 
     /// The knowledge its machine decides with.
-    fn knowledge(services: &Arc<Services>) -> Self::Knowledge;
+    fn knowledge(services: &Arc<Self::Services>) -> Self::Knowledge;
 
     /// Called when the actor cannot go on, because its state is older than the log or the log
     /// cannot be written. Whoever holds it wakes it anew.
@@ -212,7 +235,7 @@ pub struct Shell<A: Inhabit> {
     pub machine: A,
     pub working: A::Working,
     pub links: A::Links,
-    pub services: Arc<Services>,
+    pub services: Arc<A::Services>,
     stream: StreamId,
     seals: Seals,
     head: Option<Head>,
@@ -228,10 +251,15 @@ pub struct Shell<A: Inhabit> {
 
 impl<A: Inhabit> Shell<A> {
     /// An actor that reads its stream when it starts.
-    pub fn asleep(services: Arc<Services>, stream: StreamId, machine: A, links: A::Links) -> Self {
+    pub fn asleep(
+        services: Arc<A::Services>,
+        stream: StreamId,
+        machine: A,
+        links: A::Links,
+    ) -> Self {
         let knowledge = A::knowledge(&services);
-        let seals = Seals::of(services.vault.clone(), stream.clone());
-        let awake = services.measures.actor(A::KIND);
+        let seals = Seals::of(services.vault().clone(), stream.clone());
+        let awake = services.measures().actor(A::KIND);
         Self {
             machine,
             working: A::Working::default(),
@@ -251,7 +279,7 @@ impl<A: Inhabit> Shell<A> {
 
     /// An actor whose stream was read already, or is known to be empty.
     pub fn awake(
-        services: Arc<Services>,
+        services: Arc<A::Services>,
         stream: StreamId,
         (machine, working): (A, A::Working),
         links: A::Links,
@@ -297,10 +325,10 @@ impl<A: Inhabit> Shell<A> {
         meta: Arc<Meta>,
         ctx: &mut Context<Self>,
     ) -> ResponseActFuture<Self, Result<Receipt, Refusal>> {
-        let clock = self.services.clock.clone();
+        let clock = self.services.clock().clone();
         let moment = Moment::of(clock.as_ref());
         let decided = self.machine.decide(&mut self.working, command, &moment, &self.knowledge);
-        self.services.measures.decided(A::KIND, decided.is_err());
+        self.services.measures().decided(A::KIND, decided.is_err());
         let decision = match decided {
             Ok(decision) => decision,
             Err(refusal) => return Box::pin(actix::fut::ready(Err(refusal))),
@@ -327,7 +355,7 @@ impl<A: Inhabit> Shell<A> {
                 return Box::pin(actix::fut::ready(Err(Refusal::unavailable("internal error"))));
             }
         };
-        let (log, stream) = (self.services.log.clone(), self.stream.clone());
+        let (log, stream) = (self.services.log().clone(), self.stream.clone());
         let append = async move { log.append(&stream, head, encoded).await };
         Box::pin(append.into_actor(self).then(move |appended, shell, ctx| match appended {
             Ok(appended) => {
@@ -372,11 +400,11 @@ impl<A: Inhabit> Shell<A> {
     }
 
     fn recover(&mut self, ctx: &mut Context<Self>) {
-        if self.services.log.is_read_only() {
+        if self.services.log().is_read_only() {
             // The work is another process's.
             return;
         }
-        let clock = self.services.clock.clone();
+        let clock = self.services.clock().clone();
         let moment = Moment::of(clock.as_ref());
         let decision = self.machine.recover(&mut self.working, &moment, &self.knowledge);
         let meta = Arc::new(Meta {
@@ -402,8 +430,8 @@ impl<A: Inhabit> Actor for Shell<A> {
         let (services, stream) = (self.services.clone(), self.stream.clone());
         let blank = std::mem::take(&mut self.machine);
         let load = async move {
-            let slice = services.log.read(&stream, StreamRevision(0)).await?;
-            let mut seals = Seals::of(services.vault.clone(), stream);
+            let slice = services.log().read(&stream, StreamRevision(0)).await?;
+            let mut seals = Seals::of(services.vault().clone(), stream);
             let (machine, head) = (fold(blank, &slice.events, &mut seals)?, slice.head);
             let last = slice.events.last().cloned();
             let changed =

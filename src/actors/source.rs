@@ -7,21 +7,12 @@ use serde_json::{Value, json};
 
 use super::asks::UpdateStack;
 use crate::clock::Clock;
-use crate::events::stack::RevisionAccepted;
 use crate::events::vault::{Vault, VaultError};
 use crate::model::sizes::{PARAMETERS, SOURCE};
 use crate::model::taint::{is_tainted, plain, taint};
 use crate::model::{JsonMap, Refusal};
 use crate::resource_types::Registry;
 use crate::template::{StackDefinition, StackSource};
-
-/// A revision that has a source, and whether no more than its version counts: a create that is
-/// rolled back leaves a template of that version with nothing in it.
-#[derive(Clone, Debug)]
-pub struct Sourced {
-    pub revision: RevisionAccepted,
-    pub emptied: bool,
-}
 
 /// The body of a source blob.
 #[derive(Default, Serialize, Deserialize)]

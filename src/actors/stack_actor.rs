@@ -15,6 +15,7 @@ use tracing::error;
 use super::asks::StackSummary;
 use super::claims::Claims;
 use super::definition;
+use super::drop_snapshot::drop_snapshot;
 use super::executor;
 use super::nested;
 use super::project::ProjectCommand;
@@ -22,7 +23,6 @@ use super::provisioner::{ChildBroken, Halt, ResourceLinks, held};
 use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Inhabit, Shell, Woken, fold};
-use super::snapshots::drop_snapshot;
 use super::stack::{ChildEnd, Knowledge, Stack, StackCommand, StackEffect, StackView, Working};
 use crate::events::log::{Head, LogError};
 use crate::events::seal::Seals;
@@ -56,6 +56,7 @@ impl Inhabit for Stack {
     const KIND: &'static str = "stack";
 
     type Links = StackLinks;
+    type Services = Services;
 
     fn knowledge(services: &Arc<Services>) -> Knowledge {
         Knowledge {

@@ -2,13 +2,9 @@
 
 use std::sync::Arc;
 
-use actix_web::http::Method;
-use actix_web::http::header::CONTENT_LENGTH;
-use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
-use futures::future::{Either, LocalBoxFuture, Ready, ready};
+use actix_web::{HttpMessage, HttpRequest};
 
 use super::error::Fault;
-use super::request::{Body, state};
 use super::{ApiState, conditions};
 use crate::actors::{Conditions, Login};
 use crate::model::{Caller, ProjectId, RequestId, Secret};
@@ -79,36 +75,19 @@ impl Context {
         self.caller = caller;
     }
 
+    /// The same request, which has a JSON object where none is taken, or not.
+    pub(super) fn with_surplus(self, has_surplus: bool) -> Self {
+        Self { has_surplus, ..self }
+    }
+
     /// The project whose stacks the caller sees; an administrator sees all.
     pub(super) fn visible_project(&self) -> Option<ProjectId> {
         (!self.caller.is_admin()).then(|| self.caller.project_id.clone())
     }
 }
 
-impl FromRequest for Context {
-    type Error = Fault;
-    type Future = Either<Ready<Result<Self, Fault>>, LocalBoxFuture<'static, Result<Self, Fault>>>;
-
-    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
-        let context = of(request);
-        let takes_none = matches!(*request.method(), Method::GET | Method::DELETE);
-        if context.is_err() || !takes_none || !announces_body(request) {
-            return Either::Left(ready(context));
-        }
-        let body = Body::from_request(request, payload);
-        Either::Right(Box::pin(async move {
-            Ok(Context { has_surplus: body.await?.0.is_some(), ..context? })
-        }))
-    }
-}
-
-/// Whether a body comes whose length is told; Heat sees no other with GET or DELETE.
-fn announces_body(request: &HttpRequest) -> bool {
-    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    length.and_then(|length| length.trim().parse().ok()).is_some_and(|length: u64| length > 0)
-}
-
-fn of(request: &HttpRequest) -> Result<Context, Fault> {
+/// Whose a request is that names a project, after the token check.
+pub(super) fn of(request: &HttpRequest, state: &ApiState) -> Result<Context, Fault> {
     let extensions = request.extensions();
     let (Some(found), Some(request_id)) =
         (extensions.get::<Authenticated>(), extensions.get::<RequestId>())
@@ -122,6 +101,6 @@ fn of(request: &HttpRequest) -> Result<Context, Fault> {
         return Err(Fault::other_project());
     }
     let (conditions, key) = (conditions::read(request)?, conditions::key(request)?);
-    let context = Context::of_caller(state(request)?, found.clone(), request_id.clone())?;
+    let context = Context::of_caller(state, found.clone(), request_id.clone())?;
     Ok(Context { conditions, key, ..context })
 }

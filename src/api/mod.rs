@@ -17,6 +17,7 @@ mod openapi;
 mod past;
 mod reading;
 mod request;
+mod routes;
 mod selection;
 mod trace;
 mod url;
@@ -28,9 +29,10 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-pub use app::{Listeners, RunningApi, ServeError, routes, serve};
+pub use app::{Listeners, RunningApi, ServeError, serve};
 pub(crate) use error::status_of;
 pub use front::{Auth, Cors, FrontSettings, OpenLimits, Patience, Proxy, TlsError, TlsFiles};
+pub use routes::routes;
 
 use crate::actors::Engine;
 use crate::clock::Clock;

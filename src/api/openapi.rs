@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use actix_web::HttpResponse;
 use serde_json::{Map, Value, json};
 
-use super::app::routes;
 use super::error::client_statuses;
+use super::routes::routes;
 use super::v1::stacks::bundle;
 
 /// Serves the description, to everybody.

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use actix_web::http::header::CONTENT_TYPE;
+use actix_web::http::Method;
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::{FromRequest, HttpRequest, dev, web};
 use futures::StreamExt;
-use futures::future::LocalBoxFuture;
+use futures::future::{Either, LocalBoxFuture, Ready, ready};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::ApiState;
-use super::context::Context;
+use super::context::{self, Context};
 use super::error::Fault;
 use super::front::{BODY_RATE_MIN, FrontSettings};
 use crate::model::sizes::{TAG, TAGS};
@@ -84,6 +85,30 @@ impl Body {
     }
 }
 
+impl FromRequest for Context {
+    type Error = Fault;
+    type Future = Either<Ready<Result<Self, Fault>>, LocalBoxFuture<'static, Result<Self, Fault>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let context = state(request).and_then(|state| context::of(request, state));
+        let takes_none = matches!(*request.method(), Method::GET | Method::DELETE);
+        if context.is_err() || !takes_none || !announces_body(request) {
+            return Either::Left(ready(context));
+        }
+        let body = Body::from_request(request, payload);
+        Either::Right(Box::pin(async move {
+            let has_surplus = body.await?.0.is_some();
+            Ok(context?.with_surplus(has_surplus))
+        }))
+    }
+}
+
+/// Whether a body comes whose length is told; Heat sees no other with GET or DELETE.
+fn announces_body(request: &HttpRequest) -> bool {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    length.and_then(|length| length.trim().parse().ok()).is_some_and(|length: u64| length > 0)
+}
+
 impl FromRequest for Body {
     type Error = Fault;
     type Future = LocalBoxFuture<'static, Result<Self, Fault>>;
@@ -99,7 +124,7 @@ impl FromRequest for Body {
                 return Ok(Body(None));
             }
             let project = async || {
-                let context = Context::extract(&request).await?;
+                let context = context::of(&request, state(&request)?)?;
                 Ok(context.caller.project_id.clone())
             };
             object(state(&request)?, content, project).await.map(|map| Body(Some(map)))

@@ -13,14 +13,14 @@ use super::catalog::{Preference, version_document};
 use super::egress::Egress;
 use super::error::CloudError;
 use super::keystone::credentials::{Credentials, Domain};
-use super::keystone::token::{Login, Token};
-use super::keystone::user_domain::{self, UserDomainSettings};
-use super::keystone::validate::{Fingerprint, Validations, fingerprint};
+use super::keystone::domain_known::{self, UserDomainSettings};
+use super::keystone::login::Login;
+use super::keystone::token::Token;
+use super::keystone::validations::{Fingerprint, Validations, fingerprint};
 use super::limits::{CloudLimits, PLACES_MAX, TRUST_SESSIONS_MAX, VERSIONS_KEPT_SECS};
 use super::microversion::MicroversionRange;
 use super::request::Method;
 use super::service::Service;
-use super::session::Session;
 use super::transport::{Believed, Call, Transport, certificates};
 use crate::clock::Clock;
 use crate::metrics::{Measured, Page};
@@ -130,7 +130,7 @@ pub(super) struct Place {
 struct Inner {
     place: Place,
     endpoint_overrides: BTreeMap<Service, String>,
-    user_domain: Option<user_domain::Known>,
+    user_domain: Option<domain_known::Known>,
     cfn_places: CfnPlaces,
     validations: Validations,
     /// Signed requests that Keystone has vouched for.
@@ -241,29 +241,18 @@ impl Cloud {
         Ok(cloud)
     }
 
-    /// A session with credentials of any kind.
-    pub fn session(&self, credentials: Credentials) -> Session {
-        Session::new(self.clone(), Arc::new(Login::new(credentials)))
+    /// The login of Hearth's own user.
+    pub(super) fn own_login(&self) -> Arc<Login> {
+        Arc::clone(&self.inner.place.service)
     }
 
-    /// A session of Hearth's own user.
-    pub fn service_session(&self) -> Session {
-        Session::new(self.clone(), Arc::clone(&self.inner.place.service))
-    }
-
-    /// A session with a token that somebody sent, while his request lasts.
-    pub fn session_for_token(&self, token: &Secret<String>, project: &ProjectId) -> Session {
-        let (token, project) = (token.clone(), project.clone());
-        self.session(Credentials::Token { token, project })
-    }
-
-    /// A session in a user's name by his trust. The same trust gets the same login, and so the
-    /// same token, for as long as it holds.
-    pub fn session_for_trust(&self, trust: &Secret<String>, project: &ProjectId) -> Session {
+    /// The login of a trust. The same trust gets the same one, and so the same token, for as long
+    /// as it holds.
+    pub(super) fn trust_login(&self, trust: &Secret<String>, project: &ProjectId) -> Arc<Login> {
         let key = fingerprint(trust);
         let mut trusts = self.inner.trusts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(login) = trusts.logins.get(&key) {
-            return Session::new(self.clone(), Arc::clone(login));
+            return Arc::clone(login);
         }
         let credentials = Credentials::Trust { trust: trust.clone(), project: project.clone() };
         let login = Arc::new(Login::new(credentials));
@@ -274,7 +263,7 @@ impl Cloud {
                 trusts.logins.remove(&oldest);
             }
         }
-        Session::new(self.clone(), login)
+        login
     }
 
     /// Drops the login of a trust that is given back.
@@ -357,7 +346,7 @@ impl Cloud {
         &self.inner.signatures
     }
 
-    pub(super) fn known_user_domain(&self) -> Option<&user_domain::Known> {
+    pub(super) fn known_user_domain(&self) -> Option<&domain_known::Known> {
         self.inner.user_domain.as_ref()
     }
 

@@ -12,7 +12,7 @@ use super::cloud::{Cloud, Place, versioned};
 use super::error::CloudError;
 use super::keystone::credentials::Credentials;
 use super::keystone::given::Given;
-use super::keystone::token::Login;
+use super::keystone::login::Login;
 use super::request::Request;
 use super::service::Service;
 use super::session::Session;

@@ -25,6 +25,7 @@ mod service;
 mod session;
 mod survey;
 mod transport;
+mod waiting;
 
 pub use backend::{AuthBackend, SENT_TO_BACKEND};
 pub use behalf::Behalf;
@@ -34,19 +35,20 @@ pub use error::CloudError;
 pub use fault::answered;
 pub use fetch::{FetchBudget, Fetcher, not_fetched};
 pub use keystone::credentials::{Credentials, Domain};
+pub use keystone::domain_known::UserDomainSettings;
 pub use keystone::ec2::{SignatureError, SignedRequest};
 pub use keystone::given::Given;
 pub use keystone::password::{NameAndPassword, ProjectNamed};
-pub use keystone::user_domain::{UserDomain, UserDomainSettings};
+pub use keystone::user_domain::UserDomain;
 pub use keystone::validate::Identity;
 pub use limits::CloudLimits;
 pub use microversion::Microversion;
-pub use poll::Collection;
 pub use post::Poster;
 pub use request::{Body, Method, Request, Response, path_segment};
 pub use service::Service;
 pub use session::Session;
 pub use survey::Surveyed;
+pub use waiting::Collection;
 
 #[cfg(test)]
 mod tests;

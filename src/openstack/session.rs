@@ -9,8 +9,9 @@ use chrono::{DateTime, Utc};
 use super::behalf::Behalf;
 use super::cloud::{CfnPlaces, Cloud};
 use super::error::CloudError;
-use super::keystone::token::{Login, Token};
-use super::keystone::user_domain::UserDomain;
+use super::keystone::credentials::Credentials;
+use super::keystone::login::Login;
+use super::keystone::token::Token;
 use super::microversion::Microversion;
 use super::request::{Method, Request, Response};
 use super::service::Service;
@@ -101,16 +102,6 @@ impl Session {
         Ok(bound.login.token(&bound.cloud).await?.domain_id.clone())
     }
 
-    /// The domain of stacks' users, where the cloud has one for us.
-    pub fn user_domain(&self) -> Option<UserDomain> {
-        self.bound.as_ref()?.cloud.user_domain()
-    }
-
-    /// The role of stacks' users, where there is a domain for them.
-    pub fn stack_user_role(&self) -> Option<&str> {
-        self.bound.as_ref()?.cloud.stack_user_role()
-    }
-
     /// Keystone's address with its version, as clients are told it.
     pub fn auth_url(&self) -> String {
         let url = self.bound.as_ref().map(|bound| bound.cloud.auth_url(""));
@@ -183,6 +174,29 @@ impl Session {
         self.bound.as_ref().ok_or_else(|| {
             CloudError::Unsendable("No cloud is configured to make this call".to_owned())
         })
+    }
+}
+
+impl Cloud {
+    /// A session with credentials of any kind.
+    pub fn session(&self, credentials: Credentials) -> Session {
+        Session::new(self.clone(), Arc::new(Login::new(credentials)))
+    }
+
+    /// A session of Hearth's own user.
+    pub fn service_session(&self) -> Session {
+        Session::new(self.clone(), self.own_login())
+    }
+
+    /// A session with a token that somebody sent, while his request lasts.
+    pub fn session_for_token(&self, token: &Secret<String>, project: &ProjectId) -> Session {
+        let (token, project) = (token.clone(), project.clone());
+        self.session(Credentials::Token { token, project })
+    }
+
+    /// A session in a user's name by his trust.
+    pub fn session_for_trust(&self, trust: &Secret<String>, project: &ProjectId) -> Session {
+        Session::new(self.clone(), self.trust_login(trust, project))
     }
 }
 

@@ -32,7 +32,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use super::notifications::Notification;
+use super::notification::Notification;
 use crate::model::bus::{BusNode, BusSettings, BusTls, MessageFormat};
 
 /// How long a node may take to be connected to, and to answer.

@@ -9,6 +9,7 @@ mod agents;
 mod bus;
 mod drift;
 mod measures;
+mod notification;
 mod notifications;
 mod place;
 mod scaling;
@@ -22,7 +23,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use notifications::{Carrier, Notification, NotificationSettings, to_log};
+pub use notification::Notification;
+pub use notifications::{Carrier, NotificationSettings, to_log};
 
 use crate::actors::Engine;
 use crate::clock::Clock;

@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use uuid::Uuid;
 
 use super::columns::{bytes, micros, position, status, stored, time, uuid};
-use super::resources::Known;
-use super::views::ViewError;
+use super::error::ViewError;
+use super::known::Known;
 use crate::events::{Position, RecordedEvent};
 use crate::model::{
     Action, PHYSICAL_NAME_MAX_CHARS, ResourceName, StackId, StackName, Status, physical_name,

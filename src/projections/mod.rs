@@ -7,7 +7,9 @@
 mod alarms;
 mod columns;
 mod differences;
+mod error;
 mod event_list;
+mod known;
 mod landmarks;
 mod metrics;
 mod outputs;
@@ -33,6 +35,7 @@ mod written;
 
 pub use alarms::{AlarmChange, AlarmRow, HistoryQuery};
 pub use differences::{DIFFERENCES_MAX, differences};
+pub use error::ViewError;
 pub use event_list::{EventQuery, EventRow, EventSort, STACK_TYPE, event_id};
 pub use landmarks::{Landmark, Search, Told};
 pub use metrics::{MetricQuery, MetricRow, ValueRow};
@@ -48,5 +51,5 @@ pub use stack_query::{StackField, StackQuery, StackSort, TagFilter};
 pub use stacks::{StackRow, StackShown, Within};
 pub use store::views_stand_at;
 pub use told::{EventDue, StackThen};
-pub use views::{ViewError, Views};
+pub use views::Views;
 pub use webhooks::WebhookRow;

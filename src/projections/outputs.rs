@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use super::columns::{json, stored_revision};
-use super::views::ViewError;
+use super::error::ViewError;
 use crate::events::stack::{OutputDeclared, OutputResolved};
 use crate::events::vault::Placed;
 use crate::events::{RecordedEvent, StreamId};

@@ -13,8 +13,9 @@ use uuid::Uuid;
 
 use self::folds::{EVENTS_MAX, Fold, Folding, Folds};
 use super::columns::{bytes, stored, uuid};
+use super::error::ViewError;
 use super::event_list::STACK_TYPE;
-use super::views::{ViewError, Views};
+use super::store::Place;
 use crate::events::log::EventLog;
 use crate::events::{Position, StreamId};
 use crate::model::{ResourceId, StackId};
@@ -28,18 +29,18 @@ const KEPT_MAX: usize = 8;
 /// How many are folded at once, whoever asks.
 const FOLDS_AT_ONCE: usize = 2;
 
-/// The pasts that were asked for last.
-pub(super) struct Pasts {
+/// The pasts that were asked for last, each as what is made of its database.
+pub(super) struct Pasts<V> {
     turns: Semaphore,
     folds: Folds,
-    kept: Mutex<VecDeque<Kept<Past>>>,
+    kept: Mutex<VecDeque<Kept<Past<V>>>>,
 }
 
 /// One of a tree, by its outermost stack.
-struct Past {
+struct Past<V> {
     root: StackId,
     at: Position,
-    views: Views,
+    views: V,
 }
 
 /// Something that was folded of so many events.
@@ -57,7 +58,7 @@ fn make_room<T>(kept: &mut VecDeque<Kept<T>>, events: usize) {
     while !has_room(kept) && kept.pop_front().is_some() {}
 }
 
-impl Default for Pasts {
+impl<V> Default for Pasts<V> {
     fn default() -> Self {
         Self {
             turns: Semaphore::new(FOLDS_AT_ONCE),
@@ -67,15 +68,17 @@ impl Default for Pasts {
     }
 }
 
-impl Pasts {
-    /// The views of a tree, by its outermost stack, as they were.
+impl<V: Clone> Pasts<V> {
+    /// The views of a tree, by its outermost stack, as they were at a position. `streams` gives the
+    /// streams of the tree, at most one more than so many, and up to where these are all; `made`
+    /// makes the views of their database.
     pub(super) async fn of(
         &self,
-        present: &Views,
         log: &Arc<dyn EventLog>,
-        root: StackId,
-        at: Position,
-    ) -> Result<Views, ViewError> {
+        (root, at): (StackId, Position),
+        streams: impl FnOnce(usize) -> Result<(Vec<StreamId>, Position), ViewError>,
+        made: impl FnOnce(Place, Connection) -> V,
+    ) -> Result<V, ViewError> {
         let _turn = self.turns.acquire().await.map_err(|_| ViewError::Stopped)?;
         if let Some(known) = self.known(root, at) {
             return Ok(known);
@@ -83,9 +86,8 @@ impl Pasts {
         let folding = match self.folds.of(root, at) {
             Some(tree) => Folding::Known(tree),
             None => {
-                // By then the views have every stream; later ones may come.
-                let end = present.position();
-                Folding::Fresh(present.streams_of(root, STREAMS_MAX)?, end)
+                let (streams, end) = streams(STREAMS_MAX)?;
+                Folding::Fresh(streams, end)
             }
         };
         let folded = Arc::clone(log);
@@ -94,14 +96,14 @@ impl Pasts {
             tokio::task::spawn_blocking(fold).await.map_err(|_| ViewError::Stopped)??;
         self.folds.keep(tree);
         let Fold { place, db, taken } = fold;
-        let views = Views::past(place, db, Arc::clone(log), at);
+        let views = made(place, db);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         make_room(&mut kept, taken);
         kept.push_back(Kept { events: taken, what: Past { root, at, views: views.clone() } });
         Ok(views)
     }
 
-    fn known(&self, root: StackId, at: Position) -> Option<Views> {
+    fn known(&self, root: StackId, at: Position) -> Option<V> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = kept.iter().map(|kept| &kept.what);
         found.find(|past| (past.root, past.at) == (root, at)).map(|past| past.views.clone())

@@ -3,8 +3,8 @@
 use rusqlite::Connection;
 use uuid::Uuid;
 
+use super::error::ViewError;
 use super::stacks;
-use super::views::ViewError;
 use crate::events::PurgeEvent;
 use crate::model::StackId;
 

@@ -10,8 +10,8 @@ use rusqlite::{Connection, OpenFlags, Row, Rows, Statement};
 use uuid::Uuid;
 
 use super::columns::uuid;
+use super::error::ViewError;
 use super::store::{self, Checkpoint, Place};
-use super::views::ViewError;
 use super::{landmarks, runner, written};
 use crate::events::log::{EventLog, Filter};
 use crate::events::{Position, PurgeEvent, RecordedEvent};

@@ -8,8 +8,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::columns::{
     action, bytes, json, micros, position, status, stored, time, time_or_none, uuid,
 };
+use super::error::ViewError;
 use super::event_list;
-use super::views::ViewError;
+use super::known::{Known, known};
 use crate::events::resource::{ActionStarted, HookReached};
 use crate::events::stack::{ReplacementStarted, Row, TraversalSettled, TraversalStarted};
 use crate::events::{Position, RecordedEvent, ResourceEvent};
@@ -187,39 +188,6 @@ fn of_known(
     physical_id: Option<&str>,
 ) -> Result<(), ViewError> {
     event_list::of_resource(db, event, known, (action.as_str(), status), reason, physical_id)
-}
-
-/// What the event list needs to know of a resource.
-#[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) id: ResourceId,
-    pub(super) stack: i64,
-    pub(super) name: String,
-    pub(super) type_name: String,
-    pub(super) physical_id: Option<String>,
-    pub(super) definition: Option<i64>,
-    action: Action,
-    status: Status,
-}
-
-fn known(db: &Connection, id: ResourceId) -> rusqlite::Result<Option<Known>> {
-    db.prepare_cached(
-        "SELECT stack, name, type, physical_id, definition, action, status FROM resources \
-         WHERE id = ?1",
-    )?
-    .query_row([bytes(id.0)], |row| {
-        Ok(Known {
-            id,
-            stack: row.get(0)?,
-            name: row.get(1)?,
-            type_name: row.get(2)?,
-            physical_id: row.get(3)?,
-            definition: row.get(4)?,
-            action: action(row, 5)?,
-            status: status(row, 6)?,
-        })
-    })
-    .optional()
 }
 
 fn set_state(

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::columns::{action, bytes, json, micros, position, stored, time};
-use super::views::ViewError;
+use super::error::ViewError;
 use crate::events::stack::{OutputDeclared, RevisionAccepted};
 use crate::events::{Position, RecordedEvent};
 use crate::model::{Action, JsonMap, RequestId, StackId, StackRevision};

@@ -11,8 +11,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinError, JoinHandle};
 use uuid::Uuid;
 
+use super::error::ViewError;
 use super::store::{self, Checkpoint, Place, Readers};
-use super::views::ViewError;
 use super::{alarms, landmarks, metrics, purged, resources, software, stacks, webhooks, written};
 use crate::events::log::{EventLog, Filter, LogError};
 use crate::events::{Position, ProjectEvent, RecordedEvent};

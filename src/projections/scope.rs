@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::error::ViewError;
 use super::landmarks::{Landmark, Search, Told};
 use super::owners::Owner;
-use super::views::{ViewError, Views};
+use super::views::Views;
 use crate::events::RecordedEvent;
 use crate::model::{ProjectId, ResourceId, ResourceName, Selection, StackId, Status};
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::columns::{action, bytes, micros, position, status, stored, time, uuid};
-use super::views::ViewError;
+use super::error::ViewError;
 use crate::events::stack::SnapshotStarted;
 use crate::events::{Position, RecordedEvent};
 use crate::model::{Action, ProjectId, StackId, StackRevision, Status, TraversalId};

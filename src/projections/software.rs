@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 use serde_json::Value;
 
 use super::columns::{bytes, json, micros, stored_revision, time, time_or_none, uuid};
-use super::views::ViewError;
+use super::error::ViewError;
 use crate::events::software::DeploymentChange;
 use crate::events::vault::Placed;
 use crate::events::{ConfigEvent, DeploymentEvent, RecordedEvent, StreamId};

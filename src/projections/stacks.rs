@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::columns::{
     action, bytes, json, micros, position, status, stored, time, time_or_none, uuid,
 };
+use super::error::ViewError;
 use super::outputs::OutputShown;
-use super::views::ViewError;
 use super::{RevisionRow, event_list, outputs, resources, revisions, snapshots};
 use crate::events::stack::StackCreated;
 use crate::events::{Position, RecordedEvent, StackEvent};

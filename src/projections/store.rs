@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::columns::{position, stored};
-use super::views::ViewError;
+use super::error::ViewError;
 use crate::events::Position;
 use crate::private_files;
 

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::error::ViewError;
 use super::owners::Owners;
 use super::past::{self, Pasts};
 use super::runner::{self, Runner};
@@ -20,8 +21,8 @@ use super::{
     StackShown, StackThen, ValueRow, WebhookRow, alarms, event_list, landmarks, metrics, resources,
     revisions, snapshots, software, stacks, tally, told, webhooks, written,
 };
-use crate::events::log::{EventLog, LogError};
-use crate::events::{DecodeError, Position, StreamId};
+use crate::events::log::EventLog;
+use crate::events::{Position, StreamId};
 use crate::metrics::{Measured, Page};
 use crate::model::{
     AlarmId, ConfigId, DeploymentId, ProjectId, ResourceId, ResourceName, StackId, Tally,
@@ -30,28 +31,6 @@ use crate::model::{
 
 /// How many blocks are looked up at a time.
 const BLOCKS_MAX: usize = 256;
-
-/// Why the views could not answer.
-#[derive(Debug, thiserror::Error)]
-pub enum ViewError {
-    #[error("the views could not be read or written")]
-    Sql(#[from] rusqlite::Error),
-    #[error("the log could not be read")]
-    Log(#[from] LogError),
-    #[error("an event in the log could not be read")]
-    Event(#[from] DecodeError),
-    #[error("a view could not be written as JSON")]
-    Json(#[from] serde_json::Error),
-    #[error("the views' file could not be made")]
-    File(#[from] std::io::Error),
-    #[error("the views' thread could not be started")]
-    Thread(#[source] std::io::Error),
-    #[error("there is more than an answer may hold")]
-    TooMuch,
-    /// The runner is gone: what is there stays, and nothing new comes.
-    #[error("the views no longer follow the log")]
-    Stopped,
-}
 
 /// The read models of a log. Cheap to clone; the runner ends with the last clone.
 #[derive(Clone)]
@@ -64,7 +43,7 @@ struct Inner {
     log: Arc<dyn EventLog>,
     passed: watch::Receiver<Position>,
     source: Source,
-    pasts: Pasts,
+    pasts: Pasts<Views>,
     owners: Owners,
 }
 
@@ -95,12 +74,7 @@ impl Views {
     }
 
     /// Views that stand at a position for ever, in a database in memory.
-    pub(super) fn past(
-        place: Place,
-        db: Connection,
-        log: Arc<dyn EventLog>,
-        at: Position,
-    ) -> Views {
+    fn past(place: Place, db: Connection, log: Arc<dyn EventLog>, at: Position) -> Views {
         let (_, passed) = watch::channel(at);
         Self::of(Arc::new(Readers::new(place)), log, passed, Source::Past { _kept: db.into() })
     }
@@ -124,11 +98,18 @@ impl Views {
     pub async fn at(&self, stack: &StackRow, at: Position) -> Result<Views, ViewError> {
         self.after(at).await?;
         let root = stack.within.as_ref().map_or(stack.id, |within| within.root);
-        self.inner.pasts.of(self, &self.inner.log, root, at).await
+        let log = &self.inner.log;
+        let streams = |max| {
+            // By then the views have every stream; later ones may come.
+            let end = self.position();
+            Ok((self.streams_of(root, max)?, end))
+        };
+        let made = |place, db| Self::past(place, db, Arc::clone(log), at);
+        self.inner.pasts.of(log, (root, at), streams, made).await
     }
 
     /// The streams of a tree.
-    pub(super) fn streams_of(&self, root: StackId, max: usize) -> Result<Vec<StreamId>, ViewError> {
+    fn streams_of(&self, root: StackId, max: usize) -> Result<Vec<StreamId>, ViewError> {
         let streams = self.read(|db| past::streams(db, root, max))?;
         if streams.len() > max { Err(ViewError::TooMuch) } else { Ok(streams) }
     }

@@ -1,6 +1,6 @@
-//! Types whose work is a child stack: what such a type says of itself, and the program that all of
-//! them share. Which definition the child should have now, and by which steps it gets there, is
-//! all that a type decides; `actors/nested` carries it out.
+//! Types whose work is a child stack: what such a type says of itself. Which definition the child
+//! should have now, and by which steps it gets there, is all that a type decides; `nesting` is the
+//! program that all of them share, and `actors/nested` carries it out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,15 +8,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::declared::{Beating, Declared};
 use super::groups::Adjustment;
-use super::job::{Beat, Change, Subject, UpdateKind, Work};
-use super::resource_type::{At, ResourceType};
-use crate::events::resource::Step;
+use super::job::{Change, Subject, UpdateKind, Work};
 use crate::model::{Action, JsonMap, ResourceName, Status};
 use crate::openstack::Elsewhere;
 use crate::resource_types::failure::Failure;
-use crate::resource_types::stage::{Stages, stages};
 use crate::template::{NestedTemplate, StackDefinition};
 
 /// What a type says of its child stack. Pure: the same question has the same answer, and nothing
@@ -216,62 +212,6 @@ pub struct MemberSeen {
     pub created_at: DateTime<Utc>,
     /// When it came to stand as it does.
     pub changed_at: DateTime<Utc>,
-}
-
-/// The program of a type whose work is a child stack.
-pub(crate) struct Nesting<N>(pub(crate) N);
-
-stages! {
-    /// What a resource with a child stack goes through.
-    pub(crate) enum ChildStage {
-        Define = "define" Commands,
-        Delete = "delete" Commands,
-        Act = "act" Commands,
-        Settle = "settle" Looks,
-        Pause = "pause" Looks,
-    }
-}
-
-impl<N: Nested> ResourceType for Nesting<N> {
-    fn first(&self, _declared: &Declared, work: &Work, _subject: &Subject) -> Step {
-        match work {
-            Work::Create | Work::Update { .. } => ChildStage::Define.step(),
-            Work::Delete => ChildStage::Delete.step(),
-            Work::Act(_) => ChildStage::Act.step(),
-        }
-    }
-
-    fn beat(&self, _declared: &Declared, _beating: &Beating<'_>) -> Result<Beat, Failure> {
-        // The engine makes the beats of what nests.
-        Err(Failure::Silent("There is no engine to make a child stack.".to_owned()))
-    }
-
-    fn on_change(&self, declared: &Declared, change: Change<'_>) -> UpdateKind {
-        let Change { subject, changed, .. } = change;
-        let by_type = self.0.on_change(change);
-        by_type.unwrap_or_else(|| declared.change_by_schema(subject, changed, true))
-    }
-
-    /// The child's own resources say what is to be replaced.
-    fn replace_failed(&self, at: At<'_>) -> bool {
-        let At { subject, .. } = at;
-        subject.physical_id.is_none()
-    }
-
-    fn attributes(&self, _at: At<'_>, _wanted: &[String]) -> Result<JsonMap, Failure> {
-        Ok(JsonMap::new())
-    }
-
-    fn reference(&self, declared: &Declared, subject: &Subject) -> Value {
-        match &subject.physical_id {
-            Some(_) => self.0.reference(subject),
-            None => declared.plain_reference(subject),
-        }
-    }
-
-    fn nests(&self) -> Option<&dyn Nested> {
-        Some(&self.0)
-    }
 }
 
 /// The resource data that has what the child itself gives for its reference.

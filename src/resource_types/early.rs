@@ -8,15 +8,14 @@ use serde_json::Value;
 
 use super::constraints::custom;
 use super::declared::{Declaration, Translation};
-use super::finders::Finders;
 use super::groups;
 use super::job::Subject;
+use super::local_constraints::ask_custom;
 use super::nested::{self, Budget};
 use super::reading::{Problem, Strictness, read};
 use super::registry::{PluginChecks, Registry};
 use super::schema::{Properties, PropertySchema, filled};
 use super::types::heat;
-use crate::clock::{Clock, SystemClock};
 use crate::model::{JsonMap, ResourceName};
 use crate::template::{
     AllGiven, Given, NestedTemplate, Outcome, Provider, StackDefinition, TemplateError,
@@ -308,11 +307,6 @@ fn taken(given: Outcome<AllGiven>) -> (AllGiven, Vec<TemplateError>) {
         Ok(given) => (given, Vec::new()),
         Err(error) => (AllGiven::default(), vec![error]),
     }
-}
-
-/// What a custom constraint says that the value alone decides; the error is the whole text.
-pub(super) fn ask_custom(finders: &Finders, constraint: &str, value: &Value) -> Result<(), String> {
-    custom::check_local(finders, constraint, value, SystemClock.now())
 }
 
 impl Problem {

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::asks::{Answer, Ask, SoftwareAnswer};
-use crate::events::resource::KeptAnswer;
+use super::asks::{Answer, Ask, Run, SoftwareAnswer};
+use super::job::Attempt;
+use crate::events::resource::{AnswersKept, KeptAnswer};
 use crate::model::{Refusal, Secret};
 use crate::openstack::{CloudError, Request, Response, answered};
 
@@ -66,8 +67,20 @@ enum KeptBody {
     Text(String),
 }
 
+impl Run {
+    /// What was answered, as the log keeps it; `None` where nothing was asked.
+    pub fn kept(&self, attempt: Attempt) -> Option<AnswersKept> {
+        let answers = kept(self.asked.iter().map(|(ask, answer)| (ask, answer)));
+        (!answers.is_empty()).then(|| AnswersKept {
+            searched: attempt == Attempt::Unanswered,
+            facts: serde_json::to_value(&self.facts).unwrap_or_default(),
+            answers,
+        })
+    }
+}
+
 /// What of a beat's asks goes into the log.
-pub(super) fn kept<'a>(
+fn kept<'a>(
     asked: impl Iterator<Item = (&'a Ask, &'a Result<Answer, CloudError>)>,
 ) -> Vec<KeptAnswer> {
     let mut left = BEAT_MAX;

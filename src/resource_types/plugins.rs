@@ -10,15 +10,15 @@ use crate::model::IndexMap;
 
 use super::declared::{Declared, reader};
 use super::finders::{Finders, Rows};
-use super::registry::{Registry, RegistryError};
+use super::unusable::RegistryError;
 
 /// The types of one reading, and the readings after it.
 #[derive(Default)]
 pub(super) struct Plugins {
-    directories: Vec<PathBuf>,
+    pub(super) directories: Vec<PathBuf>,
     types: IndexMap<String, Plugin>,
     finders: Finders,
-    later: OnceLock<Box<Plugins>>,
+    pub(super) later: OnceLock<Box<Plugins>>,
 }
 
 #[derive(Clone)]
@@ -40,7 +40,8 @@ pub struct Reread {
 }
 
 impl Plugins {
-    fn newest(&self) -> &Self {
+    /// The last reading.
+    pub(super) fn newest(&self) -> &Self {
         let mut newest = self;
         while let Some(later) = newest.later.get() {
             newest = later;
@@ -61,7 +62,7 @@ impl Plugins {
     }
 
     /// The directories read again: all types that were there, under those that are there now.
-    fn read_again(&self) -> (Self, Reread) {
+    pub(super) fn read_again(&self) -> (Self, Reread) {
         let mut types = self.types.clone();
         let mut reread = Reread::default();
         let mut met = BTreeSet::new();
@@ -181,30 +182,4 @@ pub(super) fn yaml_files(directory: &Path) -> Result<Vec<PathBuf>, RegistryError
     }
     files.sort();
     Ok(files)
-}
-
-impl Registry {
-    /// Adds the types of a directory: each `*.yaml` in it declares one. A type that exists already
-    /// is replaced.
-    pub fn add_plugins(&mut self, directory: &Path) -> Result<(), RegistryError> {
-        self.plugins.directories.push(directory.into());
-        let (read, mut reread) = self.plugins.read_again();
-        if !reread.problems.is_empty() {
-            return Err(reread.problems.remove(0));
-        }
-        self.plugins = read;
-        Ok(())
-    }
-
-    /// Reads the plugin directories again. What they say holds for whatever is asked from then on;
-    /// no type goes.
-    pub fn reread_plugins(&self) -> Reread {
-        let newest = self.plugins.newest();
-        let (read, reread) = newest.read_again();
-        if !reread.changed.is_empty() {
-            // Were there another at the same time, it would have read the same files.
-            let _ = newest.later.set(Box::new(read));
-        }
-        reread
-    }
 }

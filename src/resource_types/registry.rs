@@ -1,7 +1,7 @@
 //! All resource types of a process: the built-in ones and those of the plugin directories.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::model::IndexMap;
@@ -10,45 +10,22 @@ use serde_json::Value;
 use tracing::error;
 
 use super::advice;
-use super::declared::reader::{self, Mistake};
+use super::declared::reader;
 use super::declared::{Declaration, Declared, Translation};
-use super::early::ask_custom;
 use super::finders::Finders;
+use super::local_constraints::ask_custom;
 use super::nested;
-use super::plugins::Plugins;
+use super::plugins::{Plugins, Reread};
 use super::python;
 use super::reading::{Strictness, read};
 use super::schema::{Properties, PropertySchema, filled};
 use super::types::heat::{TEMPLATE_RESOURCE, TEMPLATE_RESOURCE_FILE};
 use super::types::{BUILT_IN, BuiltIn};
+use super::unusable::RegistryError;
 use crate::model::{JsonMap, Refusal, ResourceName};
 use crate::template::{
     Advice, AllGiven, Given, Mappings, Member, Outcome, StackDefinition, TemplateError, TypeLookup,
 };
-
-/// A type file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum RegistryError {
-    #[error("could not read the resource type file {path}")]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: std::io::Error,
-    },
-    #[error("the first line of the resource type file {file} is not its type")]
-    Nameless { file: &'static str },
-    #[error("{}", told(file, mistakes))]
-    Malformed { file: String, mistakes: Vec<Mistake> },
-}
-
-/// The first mistake of a file, and that there are more.
-fn told(file: &str, mistakes: &[Mistake]) -> String {
-    let Some(first) = mistakes.first() else { return format!("{file} is not understood") };
-    match mistakes.len() {
-        1 => format!("{file}:{first}"),
-        count => format!("{file}:{first} ({} more: hearth types check tells all)", count - 1),
-    }
-}
 
 /// Types by name. The files of built-in types are read when they are first asked for, as a template
 /// has a few types of two hundred.
@@ -396,6 +373,32 @@ impl BuiltIn {
 fn parse(file: &str, yaml: &str) -> Result<Declaration, RegistryError> {
     reader::read(yaml)
         .map_err(|mistakes| RegistryError::Malformed { file: file.to_owned(), mistakes })
+}
+
+impl Registry {
+    /// Adds the types of a directory: each `*.yaml` in it declares one. A type that exists already
+    /// is replaced.
+    pub fn add_plugins(&mut self, directory: &Path) -> Result<(), RegistryError> {
+        self.plugins.directories.push(directory.into());
+        let (read, mut reread) = self.plugins.read_again();
+        if !reread.problems.is_empty() {
+            return Err(reread.problems.remove(0));
+        }
+        self.plugins = read;
+        Ok(())
+    }
+
+    /// Reads the plugin directories again. What they say holds for whatever is asked from then on;
+    /// no type goes.
+    pub fn reread_plugins(&self) -> Reread {
+        let newest = self.plugins.newest();
+        let (read, reread) = newest.read_again();
+        if !reread.changed.is_empty() {
+            // Were there another at the same time, it would have read the same files.
+            let _ = newest.later.set(Box::new(read));
+        }
+        reread
+    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::early::ask_custom;
 use super::finders::Finders;
+use super::local_constraints::ask_custom;
 use super::python;
 use crate::model::python::is_truthy;
 use crate::model::{IndexMap, JsonMap, Refusal};

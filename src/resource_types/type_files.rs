@@ -7,7 +7,8 @@ use super::declared::coherence;
 use super::declared::reader::{Looked, Mistake, look_at_plugin, read_finders};
 use super::finders::{Finders, Rows};
 use super::plugins::{is_table, text_of, yaml_files};
-use super::registry::{Registry, RegistryError};
+use super::registry::Registry;
+use super::unusable::RegistryError;
 use crate::template::{Place, TypeLookup, nearest};
 
 /// A type file, and all that is wrong with it in the order of its lines.

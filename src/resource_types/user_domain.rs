@@ -13,7 +13,14 @@ const EC2: &str = "ec2";
 const CREDENTIALS: &str = "/v3/credentials";
 
 /// The way into the domain.
-pub struct UserDomain<'a>(pub(super) &'a Asks<'a>);
+pub struct UserDomain<'a>(&'a Asks<'a>);
+
+impl Asks<'_> {
+    /// The domain of stacks' users, where there is one.
+    pub fn user_domain(&self) -> Option<UserDomain<'_>> {
+        self.stack_user_role().is_some().then_some(UserDomain(self))
+    }
+}
 
 impl UserDomain<'_> {
     /// The domain's id.

@@ -76,6 +76,13 @@ pub(super) fn keystone(status: u16, message: impl Into<String>) -> Answer {
     )
 }
 
+/// Barbican's `{code, title, description}`.
+pub(super) fn barbican(status: u16, description: impl Into<String>) -> Answer {
+    let description: String = description.into();
+    let body = json!({"code": status, "title": reason(status), "description": description});
+    Answer::json(status, &body)
+}
+
 /// Octavia's `{faultcode, faultstring, debuginfo}`.
 pub(super) fn octavia(status: u16, message: impl Into<String>) -> Answer {
     let message: String = message.into();

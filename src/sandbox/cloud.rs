@@ -1,4 +1,4 @@
-//! The whole cloud's state, and the one way to change it: a request that is kept or undone whole.
+//! The whole cloud's state, and how a change of it is kept or undone whole.
 
 use std::io;
 use std::sync::Arc;
@@ -6,24 +6,19 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::answer::{self, Answer, Reply};
-use super::ask::Ask;
-use super::barbican::Barbican;
-use super::cinder::Cinder;
-use super::collections::Collections;
+use super::barbican::state::Barbican;
+use super::cinder::state::Cinder;
+use super::collections::state::Collections;
 use super::config::SandboxConfig;
-use super::glance::Glance;
-use super::keystone::Keystone;
-use super::later::{self, Later};
-use super::neutron::Neutron;
-use super::nova::Nova;
-use super::seed;
+use super::glance::state::Glance;
+use super::keystone::state::Keystone;
+use super::later::{Later, Turn};
+use super::neutron::state::Neutron;
+use super::nova::state::Nova;
 use super::store::{Journal, Rows, Table};
-use super::swift::Swift;
-use super::zaqar::Zaqar;
-use super::{barbican, cinder, collections, glance, keystone, neutron, nova, swift, zaqar};
+use super::swift::state::Swift;
+use super::zaqar::state::Zaqar;
 use crate::clock::Clock;
-use crate::private_files;
 
 /// Everything that the sandbox knows.
 pub(super) struct Cloud {
@@ -40,54 +35,12 @@ pub(super) struct Cloud {
     /// What `services/*.yaml` describe.
     pub(super) collections: Collections,
     pub(super) laters: Table<Later>,
-    journal: Option<Journal>,
+    pub(super) journal: Option<Journal>,
     /// When the first of `laters` is due; checked on every request, so it is not searched for.
-    next_due: Option<DateTime<Utc>>,
+    pub(super) next_due: Option<DateTime<Utc>>,
 }
 
 impl Cloud {
-    /// The cloud as it was left, or a new one with the usual users, images and networks.
-    pub(super) fn open(
-        config: Arc<SandboxConfig>,
-        clock: Arc<dyn Clock>,
-        collections: Collections,
-    ) -> io::Result<Cloud> {
-        let mut cloud = Cloud {
-            config: Arc::clone(&config),
-            clock,
-            keystone: Keystone::new(),
-            neutron: Neutron::new(),
-            nova: Nova::new(),
-            cinder: Cinder::new(),
-            glance: Glance::new(),
-            swift: Swift::new(),
-            zaqar: Zaqar::new(),
-            barbican: Barbican::new(),
-            collections,
-            laters: Table::new("laters"),
-            journal: None,
-            next_due: None,
-        };
-        if let Some(directory) = &config.data {
-            private_files::make_dir(directory)?;
-            let path = directory.join("sandbox.journal");
-            for path in [directory, &path] {
-                if private_files::tighten(path)? {
-                    tracing::info!(path = %path.display(), "others could use it and no longer can");
-                }
-            }
-            cloud.journal = Some(Journal::open(&path, &mut cloud.tables())?);
-        }
-        if cloud.keystone.is_empty() {
-            seed::plant(&mut cloud);
-        }
-        seed::plant_stack_users(&mut cloud);
-        seed::set_passwords(&mut cloud);
-        cloud.commit()?;
-        cloud.find_next_due();
-        Ok(cloud)
-    }
-
     /// A copy without a journal, on another clock.
     pub(super) fn copy(&self, clock: Arc<dyn Clock>) -> Cloud {
         Cloud {
@@ -108,26 +61,6 @@ impl Cloud {
         }
     }
 
-    /// Carries out what is due, then the request. What is refused changes nothing.
-    pub(super) fn answer(&mut self, ask: &Ask) -> Answer {
-        if self.settle(ask.at).is_err() {
-            return answer::keystone(503, "The sandbox cannot write its journal.");
-        }
-        match route(self, ask) {
-            Ok(answer) => match self.commit() {
-                Ok(()) => answer,
-                Err(error) => {
-                    tracing::error!(%error, "the sandbox cannot write its journal");
-                    answer::keystone(503, "The sandbox cannot write its journal.")
-                }
-            },
-            Err(refusal) => {
-                self.undo();
-                refusal
-            }
-        }
-    }
-
     /// The service that the first part of a path leads to.
     pub(super) fn service(&self, first: &str) -> Option<String> {
         let known = match first {
@@ -140,28 +73,6 @@ impl Cloud {
         Some(known.to_owned())
     }
 
-    /// Carries out everything that is due by now.
-    pub(super) fn settle(&mut self, now: DateTime<Utc>) -> io::Result<()> {
-        // A turn may plan another one that is due at once.
-        while self.next_due.is_some_and(|due| due <= now) {
-            let mut due: Vec<(DateTime<Utc>, String)> = self
-                .laters
-                .iter()
-                .filter(|(_, later)| later.at <= now)
-                .map(|(id, later)| (later.at, id.to_owned()))
-                .collect();
-            due.sort();
-            for (at, id) in due {
-                if let Some(later) = self.laters.remove(&id) {
-                    later::carry_out(self, &later.turn, at);
-                }
-            }
-            self.find_next_due();
-            self.commit()?;
-        }
-        Ok(())
-    }
-
     /// Plans a turn.
     pub(super) fn plan(&mut self, later: Later) {
         let due = self.next_due.map_or(later.at, |due| due.min(later.at));
@@ -171,7 +82,7 @@ impl Cloud {
     }
 
     /// Forgets the turns that fit.
-    pub(super) fn unplan(&mut self, fits: impl Fn(&later::Turn) -> bool) {
+    pub(super) fn unplan(&mut self, fits: impl Fn(&Turn) -> bool) {
         for id in self.laters.ids_where(|later| fits(&later.turn)) {
             self.laters.remove(&id);
         }
@@ -209,7 +120,7 @@ impl Cloud {
     }
 
     /// Writes the changes of this request to the journal and keeps them, or neither.
-    fn commit(&mut self) -> io::Result<()> {
+    pub(super) fn commit(&mut self) -> io::Result<()> {
         let mut journal = self.journal.take();
         let mut tables = self.tables();
         let outcome = match &mut journal {
@@ -226,13 +137,15 @@ impl Cloud {
         outcome
     }
 
-    fn undo(&mut self) {
+    /// Takes the changes of this request back.
+    pub(super) fn undo(&mut self) {
         for table in self.tables() {
             table.undo();
         }
     }
 
-    fn find_next_due(&mut self) {
+    /// Finds when the first of what is planned is due.
+    pub(super) fn find_next_due(&mut self) {
         self.next_due = self.laters.values().map(|later| later.at).min();
     }
 }
@@ -252,25 +165,4 @@ fn write(journal: &mut Journal, tables: &mut [&mut dyn Rows]) -> io::Result<()> 
         tracing::warn!(%error, "the sandbox could not write its journal anew");
     }
     Ok(())
-}
-
-/// The first part of the path names the service.
-fn route(cloud: &mut Cloud, ask: &Ask) -> Reply {
-    let path: Vec<&str> = ask.path.iter().map(String::as_str).collect();
-    match path.as_slice() {
-        [] | ["identity"] => Ok(keystone::versions(ask)),
-        ["identity", "v3", rest @ ..] | ["v3", rest @ ..] => keystone::answer(cloud, ask, rest),
-        ["compute", rest @ ..] => nova::answer(cloud, ask, rest),
-        ["network", rest @ ..] => neutron::answer(cloud, ask, rest),
-        ["image", rest @ ..] => glance::answer(cloud, ask, rest),
-        ["volume", rest @ ..] => cinder::answer(cloud, ask, rest),
-        ["object-store", rest @ ..] => swift::answer(cloud, ask, rest),
-        // Signed addresses name Swift's own path, and some clients put nothing before it.
-        ["v1", account, ..] if account.starts_with("AUTH_") => swift::answer(cloud, ask, &path),
-        ["key-manager", rest @ ..] => barbican::answer(cloud, ask, rest),
-        ["messaging", rest @ ..] => zaqar::answer(cloud, ask, rest),
-        ["healthcheck"] => Ok(Answer::text(200, "text/plain; charset=UTF-8", "OK")),
-        [service, rest @ ..] => collections::service(cloud, ask, service, rest)
-            .unwrap_or_else(|| Err(answer::keystone(404, "The resource could not be found."))),
-    }
 }

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::cloud::Cloud;
-use super::{cinder, collections, glance, neutron, nova};
+use super::cinder::state::VolumeEnd;
+use super::nova::state::ServerEnd;
 
 /// A turn and its moment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,11 +18,11 @@ pub(super) struct Later {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Turn {
     /// A server has reached the end of what it was doing.
-    Server { id: String, end: nova::ServerEnd },
+    Server { id: String, end: ServerEnd },
     /// A volume is attached to a server, or no longer.
     Attachment { server: String, volume: String, attached: bool },
     /// A volume has reached a status.
-    Volume { id: String, end: cinder::VolumeEnd },
+    Volume { id: String, end: VolumeEnd },
     /// A snapshot has reached a status; `None` is gone.
     Snapshot { id: String, status: Option<String> },
     /// A backup has reached a status; `None` is gone.
@@ -33,22 +33,4 @@ pub(super) enum Turn {
     Object { of: String, id: String, state: Option<String> },
     /// An image's import is done.
     Image { id: String },
-}
-
-/// Lets a turn happen. What it was about may be gone by then.
-pub(super) fn carry_out(cloud: &mut Cloud, turn: &Turn, at: DateTime<Utc>) {
-    match turn {
-        Turn::Server { id, end } => nova::server_ends(cloud, id, end, at),
-        Turn::Attachment { server, volume, attached } => {
-            nova::attachment_ends(cloud, server, volume, *attached, at);
-        }
-        Turn::Volume { id, end } => cinder::volume_ends(cloud, id, end, at),
-        Turn::Snapshot { id, status } => cinder::snapshot_ends(cloud, id, status.as_deref(), at),
-        Turn::Backup { id, status } => cinder::backup_ends(cloud, id, status.as_deref(), at),
-        Turn::FloatingIp { id } => neutron::floating_ip_ends(cloud, id, at),
-        Turn::Object { of, id, state } => {
-            collections::object_ends(cloud, of, id, state.as_deref());
-        }
-        Turn::Image { id } => glance::image_ends(cloud, id, at),
-    }
 }

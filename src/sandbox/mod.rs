@@ -9,6 +9,7 @@
 mod admin;
 mod answer;
 mod ask;
+mod at_work;
 mod barbican;
 mod cinder;
 mod cloud;

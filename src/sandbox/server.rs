@@ -18,9 +18,8 @@ use serde_json::Value;
 use super::admin;
 use super::answer::{self, Answer};
 use super::ask::Ask;
-use super::barbican;
 use super::cloud::Cloud;
-use super::collections::Collections;
+use super::collections::state::Collections;
 use super::config::SandboxConfig;
 use super::faults::{Fault, FaultRule, Faults};
 use super::guests::Guests;
@@ -273,7 +272,7 @@ fn ordered(path: &str, code: u16, retry_after: Option<u64>) -> Answer {
         Some("compute" | "volume") => answer::nova(code, text),
         Some("image") => answer::glance(code, text),
         Some("object-store") => answer::swift(code),
-        Some("key-manager") => barbican::fault(code, text),
+        Some("key-manager") => answer::barbican(code, text),
         _ => answer::keystone(code, text),
     };
     match retry_after {

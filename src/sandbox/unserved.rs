@@ -11,7 +11,7 @@ use super::admin;
 use super::answer;
 use super::ask::Ask;
 use super::cloud::Cloud;
-use super::collections::Collections;
+use super::collections::state::Collections;
 use super::config::SandboxConfig;
 use super::server::SandboxError;
 use crate::clock::Clock;

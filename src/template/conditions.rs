@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::error::{Outcome, TemplateError};
-use super::functions::Scope;
 use super::functions::table::Position;
-use super::node::{Form, Node, NodeMap};
+use super::node::{ConditionsNamed, Form, Node, NodeMap, Scope};
 use super::value::Datum;
 use super::{parse, python, walk};
 
@@ -31,7 +30,7 @@ impl Conditions {
     pub(crate) fn parse(section: Option<&Node>, scope: &Scope<'_>) -> Outcome<Self> {
         let Some(section) = section else { return Ok(Self::default()) };
         let Some(written) = section.as_map() else {
-            let kind = parse::type_name(section);
+            let kind = section.type_name();
             let message = format!("Condition definitions must be a map. Found a {kind} instead");
             let error = TemplateError::validation(message).headed("Conditions validation error");
             return Err(error.placed(section.place));
@@ -62,9 +61,21 @@ impl Conditions {
         Ok(())
     }
 
-    /// Whether a condition holds: a boolean does so by itself, a name is looked up, and null, which
-    /// is no condition at all, always holds.
-    pub(crate) fn is_enabled(&self, condition: &Datum, scope: &Scope<'_>) -> Outcome<bool> {
+    fn recall(&self, name: &str) -> Option<Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+    }
+
+    fn remember(&self, name: &str, known: Option<Known>) {
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known {
+            Some(known) => all.insert(name.to_owned(), known),
+            None => all.remove(name),
+        };
+    }
+}
+
+impl ConditionsNamed for Conditions {
+    fn is_enabled(&self, condition: &Datum, scope: &Scope<'_>) -> Outcome<bool> {
         let unknown = || {
             let shown = python::text_of(condition);
             TemplateError::value(format!("Invalid condition \"{shown}\""))
@@ -95,18 +106,6 @@ impl Conditions {
         });
         self.remember(name, resolved.as_ref().ok().map(|holds| Known::Holds(*holds)));
         resolved
-    }
-
-    fn recall(&self, name: &str) -> Option<Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied()
-    }
-
-    fn remember(&self, name: &str, known: Option<Known>) {
-        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match known {
-            Some(known) => all.insert(name.to_owned(), known),
-            None => all.remove(name),
-        };
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::node::Place;
+use super::place::Place;
 use super::python;
 use crate::model::Refusal;
 

@@ -9,8 +9,6 @@ use std::ops::Deref;
 
 use ecow::EcoString;
 
-use super::value::Datum;
-
 /// A key. Keys of the same text are equal, whatever they were.
 #[derive(Clone)]
 pub(crate) struct Key {
@@ -21,7 +19,7 @@ pub(crate) struct Key {
 
 /// What a key was before it was a text.
 #[derive(Clone, Copy, PartialEq)]
-enum Was {
+pub(super) enum Was {
     Text,
     Null,
     Bool(bool),
@@ -32,16 +30,8 @@ enum Was {
 }
 
 impl Key {
-    /// A key that was this value, with the text that JSON has for it.
-    pub(crate) fn of(value: &Datum, text: impl Into<EcoString>) -> Self {
-        let was = match value {
-            Datum::Null => Was::Null,
-            Datum::Bool(truth) => Was::Bool(*truth),
-            Datum::Int(number) => Was::Int(*number),
-            Datum::Float(number) => Was::Float(*number),
-            Datum::Text(_) => Was::Text,
-            Datum::List(_) | Datum::Map(_) => Was::Object,
-        };
+    /// A key that was something else, with the text that JSON has for it.
+    pub(super) fn new(text: impl Into<EcoString>, was: Was) -> Self {
         Self { text: text.into(), was: was.boxed() }
     }
 
@@ -50,19 +40,9 @@ impl Key {
         Self { text: text.into(), was: Was::Object.boxed() }
     }
 
-    fn was(&self) -> Was {
-        self.was.as_deref().copied().unwrap_or(Was::Text)
-    }
-
     /// What it was.
-    pub(crate) fn datum(&self) -> Datum {
-        match self.was() {
-            Was::Text | Was::Object => Datum::Text(self.text.clone()),
-            Was::Null => Datum::Null,
-            Was::Bool(truth) => Datum::Bool(truth),
-            Was::Int(number) => Datum::Int(number),
-            Was::Float(number) => Datum::Float(number),
-        }
+    pub(super) fn was(&self) -> Was {
+        self.was.as_deref().copied().unwrap_or(Was::Text)
     }
 
     /// Whether JSON can have it.
@@ -174,6 +154,7 @@ impl fmt::Debug for Key {
 
 #[cfg(test)]
 mod tests {
+    use super::super::value::Datum;
     use super::*;
 
     #[test]

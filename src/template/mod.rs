@@ -24,11 +24,13 @@ mod outputs;
 mod parameters;
 mod parse;
 mod pattern;
+mod place;
 mod provider;
 pub(crate) mod python;
 mod request;
 mod resources;
 mod stands;
+mod subscript;
 mod suggest;
 mod value;
 mod version;
@@ -48,7 +50,7 @@ pub use convert::{Obstacle, cfn_to_hot, json_to_yaml};
 pub use definition::{
     AllGiven, ChildPlace, Given, NESTED_DEPTH_MAX, RESOURCES_MAX, StackDefinition,
 };
-pub(crate) use definition::{Behind, Part, Reading, Values};
+pub(crate) use definition::{Behind, Part, Reading};
 pub use describe::TextForm;
 pub use diagnose::{Diagnosis, Documents, Finding, Severity, Span, diagnose};
 pub use document::{
@@ -61,7 +63,8 @@ pub use environment::sent::{EnvironmentMerged, EnvironmentSent};
 pub(crate) use error::{Outcome, TemplateError};
 pub(crate) use functions::select;
 pub use listing::{FunctionListed, VersionListed, template_functions, template_versions};
-pub(crate) use node::Place;
+pub(crate) use parameters::Values;
+pub(crate) use place::Place;
 pub use provider::{NestedTemplate, Provider, ProviderKind, ProviderParameter};
 pub use request::Request;
 pub use stands::{Draft, Stands, is_plain};

@@ -7,9 +7,8 @@ use crate::model::IndexMap;
 
 use super::dialect::Language;
 use super::error::{Outcome, TemplateError};
-use super::functions::Scope;
 use super::functions::table::Position;
-use super::node::{Node, Place};
+use super::node::{Node, Place, Scope};
 use super::resources::no_attribute;
 use super::value::Datum;
 use super::version::Version;
@@ -73,7 +72,7 @@ fn parse_one(name: &str, node: &Node, scope: &Scope<'_>) -> Outcome<Definition> 
             .in_path([section, name])
     };
     let Some(map) = node.as_map() else {
-        let kind = parse::type_name(node);
+        let kind = node.type_name();
         return Err(invalid(format!("Output definitions must be a map. Found a {kind} instead")));
     };
     let Some(value) = map.get(keys.value) else {

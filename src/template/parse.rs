@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::error::{Outcome, TemplateError};
 use super::functions::table::{self, Position};
-use super::functions::{Call, Function, Kind, Scope, if_, invalid};
-use super::node::{Form, Node};
-use super::python;
+use super::functions::{Kind, if_, invalid};
+use super::node::{Call, Form, Function, Node, Scope};
 use super::walk::push_index;
 
 /// Parses a node. The path (`resources.a.properties.b`) is for errors; it comes back as it was.
@@ -75,7 +74,7 @@ fn call(
             let args = parse(args, position, scope, path)?;
             make(Call { name: name.to_owned(), class, args }, scope)
         }
-        Kind::If { nullable } => if_::parse(name, class, args, nullable, scope, path),
+        Kind::If { nullable } => if_::parse(name, class, args, nullable, scope, path, parse),
         Kind::Removed => {
             let args = parse(args, position, scope, path)?;
             invalid::removed(Call { name: name.to_owned(), class, args })
@@ -97,9 +96,4 @@ fn in_path(error: TemplateError, path: &str) -> TemplateError {
 /// Whether what a node will be is of a kind: as written, or a call that may give it.
 pub(crate) fn is_map_or_call(node: &Node) -> bool {
     matches!(node.form, Form::Map(_) | Form::Call(_))
-}
-
-/// `type(node)` in Python's words, for a node as read.
-pub(crate) fn type_name(node: &Node) -> &'static str {
-    python::type_name(&node.to_datum())
 }

@@ -4,8 +4,6 @@
 use std::cmp::Ordering;
 use std::fmt::Write;
 
-use super::error::{Outcome, TemplateError};
-use super::functions::index;
 use super::key::Key;
 use super::value::Datum;
 
@@ -244,45 +242,6 @@ fn write_json_text(out: &mut String, text: &str) {
     }
     out.push_str(rest);
     out.push('"');
-}
-
-/// `value[key]`.
-pub(crate) fn item(value: &Datum, key: &Datum) -> Outcome<Datum> {
-    let kind = type_name(key);
-    let at = |length: usize| {
-        let position = match key {
-            Datum::Int(number) => *number,
-            Datum::Bool(truth) => i128::from(*truth),
-            Datum::Null | Datum::Float(_) | Datum::Text(_) | Datum::List(_) | Datum::Map(_) => {
-                return Err(TemplateError::kind(match value {
-                    Datum::Text(_) => format!("string indices must be integers, not '{kind}'"),
-                    _ => format!("list indices must be integers or slices, not {kind}"),
-                }));
-            }
-        };
-        index(length, position).ok_or_else(|| {
-            let what = if matches!(value, Datum::Text(_)) { "string" } else { "list" };
-            TemplateError::new("IndexError", format!("{what} index out of range"))
-        })
-    };
-    match value {
-        Datum::Map(_) if matches!(key, Datum::List(_) | Datum::Map(_)) => {
-            Err(TemplateError::kind(format!("unhashable type: '{kind}'")))
-        }
-        Datum::Map(map) => key
-            .as_text()
-            .and_then(|key| map.get(key).cloned())
-            .ok_or_else(|| TemplateError::new("KeyError", repr(key))),
-        Datum::List(items) => Ok(items[at(items.len())?].clone()),
-        Datum::Text(text) => {
-            let characters: Vec<char> = text.chars().collect();
-            Ok(Datum::Text(characters[at(characters.len())?].to_string().into()))
-        }
-        Datum::Null | Datum::Bool(_) | Datum::Int(_) | Datum::Float(_) => {
-            let kind = type_name(value);
-            Err(TemplateError::kind(format!("'{kind}' object is not subscriptable")))
-        }
-    }
 }
 
 /// The refusal of an integer that does not fit here; Python's have no bound.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::definition::{Reading, StackDefinition, Values};
+use super::definition::{Reading, StackDefinition};
 use super::environment::merge;
 use super::error::Outcome;
 use super::node::{Form, Node};
+use super::parameters::Values;
 use super::parameters::schema;
 use super::value::{Datum, DatumMap};
 use super::version::Version;

@@ -10,15 +10,11 @@ use serde_json::json;
 use crate::model::IndexMap;
 
 use super::error::{Outcome, TemplateError};
-use super::functions::Scope;
 use super::functions::table::Position;
-use super::node::{Form, Node, NodeMap, Place};
+use super::node::{Form, Node, NodeMap, Place, Scope};
 use super::value::Datum;
 use super::version::Version;
 use super::{AttributeRead, parse, walk};
-
-/// The resources whose condition holds, with the type that each has behind its alias.
-pub(crate) type ResourceTypes = IndexMap<String, String>;
 
 /// A resource as parsed.
 #[derive(Clone, Debug)]
@@ -54,7 +50,7 @@ pub(crate) fn check_section(section: Option<&Node>, version: &Version) -> Outcom
         let is_map = resource.as_map().is_some();
         let has_type = resource.get(keys.kind).is_some_and(Node::is_truthy);
         if resource.is_truthy() && !is_map {
-            let kind = parse::type_name(resource);
+            let kind = resource.type_name();
             let message =
                 format!("Resources must contain Resource. Found a [<class '{kind}'>] instead");
             return Err(TemplateError::validation(message).placed(resource.place));
@@ -69,7 +65,7 @@ pub(crate) fn check_section(section: Option<&Node>, version: &Version) -> Outcom
 
 /// What Python says where a map was to be gone through and there is none.
 pub(crate) fn no_attribute(node: &Node, attribute: &str) -> TemplateError {
-    let kind = parse::type_name(node);
+    let kind = node.type_name();
     let message = format!("'{kind}' object has no attribute '{attribute}'");
     TemplateError::new("AttributeError", message)
 }
@@ -94,7 +90,7 @@ pub(crate) fn check_entries<'n>(
             return Err(missing().placed(entry.key_place));
         }
         let Some(map) = entry.as_map() else {
-            let kind = parse::type_name(entry);
+            let kind = entry.type_name();
             let message = format!(
                 "\"{section_name}\" must contain a map of {object} maps. Found a [<class \
                  '{kind}'>] instead"
@@ -350,7 +346,7 @@ impl Definition {
         reads: &mut BTreeSet<AttributeRead>,
     ) -> Outcome<BTreeSet<String>> {
         let mut required = BTreeSet::new();
-        let mut found = |read: super::functions::Read| {
+        let mut found = |read: super::node::Read| {
             required.insert(read.resource.clone());
             reads.extend(read.of_attribute());
         };

@@ -5,7 +5,7 @@ use crate::model::IndexMap;
 use ecow::EcoString;
 use serde_json::Value;
 
-use super::key::Key;
+use super::key::{Key, Was};
 use crate::model::JsonMap;
 
 /// A value that no longer depends on anything.
@@ -80,6 +80,32 @@ impl Datum {
             Datum::Text(text) => Value::String(text.to_string()),
             Datum::List(items) => Value::Array(items.iter().map(Datum::to_json).collect()),
             Datum::Map(map) => Value::Object(to_json_map(map)),
+        }
+    }
+}
+
+impl Key {
+    /// A key that was this value, with the text that JSON has for it.
+    pub(crate) fn of(value: &Datum, text: impl Into<EcoString>) -> Self {
+        let was = match value {
+            Datum::Null => Was::Null,
+            Datum::Bool(truth) => Was::Bool(*truth),
+            Datum::Int(number) => Was::Int(*number),
+            Datum::Float(number) => Was::Float(*number),
+            Datum::Text(_) => Was::Text,
+            Datum::List(_) | Datum::Map(_) => Was::Object,
+        };
+        Self::new(text, was)
+    }
+
+    /// The value that it was.
+    pub(crate) fn datum(&self) -> Datum {
+        match self.was() {
+            Was::Text | Was::Object => Datum::Text(self.clone().into()),
+            Was::Null => Datum::Null,
+            Was::Bool(truth) => Datum::Bool(truth),
+            Was::Int(number) => Datum::Int(number),
+            Was::Float(number) => Datum::Float(number),
         }
     }
 }

@@ -7,11 +7,15 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::error::{Outcome, TemplateError};
-use super::functions::{Function, Read, Scope};
-use super::node::{Form, Node, Place};
+use super::node::{Form, Function, Node, Place, Read, Scope};
 use super::value::{Datum, DatumMap};
 use super::work::{self, Level};
 use crate::model::{JsonMap, taint};
+
+/// The arguments of a call, resolved.
+pub(crate) fn args(call: &dyn Function, scope: &Scope<'_>) -> Outcome<Datum> {
+    resolve(call.args(), scope)
+}
 
 /// The value of a node; what vanishes is null here.
 pub(crate) fn resolve(node: &Node, scope: &Scope<'_>) -> Outcome<Datum> {
@@ -120,7 +124,7 @@ pub(crate) fn check<'n>(
     scope: &Scope<'_>,
 ) -> Outcome<()> {
     match &node.form {
-        Form::Call(call) => call.check(scope).map_err(|error| {
+        Form::Call(call) => check_call(call.as_ref(), scope).map_err(|error| {
             let place = error.place.unwrap_or(place_of(call.as_ref(), node));
             let path = path.iter().map(|step| step.to_string()).chain([call.name().to_owned()]);
             TemplateError::validation(error.text()).in_path(path).placed(place)
@@ -152,6 +156,15 @@ pub(crate) fn check<'n>(
         | Form::Text(_)
         | Form::Omitted => Ok(()),
     }
+}
+
+/// Checks a call, its arguments first.
+fn check_call(call: &dyn Function, scope: &Scope<'_>) -> Outcome<()> {
+    if let Some(refusal) = call.refusal() {
+        return Err(refusal);
+    }
+    check(call.args(), &mut Vec::new(), scope)?;
+    call.check(scope)
 }
 
 /// Adds `[index]` to a path.

@@ -4,32 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::asks::{See, end_of, meta, sight, tell};
+use super::beating::Beating;
 use super::sight::{Parent, Seen, Sight};
-use super::turn::{ChildBeat, ChildDefined, Defined, Telling, Turn, refused};
+use super::turn::{ChildDefined, Defined, Telling, Turn, refused};
 use super::{make, remote};
 use crate::actors::executor;
 use crate::actors::project::ProjectCommand;
-use crate::actors::services::Services;
 use crate::actors::stack::{Known, Revise};
 use crate::actors::{definition, exposure};
-use crate::events::Meta;
 use crate::events::StreamId;
 use crate::model::Refusal;
-use crate::openstack::Session;
-use crate::resource_types::{Attempt, Beat, Failure};
+use crate::resource_types::{Beat, Failure};
 use crate::template::{StackDefinition, within_request};
 
 /// The pause before an engine that is about to stop is asked again.
 const SILENCE: Duration = Duration::from_millis(500);
-
-/// A beat to be made.
-pub(in crate::actors) struct Beating<'a> {
-    pub(in crate::actors) services: &'a Arc<Services>,
-    pub(in crate::actors) session: &'a Session,
-    pub(in crate::actors) beat: ChildBeat<'a>,
-    pub(in crate::actors) asked: &'a Meta,
-    pub(in crate::actors) attempt: Attempt,
-}
 
 /// Makes one beat.
 pub(in crate::actors) async fn beat(beating: &Beating<'_>) -> Result<Beat, Failure> {

@@ -7,6 +7,7 @@
 //! is therefore answered with the first receipt, and there are never two children.
 
 mod asks;
+mod beating;
 mod beats;
 mod found;
 mod make;
@@ -20,7 +21,8 @@ mod turn;
 use sha2::{Digest, Sha256};
 
 pub(super) use asks::{answer_awaiting, halt};
-pub(super) use beats::{Beating, beat};
+pub(super) use beating::Beating;
+pub(super) use beats::beat;
 pub(super) use found::found;
 pub use make::revise;
 pub(super) use remote::{ask_elsewhere, question};

@@ -8,16 +8,16 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::asks::parent;
-use super::beats::Beating;
+use super::beating::Beating;
 use super::turn::ChildBeat;
-use crate::actors::preview::{FarAsk, Preview, PreviewWithin, PreviewedResource};
+use crate::actors::previewed::{FarAsk, Preview, PreviewWithin, PreviewedResource};
 use crate::actors::services::Services;
 use crate::events::resource::Step;
 use crate::model::Action;
 use crate::model::taint;
 use crate::openstack::{CloudError, Request, Service, Session, path_segment};
-use crate::resource_types::child::ChildStage;
 use crate::resource_types::child::{ChildAsk, ChildSeen, Nested};
+use crate::resource_types::declared::nesting::ChildStage;
 use crate::resource_types::stage::{Stages, stages};
 use crate::resource_types::{Attempt, Beat, Failure, Learned, Subject, Work};
 

@@ -5,7 +5,7 @@ use futures::channel::oneshot;
 use serde_json::Value;
 
 use super::asks::{See, end_of, meta, sight, tell};
-use super::beats::Beating;
+use super::beating::Beating;
 use super::sight::Seen;
 use super::turn::ChildBeat;
 use super::{derived, own_child};

@@ -15,10 +15,10 @@ use crate::events::resource::Step;
 use crate::events::stack::Owner;
 use crate::model::taint;
 use crate::model::{Action, CommandId, JsonMap, Refusal, StackId, Status};
-use crate::resource_types::child::ChildStage;
 use crate::resource_types::child::{
     ChildAsk, ChildPlan, ChildStep, ChildWanted, Nested, REFERENCE,
 };
+use crate::resource_types::declared::nesting::ChildStage;
 use crate::resource_types::stage::Stages;
 use crate::resource_types::{Beat, Declared, Failure, Learned, Subject, Work, cooldown};
 use crate::template::StackDefinition;

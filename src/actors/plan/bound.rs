@@ -13,7 +13,7 @@ use crate::actors::accept::check_name;
 use crate::actors::asks::{CreateStack, RequestContext, StackSummary, UpdateStack};
 use crate::actors::engine::Engine;
 use crate::actors::nested;
-use crate::actors::preview::{Preview, PreviewedResource};
+use crate::actors::previewed::{Preview, PreviewedResource};
 use crate::actors::resource::Resource;
 use crate::actors::source;
 use crate::actors::stack::{Known, refuse_going_back, refuse_resting};

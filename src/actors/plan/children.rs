@@ -3,12 +3,13 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use super::outlook::{Outlook, Wanted, as_made, change_of};
+use super::fates::{Child, Outlook, Wanted, as_made};
 use super::values::Foreseen;
 use super::{Change, FoundChild, FoundResource, goes_with, of_stack};
 use crate::actors::definition::dependencies;
 use crate::actors::nested::{Around, ChildBeat, question};
-use crate::actors::preview::{FarAsk, PreviewWithin, PreviewedResource, made_anew};
+use crate::actors::preview::made_anew;
+use crate::actors::previewed::{FarAsk, PreviewWithin, PreviewedResource};
 use crate::actors::resource::{Resource, Verdict};
 use crate::actors::stack::Known;
 use crate::events::resource::Step;
@@ -18,26 +19,6 @@ use crate::openstack::Elsewhere;
 use crate::resource_types::child::{ChildAsk, Nested, ResourceUsed};
 use crate::resource_types::{Budget, Declared, Failure, Subject, Work};
 use crate::template::{StackDefinition, TemplateError};
-
-/// What a look at its child stack adds to the verdict on a resource.
-pub(super) struct Child {
-    pub(super) most: Change,
-    pub(super) within: Vec<PreviewWithin>,
-    /// What the child leads to.
-    pub(super) why: Option<String>,
-    /// What is asked where the child stands, if it is not here.
-    pub(super) far: Option<FarAsk>,
-}
-
-impl Child {
-    fn none(verdict: &Verdict) -> Self {
-        Self { most: change_of(verdict), within: Vec::new(), why: None, far: None }
-    }
-
-    fn because(most: Change, why: &str) -> Self {
-        Self { most, within: Vec::new(), why: Some(why.to_owned()), far: None }
-    }
-}
 
 impl<R: Borrow<Resource>> Foreseen<'_, R> {
     /// What becomes of a resource and of its child stack by a verdict on the resource.

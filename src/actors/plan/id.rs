@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::listing::UNCHANGED;
-use crate::actors::preview::Preview;
+use crate::actors::previewed::Preview;
 use crate::events::Position;
 use crate::events::vault::Vault;
 use crate::model::StackRevision;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::Change;
-use crate::actors::preview::{Preview, PreviewedResource};
+use crate::actors::previewed::{Preview, PreviewedResource};
 use crate::model::Action;
 
 /// A resource in the list.

@@ -1,6 +1,6 @@
 //! What goes with a change and does not come back: what objects hold that no definition says.
 
-use crate::actors::preview::{Preview, PreviewedResource};
+use crate::actors::previewed::{Preview, PreviewedResource};
 use crate::resource_types::Registry;
 
 /// Notes of each resource that goes or is replaced what it takes with it; where a stack goes back to

@@ -9,6 +9,7 @@
 
 mod bound;
 mod children;
+mod fates;
 mod id;
 mod listing;
 mod losses;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::nested::Seen;
-use super::preview::{Preview, PreviewWithin, PreviewedResource, blank};
+use super::previewed::{Preview, PreviewWithin, PreviewedResource, blank};
 use super::resource::{self, Resource};
 use super::services::Services;
 use super::shell::Inhabit;
@@ -32,6 +33,7 @@ use crate::resource_types::Budget;
 use crate::template::TemplateError;
 use values::Foreseen;
 
+pub use super::previewed::Change;
 pub use bound::Plan;
 pub use listing::{Listed, UNCHANGED};
 
@@ -77,16 +79,6 @@ impl<R> FoundChild<R> {
         let mut children = self.found.resources.values().filter_map(|it| it.child.as_ref());
         self.seen.is_healthy && children.all(|child| child.is_healthy())
     }
-}
-
-/// What becomes of a resource; the order is that of what is announced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
-    #[default]
-    Unchanged,
-    Updated,
-    Replaced,
-    Added,
 }
 
 /// What an update to a definition would do.

@@ -3,100 +3,20 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::children::Child;
+use super::fates::{Child, METADATA, Outlook, Wanted, as_made, change_of};
 use super::values::Foreseen;
 use super::{Change, FoundResource};
-use crate::actors::preview::{
-    Difference, PreviewWithin, PreviewedResource, made_anew, previewed, unresolved,
-};
+use crate::actors::preview::{made_anew, previewed, unresolved};
+use crate::actors::previewed::{PreviewWithin, PreviewedResource};
 use crate::actors::resource::{Resource, Terms, Verdict, settings_changed};
 use crate::events::resource::Definition;
-use crate::model::taint::{masked, plain_map};
+use crate::model::taint::plain_map;
 use crate::model::{
     Action, JsonMap, ResourceId, ResourceName, StackRevision, Status, TraversalId, physical_name,
 };
 use crate::resource_types::child::REFERENCE;
 use crate::resource_types::{Budget, Declared, Subject};
-use crate::template::{Part, ResourceResolved, TemplateError, hold, json_size};
-
-/// What becomes of a resource, and what others get of it.
-pub(super) struct Outlook {
-    /// What becomes of it at most.
-    pub(super) most: Change,
-    /// What it is to be, with what there is now in the place of what is not known.
-    pub(super) definition: Definition,
-    pub(super) reference: Value,
-    /// Whether the reference is that, or surely another than now.
-    pub(super) is_reference_sure: bool,
-    pub(super) entry: PreviewedResource,
-}
-
-/// What a resource is to be, as far as that is known.
-pub(super) struct Wanted {
-    pub(super) definition: Definition,
-    /// The properties whose values are not known.
-    pub(super) unsure: BTreeSet<String>,
-    /// The settings of which that is so, by the template's words.
-    unsure_settings: Vec<&'static str>,
-    /// Why it cannot be resolved, come what may.
-    refused: Option<String>,
-}
-
-impl Wanted {
-    pub(super) fn is_sure(&self) -> bool {
-        self.unsure.is_empty() && self.unsure_settings.is_empty()
-    }
-
-    /// The properties that differ from others: those that have changed, or all, and those that are
-    /// not known.
-    fn differences(
-        &self,
-        former: &JsonMap,
-        changed: Option<&BTreeSet<String>>,
-    ) -> Result<Vec<Difference>, TemplateError> {
-        let properties = &self.definition.properties;
-        let is_told = |name: &str| changed.is_none_or(|changed| changed.contains(name));
-        let told = properties.keys().chain(former.keys()).filter(|name| is_told(name));
-        let names: BTreeSet<&String> = told.chain(&self.unsure).collect();
-        let shown = |of: &JsonMap, name: &String| of.get(name).map(masked).unwrap_or_default();
-        let differences = names.into_iter().map(|name| Difference {
-            name: name.clone(),
-            old: shown(former, name),
-            new: (!self.unsure.contains(name)).then(|| shown(properties, name)),
-        });
-        let differences: Vec<Difference> = differences.collect();
-        let bytes = |it: &Difference| json_size(&it.old) + it.new.as_ref().map_or(0, json_size);
-        hold(differences.iter().map(bytes).sum())?;
-        Ok(differences)
-    }
-
-    /// What it comes to where all that is not known stays as it is.
-    fn at_least(&self, former: &Definition) -> Definition {
-        let mut definition = self.definition.clone();
-        if self.is_sure() {
-            return definition;
-        }
-        // How it is written counts for what has a value alone.
-        definition.written = former.written.clone();
-        for name in &self.unsure {
-            match former.properties.get(name) {
-                Some(value) => drop(definition.properties.insert(name.clone(), value.clone())),
-                None => drop(definition.properties.shift_remove(name)),
-            }
-        }
-        for setting in &self.unsure_settings {
-            match *setting {
-                METADATA => definition.metadata = former.metadata.clone(),
-                _ => definition.update_policy = former.update_policy.clone(),
-            }
-        }
-        definition
-    }
-}
-
-const METADATA: &str = "metadata";
+use crate::template::{Part, ResourceResolved, TemplateError};
 
 /// What the cloud will call what is made anew: surely not what it calls anything now.
 const NEW_ID: &str = "00000000-0000-0000-0000-000000000000";
@@ -373,25 +293,5 @@ fn warning(
             let warning = driver?.program().warning(&properties(former), &properties(after))?;
             Some(warning.to_owned())
         }
-    }
-}
-
-/// What a resource was made of; what it was to be made of, where that failed.
-pub(super) fn as_made(resource: &Resource) -> Definition {
-    let made = resource.definition.as_ref().or(resource.target.as_deref());
-    made.cloned().unwrap_or_default()
-}
-
-/// What a verdict announces, before a child stack was looked at.
-pub(super) fn change_of(verdict: &Verdict) -> Change {
-    match verdict {
-        Verdict::Left | Verdict::Mended | Verdict::SeeChild | Verdict::SeeFailed => {
-            Change::Unchanged
-        }
-        Verdict::Updated
-        | Verdict::Restricted(_)
-        | Verdict::Refused(_)
-        | Verdict::Unsupported(_) => Change::Updated,
-        Verdict::Replaced(_) => Change::Replaced,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::outlook::Outlook;
+use super::fates::Outlook;
 use super::{Change, Found, Planning};
 use crate::actors::resource::Resource;
 use crate::actors::stack::{Known, attribute_of};

@@ -4,11 +4,9 @@
 
 use crate::resource_types::Budget;
 
-use super::{
-    Preview, PreviewWithin, PreviewedResource, blank, child_of, of_create_alone, previewed,
-    unresolved,
-};
+use super::{child_of, of_create_alone, previewed, unresolved};
 use crate::actors::plan::{Change, Found, FoundResource, Planning, goes_with, gone};
+use crate::actors::previewed::{Preview, PreviewWithin, PreviewedResource, blank};
 use crate::actors::resource::{Resource, settings_changed};
 use crate::actors::stack::Known;
 use crate::events::resource::Definition;

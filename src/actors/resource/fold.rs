@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::command::{Outcome, ResourceCommand, ResourceEffect, StackIdentity};
 use super::decide::act::told_reason;
-use super::decide::hook::HookAt;
 use super::phase::Phase;
-use super::state::{Decider, Knowledge, Resource, Working};
+use super::state::{Decider, HookAt, Knowledge, Resource, Working};
 use crate::actors::shell::{Aggregate, Decision};
 use crate::clock::Moment;
 use crate::events::ResourceEvent;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::command::{Act, Converge, Outcome, ResourceCommand, StackIdentity};
-use super::decide::hook::HookAt;
 use super::phase::{Call, Phase};
 use crate::actors::shell::Deciding;
 use crate::events::resource::{Definition, RealityObserved, SignalTaken};
@@ -95,6 +94,15 @@ pub struct Resource {
     pub hooks: Vec<Hook>,
     /// The hook that the resource came to last.
     pub hook: Option<HookAt>,
+}
+
+/// A hook that the resource has come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HookAt {
+    pub traversal: TraversalId,
+    pub hook: Hook,
+    /// Nobody has cleared it yet.
+    pub is_open: bool,
 }
 
 /// What is not in the log, because `recover` finds it again.

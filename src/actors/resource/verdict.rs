@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::command::Converge;
-use super::decide::converge::nests;
+use super::decide::begin::nests;
 use super::state::{Decider, Knowledge, Resource};
 use crate::events::resource::Definition;
 use crate::model::taint::plain_map;

@@ -11,12 +11,10 @@ use crate::model::IndexMap;
 use chrono::{DateTime, Utc};
 
 use super::command::{StackCommand, StackEffect};
-use super::decide::act::is_act;
 use super::known::Known;
-use super::view::StackView;
 use crate::actors::resource::{Report, StackIdentity};
 use crate::actors::shell::{Aggregate, Deciding, Decision};
-use crate::actors::source::Sourced;
+use crate::actors::sourced::Sourced;
 use crate::clock::Moment;
 use crate::events::StackEvent;
 use crate::events::stack::{
@@ -151,10 +149,17 @@ impl Working {
 /// A decision of a stack.
 pub(super) type Decider<'a> = Deciding<'a, Stack>;
 
-impl Decider<'_> {
-    /// The stack as the decision sees it so far.
-    pub(super) fn view(&self) -> StackView<'_> {
-        StackView::of(self.state, self.working)
+/// Whether an action is a traversal over what is there, and leads to no revision.
+pub(in crate::actors::stack) fn is_act(action: Action) -> bool {
+    match action {
+        Action::Suspend | Action::Resume | Action::Check | Action::Snapshot => true,
+        Action::Init
+        | Action::Create
+        | Action::Delete
+        | Action::Update
+        | Action::Rollback
+        | Action::Adopt
+        | Action::Restore => false,
     }
 }
 

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::state::Knowledge;
 use super::view::StackView;
+use crate::events::stack::OutputResolved;
 use crate::model::taint::{masked, plain, plain_map};
-use crate::model::{JsonMap, Refusal, ResourceName, Status};
+use crate::model::{Action, JsonMap, Refusal, ResourceName, Status};
 use crate::template::{ALL_ATTRIBUTES, FAILED_ATTRIBUTES, ResourceValues, attribute_key, select};
 
 /// Looks values up in the reports of a stack's incarnations; what is secret among them is marked.
@@ -73,6 +74,25 @@ pub(in crate::actors) fn attribute_of(
 }
 
 impl StackView<'_> {
+    /// The outputs as they resolve now, secrets marked; none for a stack that goes or has gone.
+    pub(in crate::actors) fn outputs(self, knowledge: &Knowledge) -> Vec<OutputResolved> {
+        if self.action == Action::Delete {
+            return Vec::new();
+        }
+        let Some(known) = self.known() else { return Vec::new() };
+        let definition = &known.definition;
+        let values = Values::of(self, knowledge);
+        let outputs = definition.resolve_outputs(&values).into_iter();
+        outputs
+            .map(|output| OutputResolved {
+                value: output.value,
+                key: output.key,
+                description: output.description,
+                error: output.error,
+            })
+            .collect()
+    }
+
     /// A resource's metadata, nothing in it marked, with what other resources have for it by now:
     /// as in Heat it follows signals to them. `None` where an action runs or has failed, which has
     /// its own time for each resource.

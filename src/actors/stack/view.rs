@@ -7,10 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::known::Known;
-use super::state::{Knowledge, Stack, Working};
-use super::values::Values;
+use super::state::{Decider, Knowledge, Stack, Working};
 use crate::actors::resource::Report;
-use crate::events::stack::{OutputResolved, Row};
+use crate::events::stack::Row;
 use crate::model::{Action, IndexMap, ResourceId, ResourceName, StackRevision, Status};
 use crate::resource_types::ObservedSignals;
 
@@ -173,23 +172,11 @@ impl<'a> StackView<'a> {
         });
         observed_signals.collect()
     }
+}
 
-    /// The outputs as they resolve now, secrets marked; none for a stack that goes or has gone.
-    pub(in crate::actors) fn outputs(self, knowledge: &Knowledge) -> Vec<OutputResolved> {
-        if self.action == Action::Delete {
-            return Vec::new();
-        }
-        let Some(known) = self.known() else { return Vec::new() };
-        let definition = &known.definition;
-        let values = Values::of(self, knowledge);
-        let outputs = definition.resolve_outputs(&values).into_iter();
-        outputs
-            .map(|output| OutputResolved {
-                value: output.value,
-                key: output.key,
-                description: output.description,
-                error: output.error,
-            })
-            .collect()
+impl Decider<'_> {
+    /// The stack as the decision sees it so far.
+    pub(super) fn view(&self) -> StackView<'_> {
+        StackView::of(self.state, self.working)
     }
 }

@@ -8,10 +8,12 @@ use url::form_urlencoded;
 
 use super::fault::{CfnFault, INVALID_COMBINATION, MISSING_PARAMETER, REQUEST_LIMIT};
 use super::shape::Format;
-use super::signature;
 use crate::api::request::{read, state};
 use crate::api::url::root;
 use crate::model::decoded;
+
+/// How version 4 of Amazon's signatures is called.
+const VERSION_4: &str = "AWS4-HMAC-SHA256";
 
 /// How many parameters a request may have: two for each parameter of a stack.
 const PARAMS_MAX: usize = 4096;
@@ -35,7 +37,7 @@ impl Asked {
         payload: dev::Payload,
     ) -> Result<Self, CfnFault> {
         let mut asked = Self::signal(request, payload).await?;
-        if asked.verb == "POST" && signature::is_version_4(&asked) {
+        if asked.verb == "POST" && asked.is_version_4() {
             // Keystone leaves the query of such a request out of what is signed.
             asked.params.retain(|name, _| name.starts_with("X-Amz-"));
         }
@@ -47,6 +49,12 @@ impl Asked {
             }
         }
         asked.bounded()
+    }
+
+    /// Whether it is signed by version 4 of Amazon's signatures.
+    pub(in crate::api) fn is_version_4(&self) -> bool {
+        self.header("authorization").is_some_and(|header| header.starts_with(VERSION_4))
+            || self.param("X-Amz-Algorithm") == Some(VERSION_4)
     }
 
     /// Reads what has its parameters in the query alone.

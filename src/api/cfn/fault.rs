@@ -87,7 +87,10 @@ impl CfnFault {
         if self.kind == OVERLOADED || self.kind == THROTTLING {
             answer.insert_header((RETRY_AFTER, RETRY_AFTER_SECS));
         }
-        shape::write(&mut answer, format, "ErrorResponse", &error)
+        match shape::body(format, "ErrorResponse", &error) {
+            Ok((kind, body)) => answer.content_type(kind).body(body),
+            Err(fault) => CfnFault::from(fault).answer(format),
+        }
     }
 }
 

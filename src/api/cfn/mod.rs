@@ -2,6 +2,7 @@
 //! that are signed. What an action does, the Orchestration API does, too: here are its names and
 //! shapes.
 
+mod answer;
 mod arn;
 pub(super) mod asked;
 mod auth;
@@ -67,7 +68,7 @@ pub(super) async fn answer(
     let format = asked.format();
     let action = asked.param("Action").unwrap_or_default();
     match admit(&request, &asked, action, api, perform).await {
-        Ok(result) => shape::answer(format, action, result),
+        Ok(result) => answer::answer(format, action, result),
         Err(fault) => fault.answer(format),
     }
 }

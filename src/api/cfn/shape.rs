@@ -1,9 +1,7 @@
 //! The shapes of answers: XML by Heat's rules, or JSON where it was asked for.
 
-use actix_web::{HttpResponse, HttpResponseBuilder};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::fault::CfnFault;
 use crate::api::error::Fault;
 use crate::model::python::is_truthy;
 use crate::model::sizes::{Room, answer_json};
@@ -20,30 +18,17 @@ pub(in crate::api) enum Format {
 /// What stands as JSON text within XML.
 const AS_JSON: [&str; 2] = ["TemplateBody", "Metadata"];
 
-/// The answer to an action.
-pub(in crate::api) fn answer(format: Format, action: &str, result: Value) -> HttpResponse {
-    let mut within = Map::new();
-    within.insert(format!("{action}Result"), result);
-    let mut answer = HttpResponse::Ok();
-    write(&mut answer, format, &format!("{action}Response"), &Value::Object(within))
-}
-
-/// Writes a value under one root.
-pub(in crate::api) fn write(
-    answer: &mut HttpResponseBuilder,
+/// A value under one root, as a body of its type.
+pub(super) fn body(
     format: Format,
     root: &str,
     value: &Value,
-) -> HttpResponse {
-    let written = match format {
+) -> Result<(&'static str, Vec<u8>), Fault> {
+    match format {
         Format::Xml => xml(root, value).map(|body| ("application/xml", body.into_bytes())),
         Format::Json => answer_json(&json!({ root: value }))
             .map(|body| ("application/json", body))
             .map_err(Fault::from),
-    };
-    match written {
-        Ok((kind, body)) => answer.content_type(kind).body(body),
-        Err(fault) => CfnFault::from(fault).answer(format),
     }
 }
 

@@ -5,11 +5,12 @@ use actix_web::dev::HttpServiceFactory;
 use actix_web::{HttpRequest, HttpResponse, Resource, guard, web};
 use serde_json::{Value, json};
 
+use super::answer;
 use super::arn::Arn;
 use super::asked::Asked;
 use super::auth;
 use super::fault::{ACCESS_DENIED, CfnFault, INVALID_VALUE};
-use super::shape::{self, Format};
+use super::shape::Format;
 use super::signature::Window;
 use super::stacks::Served;
 use crate::api::request::{object, state};
@@ -32,7 +33,7 @@ pub(super) async fn wait_condition(request: HttpRequest, payload: web::Payload) 
     match hear(&request, payload, true).await {
         // As in Heat, XML has room for the name alone.
         Ok((Format::Xml, heard)) => {
-            shape::write(&mut HttpResponse::Ok(), Format::Xml, "resource", &heard["resource"])
+            answer::write(&mut HttpResponse::Ok(), Format::Xml, "resource", &heard["resource"])
         }
         Ok((Format::Json, heard)) => HttpResponse::Ok().json(heard),
         Err(fault) => fault.answer(Format::Xml),

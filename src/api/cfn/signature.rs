@@ -12,8 +12,6 @@ use super::fault::{
 use crate::model::hex;
 use crate::openstack::SignedRequest;
 
-const VERSION_4: &str = "AWS4-HMAC-SHA256";
-
 /// How far the time of a request may be from ours, as at Amazon.
 const TIME_OFF_MAX: TimeDelta = TimeDelta::minutes(15);
 
@@ -68,16 +66,11 @@ pub(in crate::api) fn of(asked: &Asked) -> Result<Option<SignedRequest>, CfnFaul
     }
     match asked.param("SignatureVersion") {
         Some("2") => {}
-        _ if is_version_4(asked) => add_version_4(asked, of_header("SignedHeaders"), &mut signed)?,
+        _ if asked.is_version_4() => add_version_4(asked, of_header("SignedHeaders"), &mut signed)?,
         // Keystone would take versions 0 and 1, too, which sign next to nothing.
         Some(_) | None => return Err(INCOMPLETE_SIGNATURE.into()),
     }
     Ok(Some(signed))
-}
-
-pub(in crate::api) fn is_version_4(asked: &Asked) -> bool {
-    asked.header("authorization").is_some_and(|header| header.starts_with(VERSION_4))
-        || asked.param("X-Amz-Algorithm") == Some(VERSION_4)
 }
 
 /// Version 4 signs headers and the body; of a form that is posted it signs the body alone, so that
@@ -121,7 +114,7 @@ pub(in crate::api) fn check_time(
     window: Window,
     now: DateTime<Utc>,
 ) -> Result<(), CfnFault> {
-    let is_4 = is_version_4(asked) && asked.param("SignatureVersion") != Some("2");
+    let is_4 = asked.is_version_4() && asked.param("SignatureVersion") != Some("2");
     let at = match is_4 {
         true => asked.header("x-amz-date").or(asked.param("X-Amz-Date")),
         false => asked.param("Timestamp"),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::actors::resource::Resource;
 use crate::actors::shell::Aggregate;
-use crate::actors::source::Sourced;
+use crate::actors::sourced::Sourced;
 use crate::actors::stack::Stack;
 use crate::cli::columns::{table, wrapped};
 use crate::cli::stack_log::{Histories, StackLog};

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::embedded::{Embedded, Scan, Store};
+use super::embedded::Embedded;
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey, Work};
+use super::store::{Scan, Store};
 use super::{BlobId, Filter, LogError, Reseal};
 use crate::events::{Position, RecordedEvent, StreamId};
 

@@ -16,6 +16,7 @@ mod mariadb;
 mod memory;
 mod proof;
 mod sqlite;
+mod store;
 mod subscription;
 mod tail;
 mod transfer;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::stream::{BoxStream, StreamExt, unfold};
 use tokio::sync::watch;
 
-use super::embedded::{Scan, Store};
 use super::ledger::Ledger;
+use super::store::{Scan, Store};
 use super::{Filter, LogError};
 use crate::events::{Position, RecordedEvent};
 

@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::token::Token;
-use super::validate::{Identity, fingerprint, identity};
+use super::validate::{Identity, identity};
+use super::validations::fingerprint;
 use crate::model::Secret;
 use crate::openstack::cloud::Cloud;
 use crate::openstack::error::CloudError;

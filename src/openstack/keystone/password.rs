@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::token::{Token, token_for};
-use super::validate::{Identity, fingerprint, identity};
+use super::authenticate::token_for;
+use super::token::Token;
+use super::validate::{Identity, identity};
+use super::validations::fingerprint;
 use crate::model::{ProjectId, Secret};
 use crate::openstack::cloud::Cloud;
 use crate::openstack::error::CloudError;

@@ -2,51 +2,13 @@
 
 use std::sync::Arc;
 
-use super::credentials::{Credentials, Domain};
-use super::token::Login;
+use super::credentials::Credentials;
 use crate::model::{ProjectId, Secret};
 use crate::openstack::cloud::Cloud;
 use crate::openstack::error::CloudError;
 use crate::openstack::request::{Request, Response};
 use crate::openstack::service::Service;
 use crate::openstack::session::Session;
-
-/// What an operator says of the domain.
-#[derive(Clone, Debug)]
-pub struct UserDomainSettings {
-    pub domain: Domain,
-    /// Its administrator, who is a user of it.
-    pub admin: String,
-    pub password: Secret<String>,
-    /// The role that its users get.
-    pub role: String,
-}
-
-impl UserDomainSettings {
-    /// The domain that every sandbox has.
-    pub fn of_sandbox(password: Secret<String>) -> Self {
-        Self {
-            domain: Domain::Name("heat".to_owned()),
-            admin: "heat_domain_admin".to_owned(),
-            password,
-            role: "heat_stack_user".to_owned(),
-        }
-    }
-}
-
-/// The domain as a cloud knows it.
-pub(in crate::openstack) struct Known {
-    login: Arc<Login>,
-    role: String,
-}
-
-impl From<UserDomainSettings> for Known {
-    fn from(settings: UserDomainSettings) -> Self {
-        let UserDomainSettings { domain, admin, password, role } = settings;
-        let credentials = Credentials::Domain { username: admin, password, domain };
-        Self { login: Arc::new(Login::new(credentials)), role }
-    }
-}
 
 /// The way into the domain.
 pub struct UserDomain {
@@ -65,6 +27,18 @@ impl Cloud {
         let known = self.known_user_domain()?;
         let session = Session::new(self.clone(), Arc::clone(&known.login));
         Some(UserDomain { cloud: self.clone(), session })
+    }
+}
+
+impl Session {
+    /// The domain of stacks' users, where the cloud has one for us.
+    pub fn user_domain(&self) -> Option<UserDomain> {
+        self.bound.as_ref()?.cloud.user_domain()
+    }
+
+    /// The role of stacks' users, where there is a domain for them.
+    pub fn stack_user_role(&self) -> Option<&str> {
+        self.bound.as_ref()?.cloud.stack_user_role()
     }
 }
 

@@ -1,18 +1,17 @@
 //! Whose a token is: Keystone's word on it, kept for a while, so that a busy client costs one
 //! question in `token_cache_time`.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sha2::{Digest, Sha256};
 
 use super::token::Token;
+use super::validations::{Fingerprint, Validations, fingerprint};
 use crate::model::{Caller, Secret};
 use crate::openstack::cloud::Cloud;
 use crate::openstack::error::CloudError;
-use crate::openstack::limits::{TOKEN_LENGTH_MAX, VALIDATIONS_MAX};
+use crate::openstack::limits::TOKEN_LENGTH_MAX;
 use crate::openstack::request::Method;
 use crate::openstack::service::Service;
 use crate::openstack::transport::Call;
@@ -25,82 +24,6 @@ pub struct Identity {
     pub expires_at: DateTime<Utc>,
     /// The trust by which the token was got; Keystone lets no such token make a further trust.
     pub trust_id: Option<Secret<String>>,
-}
-
-/// The hash of a token or trust id: what it is known by in a cache.
-pub(in crate::openstack) type Fingerprint = [u8; 32];
-
-pub(in crate::openstack) fn fingerprint(secret: &Secret<String>) -> Fingerprint {
-    Sha256::digest(secret.reveal().as_bytes()).into()
-}
-
-/// Tokens that Keystone has vouched for, the oldest first to go. Unknown tokens are not kept: a
-/// flood of made-up ones must not push the real ones out.
-#[derive(Default)]
-pub(in crate::openstack) struct Validations {
-    inner: Mutex<Inner>,
-}
-
-#[derive(Default)]
-struct Inner {
-    known: HashMap<Fingerprint, Known>,
-    order: VecDeque<Fingerprint>,
-    /// Questions on their way, so that each token is asked about once at a time.
-    asked: HashMap<Fingerprint, Weak<tokio::sync::Mutex<()>>>,
-}
-
-struct Known {
-    token: Arc<Token>,
-    asked_at: DateTime<Utc>,
-}
-
-impl Validations {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was said of a token since then.
-    fn known(
-        &self,
-        key: &Fingerprint,
-        since: DateTime<Utc>,
-        now: DateTime<Utc>,
-    ) -> Option<Arc<Token>> {
-        let inner = self.lock();
-        let known = inner.known.get(key)?;
-        let counts = since < known.asked_at && now < known.token.expires_at;
-        counts.then(|| Arc::clone(&known.token))
-    }
-
-    fn forget(&self, key: &Fingerprint) {
-        self.lock().known.remove(key);
-    }
-
-    fn keep(&self, key: Fingerprint, token: Arc<Token>, now: DateTime<Utc>) {
-        let mut inner = self.lock();
-        if inner.known.insert(key, Known { token, asked_at: now }).is_none() {
-            inner.order.push_back(key);
-        }
-        while inner.order.len() > VALIDATIONS_MAX {
-            if let Some(oldest) = inner.order.pop_front() {
-                inner.known.remove(&oldest);
-            }
-        }
-    }
-
-    /// The turn to ask about this token: whoever holds it asks, the others then find the answer.
-    fn turn(&self, key: Fingerprint) -> Arc<tokio::sync::Mutex<()>> {
-        let mut inner = self.lock();
-        if let Some(turn) = inner.asked.get(&key).and_then(Weak::upgrade) {
-            return turn;
-        }
-        if inner.asked.len() >= VALIDATIONS_MAX {
-            inner.asked.retain(|_, turn| turn.strong_count() > 0);
-        }
-        let turn = Arc::new(tokio::sync::Mutex::new(()));
-        inner.asked.insert(key, Arc::downgrade(&turn));
-        turn
-    }
 }
 
 pub(in crate::openstack) fn identity(token: &Token) -> Identity {

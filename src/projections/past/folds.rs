@@ -13,9 +13,9 @@ use rusqlite::backup::Backup;
 use crate::events::log::EventLog;
 use crate::events::{Position, RecordedEvent, StreamId, StreamRevision};
 use crate::model::StackId;
+use crate::projections::error::ViewError;
 use crate::projections::runner;
 use crate::projections::store::{self, Checkpoint, Place};
-use crate::projections::views::ViewError;
 
 /// What changes no view, and need not be read.
 const UNSEEN: [&str; 6] = [

@@ -15,10 +15,7 @@ use uuid::Uuid;
 
 pub use self::ask::{AlarmAsk, Answer, Ask, Place, SoftwareAnswer, SoftwareAsk};
 pub use self::software::Software;
-use super::job::{Attempt, StackUser};
-use super::kept;
-use super::user_domain::UserDomain;
-use crate::events::resource::AnswersKept;
+use super::job::StackUser;
 use crate::model::{ProjectId, Refusal, Secret};
 use crate::openstack::{
     CfnPlaces, CloudError, Collection, Elsewhere, Microversion, Request, Response, Service,
@@ -43,8 +40,8 @@ pub struct Facts {
 
 /// A program that is being run: what was asked so far, and answered.
 pub struct Run {
-    facts: Facts,
-    asked: Vec<(Ask, Result<Answer, CloudError>)>,
+    pub(super) facts: Facts,
+    pub(super) asked: Vec<(Ask, Result<Answer, CloudError>)>,
 }
 
 impl Run {
@@ -75,16 +72,6 @@ impl Run {
     /// Notes the answer to the next ask.
     pub fn answered(&mut self, ask: Box<Ask>, answer: Result<Answer, CloudError>) {
         self.asked.push((*ask, answer));
-    }
-
-    /// What was answered, as the log keeps it; `None` where nothing was asked.
-    pub fn kept(&self, attempt: Attempt) -> Option<AnswersKept> {
-        let answers = kept::kept(self.asked.iter().map(|(ask, answer)| (ask, answer)));
-        (!answers.is_empty()).then(|| AnswersKept {
-            searched: attempt == Attempt::Unanswered,
-            facts: serde_json::to_value(&self.facts).unwrap_or_default(),
-            answers,
-        })
     }
 }
 
@@ -168,11 +155,6 @@ impl Asks<'_> {
             Answer::Reached(is_elsewhere) => Ok(is_elsewhere.then_some(There(self))),
             _ => Err(unlike()),
         }
-    }
-
-    /// The domain of stacks' users, where there is one.
-    pub fn user_domain(&self) -> Option<UserDomain<'_>> {
-        self.stack_user_role().is_some().then_some(UserDomain(self))
     }
 
     /// The role of stacks' users, where there is a domain for them.

@@ -13,6 +13,7 @@ mod format;
 mod id;
 mod local;
 mod members;
+pub(crate) mod nesting;
 mod paths;
 mod progress;
 pub(super) mod reader;
@@ -41,7 +42,8 @@ pub use steps::Beating;
 pub(crate) use steps::PlainStage;
 pub use translation::Translation;
 
-use super::child::{Nested, Nesting};
+use self::nesting::Nesting;
+use super::child::Nested;
 use super::groups::Adjustment;
 use super::job::{Attempt, Beat, Change, LocalOutcome, Reality, Subject, UpdateKind, Work};
 use super::resource_type::{At, Plain, ResourceType};

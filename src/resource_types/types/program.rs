@@ -10,7 +10,7 @@ use super::heat::software_deployment::{Deployed, DeploymentKind};
 use super::heat::wait_handle::{HandleKind, WaitHandle};
 use super::zaqar::{self, subscription::Subscription};
 use super::{aodh, aws, cinder, designate, glance, heat, keystone, mistral, neutron, nova, swift};
-use crate::resource_types::child::Nesting;
+use crate::resource_types::declared::nesting::Nesting;
 use crate::resource_types::groups::{
     DeploymentGroup, ResourceChain, ResourceGroup, Scaled, ScalingGroup,
 };

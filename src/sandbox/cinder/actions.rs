@@ -7,8 +7,8 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::{Doc, shown, whole};
 use super::super::keystone::Scope;
-use super::volume::{Volume, VolumeEnd, plan, set_status};
-use super::volumes::{begin_delete, find};
+use super::state::{Volume, VolumeEnd};
+use super::volume::{begin_delete, find, plan, set_status};
 use super::{bad, policy, quotas, types};
 use crate::model::JsonMap;
 

@@ -1,7 +1,6 @@
 //! Backups of volumes, and volumes made or filled from them.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
@@ -11,22 +10,8 @@ use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::super::later::Turn;
 use super::copy::{self, VolumeCopy};
-use super::{bad, nowhere, volumes};
-
-/// A backup.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Backup {
-    id: String,
-    name: Option<String>,
-    description: Option<String>,
-    project_id: String,
-    volume_id: String,
-    /// GiB, of the volume.
-    size: i64,
-    status: String,
-    created_at: DateTime<Utc>,
-    updated_at: DateTime<Utc>,
-}
+use super::state::Backup;
+use super::{bad, nowhere, volume, volumes};
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str]) -> Reply {
     match (ask.method.as_str(), path) {
@@ -74,7 +59,7 @@ fn find<'a>(cloud: &'a Cloud, scope: &Scope, id: &str) -> Result<&'a Backup, Ans
 
 fn create(cloud: &mut Cloud, ask: &Ask, scope: &Scope) -> Reply {
     let given = ask.wrapped("backup", answer::nova)?;
-    let volume = volumes::find(cloud, scope, given.text("volume_id"))?.clone();
+    let volume = volume::find(cloud, scope, given.text("volume_id"))?.clone();
     let forced = given.is("force") || given.text("force") == "true";
     if volume.status != "available" && !(forced && volume.status == "in-use") {
         return Err(bad(format!(

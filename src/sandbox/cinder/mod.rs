@@ -5,6 +5,7 @@ mod backups;
 mod copy;
 mod quotas;
 mod snapshots;
+pub(super) mod state;
 mod types;
 mod volume;
 mod volumes;
@@ -15,44 +16,16 @@ use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
 use super::keystone;
-use super::store::{Rows, Table};
 
 pub(super) use backups::ends as backup_ends;
 pub(super) use snapshots::ends as snapshot_ends;
+pub(super) use state::Attachment;
 pub(super) use types::plant as plant_type;
-pub(super) use volume::{
-    Attachment, VolumeEnd, attached, detached, ends as volume_ends, set_status,
-};
-pub(super) use volumes::{Wish, begin_delete, create_for_server};
-
-use backups::Backup;
-use snapshots::Snapshot;
-use volume::Volume;
+pub(super) use volume::{attached, begin_delete, detached, ends as volume_ends, set_status};
+pub(super) use volumes::{Wish, create_for_server};
 
 /// The newest microversion.
 const VERSION_LAST: u32 = 70;
-
-/// What Cinder holds.
-#[derive(Clone)]
-pub(super) struct Cinder {
-    pub(super) volumes: Table<Volume>,
-    snapshots: Table<Snapshot>,
-    backups: Table<Backup>,
-}
-
-impl Cinder {
-    pub(super) fn new() -> Self {
-        Self {
-            volumes: Table::new("volumes"),
-            snapshots: Table::new("snapshots"),
-            backups: Table::new("backups"),
-        }
-    }
-
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 3] {
-        [&mut self.volumes, &mut self.snapshots, &mut self.backups]
-    }
-}
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     match path {

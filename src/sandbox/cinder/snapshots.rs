@@ -1,7 +1,6 @@
 //! Snapshots of volumes.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
@@ -11,24 +10,8 @@ use super::super::doc::{Doc, flag_text};
 use super::super::keystone::Scope;
 use super::super::later::Turn;
 use super::copy::{self, VolumeCopy};
-use super::{bad, nowhere, quotas, volumes};
-use crate::model::JsonMap;
-
-/// A snapshot.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Snapshot {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) description: Option<String>,
-    pub(super) project_id: String,
-    pub(super) volume_id: String,
-    /// GiB, of the volume.
-    pub(super) size: i64,
-    pub(super) status: String,
-    pub(super) metadata: JsonMap,
-    pub(super) created_at: DateTime<Utc>,
-    pub(super) updated_at: DateTime<Utc>,
-}
+use super::state::Snapshot;
+use super::{bad, nowhere, quotas, volume};
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, scope: &Scope, path: &[&str]) -> Reply {
     match (ask.method.as_str(), path) {
@@ -100,15 +83,9 @@ pub(super) fn any_of(cloud: &Cloud, volume: &str) -> bool {
     cloud.cinder.snapshots.values().any(|snapshot| snapshot.volume_id == volume)
 }
 
-/// How many snapshots a project has.
-pub(super) fn count(cloud: &Cloud, project: &str) -> i64 {
-    let mine = cloud.cinder.snapshots.values().filter(|s| s.project_id == project);
-    i64::try_from(mine.count()).unwrap_or(i64::MAX)
-}
-
 fn create(cloud: &mut Cloud, ask: &Ask, scope: &Scope) -> Reply {
     let given = ask.wrapped("snapshot", answer::nova)?;
-    let volume = volumes::find(cloud, scope, given.text("volume_id"))?.clone();
+    let volume = volume::find(cloud, scope, given.text("volume_id"))?.clone();
     let forced = given.is("force") || given.text("force") == "true";
     if volume.status != "available" && !(forced && volume.status == "in-use") {
         return Err(bad(format!(

@@ -1,57 +1,25 @@
 //! A volume, its view, and what becomes of it.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::super::answer::{self, Answer};
 use super::super::ask::{Ask, stamp_micros};
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::super::later::{Later, Turn};
+use super::state::{Attachment, Volume, VolumeEnd};
 use crate::model::JsonMap;
 
-/// A volume.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::sandbox) struct Volume {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) description: Option<String>,
-    pub(in crate::sandbox) project_id: String,
-    pub(super) user_id: String,
-    /// GiB.
-    pub(super) size: i64,
-    /// creating, available, in-use, …
-    pub(in crate::sandbox) status: String,
-    pub(super) availability_zone: String,
-    pub(super) volume_type: String,
-    pub(super) snapshot_id: Option<String>,
-    pub(super) source_volid: Option<String>,
-    /// What is known of the image it was made from.
-    pub(super) image: Option<JsonMap>,
-    pub(super) metadata: JsonMap,
-    pub(super) bootable: bool,
-    pub(in crate::sandbox) multiattach: bool,
-    pub(super) attachments: Vec<Attachment>,
-    pub(super) created_at: DateTime<Utc>,
-    pub(super) updated_at: Option<DateTime<Utc>>,
-}
-
-/// A server that has a volume.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::sandbox) struct Attachment {
-    pub(in crate::sandbox) attachment_id: String,
-    pub(in crate::sandbox) server_id: String,
-    pub(in crate::sandbox) device: String,
-    pub(in crate::sandbox) attached_at: DateTime<Utc>,
-}
-
-/// The end of something that happens to a volume.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::sandbox) enum VolumeEnd {
-    Status(String),
-    Gone,
+/// The volume of this id, if the caller may see it.
+pub(super) fn find<'a>(cloud: &'a Cloud, scope: &Scope, id: &str) -> Result<&'a Volume, Answer> {
+    cloud
+        .cinder
+        .volumes
+        .get(id)
+        .filter(|volume| scope.sees(&volume.project_id))
+        .ok_or_else(|| answer::nova(404, format!("Volume {id} could not be found.")))
 }
 
 /// Plans what becomes of a volume after the usual time.
@@ -63,6 +31,13 @@ pub(super) fn plan(cloud: &mut Cloud, id: &str, end: VolumeEnd, at: DateTime<Utc
 /// Plans what becomes of a volume at a moment.
 pub(super) fn plan_after(cloud: &mut Cloud, id: &str, end: VolumeEnd, at: DateTime<Utc>) {
     cloud.plan(Later { at, turn: Turn::Volume { id: id.to_owned(), end } });
+}
+
+/// Begins the end of a volume.
+pub(in crate::sandbox) fn begin_delete(cloud: &mut Cloud, id: &str, at: DateTime<Utc>) {
+    cloud.unplan(|turn| matches!(turn, Turn::Volume { id: about, .. } if about == id));
+    set_status(cloud, id, "deleting", at);
+    plan(cloud, id, VolumeEnd::Gone, at);
 }
 
 /// Lets the end happen.

@@ -9,9 +9,9 @@ use super::super::cloud::Cloud;
 use super::super::doc::{Doc, flag_text, shown, uuid_like, whole};
 use super::super::glance;
 use super::super::keystone::Scope;
-use super::super::later::Turn;
 use super::super::listing;
-use super::volume::{Volume, VolumeEnd, brief, full, plan, plan_after};
+use super::state::{Volume, VolumeEnd};
+use super::volume::{begin_delete, brief, find, full, plan, plan_after};
 use super::{actions, bad, nowhere, quotas, snapshots, types};
 use crate::model::JsonMap;
 
@@ -73,16 +73,6 @@ pub(super) fn answer(
     }
 }
 
-/// The volume of this id, if the caller may see it.
-pub(super) fn find<'a>(cloud: &'a Cloud, scope: &Scope, id: &str) -> Result<&'a Volume, Answer> {
-    cloud
-        .cinder
-        .volumes
-        .get(id)
-        .filter(|volume| scope.sees(&volume.project_id))
-        .ok_or_else(|| answer::nova(404, format!("Volume {id} could not be found.")))
-}
-
 /// Makes a volume that a server brings; its id.
 pub(in crate::sandbox) fn create_for_server(
     cloud: &mut Cloud,
@@ -121,13 +111,6 @@ pub(super) fn restored(
     given.set("name", name.unwrap_or_default());
     let volume = asked_for(cloud, scope, &given, at)?;
     make(cloud, volume, at)
-}
-
-/// Begins the end of a volume.
-pub(in crate::sandbox) fn begin_delete(cloud: &mut Cloud, id: &str, at: DateTime<Utc>) {
-    cloud.unplan(|turn| matches!(turn, Turn::Volume { id: about, .. } if about == id));
-    super::set_status(cloud, id, "deleting", at);
-    plan(cloud, id, VolumeEnd::Gone, at);
 }
 
 fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, version: u32, detail: bool) -> Reply {

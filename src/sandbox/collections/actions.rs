@@ -1,7 +1,6 @@
 //! What is done to an object beside changing it: entries of its lists come and go, its maps have
 //! keys of their own.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::answer::{Answer, Reply};
@@ -10,110 +9,14 @@ use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::bodies::view;
+use super::deed::{Action, Answers, Deed, Part, Via, Word};
 use super::definition::Collection;
 use super::fill::{at, filled, found};
-use super::objects::{find, touch};
+use super::objects::touch;
 use super::references::is_there;
+use super::rows::find;
 use super::{Place, name_of};
 use crate::model::JsonMap;
-
-/// Something that is done to an object.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Action {
-    /// The request that asks for it.
-    #[serde(default)]
-    via: Via,
-    /// What is done, and to which field of the object.
-    #[serde(rename = "do")]
-    deed: (Deed, String),
-    /// What is added, dropped or merged; `{given.host}` is what the request says of it.
-    #[serde(default)]
-    entry: Value,
-    /// The request has a list of such entries under this key.
-    #[serde(default)]
-    each: Option<String>,
-    /// What tells entries of a list apart; the whole entry when left out.
-    #[serde(default)]
-    by: Option<String>,
-    /// What entries name, by the field that names it: it must be there.
-    #[serde(default)]
-    refers: Option<(String, String)>,
-    /// Twice the same is no mistake.
-    #[serde(default)]
-    lenient: bool,
-    #[serde(default)]
-    answer: Answers,
-    #[serde(default = "ok")]
-    status: u16,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Via {
-    /// `POST /{id}/action`, with the action's name as the key of the body.
-    #[default]
-    Action,
-    /// `PUT /{id}/NAME`; the body says the rest.
-    Put,
-    /// `GET /{id}/NAME`; the query says the rest.
-    Get,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Deed {
-    /// The entry joins a list.
-    Add,
-    /// It leaves it.
-    Drop,
-    /// Keys of a map are set, and removed where they are null.
-    Merge,
-    /// Keys of a map go: the entry is a list of them.
-    Unset,
-    /// The list is empty from then on.
-    Clear,
-    /// The field is the entry.
-    Set,
-    /// Nothing: it is looked at.
-    Read,
-}
-
-/// What is answered.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Answers {
-    Word(Word),
-    /// A part, under a key.
-    Part(Part, String),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Word {
-    /// The object, as ever.
-    Object,
-    /// The object without a key around it.
-    Bare,
-    Nothing,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Part {
-    Entry,
-    Field,
-}
-
-impl Default for Answers {
-    fn default() -> Self {
-        Answers::Word(Word::Object)
-    }
-}
-
-fn ok() -> u16 {
-    200
-}
 
 /// Carries an action out; `None` if the path names none.
 pub(super) fn answer(

@@ -6,8 +6,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::actions::Action;
-use super::service::Errors;
+use super::deed::Action;
 use super::values::Shape;
 
 /// A collection of objects that are kept as they are given.
@@ -164,6 +163,23 @@ pub(super) struct Collection {
     pub(super) wrap: String,
     #[serde(skip)]
     pub(super) errors: Errors,
+}
+
+/// Whose error bodies a service has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Errors {
+    #[default]
+    Neutron,
+    /// Mistral's too.
+    Octavia,
+    Keystone,
+    /// Cinder's and Manila's too.
+    Nova,
+    Barbican,
+    Designate,
+    Magnum,
+    Blazar,
 }
 
 /// What ids look like.

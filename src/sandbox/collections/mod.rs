@@ -5,12 +5,16 @@
 mod accept;
 mod actions;
 mod bodies;
+mod deed;
 mod definition;
 mod fill;
 mod hooks;
 mod objects;
 mod references;
+mod refusals;
+pub(super) mod rows;
 mod service;
+pub(super) mod state;
 mod states;
 mod texts;
 pub(super) mod values;
@@ -23,16 +27,17 @@ use serde_json::{Value, json};
 
 use self::definition::{Body, Collection, Create, Update};
 use self::fill::filled;
-use self::service::{Microversions, Service};
+use self::service::Service;
+use self::state::{Collections, Named, Place, Served, name_of};
 use super::answer::{Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
-use super::doc::shown;
-use super::keystone::{self, Scope};
-use super::store::{Rows, Table};
+use super::keystone::scope::{Scope, scope};
+use super::store::Table;
 use crate::model::JsonMap;
 
 pub(super) use self::references::{is_there, part, part_with};
+pub(super) use self::rows::{drop_where, plant, row_where};
 pub(super) use self::states::object_ends;
 
 macro_rules! files {
@@ -59,31 +64,6 @@ const FILES: [(&str, &str); 12] = files![
 
 /// Longest page of a list.
 const PAGE_MAX: usize = 1000;
-
-/// Services, and their collections with what is in them.
-#[derive(Clone)]
-pub(super) struct Collections {
-    services: Vec<Named>,
-    served: Vec<Served>,
-}
-
-/// What the catalog and the list of extensions show of a service.
-#[derive(Clone)]
-pub(super) struct Named {
-    pub(super) kind: String,
-    pub(super) name: String,
-    /// What follows the first part of its path in the catalog.
-    pub(super) root: String,
-    pub(super) extensions: Vec<(String, String)>,
-    versions: Option<Value>,
-    microversions: Option<Microversions>,
-}
-
-#[derive(Clone)]
-struct Served {
-    collection: Arc<Collection>,
-    rows: Table<JsonMap>,
-}
 
 impl Collections {
     /// The collections of every sandbox, and those of a directory's files.
@@ -150,69 +130,6 @@ impl Collections {
         });
         Ok(())
     }
-
-    pub(super) fn services(&self) -> impl Iterator<Item = &Named> {
-        self.services.iter()
-    }
-
-    pub(super) fn tables(&mut self) -> impl Iterator<Item = &mut dyn Rows> {
-        self.served.iter_mut().map(|served| &mut served.rows as &mut dyn Rows)
-    }
-
-    /// The collection that a path leads to, and what follows it. Of several it is the one with the
-    /// longest path of its own.
-    fn at<'p>(&self, service: &str, path: &'p [&'p str]) -> Option<(Place, &'p [&'p str])> {
-        let all = self.served.iter().enumerate();
-        let leads = all.filter_map(|(index, served)| {
-            let collection = &served.collection;
-            if collection.service != service {
-                return None;
-            }
-            let parts: Vec<&str> = collection.at.trim_matches('/').split('/').collect();
-            let mut parent = None;
-            for (at, part) in parts.iter().enumerate() {
-                let given = path.get(at)?;
-                if part.starts_with('{') {
-                    parent = Some((*given).to_owned());
-                } else if part != given {
-                    return None;
-                }
-            }
-            let found = Place { index, collection: Arc::clone(collection), parent };
-            Some((parts.len(), (found, &path[parts.len()..])))
-        });
-        leads.max_by_key(|(length, _)| *length).map(|(_, found)| found)
-    }
-
-    fn named(&self, service: &str, wrap: &str) -> Option<Place> {
-        self.served.iter().enumerate().find_map(|(index, served)| {
-            let collection = &served.collection;
-            let fits = collection.service == service && collection.wrap == wrap;
-            fits.then(|| Place { index, collection: Arc::clone(collection), parent: None })
-        })
-    }
-
-    fn rows(&self, place: &Place) -> &Table<JsonMap> {
-        &self.served[place.index].rows
-    }
-
-    fn rows_mut(&mut self, place: &Place) -> &mut Table<JsonMap> {
-        &mut self.served[place.index].rows
-    }
-}
-
-/// A collection and where its rows are.
-#[derive(Clone)]
-struct Place {
-    index: usize,
-    collection: Arc<Collection>,
-    /// The id of the object whose parts are meant.
-    parent: Option<String>,
-}
-
-/// The id of an object, as a key.
-fn name_of(collection: &Collection, row: &JsonMap) -> String {
-    row.get(&collection.id).map(shown).unwrap_or_default()
 }
 
 /// A service that has nothing but such collections; `None` if there is no service of this type.
@@ -230,7 +147,7 @@ pub(super) fn service(cloud: &mut Cloud, ask: &Ask, kind: &str, path: &[&str]) -
         Ok(version) => version,
         Err(refusal) => return Some(Err(refusal)),
     };
-    let scope = match keystone::scope(cloud, ask) {
+    let scope = match scope(cloud, ask) {
         Ok(scope) => scope,
         Err(refusal) => return Some(Err(refusal)),
     };
@@ -300,16 +217,6 @@ pub(super) fn answer(
     })
 }
 
-/// An object of a collection, for Rust that knows it: `service.wrap`.
-pub(super) fn row_where<'a>(
-    cloud: &'a Cloud,
-    (service, wrap): (&str, &str),
-    fits: impl Fn(&JsonMap) -> bool,
-) -> Option<&'a JsonMap> {
-    let place = cloud.collections.named(service, wrap)?;
-    cloud.collections.rows(&place).values().find(|row| fits(row))
-}
-
 /// The objects of a collection, as they are shown.
 pub(super) fn views(
     cloud: &Cloud,
@@ -320,28 +227,6 @@ pub(super) fn views(
     let Some(place) = cloud.collections.named(service, wrap) else { return Vec::new() };
     let rows = cloud.collections.rows(&place).values();
     rows.map(|row| Value::Object(bodies::view(cloud, ask, scope, &place, row))).collect()
-}
-
-/// Removes the objects with a value in a field.
-pub(super) fn drop_where(
-    cloud: &mut Cloud,
-    (service, wrap): (&str, &str),
-    field: &str,
-    value: &str,
-) {
-    let Some(place) = cloud.collections.named(service, wrap) else { return };
-    let rows = cloud.collections.rows_mut(&place);
-    for id in rows.ids_where(|row| row.get(field).is_some_and(|found| found == value)) {
-        rows.remove(&id);
-    }
-}
-
-/// Adds an object as it is.
-pub(super) fn plant(cloud: &mut Cloud, (service, wrap): (&str, &str), row: JsonMap) {
-    if let Some(place) = cloud.collections.named(service, wrap) {
-        let id = name_of(&place.collection, &row);
-        cloud.collections.rows_mut(&place).insert(&id, row);
-    }
 }
 
 /// All that is set for a key of a lasting collection, as `service.wrap`.

@@ -12,6 +12,7 @@ use super::bodies::{asked_view, view};
 use super::definition::Ids;
 use super::fill::{filled, found};
 use super::references::{is_there, is_unique, part, refer};
+use super::rows::{find, is_found};
 use super::{PAGE_MAX, Place, hooks, name_of, states};
 use crate::model::JsonMap;
 
@@ -235,25 +236,6 @@ pub(super) fn tags(
         row.set("tags", tags);
     }
     Ok(answer)
-}
-
-/// The object of an id, or of another name that finds it.
-pub(super) fn find<'a>(
-    cloud: &'a Cloud,
-    scope: &Scope,
-    place: &Place,
-    id: &str,
-) -> Result<&'a JsonMap, Answer> {
-    let rows = cloud.collections.rows(place);
-    let by = place.collection.also_by.as_ref();
-    let named = || by.and_then(|by| rows.values().find(|row| row.text(by) == id));
-    let row = rows.get(id).or_else(named);
-    row.filter(|row| is_found(scope, place, row)).ok_or_else(|| place.collection.not_found(id))
-}
-
-fn is_found(scope: &Scope, place: &Place, row: &JsonMap) -> bool {
-    place.collection.is_seen(scope, row)
-        && place.parent.as_ref().is_none_or(|parent| row.text("_parent") == parent)
 }
 
 /// The only object within its parent.

@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use super::super::answer::{self, Answer};
 use super::super::cloud::Cloud;
-use super::super::keystone::{self, Scope};
+use super::super::keystone::refer;
+use super::super::keystone::scope::Scope;
 use super::super::neutron;
 use super::definition::Collection;
 use super::fill::ids;
-use super::objects::find;
+use super::rows::find;
 use super::service::class;
 use super::{Place, hooks, name_of};
 use crate::model::JsonMap;
@@ -99,9 +100,9 @@ pub(in crate::sandbox) fn is_there(
 ) -> Result<(), Answer> {
     match (cloud.collections.named(service, wrap), service) {
         // Beside what is kept there is what the sandbox itself comes with.
-        (_, "identity") if keystone::refer(cloud, wrap, id).is_ok() => Ok(()),
+        (_, "identity") if refer::refer(cloud, wrap, id).is_ok() => Ok(()),
         (Some(place), _) => find(cloud, scope, &place, id).map(|_| ()),
-        (None, "identity") => keystone::refer(cloud, wrap, id),
+        (None, "identity") => refer::refer(cloud, wrap, id),
         (None, _) => neutron::refer(cloud, scope, wrap, id),
     }
 }
@@ -110,7 +111,7 @@ pub(in crate::sandbox) fn is_there(
 pub(super) fn is_in_rust(target: &str) -> bool {
     match target.split_once('.') {
         Some(("network", kind)) => neutron::has_kind(kind),
-        Some(("identity", kind)) => keystone::has_kind(kind),
+        Some(("identity", kind)) => refer::has_kind(kind),
         _ => false,
     }
 }

@@ -1,14 +1,13 @@
-//! The format of `services/*.yaml`: a service, and how it words what it refuses.
+//! The format of `services/*.yaml`: a service.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::answer::{self, Answer};
 use super::super::ask::Ask;
-use super::super::barbican;
-use super::definition::Collection;
+use super::definition::{Collection, Errors};
 
 /// One file.
 #[derive(Debug, Deserialize)]
@@ -42,23 +41,6 @@ pub(super) struct Microversions {
     pub(super) header: String,
     pub(super) oldest: String,
     pub(super) newest: String,
-}
-
-/// Whose error bodies a service has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Errors {
-    #[default]
-    Neutron,
-    /// Mistral's too.
-    Octavia,
-    Keystone,
-    /// Cinder's and Manila's too.
-    Nova,
-    Barbican,
-    Designate,
-    Magnum,
-    Blazar,
 }
 
 impl Service {
@@ -134,88 +116,6 @@ impl Microversions {
     }
 }
 
-impl Collection {
-    pub(super) fn fault(&self, status: u16, kind: &str, text: impl Into<String>) -> Answer {
-        let text: String = text.into();
-        match self.errors {
-            Errors::Neutron => answer::neutron(status, kind, text),
-            Errors::Octavia => answer::octavia(status, text),
-            Errors::Keystone => answer::keystone(status, text),
-            Errors::Nova => answer::nova(status, text),
-            Errors::Barbican => barbican::fault(status, text),
-            Errors::Designate => {
-                Answer::json(status, &json!({"code": status, "type": snake(kind), "message": text}))
-            }
-            Errors::Magnum => {
-                let error = json!({
-                    "status": status, "code": "client", "title": text, "detail": text, "links": [],
-                    "request_id": "",
-                });
-                Answer::json(status, &json!({"errors": [error]}))
-            }
-            Errors::Blazar => {
-                let error = json!({
-                    "error_code": status, "error_name": status, "error_message": text,
-                });
-                Answer::json(status, &error)
-            }
-        }
-    }
-
-    pub(super) fn not_found(&self, id: &str) -> Answer {
-        let text = match &self.missing {
-            Some(text) => text.replace("{id}", id),
-            None => format!("{} {id} could not be found.", self.class),
-        };
-        self.fault(404, &format!("{}NotFound", self.class), text)
-    }
-
-    pub(super) fn stays(&self, id: &str) -> Answer {
-        let text = match &self.in_use {
-            Some(text) => text.replace("{id}", id),
-            None => format!("{} {id} is in use.", self.class),
-        };
-        self.fault(self.statuses.in_use, &format!("{}InUse", self.class), text)
-    }
-
-    pub(super) fn exists(&self, what: &str) -> Answer {
-        let text = match &self.alike {
-            Some(text) => text.clone(),
-            None => format!("A {} with the same {what} exists already.", self.wrap),
-        };
-        self.fault(409, &format!("{}Exists", self.class), text)
-    }
-
-    pub(super) fn is_busy(&self, root: &str) -> Answer {
-        let text = match &self.busy {
-            Some(text) => text.replace("{id}", root),
-            None => format!("{root} is immutable and cannot be updated."),
-        };
-        self.fault(409, "Immutable", text)
-    }
-
-    pub(super) fn bad_request(&self, text: impl Into<String>) -> Answer {
-        self.fault(400, "HTTPBadRequest", text)
-    }
-
-    pub(super) fn forbidden(&self, verb: &str) -> Answer {
-        match self.errors {
-            Errors::Neutron => {
-                let text = format!("rule:{verb}_{} is disallowed by policy", self.wrap);
-                self.fault(403, "PolicyNotAuthorized", text)
-            }
-            Errors::Keystone => {
-                let wrap = &self.wrap;
-                let text = format!(
-                    "You are not authorized to perform the requested action: identity:{verb}_{wrap}."
-                );
-                self.fault(403, "Forbidden", text)
-            }
-            _ => self.fault(403, "", "Policy does not allow this request to be performed."),
-        }
-    }
-}
-
 /// `port_pair` as part of an error's name: `PortPair`.
 pub(super) fn class(wrap: &str) -> String {
     let capital = |part: &str| {
@@ -223,16 +123,4 @@ pub(super) fn class(wrap: &str) -> String {
         letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
     };
     wrap.split('_').filter_map(capital).collect()
-}
-
-/// `ZoneNotFound` as Designate writes it: `zone_not_found`.
-fn snake(name: &str) -> String {
-    let mut snake = String::new();
-    for letter in name.chars() {
-        if letter.is_uppercase() && !snake.is_empty() {
-            snake.push('_');
-        }
-        snake.extend(letter.to_lowercase());
-    }
-    snake
 }

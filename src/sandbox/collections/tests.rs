@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::config::{Latencies, SandboxConfig};
+use super::service::Microversions;
 use super::*;
 use crate::clock::{Clock, SystemClock};
 

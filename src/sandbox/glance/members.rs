@@ -1,6 +1,5 @@
 //! Whom an image is shared with.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
@@ -8,18 +7,8 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
+use super::state::Member;
 use super::{find, missing, nowhere, own};
-
-/// A project that an image is shared with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Member {
-    image_id: String,
-    member_id: String,
-    /// pending, accepted, rejected
-    status: String,
-    created_at: String,
-    updated_at: String,
-}
 
 pub(super) fn answer(
     cloud: &mut Cloud,

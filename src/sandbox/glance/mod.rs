@@ -4,7 +4,9 @@ mod data;
 mod images;
 mod members;
 mod patch;
+mod rules;
 mod schemas;
+pub(super) mod state;
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -14,37 +16,10 @@ use super::ask::{Ask, stamp};
 use super::cloud::Cloud;
 use super::doc::Doc;
 use super::keystone::{self, Scope};
-use super::store::{Rows, Table};
 use crate::model::JsonMap;
 
 pub(super) use data::ends as image_ends;
 pub(super) use images::{create_from_server, plant};
-
-use members::Member;
-
-/// What Glance holds. An image is a flat object: its properties stand beside its own fields.
-#[derive(Clone)]
-pub(super) struct Glance {
-    images: Table<JsonMap>,
-    /// By image and project.
-    members: Table<Member>,
-    /// The bytes of each image, in base64.
-    data: Table<String>,
-}
-
-impl Glance {
-    pub(super) fn new() -> Self {
-        Self {
-            images: Table::new("images"),
-            members: Table::new("image_members"),
-            data: Table::new("image_data"),
-        }
-    }
-
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 3] {
-        [&mut self.images, &mut self.members, &mut self.data]
-    }
-}
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let ["v2", path @ ..] = path else {

@@ -7,8 +7,8 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
-use super::images::{READ_ONLY, check, publicize};
 use super::own;
+use super::rules::{READ_ONLY, check, publicize};
 
 pub(super) fn apply(cloud: &mut Cloud, ask: &Ask, scope: &Scope, id: &str) -> Reply {
     let operations: Vec<Value> = serde_json::from_slice(&ask.body).map_err(|_| {

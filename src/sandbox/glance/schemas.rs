@@ -42,7 +42,7 @@ fn image() -> Value {
             "id": {"type": "string"},
             "name": text(),
             "status": fixed(),
-            "visibility": {"type": "string", "enum": super::images::VISIBILITIES},
+            "visibility": {"type": "string", "enum": super::rules::VISIBILITIES},
             "protected": {"type": "boolean"},
             "os_hidden": {"type": "boolean"},
             "checksum": fixed(),

@@ -8,7 +8,8 @@ use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
-use super::{AppCredential, Scope, Token, User, forbidden, not_found, tokens, unauthorized};
+use super::lookup::find_user;
+use super::{AppCredential, Scope, Token, User, forbidden, not_found, unauthorized};
 use crate::model::JsonMap;
 
 pub(super) fn answer(
@@ -120,7 +121,7 @@ pub(super) fn by_credential(
             let text = "Expecting to find user in application credential.";
             let user = given.object("user").filter(|user| !user.is_empty());
             let user = user.ok_or_else(|| answer::keystone(400, text))?;
-            let user = tokens::find_user(cloud, user).ok_or_else(unauthorized)?;
+            let user = find_user(cloud, user).ok_or_else(unauthorized)?;
             let name = given.text("name");
             let mut own = credentials.values();
             own.find(|it| it.name == name && it.user_id == user.id).ok_or_else(unauthorized)?

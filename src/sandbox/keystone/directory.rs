@@ -8,8 +8,8 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::collections;
 use super::super::doc::{flag_text, shown};
-use super::entries::{self, Entry};
-use super::{Domain, Project, Role, SYSTEM, Scope, User, catalog, forbidden, grants, not_found};
+use super::entries::{self, Entry, singular};
+use super::{Domain, Project, Role, Scope, User, catalog, forbidden, grants, not_found};
 
 /// Collections that only administrators list.
 const ADMINISTRATORS_LIST: [&str; 8] = [
@@ -203,12 +203,6 @@ fn endpoints(cloud: &Cloud, ask: &Ask) -> Vec<Value> {
     endpoints
 }
 
-/// Whether the sandbox itself has a service of this id.
-pub(super) fn has_service(cloud: &Cloud, id: &str) -> bool {
-    let services = catalog::services(cloud, "", "");
-    services.iter().any(|service| catalog::service_id(&service.kind) == id)
-}
-
 fn asked_for(row: &Value, ask: &Ask) -> bool {
     ask.query.iter().all(|(key, asked)| match key.as_str() {
         "scope.project.id" | "scope.domain.id" | "user.id" | "group.id" | "role.id" => {
@@ -231,11 +225,4 @@ fn action(ask: &Ask, path: &[&str]) -> String {
         _ => "list",
     };
     format!("identity:{verb}_{}", path.first().map(|name| singular(name)).unwrap_or_default())
-}
-
-pub(super) fn singular(collection: &str) -> &str {
-    match collection {
-        SYSTEM => SYSTEM,
-        _ => collection.strip_suffix('s').unwrap_or(collection),
-    }
 }

@@ -9,7 +9,8 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::store::Table;
-use super::{Domain, Keystone, Project, Role, User, not_found, refer};
+use super::refer::refer;
+use super::{Domain, Keystone, Project, Role, SYSTEM, User, not_found};
 use crate::model::JsonMap;
 
 /// A kind of rows that are changed as JSON.
@@ -205,5 +206,13 @@ impl Entry for Role {
             "options": {},
             "links": link(ask, "roles", &self.id),
         })
+    }
+}
+
+/// What one object of a collection is called.
+pub(super) fn singular(collection: &str) -> &str {
+    match collection {
+        SYSTEM => SYSTEM,
+        _ => collection.strip_suffix('s').unwrap_or(collection),
     }
 }

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::super::answer::{self, Answer, Reply};
 use super::super::ask::Ask;
 use super::super::cloud::Cloud;
-use super::directory::singular;
-use super::entries::Entry;
-use super::{Grant, Membership, SYSTEM, not_found, refer};
+use super::entries::{Entry, singular};
+use super::refer::refer;
+use super::{Grant, Membership, SYSTEM, not_found};
 
 /// A role that is given, asked for or taken: a project, a domain or the system, and a user or a
 /// group of the path.

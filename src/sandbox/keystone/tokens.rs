@@ -11,8 +11,10 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::entries::Entry;
+use super::lookup::{find_project, find_user, in_domain};
+use super::scope::live;
 use super::{
-    SYSTEM, Scope, Token, Trust, User, app_credentials, catalog, checked, forbidden, unauthorized,
+    SYSTEM, Token, Trust, User, app_credentials, catalog, checked, forbidden, unauthorized,
 };
 use crate::model::JsonMap;
 
@@ -76,42 +78,6 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
         }
         _ => Err(answer::keystone(404, "The resource could not be found.")),
     }
-}
-
-/// The scope of the request's token, or the refusal of the check in front of a service.
-pub(in crate::sandbox) fn scope(cloud: &Cloud, ask: &Ask) -> Result<Scope, Answer> {
-    find_scope(cloud, ask)
-        .filter(|scope| !scope.project_id.is_empty())
-        .ok_or_else(|| answer::no_token(&ask.base))
-}
-
-/// The scope of the request's token, also of an unscoped one.
-pub(super) fn find_scope(cloud: &Cloud, ask: &Ask) -> Option<Scope> {
-    let token = live(cloud, ask.header("x-auth-token")?, ask.at)?;
-    let is_admin = token
-        .role_ids
-        .iter()
-        .any(|role| cloud.keystone.roles.get(role).is_some_and(|role| role.name == "admin"));
-    let credential = token.app_credential_id.as_ref();
-    let credential = credential.and_then(|id| cloud.keystone.app_credentials.get(id));
-    Some(Scope {
-        user_id: token.user_id.clone(),
-        project_id: token.project_id.clone().unwrap_or_default(),
-        is_admin,
-        is_restricted: credential.is_some_and(|it| !it.said.is("unrestricted")),
-    })
-}
-
-fn live<'a>(cloud: &'a Cloud, id: &str, now: DateTime<Utc>) -> Option<&'a Token> {
-    let token = cloud.keystone.tokens.get(id).filter(|token| token.expires_at > now)?;
-    // A trust or credential that is deleted takes its tokens with it, and so does a user who is
-    // kept out.
-    let trusted = token.trust_id.as_ref().is_none_or(|id| cloud.keystone.trusts.contains(id));
-    let allowed = token.app_credential_id.as_ref();
-    let allowed = allowed.is_none_or(|id| cloud.keystone.app_credentials.contains(id));
-    let trusted = trusted && allowed;
-    let user = cloud.keystone.users.get(&token.user_id);
-    (trusted && user.is_some_and(|user| user.enabled)).then_some(token)
 }
 
 fn subject(ask: &Ask) -> Result<String, Answer> {
@@ -251,42 +217,6 @@ fn by_password(cloud: &Cloud, given: &JsonMap) -> Result<User, Answer> {
         .ok_or_else(unauthorized)
 }
 
-/// The user of an id, or of a name in a domain.
-pub(super) fn find_user<'a>(cloud: &'a Cloud, asked: &JsonMap) -> Option<&'a User> {
-    let domain = asked.object("domain");
-    cloud.keystone.users.values().find(|user| match asked.get("id") {
-        Some(id) => id == user.id.as_str(),
-        None => user.name == asked.text("name") && in_domain(cloud, domain, &user.domain_id),
-    })
-}
-
-fn find_project(cloud: &Cloud, asked: &JsonMap) -> Option<String> {
-    let domain = asked.object("domain");
-    cloud
-        .keystone
-        .projects
-        .values()
-        .find(|project| match asked.get("id") {
-            Some(id) => id == project.id.as_str(),
-            None => {
-                project.name == asked.text("name") && in_domain(cloud, domain, &project.domain_id)
-            }
-        })
-        .map(|project| project.id.clone())
-}
-
-fn in_domain(cloud: &Cloud, asked: Option<&JsonMap>, domain_id: &str) -> bool {
-    let Some(asked) = asked else { return false };
-    match asked.get("id") {
-        Some(id) => id == domain_id,
-        None => cloud
-            .keystone
-            .domains
-            .get(domain_id)
-            .is_some_and(|domain| domain.name == asked.text("name")),
-    }
-}
-
 fn within_project(cloud: &Cloud, token: &mut Token, project: String) -> Result<(), Answer> {
     if token.trust_id.is_some() {
         return Err(forbidden("a trust's token keeps its scope"));
@@ -424,7 +354,7 @@ fn audit_id(cloud: &Cloud) -> String {
 }
 
 fn sweep(cloud: &mut Cloud, now: DateTime<Utc>) {
-    use super::Rows;
+    use super::super::store::Rows;
     if cloud.keystone.tokens.len() < TOKENS_SWEPT_ABOVE {
         return;
     }

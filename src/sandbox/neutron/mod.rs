@@ -2,6 +2,7 @@
 //! in its file; which attributes it has is data, in `attributes`.
 
 mod addresses;
+mod associations;
 mod attributes;
 mod extensions;
 mod floating_ips;
@@ -12,6 +13,7 @@ mod quotas;
 mod routers;
 mod security_groups;
 mod security_rules;
+pub(super) mod state;
 mod subnets;
 mod tags;
 
@@ -22,12 +24,11 @@ use super::ask::Ask;
 use super::cloud::Cloud;
 use super::doc::Doc;
 use super::keystone::Scope;
-use super::store::{Rows, Table};
 use super::{collections, keystone, listing};
 use crate::model::JsonMap;
 
+pub(super) use associations::ends as floating_ip_ends;
 pub(super) use attributes::project;
-pub(super) use floating_ips::ends as floating_ip_ends;
 pub(super) use kind::Kind;
 pub(super) use ports::{Binding, bind, create_for_server, unbind};
 pub(super) use security_groups::find_by_name as find_security_group;
@@ -35,68 +36,6 @@ pub(super) use tags::{change as change_tags, fit as tags_fit};
 
 /// Longest page of a list.
 const PAGE_MAX: usize = 100_000;
-
-/// What Neutron holds. A row is the object as its API shows it to an administrator.
-#[derive(Clone)]
-pub(super) struct Neutron {
-    pub(super) networks: Table<JsonMap>,
-    pub(super) subnets: Table<JsonMap>,
-    pub(super) ports: Table<JsonMap>,
-    pub(super) routers: Table<JsonMap>,
-    pub(super) floating_ips: Table<JsonMap>,
-    pub(super) security_groups: Table<JsonMap>,
-    pub(super) security_rules: Table<JsonMap>,
-}
-
-impl Neutron {
-    pub(super) fn new() -> Self {
-        Self {
-            networks: Table::new("networks"),
-            subnets: Table::new("subnets"),
-            ports: Table::new("ports"),
-            routers: Table::new("routers"),
-            floating_ips: Table::new("floatingips"),
-            security_groups: Table::new("security_groups"),
-            security_rules: Table::new("security_group_rules"),
-        }
-    }
-
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 7] {
-        [
-            &mut self.networks,
-            &mut self.subnets,
-            &mut self.ports,
-            &mut self.routers,
-            &mut self.floating_ips,
-            &mut self.security_groups,
-            &mut self.security_rules,
-        ]
-    }
-
-    fn table(&self, kind: Kind) -> &Table<JsonMap> {
-        match kind {
-            Kind::Network => &self.networks,
-            Kind::Subnet => &self.subnets,
-            Kind::Port => &self.ports,
-            Kind::Router => &self.routers,
-            Kind::FloatingIp => &self.floating_ips,
-            Kind::SecurityGroup => &self.security_groups,
-            Kind::SecurityRule => &self.security_rules,
-        }
-    }
-
-    fn table_mut(&mut self, kind: Kind) -> &mut Table<JsonMap> {
-        match kind {
-            Kind::Network => &mut self.networks,
-            Kind::Subnet => &mut self.subnets,
-            Kind::Port => &mut self.ports,
-            Kind::Router => &mut self.routers,
-            Kind::FloatingIp => &mut self.floating_ips,
-            Kind::SecurityGroup => &mut self.security_groups,
-            Kind::SecurityRule => &mut self.security_rules,
-        }
-    }
-}
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     match path {

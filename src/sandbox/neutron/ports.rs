@@ -11,7 +11,7 @@ use super::super::doc::{Doc, shown, uuid_like};
 use super::super::keystone::Scope;
 use super::addresses::{Cidr, free, number, used};
 use super::{
-    Kind, attributes, bad_request, find, floating_ips, invalid_input, quotas, security_groups,
+    Kind, associations, attributes, bad_request, find, invalid_input, quotas, security_groups,
 };
 use crate::model::JsonMap;
 
@@ -143,7 +143,7 @@ pub(super) fn delete(cloud: &mut Cloud, at: DateTime<Utc>, row: &JsonMap) -> Res
         );
         return Err(answer::neutron(409, "ServicePortInUse", text));
     }
-    floating_ips::leave_port(cloud, row.text("id"), at);
+    associations::leave_port(cloud, row.text("id"), at);
     Ok(())
 }
 
@@ -386,7 +386,7 @@ pub(in crate::sandbox) fn bind(cloud: &mut Cloud, port: &str, server_id: &str, a
 /// Takes a port from its server: one that Nova made goes, the user's own stays.
 pub(in crate::sandbox) fn unbind(cloud: &mut Cloud, port: &str, delete: bool, at: DateTime<Utc>) {
     if delete {
-        floating_ips::leave_port(cloud, port, at);
+        associations::leave_port(cloud, port, at);
         // Nova asks nobody what else the port is for.
         collections::part(cloud, "network", "port", port).ok();
         cloud.neutron.ports.remove(port);

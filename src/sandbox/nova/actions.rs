@@ -9,8 +9,8 @@ use super::super::doc::{Doc, shown};
 use super::super::glance;
 use super::super::keystone::Scope;
 use super::super::neutron;
-use super::server::{Server, full, vm_state};
-use super::servers::find;
+use super::server::{find, full, ready};
+use super::state::Server;
 use super::version::Version;
 use super::{bad, ends, flavors, parts};
 use crate::model::JsonMap;
@@ -140,23 +140,6 @@ pub(super) fn act(
         }
         other => Err(bad(format!("There is no such action: {other}"))),
     }
-}
-
-/// Refuses while the server is somewhere else, or busy. Nova looks at where it is first, and at
-/// what the action names only then.
-pub(super) fn ready(server: &Server, action: &str, from: &[&str]) -> Result<(), Answer> {
-    let action = action.trim_start_matches("os-");
-    let id = &server.id;
-    if server.locked {
-        return Err(answer::nova(409, format!("Instance {id} is locked")));
-    }
-    let is_there = from.iter().any(|status| vm_state(status) == server.vm_state());
-    let (kind, state) = match &server.task {
-        _ if !is_there => ("vm_state", server.vm_state()),
-        Some(task) => ("task_state", task.as_str()),
-        None => return Ok(()),
-    };
-    Err(answer::nova(409, format!("Cannot '{action}' instance {id} while it is in {kind} {state}")))
 }
 
 fn settle(cloud: &mut Cloud, id: &str, change: impl FnOnce(&mut Server)) {

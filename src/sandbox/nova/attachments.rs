@@ -10,10 +10,10 @@ use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::super::later::{Later, Turn};
-use super::server::{Disk, Server};
-use super::servers::find;
+use super::server::{find, ready};
+use super::state::{Disk, Server};
 use super::version::Version;
-use super::{actions, bad, nowhere};
+use super::{bad, nowhere};
 
 /// Where volumes may come and go: other than ports, also before a resize is confirmed.
 const CHANGEABLE: [&str; 5] = ["ACTIVE", "PAUSED", "SHUTOFF", "VERIFY_RESIZE", "SHELVED_OFFLOADED"];
@@ -39,7 +39,7 @@ pub(super) fn answer(
         }
         ("POST", []) => {
             let given = ask.wrapped("volumeAttachment", answer::nova)?;
-            actions::ready(&server, "attach_volume", &CHANGEABLE)?;
+            ready(&server, "attach_volume", &CHANGEABLE)?;
             let disk = Disk {
                 volume_id: given.text("volumeId").to_owned(),
                 attachment_id: cloud.fresh_id(),
@@ -58,7 +58,7 @@ pub(super) fn answer(
             if disk.boot {
                 return Err(answer::nova(403, "Cannot detach a root device volume"));
             }
-            actions::ready(&server, "detach_volume", &CHANGEABLE)?;
+            ready(&server, "detach_volume", &CHANGEABLE)?;
             let ready =
                 cloud.cinder.volumes.get(volume).is_some_and(|volume| volume.status == "in-use");
             if !ready {

@@ -1,7 +1,6 @@
 //! Making servers: what they refer to is checked, then their ports and disks are made or taken.
 
 use base64::Engine;
-use chrono::TimeDelta;
 use serde_json::Value;
 
 use super::super::answer::{self, Answer, Reply};
@@ -11,8 +10,8 @@ use super::super::cloud::Cloud;
 use super::super::doc::{Doc, shown, uuid_like, whole};
 use super::super::glance;
 use super::super::keystone::Scope;
-use super::flavors::Flavor;
-use super::server::{Disk, Server, created};
+use super::server::created;
+use super::state::{Disk, Flavor, Server};
 use super::version::Version;
 use super::{attachments, bad, ends, flavors, groups, keypairs, limits, nics};
 use crate::model::JsonMap;
@@ -213,15 +212,4 @@ fn password(cloud: &Cloud) -> String {
     let mut bytes = [0; 9];
     cloud.clock.fill(&mut bytes);
     base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
-}
-
-/// How long a server takes to build: what its metadata orders, or what the config says.
-pub(super) fn build_time(cloud: &Cloud, server: &Server) -> TimeDelta {
-    let ordered = server.metadata.get("testcloud:delay").map(shown);
-    let seconds = ordered.and_then(|text| text.parse::<f64>().ok()).filter(|s| *s > 0.0);
-    match seconds {
-        #[expect(clippy::cast_possible_truncation, reason = "an hour is the most it can be")]
-        Some(seconds) => TimeDelta::milliseconds((seconds.min(3600.0) * 1000.0) as i64),
-        None => TimeDelta::from_std(cloud.config.latencies.server).unwrap_or_default(),
-    }
 }

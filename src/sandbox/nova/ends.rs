@@ -1,26 +1,13 @@
 //! What servers come to: built, failed, resized, stopped, gone.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize};
 
 use super::super::cloud::Cloud;
-use super::super::doc::Doc;
+use super::super::doc::{Doc, shown};
 use super::super::later::{Later, Turn};
 use super::super::neutron;
-use super::create::build_time;
-use super::server::Server;
+use super::state::{Server, ServerEnd};
 use super::{attachments, groups};
-
-/// The end of something that a server does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::sandbox) enum ServerEnd {
-    /// It is in this status, and does nothing further.
-    Status(String),
-    /// It cannot be built.
-    Failed(String),
-    Gone,
-}
 
 /// Plans the end of a build.
 pub(super) fn plan_build(
@@ -109,4 +96,15 @@ fn remove(cloud: &mut Cloud, id: &str, at: DateTime<Utc>) {
         attachments::release(cloud, id, disk, at);
     }
     groups::leave(cloud, &server);
+}
+
+/// How long a server takes to build: what its metadata orders, or what the config says.
+fn build_time(cloud: &Cloud, server: &Server) -> TimeDelta {
+    let ordered = server.metadata.get("testcloud:delay").map(shown);
+    let seconds = ordered.and_then(|text| text.parse::<f64>().ok()).filter(|s| *s > 0.0);
+    match seconds {
+        #[expect(clippy::cast_possible_truncation, reason = "an hour is the most it can be")]
+        Some(seconds) => TimeDelta::milliseconds((seconds.min(3600.0) * 1000.0) as i64),
+        None => TimeDelta::from_std(cloud.config.latencies.server).unwrap_or_default(),
+    }
 }

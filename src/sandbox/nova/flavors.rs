@@ -1,6 +1,5 @@
 //! Flavors, their extra specs, and who may use the ones that are not public.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
@@ -10,30 +9,10 @@ use super::super::doc::{Doc, flag_text, shown};
 use super::super::keystone::Scope;
 use super::super::listing;
 use super::server::links;
+use super::state::Flavor;
 use super::version::Version;
 use super::{bad, nowhere, policy};
 use crate::model::JsonMap;
-
-/// A size of servers.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Flavor {
-    pub(super) id: String,
-    pub(super) name: String,
-    /// MiB.
-    pub(super) ram: i64,
-    /// GiB.
-    pub(super) disk: i64,
-    pub(super) ephemeral: i64,
-    /// MiB.
-    pub(super) swap: i64,
-    pub(super) vcpus: i64,
-    pub(super) rxtx_factor: f64,
-    pub(super) is_public: bool,
-    pub(super) description: Option<String>,
-    pub(super) extra_specs: JsonMap,
-    /// The projects that may use it when it is not public.
-    pub(super) access: Vec<String>,
-}
 
 /// Adds one of the usual flavors.
 pub(in crate::sandbox) fn plant(

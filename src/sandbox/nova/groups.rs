@@ -1,6 +1,5 @@
 //! Server groups.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
@@ -8,24 +7,12 @@ use super::super::ask::Ask;
 use super::super::cloud::Cloud;
 use super::super::doc::{Doc, shown};
 use super::super::keystone::Scope;
-use super::server::Server;
+use super::state::{Server, ServerGroup};
 use super::version::Version;
 use super::{bad, limits, nowhere};
 use crate::model::JsonMap;
 
 const POLICIES: [&str; 4] = ["affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity"];
-
-/// Servers that are to be near to, or far from, each other.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ServerGroup {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) policy: String,
-    pub(super) rules: JsonMap,
-    pub(super) members: Vec<String>,
-    pub(super) project_id: String,
-    pub(super) user_id: String,
-}
 
 pub(super) fn answer(
     cloud: &mut Cloud,

@@ -9,9 +9,9 @@ use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
 use super::super::neutron::{self, Binding, Kind};
-use super::server::{Nic, Server};
-use super::servers::find;
-use super::{actions, bad, nowhere};
+use super::server::{find, ready};
+use super::state::{Nic, Server};
+use super::{bad, nowhere};
 use crate::model::JsonMap;
 
 /// Where ports may come and go.
@@ -42,7 +42,7 @@ pub(super) fn answer(
         },
         ("POST", []) => attach(cloud, ask, scope, &server),
         ("DELETE", [port]) => {
-            actions::ready(&server, "detach_interface", &CHANGEABLE)?;
+            ready(&server, "detach_interface", &CHANGEABLE)?;
             // Nova finds out later that it has no such port, and says nothing.
             let Some(nic) = server.ports.iter().find(|nic| nic.port_id == *port) else {
                 return Ok(Answer::empty(202));
@@ -59,7 +59,7 @@ pub(super) fn answer(
 
 fn attach(cloud: &mut Cloud, ask: &Ask, scope: &Scope, server: &Server) -> Reply {
     let given = ask.wrapped("interfaceAttachment", answer::nova)?;
-    actions::ready(server, "attach_interface", &CHANGEABLE)?;
+    ready(server, "attach_interface", &CHANGEABLE)?;
     let tag = given.get("tag").and_then(Value::as_str).map(str::to_owned);
     let nic = match given.text("port_id") {
         "" => {

@@ -3,7 +3,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use md5::{Digest, Md5};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
@@ -11,20 +10,9 @@ use super::super::ask::{Ask, stamp_micros};
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
+use super::state::KeyPair;
 use super::version::Version;
 use super::{bad, limits, nowhere, policy, rsa};
-
-/// A key pair. Its private half is shown once and never kept.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct KeyPair {
-    pub(super) name: String,
-    pub(super) user_id: String,
-    pub(super) project_id: String,
-    pub(super) kind: String,
-    pub(super) public_key: String,
-    pub(super) fingerprint: String,
-    pub(super) created_at: String,
-}
 
 pub(super) fn answer(
     cloud: &mut Cloud,

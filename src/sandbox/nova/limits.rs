@@ -8,7 +8,7 @@ use super::super::cloud::Cloud;
 use super::super::collections;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
-use super::flavors::Flavor;
+use super::state::Flavor;
 use super::{nowhere, policy};
 use crate::model::JsonMap;
 

@@ -14,6 +14,7 @@ mod parts;
 mod rsa;
 mod server;
 mod servers;
+pub(super) mod state;
 mod version;
 
 use std::collections::BTreeMap;
@@ -22,42 +23,13 @@ use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
 use super::keystone;
-use super::store::{Rows, Table};
 
 pub(super) use attachments::ends as attachment_ends;
-pub(super) use ends::{ServerEnd, ends as server_ends};
+pub(super) use ends::ends as server_ends;
 pub(super) use flavors::plant as plant_flavor;
 
-use flavors::Flavor;
-use groups::ServerGroup;
-use keypairs::KeyPair;
-use server::Server;
+use state::Server;
 use version::Version;
-
-/// What Nova holds.
-#[derive(Clone)]
-pub(super) struct Nova {
-    servers: Table<Server>,
-    flavors: Table<Flavor>,
-    /// By user and name.
-    key_pairs: Table<KeyPair>,
-    server_groups: Table<ServerGroup>,
-}
-
-impl Nova {
-    pub(super) fn new() -> Self {
-        Self {
-            servers: Table::new("servers"),
-            flavors: Table::new("flavors"),
-            key_pairs: Table::new("keypairs"),
-            server_groups: Table::new("server_groups"),
-        }
-    }
-
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 4] {
-        [&mut self.servers, &mut self.flavors, &mut self.key_pairs, &mut self.server_groups]
-    }
-}
 
 /// The servers that run, with their user data: as many at most, those of the lowest ids.
 pub(super) fn active(cloud: &Cloud, max: usize) -> BTreeMap<String, String> {

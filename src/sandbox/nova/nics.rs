@@ -10,7 +10,7 @@ use super::super::keystone::Scope;
 use super::super::neutron::{self, Binding};
 use super::bad;
 use super::interfaces::{self, Unmade};
-use super::server::Nic;
+use super::state::Nic;
 use super::version::Version;
 use crate::model::JsonMap;
 

@@ -8,8 +8,8 @@ use super::super::cloud::Cloud;
 use super::super::doc::{Doc, shown};
 use super::super::keystone::Scope;
 use super::nowhere;
-use super::server::{Server, addresses};
-use super::servers::find;
+use super::server::{addresses, find};
+use super::state::Server;
 
 pub(super) fn answer(
     cloud: &mut Cloud,

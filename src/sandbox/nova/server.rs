@@ -2,75 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha224};
 
+use super::super::answer::{self, Answer};
 use super::super::ask::{Ask, stamp, stamp_micros};
 use super::super::cloud::Cloud;
 use super::super::doc::Doc;
 use super::super::keystone::Scope;
-use super::flavors::Flavor;
+use super::state::{Flavor, Server};
 use super::version::Version;
 use crate::model::{JsonMap, hex};
-
-/// A server.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Server {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) description: Option<String>,
-    pub(super) project_id: String,
-    pub(super) user_id: String,
-    /// ACTIVE, BUILD, SHUTOFF, …
-    pub(super) status: String,
-    /// What it is doing: `spawning`, `powering-off`, …
-    pub(super) task: Option<String>,
-    /// As it was when the server was made or resized.
-    pub(super) flavor: Flavor,
-    /// What a resize that is under way leads to. Nova shows the former one until its last task.
-    pub(super) flavor_next: Option<Flavor>,
-    /// What a resize can be taken back to.
-    pub(super) flavor_before: Option<Flavor>,
-    pub(super) image_id: Option<String>,
-    pub(super) key_name: Option<String>,
-    pub(super) availability_zone: String,
-    pub(super) metadata: JsonMap,
-    pub(super) user_data: Option<String>,
-    pub(super) config_drive: bool,
-    pub(super) disk_config: String,
-    pub(super) tags: Vec<String>,
-    pub(super) group_id: Option<String>,
-    pub(super) locked: bool,
-    pub(super) ports: Vec<Nic>,
-    pub(super) volumes: Vec<Disk>,
-    pub(super) created_at: DateTime<Utc>,
-    pub(super) updated_at: DateTime<Utc>,
-    pub(super) launched_at: Option<DateTime<Utc>>,
-    pub(super) fault: Option<String>,
-}
-
-/// A port of a server.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Nic {
-    pub(super) port_id: String,
-    /// Whether Nova made it, and so deletes it.
-    pub(super) ours: bool,
-    pub(super) tag: Option<String>,
-}
-
-/// A volume of a server.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Disk {
-    pub(super) volume_id: String,
-    pub(super) attachment_id: String,
-    pub(super) device: String,
-    pub(super) delete_on_termination: bool,
-    pub(super) tag: Option<String>,
-    /// Whether it is the one that the server starts from.
-    pub(super) boot: bool,
-}
 
 impl Server {
     /// Nova's own word for the status.
@@ -315,4 +257,31 @@ pub(super) fn links(ask: &Ask, collection: &str, id: &str) -> Value {
         {"rel": "self", "href": format!("{}/compute/v2.1/{collection}/{id}", ask.base)},
         {"rel": "bookmark", "href": format!("{}/compute/{collection}/{id}", ask.base)},
     ])
+}
+
+/// The server of this id, if the caller may see it.
+pub(super) fn find<'a>(cloud: &'a Cloud, scope: &Scope, id: &str) -> Result<&'a Server, Answer> {
+    cloud
+        .nova
+        .servers
+        .get(id)
+        .filter(|server| scope.sees(&server.project_id))
+        .ok_or_else(|| answer::nova(404, format!("Instance {id} could not be found.")))
+}
+
+/// Refuses while the server is somewhere else, or busy. Nova looks at where it is first, and at
+/// what the action names only then.
+pub(super) fn ready(server: &Server, action: &str, from: &[&str]) -> Result<(), Answer> {
+    let action = action.trim_start_matches("os-");
+    let id = &server.id;
+    if server.locked {
+        return Err(answer::nova(409, format!("Instance {id} is locked")));
+    }
+    let is_there = from.iter().any(|status| vm_state(status) == server.vm_state());
+    let (kind, state) = match &server.task {
+        _ if !is_there => ("vm_state", server.vm_state()),
+        Some(task) => ("task_state", task.as_str()),
+        None => return Ok(()),
+    };
+    Err(answer::nova(409, format!("Cannot '{action}' instance {id} while it is in {kind} {state}")))
 }

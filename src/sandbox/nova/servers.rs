@@ -8,7 +8,8 @@ use super::super::cloud::Cloud;
 use super::super::doc::{Doc, flag_text};
 use super::super::keystone::Scope;
 use super::super::listing;
-use super::server::{Server, brief, full};
+use super::server::{brief, find, full};
+use super::state::Server;
 use super::version::Version;
 use super::{actions, attachments, bad, create, ends, interfaces, nowhere, parts};
 use crate::model::JsonMap;
@@ -46,16 +47,6 @@ pub(super) fn answer(
         (_, [id, rest @ ..]) => parts::answer(cloud, ask, scope, id, rest),
         _ => Err(nowhere()),
     }
-}
-
-/// The server of this id, if the caller may see it.
-pub(super) fn find<'a>(cloud: &'a Cloud, scope: &Scope, id: &str) -> Result<&'a Server, Answer> {
-    cloud
-        .nova
-        .servers
-        .get(id)
-        .filter(|server| scope.sees(&server.project_id))
-        .ok_or_else(|| answer::nova(404, format!("Instance {id} could not be found.")))
 }
 
 fn list(cloud: &Cloud, ask: &Ask, scope: &Scope, version: Version, detail: bool) -> Reply {

@@ -1,14 +1,13 @@
 //! Containers.
 
-use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
 use super::super::ask::{Ask, stamp_micros};
 use super::super::cloud::Cloud;
 use super::listing::Listing;
-use super::{Headers, keep_headers, objects};
+use super::state::{Container, Headers};
+use super::{entries, keep_headers};
 
 /// Longest name.
 const NAME_MAX: usize = 256;
@@ -23,15 +22,6 @@ const KEPT: [&str; 7] = [
     "x-container-sync-key",
     "x-storage-policy",
 ];
-
-/// A container.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Container {
-    pub(super) project_id: String,
-    pub(super) name: String,
-    pub(super) headers: Headers,
-    pub(super) created_at: DateTime<Utc>,
-}
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, project: &str, name: &str) -> Reply {
     let key = key(project, name);
@@ -59,7 +49,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, project: &str, name: &str) ->
             Ok(Answer::empty(204))
         }
         ("DELETE", Some(_)) => {
-            if objects::of(cloud, project, name).next().is_some() {
+            if entries::of(cloud, project, name).next().is_some() {
                 return Err(answer::swift(409));
             }
             cloud.swift.containers.remove(&key);
@@ -67,7 +57,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, project: &str, name: &str) ->
         }
         ("HEAD", Some(container)) => Ok(with_headers(cloud, &container, Answer::empty(204))),
         ("GET", Some(container)) => {
-            let entries = objects::of(cloud, project, name).map(objects::entry).collect();
+            let entries = entries::of(cloud, project, name).map(entries::entry).collect();
             Ok(with_headers(cloud, &container, Listing::of(ask).answer(entries)))
         }
         _ => Err(answer::swift(405)),
@@ -117,11 +107,11 @@ fn with_headers(cloud: &Cloud, container: &Container, mut answer: Answer) -> Ans
         .header("x-timestamp", format!("{}.{:05}", seconds / 1_000_000, seconds % 1_000_000 / 10))
         .header("x-storage-policy", "Policy-0")
         .header("accept-ranges", "bytes")
-        .header("last-modified", super::objects::http_date(container.created_at))
+        .header("last-modified", entries::http_date(container.created_at))
 }
 
 fn used(cloud: &Cloud, container: &Container) -> (u64, u64) {
-    let objects = objects::of(cloud, &container.project_id, &container.name);
+    let objects = entries::of(cloud, &container.project_id, &container.name);
     objects.fold((0, 0), |(count, bytes), object| (count + 1, bytes + object.bytes))
 }
 

@@ -1,57 +1,21 @@
 //! Object Storage v1: accounts, containers and objects.
 
 mod containers;
+mod entries;
 mod listing;
 mod objects;
+pub(super) mod state;
 mod temp_url;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
 use super::keystone;
-use super::store::{Rows, Table};
 
-use containers::Container;
 use listing::Listing;
-use objects::Object;
-
-/// What Swift holds.
-#[derive(Clone)]
-pub(super) struct Swift {
-    /// By project: the metadata of its account.
-    accounts: Table<Account>,
-    /// By project and name.
-    containers: Table<Container>,
-    /// By project, container and name.
-    objects: Table<Object>,
-}
-
-/// The metadata of a project's account.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Account {
-    project_id: String,
-    headers: Headers,
-}
-
-/// Headers that are kept and given back.
-type Headers = std::collections::BTreeMap<String, String>;
-
-impl Swift {
-    pub(super) fn new() -> Self {
-        Self {
-            accounts: Table::new("accounts"),
-            containers: Table::new("containers"),
-            objects: Table::new("objects"),
-        }
-    }
-
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 3] {
-        [&mut self.accounts, &mut self.containers, &mut self.objects]
-    }
-}
+use state::Headers;
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     if let ["info"] = path {

@@ -2,15 +2,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chrono::{DateTime, Utc};
 use md5::{Digest, Md5};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::super::answer::{self, Answer, Reply};
-use super::super::ask::{Ask, stamp_micros};
+use super::super::ask::Ask;
 use super::super::cloud::Cloud;
-use super::{Headers, containers, keep_headers};
+use super::entries::{http_date, of};
+use super::state::{Headers, Object};
+use super::{containers, keep_headers};
 use crate::model::hex;
 
 /// Headers that are kept beside the metadata.
@@ -21,21 +20,6 @@ const KEPT: [&str; 5] = [
     "x-object-manifest",
     "x-delete-after",
 ];
-
-/// An object.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Object {
-    pub(super) project_id: String,
-    pub(super) container: String,
-    pub(super) name: String,
-    pub(super) content_type: String,
-    pub(super) etag: String,
-    pub(super) bytes: u64,
-    /// In base64.
-    pub(super) data: String,
-    pub(super) headers: Headers,
-    pub(super) modified_at: DateTime<Utc>,
-}
 
 pub(super) fn answer(
     cloud: &mut Cloud,
@@ -131,35 +115,6 @@ fn former_version(cloud: &Cloud, object: &Object) -> Option<(String, Object)> {
     let kept = of(cloud, &object.project_id, &location).filter(|it| it.name.starts_with(&prefix));
     let last = kept.max_by(|one, other| one.name.cmp(&other.name))?.clone();
     Some((format!("{}/{location}/{}", object.project_id, last.name), last))
-}
-
-/// The objects of a container.
-pub(super) fn of<'a>(
-    cloud: &'a Cloud,
-    project: &'a str,
-    container: &'a str,
-) -> impl Iterator<Item = &'a Object> {
-    cloud
-        .swift
-        .objects
-        .values()
-        .filter(move |object| object.project_id == project && object.container == container)
-}
-
-/// The object in its container's list.
-pub(super) fn entry(object: &Object) -> Value {
-    json!({
-        "name": object.name,
-        "bytes": object.bytes,
-        "hash": object.etag,
-        "content_type": object.content_type,
-        "last_modified": stamp_micros(object.modified_at),
-    })
-}
-
-/// `Thu, 01 Jan 2026 00:00:00 GMT`.
-pub(super) fn http_date(at: DateTime<Utc>) -> String {
-    at.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 fn content_type(ask: &Ask) -> String {

@@ -1,7 +1,7 @@
 //! How each function of CloudFormation's language is written in HOT.
 
 use super::call;
-use super::hot::Converter;
+use super::converter::Converter;
 use crate::template::functions::table::{self, Position};
 use crate::template::node::{Form, Node};
 use crate::template::value::{Datum, DatumMap};

@@ -1,5 +1,6 @@
 //! CloudFormation's templates in other forms: JSON as YAML, and the language as HOT.
 
+mod converter;
 mod forms;
 mod hot;
 mod parameters;
@@ -82,7 +83,7 @@ pub fn cfn_to_hot(text: &str) -> Result<String, Vec<Obstacle>> {
     if version.is_hot() {
         return Err(vec![Obstacle::new("", root.place, "The template is in HOT already")]);
     }
-    hot::Converter::new(&root, version).convert().map(|template| emit(&template))
+    hot::convert(&root, version).map(|template| emit(&template))
 }
 
 fn read(text: &str) -> Outcome<(Node, &'static Version)> {

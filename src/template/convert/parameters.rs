@@ -1,7 +1,7 @@
 //! The parameters of a template, whose constraints stand flat among their keys, as HOT has them.
 
 use super::call;
-use super::hot::Converter;
+use super::converter::Converter;
 use crate::template::dialect::{HOT, Language};
 use crate::template::node::{Node, NodeMap};
 use crate::template::parameters::schema::ParameterType;

@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::{AnyType, StackDefinition};
 use crate::model::ResourceName;
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::functions::Scope;
-use crate::template::node::{Form, Node};
+use crate::template::node::{Form, Node, Scope};
 use crate::template::{TypeLookup, walk};
 
 /// A property as its template has it.

@@ -15,11 +15,11 @@ use crate::template::conditions::Conditions;
 use crate::template::environment::registry::Found;
 use crate::template::environment::{self, Environment};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::functions::Read;
-use crate::template::node::{Node, NodeMap};
+use crate::template::node::{Node, NodeMap, Read, ResourceTypes};
+use crate::template::parameters::Values;
 use crate::template::parameters::{Parameters, groups, schema};
 use crate::template::provider::{Files, Provider};
-use crate::template::resources::{self, ResourceTypes};
+use crate::template::resources;
 use crate::template::value::{Datum, DatumMap};
 use crate::template::version::Version;
 use crate::template::{
@@ -45,17 +45,6 @@ impl Reading {
     pub(crate) fn ordinary(values: Values) -> Self {
         Self { resources_max: RESOURCES_MAX, ..Self::unbounded(values) }
     }
-}
-
-/// Which parameters must have values that their schemas accept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Values {
-    /// All.
-    Required,
-    /// Those that were given or have a default; what the others decide stays open.
-    IfGiven,
-    /// None: the template alone is looked at.
-    Unchecked,
 }
 
 /// What a definition is put together from.
@@ -346,7 +335,8 @@ impl StackDefinition {
 
     /// A resource and a parameter cannot share a name.
     fn check_names(&self) -> Outcome<()> {
-        let shared = self.definitions.iter().filter(|(name, _)| self.parameters.contains(name));
+        let shared =
+            self.definitions.iter().filter(|(name, _)| self.parameters.get(name).is_some());
         let mut places = Vec::new();
         let mut names = Vec::new();
         for (name, definition) in shared {

@@ -19,24 +19,24 @@ use serde_json::Value;
 use crate::model::{JsonMap, Refusal, ResourceName, taint};
 use crate::template::budget::Budget;
 use crate::template::conditions::Conditions;
+use crate::template::diagnose::set_aside;
 use crate::template::dialect::ResourceKeys;
 use crate::template::environment::Environment;
 use crate::template::environment::registry::Found;
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::functions::Scope;
-use crate::template::node::Node;
-use crate::template::parameters::Parameters;
+use crate::template::node::{Node, ResourceTypes, Scope};
+use crate::template::parameters::{Parameters, Values};
 use crate::template::provider::{Files, Provider};
-use crate::template::resources::{self, ResourceTypes};
+use crate::template::resources;
 use crate::template::value::{Datum, to_json_map};
 use crate::template::version::Version;
 use crate::template::{
     AttributeRead, Facade, OutputDeclared, PseudoParameters, ResourceDeclared, ResourceValues,
-    StackSource, TypeLookup, diagnose, outputs, python,
+    StackSource, TypeLookup, outputs, python,
 };
 pub use child::{ChildPlace, NESTED_DEPTH_MAX};
 pub use early::{AllGiven, Given};
-pub(crate) use load::{Reading, Values};
+pub(crate) use load::Reading;
 pub(crate) use resolve::Part;
 
 /// Heat's `max_resources_per_stack`.
@@ -135,7 +135,7 @@ impl StackDefinition {
         match self.values {
             Values::Required => false,
             Values::IfGiven => {
-                diagnose::follows(&error.message)
+                set_aside::follows(&error.message)
                     || self.parameters.declared().any(|(name, _)| is_missing(name))
             }
             Values::Unchecked => true,

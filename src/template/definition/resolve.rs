@@ -7,8 +7,7 @@ use super::{AnyType, StackDefinition};
 use crate::model::sizes::{METADATA, PROPERTIES};
 use crate::model::{JsonMap, Refusal, ResourceName, taint};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::functions::Scope;
-use crate::template::node::Node;
+use crate::template::node::{Node, Scope};
 use crate::template::value::Datum;
 use crate::template::{OutputValue, ResourceResolved, ResourceValues, python, walk};
 

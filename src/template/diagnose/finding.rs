@@ -2,7 +2,7 @@
 
 use super::span;
 use crate::template::error::TemplateError;
-use crate::template::node::Place;
+use crate::template::place::Place;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,25 +6,25 @@
 
 mod environments;
 mod finding;
-mod set_aside;
+pub(super) mod set_aside;
 mod span;
 mod tree;
 mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::definition::{Reading, StackDefinition, Values};
+use super::definition::{Reading, StackDefinition};
 use super::dialect;
 use super::document;
 use super::error::{Outcome, TemplateError};
 use super::node::{Form, Node, Place};
+use super::parameters::Values;
 use super::suggest::{self, Names, Wrong};
 use super::version::{VERSION_KEYS, VERSIONS};
 use super::{PseudoParameters, StackSource, TypeLookup};
 use crate::model::{JsonMap, Refusal};
 use environments::Environments;
 pub use finding::{Finding, Severity, Span};
-pub(crate) use set_aside::follows;
 use tree::{Path, Step};
 
 /// How much is found at once.
@@ -149,7 +149,7 @@ impl Look<'_> {
                 Ok(definition) => {
                     let errors: Vec<_> = (self.more)(&definition)
                         .into_iter()
-                        .filter(|refusal| !follows(&refusal.message))
+                        .filter(|refusal| !set_aside::follows(&refusal.message))
                         .map(from_refusal)
                         .collect();
                     (errors, Some(definition))
@@ -230,7 +230,7 @@ impl Look<'_> {
         let text = error.text();
         let parameters = root.get(dialect::of(root).sections.parameters);
         let names = parameters.and_then(Node::as_map).into_iter().flat_map(|map| map.keys());
-        follows(&text)
+        set_aside::follows(&text)
             || names
                 .into_iter()
                 .any(|name| text.contains(&TemplateError::parameter_missing(name).message))

@@ -5,8 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::template::TypeLookup;
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::functions::{Call, Function, Scope};
-use crate::template::node::{Form, Node};
+use crate::template::node::{Call, Form, Function, Node, Scope};
 use crate::template::value::Datum;
 
 /// The type of a resource of which nothing more is known; no name of a type has a line break.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::value::Datum;
+use crate::template::walk;
 
 #[derive(Debug)]
 struct Base64(Call);
@@ -20,7 +21,7 @@ impl Function for Base64 {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        match scope.args(self)? {
+        match walk::args(self, scope)? {
             Datum::Text(text) => Ok(Some(Datum::Text(text))),
             _ => {
                 let message = format!("\"{}\" argument must be a string", self.name());

@@ -80,7 +80,7 @@ impl Function for Not {
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let condition = match self.args().as_list() {
             Some([condition]) if self.in_list => walk::resolve(condition, scope)?,
-            _ => scope.args(self)?,
+            _ => walk::args(self, scope)?,
         };
         Ok(Some(Datum::Bool(!scope.holds(&condition)?)))
     }
@@ -92,7 +92,7 @@ impl Function for Chain {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let resolved = scope.args(self).map_err(in_generator)?;
+        let resolved = walk::args(self, scope).map_err(in_generator)?;
         let Datum::List(conditions) = resolved else { return Ok(Some(Datum::Null)) };
         for condition in &conditions {
             if scope.holds(condition)? == self.ends_at {

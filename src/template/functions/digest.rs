@@ -12,9 +12,9 @@ use sm3::Sm3;
 
 use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::python;
 use crate::template::value::Datum;
 use crate::template::work;
+use crate::template::{python, walk};
 
 #[derive(Debug)]
 struct Digest(Call);
@@ -76,7 +76,7 @@ impl Function for Digest {
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let name = self.name();
-        let texts: Option<Vec<String>> = match scope.args(self)? {
+        let texts: Option<Vec<String>> = match walk::args(self, scope)? {
             Datum::List(items) => {
                 items.into_iter().map(|item| item.as_text().map(str::to_owned)).collect()
             }

@@ -7,7 +7,7 @@ use super::{Call, Function, Scope, unpack};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
 use crate::template::value::Datum;
-use crate::template::{python, walk};
+use crate::template::{subscript, walk};
 
 #[derive(Debug)]
 struct FindInMap(Call);
@@ -53,5 +53,5 @@ fn item<'n>(node: &'n Node, key: &Datum, scope: &Scope<'_>) -> Outcome<Cow<'n, N
     if node.is_tainted() {
         scope.note_taint();
     }
-    Ok(Cow::Owned(python::item(&node.to_datum(), key)?.into()))
+    Ok(Cow::Owned(subscript::item(&node.to_datum(), key)?.into()))
 }

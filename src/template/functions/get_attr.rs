@@ -10,6 +10,7 @@ use crate::model::{ResourceName, taint};
 use crate::template::environment::registry::is_template;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
+use crate::template::subscript::index;
 use crate::template::value::Datum;
 use crate::template::{ALL_ATTRIBUTES, attribute_key, python, walk};
 
@@ -147,7 +148,6 @@ impl Function for GetAttr {
     }
 
     fn check(&self, scope: &Scope<'_>) -> Outcome<()> {
-        walk::check(self.args(), &mut Vec::new(), scope)?;
         let resource = self.resource(scope)?;
         let Some(type_name) = scope.resources.get(&resource) else {
             return Err(TemplateError::reference(&resource, "unknown"));
@@ -200,11 +200,11 @@ pub(crate) fn select(value: &Value, path: &[Value]) -> Option<Value> {
     match (value, key) {
         (Value::Object(map), Value::String(key)) => select(map.get(key)?, rest),
         (Value::Array(items), Value::Number(position)) => {
-            let at = super::index(items.len(), position.as_i64()?.into())?;
+            let at = index(items.len(), position.as_i64()?.into())?;
             select(&items[at], rest)
         }
         (Value::String(text), Value::Number(position)) => {
-            let at = super::index(text.chars().count(), position.as_i64()?.into())?;
+            let at = index(text.chars().count(), position.as_i64()?.into())?;
             select(&Value::from(text.chars().nth(at)?.to_string()), rest)
         }
         _ => None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::value::Datum;
+use crate::template::walk;
 
 #[derive(Debug)]
 struct GetFile(Call);
@@ -21,7 +22,7 @@ impl Function for GetFile {
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let name = self.name();
-        let Datum::Text(file) = scope.args(self)? else {
+        let Datum::Text(file) = walk::args(self, scope)? else {
             return Err(TemplateError::kind(format!("Argument to \"{name}\" must be a string")));
         };
         let content = scope.files.get(file.as_str()).ok_or_else(|| {

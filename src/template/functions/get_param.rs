@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Scope, index};
+use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::python;
+use crate::template::subscript::index;
 use crate::template::value::Datum;
+use crate::template::{python, walk};
 
 #[derive(Debug)]
 struct GetParam(Call);
@@ -22,7 +23,7 @@ impl Function for GetParam {
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let name = self.name();
-        let args = scope.args(self)?;
+        let args = walk::args(self, scope)?;
         if !args.is_truthy() {
             return Err(TemplateError::value(format!("Function \"{name}\" must have arguments")));
         }

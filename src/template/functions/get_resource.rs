@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Call, Function, Read, Scope, unhashable};
 use crate::model::ResourceName;
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::python;
 use crate::template::value::Datum;
+use crate::template::{python, walk};
 
 #[derive(Debug)]
 struct GetResource(Call);
@@ -18,7 +18,7 @@ pub(super) fn parse(call: Call) -> Outcome<Arc<dyn Function>> {
 
 impl GetResource {
     fn resource(&self, scope: &Scope<'_>) -> Outcome<String> {
-        let name = scope.args(self)?;
+        let name = walk::args(self, scope)?;
         match unhashable(&name) {
             Some(error) => Err(error),
             None => Ok(python::text_of(&name)),

@@ -8,11 +8,14 @@ use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
 use crate::template::value::Datum;
-use crate::template::{parse, walk};
+use crate::template::walk;
 
 /// A call whose choice is made: its arguments are what was chosen.
 #[derive(Debug)]
 struct If(Call);
+
+/// What parses a node that stands somewhere, with its path for errors.
+pub(crate) type Parser = fn(&Node, Position, &Scope<'_>, &mut String) -> Outcome<Node>;
 
 /// Chooses and parses. `nullable`: the third argument may be missing.
 pub(crate) fn parse(
@@ -22,6 +25,7 @@ pub(crate) fn parse(
     nullable: bool,
     scope: &Scope<'_>,
     path: &mut String,
+    parse: Parser,
 ) -> Outcome<Arc<dyn Function>> {
     let omitted = Node::at(args, Form::Omitted);
     let (condition, then, otherwise) = match args.as_list() {
@@ -35,10 +39,10 @@ pub(crate) fn parse(
             return Err(TemplateError::value(message));
         }
     };
-    let condition = parse::parse(condition, Position::Condition, scope, &mut name.to_owned())?;
+    let condition = parse(condition, Position::Condition, scope, &mut name.to_owned())?;
     let holds = scope.holds(&walk::resolve(&condition, scope)?)?;
     let chosen = if holds { then } else { otherwise };
-    let args = parse::parse(chosen, Position::Value, scope, path)?;
+    let args = parse(chosen, Position::Value, scope, path)?;
     Ok(Arc::new(If(Call { name: name.to_owned(), class, args })))
 }
 

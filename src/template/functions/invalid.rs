@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::value::Datum;
+use crate::template::walk;
 
 /// A function that former versions had. It is refused when it is checked, not before.
 #[derive(Debug)]
@@ -22,26 +23,20 @@ pub(super) fn misplaced(call: Call) -> Outcome<Arc<dyn Function>> {
     Err(TemplateError::value(message))
 }
 
-impl Removed {
-    fn refusal(&self) -> TemplateError {
-        TemplateError::version(format_args!(
-            "The function {} is not supported in this version of HOT.",
-            self.0.name
-        ))
-    }
-}
-
 impl Function for Removed {
     fn call(&self) -> &Call {
         &self.0
     }
 
-    fn check(&self, _scope: &Scope<'_>) -> Outcome<()> {
-        Err(self.refusal())
+    fn refusal(&self) -> Option<TemplateError> {
+        Some(TemplateError::version(format_args!(
+            "The function {} is not supported in this version of HOT.",
+            self.0.name
+        )))
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let written = (self.0.name.as_str().into(), scope.args(self)?);
+        let written = (self.0.name.as_str().into(), walk::args(self, scope)?);
         Ok(Some(Datum::Map([written].into_iter().collect())))
     }
 }

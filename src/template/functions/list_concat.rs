@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{Call, Function, ITEMS_PER_STEP, Scope, misuse};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::python;
 use crate::template::value::Datum;
 use crate::template::work;
+use crate::template::{python, walk};
 
 #[derive(Debug)]
 struct ListConcat {
@@ -31,7 +31,7 @@ impl Function for ListConcat {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let args = scope.args(self)?;
+        let args = walk::args(self, scope)?;
         let Datum::List(lists) = &args else {
             let name = self.name();
             let example =

@@ -82,8 +82,7 @@ impl Function for MakeUrl {
         &self.0
     }
 
-    fn check(&self, scope: &Scope<'_>) -> Outcome<()> {
-        walk::check(self.args(), &mut Vec::new(), scope)?;
+    fn check(&self, _scope: &Scope<'_>) -> Outcome<()> {
         let name = self.name();
         let Some(args) = self.args().as_map() else {
             let message = format!("The arguments to \"{name}\" must be a map");
@@ -101,7 +100,7 @@ impl Function for MakeUrl {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let args = scope.args(self)?;
+        let args = walk::args(self, scope)?;
         self.check_parts(&Node::from(args.clone()))?;
         let Datum::Map(args) = args else {
             let message = format!("The arguments to \"{}\" must be a map", self.name());

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Call, Function, Scope, cut, misuse};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::python;
 use crate::template::value::{Datum, DatumMap};
+use crate::template::{python, walk};
 
 #[derive(Debug)]
 struct MapMerge(Call);
@@ -21,7 +21,7 @@ impl Function for MapMerge {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let maps = match scope.args(self)? {
+        let maps = match walk::args(self, scope)? {
             Datum::List(maps) => maps,
             // A text is a sequence too, of items that are no maps.
             Datum::Text(text) => text.chars().map(|c| Datum::Text(c.to_string().into())).collect(),

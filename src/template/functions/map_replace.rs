@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Call, Function, Scope, misuse, unhashable};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::value::{Datum, DatumMap};
+use crate::template::walk;
 
 #[derive(Debug)]
 struct MapReplace(Call);
@@ -43,7 +44,7 @@ impl Function for MapReplace {
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let usage = || misuse(self.name(), &self.example());
-        let Datum::List(args) = scope.args(self)? else {
+        let Datum::List(args) = walk::args(self, scope)? else {
             return Err(TemplateError::kind(usage()));
         };
         let mut args = args.into_iter();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Call, Function, Scope, get_resource, type_name, unhashable};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Form;
-use crate::template::python;
 use crate::template::value::Datum;
+use crate::template::{python, walk};
 
 /// A `Ref` to a parameter.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Function for ParameterReference {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let name = scope.args(self)?;
+        let name = walk::args(self, scope)?;
         if let Some(error) = unhashable(&name) {
             return Err(error);
         }

@@ -109,8 +109,7 @@ impl Function for Repeat {
         &self.call
     }
 
-    fn check(&self, scope: &Scope<'_>) -> Outcome<()> {
-        walk::check(self.args(), &mut Vec::new(), scope)?;
+    fn check(&self, _scope: &Scope<'_>) -> Outcome<()> {
         if matches!(self.part("for_each").form, Form::Call(_) | Form::Map(_)) {
             return Ok(());
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Call, Function, Scope};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::python;
 use crate::template::value::Datum;
+use crate::template::{python, walk};
 
 #[derive(Debug)]
 struct ResourceFacade {
@@ -49,7 +49,7 @@ fn new(
 ) -> Outcome<Arc<dyn Function>> {
     let facade = ResourceFacade { call, fields };
     // Heat compares a call by what it gives; one that gives nothing yet is no field.
-    let field = match scope.args(&facade) {
+    let field = match walk::args(&facade, scope) {
         Err(error) if matches!(error.class.as_ref(), "ValueError" | "TypeError") => None,
         resolved => facade.field(&resolved?),
     };
@@ -77,7 +77,9 @@ impl Function for ResourceFacade {
     }
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
-        let Some(field) = self.field(&scope.args(self)?) else { return Ok(Some(Datum::Null)) };
+        let Some(field) = self.field(&walk::args(self, scope)?) else {
+            return Ok(Some(Datum::Null));
+        };
         let Some(facade) = scope.facade else {
             let attribute = match field {
                 Field::Metadata => "metadata_get",

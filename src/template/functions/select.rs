@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Scope, index, unpack};
+use super::{Call, Function, Scope, unpack};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node};
+use crate::template::subscript::index;
 use crate::template::value::Datum;
 use crate::template::{json, python, walk};
 

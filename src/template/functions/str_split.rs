@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Scope, index, misuse};
+use super::{Call, Function, Scope, misuse};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::Form;
-use crate::template::python;
+use crate::template::subscript::index;
 use crate::template::value::Datum;
+use crate::template::{python, walk};
 
 #[derive(Debug)]
 struct StrSplit(Call);
@@ -53,7 +54,7 @@ impl Function for StrSplit {
 
     fn resolve(&self, scope: &Scope<'_>) -> Outcome<Option<Datum>> {
         let name = self.name();
-        let Datum::List(args) = scope.args(self)? else {
+        let Datum::List(args) = walk::args(self, scope)? else {
             return Err(TemplateError::value(usage(name)));
         };
         let [delimiter, text, rest @ ..] = args.as_slice() else {

@@ -1,7 +1,7 @@
 //! Constraints as CloudFormation's language writes them: flat, among the keys of the parameter,
 //! with one description for all.
 
-use super::schema::{allowed_pattern, allowed_values, bound, length, range};
+use super::rules::{allowed_pattern, allowed_values, bound, length, range};
 use crate::template::constraints::{Constraint, Rule};
 use crate::template::error::Outcome;
 use crate::template::node::{Node, NodeMap};

@@ -47,7 +47,8 @@ pub(crate) fn check(section: Option<&Node>, parameters: &Parameters) -> Outcome<
                     format!("The {shown} parameter must be assigned to one parameter group only.");
                 return Err(wrong(message).placed(node.place));
             }
-            if !name.as_text().is_some_and(|name| parameters.contains(name)) {
+            let parameter = name.as_text().and_then(|name| parameters.get(name));
+            if parameter.is_none() {
                 let message =
                     format!("The grouped parameter {shown} does not reference a valid parameter.");
                 return Err(wrong(message).placed(node.place));

@@ -4,6 +4,7 @@ mod cfn_rules;
 mod convert;
 pub(crate) mod groups;
 mod pseudo;
+mod rules;
 pub(crate) mod schema;
 pub(crate) mod shown;
 
@@ -12,12 +13,23 @@ use std::collections::BTreeMap;
 use crate::model::IndexMap;
 
 use super::constraints::Rule;
-use super::definition::Values;
 use super::error::{Outcome, TemplateError};
+use super::node::ParametersGiven;
 use super::value::{Datum, DatumMap};
 use super::version::Version;
 use super::{CustomConstraintAsked, PseudoParameters, TypeLookup};
 pub(crate) use schema::{ParameterType, Schema};
+
+/// Which parameters must have values that their schemas accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// All.
+    Required,
+    /// Those that were given or have a default; what the others decide stays open.
+    IfGiven,
+    /// None: the template alone is looked at.
+    Unchecked,
+}
 
 /// A parameter with the values that were given for it.
 #[derive(Clone, Debug)]
@@ -128,19 +140,9 @@ impl Parameters {
         }
     }
 
-    /// What `get_param` gives for a name.
-    pub(crate) fn value(&self, name: &str) -> Outcome<&Datum> {
-        self.by_name.get(name).ok_or_else(|| TemplateError::parameter_missing(name))?.value()
-    }
-
     /// The parameter of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Parameter> {
         self.by_name.get(name)
-    }
-
-    /// Whether there is a parameter of this name.
-    pub(crate) fn contains(&self, name: &str) -> bool {
-        self.by_name.contains_key(name)
     }
 
     /// All parameters.
@@ -202,5 +204,19 @@ impl Parameters {
         self.declared()
             .filter_map(|(name, parameter)| Some((name, parameter.value().ok()?)))
             .collect()
+    }
+}
+
+impl ParametersGiven for Parameters {
+    fn value(&self, name: &str) -> Outcome<&Datum> {
+        self.by_name.get(name).ok_or_else(|| TemplateError::parameter_missing(name))?.value()
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    fn is_secret(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|parameter| parameter.is_secret)
     }
 }

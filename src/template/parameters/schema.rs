@@ -1,17 +1,17 @@
 //! The schema of a parameter: read from its declaration, checked, and asked about values.
 
 use crate::model::IndexMap;
-use serde_json::{Number, Value};
+use serde_json::Number;
 
+use super::rules::{allowed_pattern, allowed_values, bound, length, range};
 use super::{cfn_rules, convert};
 use crate::template::constraints::{self, Broken, Constraint, Rule, ValueType};
 use crate::template::dialect::Language;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::node::{Form, Node, NodeMap, Place};
-use crate::template::pattern::Unusable;
 use crate::template::value::{Datum, DatumMap};
 use crate::template::version::Version;
-use crate::template::{TypeLookup, pattern, python, work};
+use crate::template::{TypeLookup, python};
 
 /// The types of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -374,70 +374,10 @@ fn read_constraint(node: &Node, version: &Version) -> Outcome<Constraint> {
     Ok(Constraint { rule, description })
 }
 
-pub(super) fn range(min: Option<Number>, max: Option<Number>) -> Outcome<Rule> {
-    if min.is_none() && max.is_none() {
-        return Err(TemplateError::schema(
-            "A range constraint must have a min value and/or a max value specified.",
-        ));
-    }
-    Ok(Rule::Range { min, max })
-}
-
-pub(super) fn length(min: Option<Number>, max: Option<Number>) -> Outcome<Rule> {
-    if min.is_none() && max.is_none() {
-        return Err(TemplateError::schema(
-            "A length constraint must have a min value and/or a max value specified.",
-        ));
-    }
-    if [&min, &max].into_iter().flatten().any(Number::is_f64) {
-        return Err(TemplateError::schema("min/max length must be integral"));
-    }
-    Ok(Rule::Length { min, max })
-}
-
-pub(super) fn allowed_values(node: &Node) -> Outcome<Rule> {
-    match node.to_json() {
-        Value::Array(allowed) => Ok(Rule::AllowedValues(allowed)),
-        _ => Err(TemplateError::schema("AllowedValues must be a list")),
-    }
-}
-
-pub(super) fn allowed_pattern(node: &Node) -> Outcome<Rule> {
-    let Some(text) = node.as_text() else {
-        return Err(TemplateError::schema("AllowedPattern must be a string"));
-    };
-    work::step_of_request(pattern::steps_to_compile(text))?;
-    pattern::compile(text).map_err(|unusable| match unusable {
-        Unusable { is_too_large: true, message } => {
-            let message = format!("Request limit exceeded: {message}");
-            TemplateError::new("RequestLimitExceeded", message)
-        }
-        Unusable { message, .. } => TemplateError::new("RemoteError", message),
-    })?;
-    Ok(Rule::AllowedPattern(text.to_owned()))
-}
-
 fn bounds(node: &Node, kind: &str) -> Outcome<(Option<Number>, Option<Number>)> {
     let entity = format!("{kind} constraint");
     let map = checked_map(node, &entity, |key| matches!(key, "min" | "max"))?;
     Ok((bound(map, "min")?, bound(map, "max")?))
-}
-
-/// A bound among the keys of a map, if it is there and not null.
-pub(super) fn bound(map: &NodeMap, key: &str) -> Outcome<Option<Number>> {
-    let Some(node) = map.get(key).filter(|node| !node.is_null()) else { return Ok(None) };
-    let number = constraints::number(&node.to_datum()).map_err(|broken| match broken {
-        Broken::Rule(message) => TemplateError::value(message),
-        Broken::Kind(message) => TemplateError::kind(message),
-    })?;
-    Ok(match number {
-        Datum::Bool(truth) => Some(Number::from(u8::from(truth))),
-        other => match other.to_json() {
-            Value::Number(number) => Some(number),
-            // An infinite bound bounds nothing.
-            _ => None,
-        },
-    })
 }
 
 fn modulo(node: &Node) -> Outcome<Rule> {

@@ -2,8 +2,8 @@
 //! what aliases refer to is copied, within bounds.
 
 use super::compose::{Graph, NodeId};
-use super::construct::Made;
 use super::error::YamlError;
+use super::made::{Made, too_much};
 use super::{ALIAS_BYTES_MAX, ALIAS_NODES_MAX};
 use crate::template::node::{Form, Node, NodeMap, Place};
 
@@ -25,17 +25,6 @@ pub(super) fn assemble(
         alias_bytes: 0,
     };
     assembler.node(root, false)
-}
-
-/// The refusal of a document that aliases make too large.
-pub(super) fn too_much(place: Place) -> YamlError {
-    YamlError::limit(
-        place,
-        format!(
-            "Aliases and merge keys add more to the document than {ALIAS_NODES_MAX} values or \
-             {ALIAS_BYTES_MAX} bytes"
-        ),
-    )
 }
 
 struct Assembler {

@@ -9,7 +9,7 @@ use super::error::YamlError;
 use super::event::{Event, EventKind, Events};
 use super::tag::Tag;
 use super::{DEPTH_MAX, resolver};
-use crate::template::node::Place;
+use crate::template::place::Place;
 use crate::template::python;
 
 /// A node of the graph, by its number.

@@ -10,6 +10,7 @@ use ecow::EcoString;
 use super::assemble;
 use super::compose::{Body, Graph, NodeId, Tagged};
 use super::error::YamlError;
+use super::made::{Entry, Made, too_much};
 use super::scalars::{self, Timestamps};
 use super::tag::Tag;
 use super::{ALIAS_NODES_MAX, DEPTH_MAX};
@@ -37,26 +38,6 @@ pub(super) fn construct(graph: Graph, timestamps: Timestamps) -> Result<Node, Ya
         constructor.fill(id)?;
     }
     assemble::assemble(constructor.graph, constructor.made, constructor.uses)
-}
-
-/// The value of a node, with other nodes in it.
-#[derive(Clone)]
-pub(super) enum Made {
-    Scalar(Form),
-    List(Vec<NodeId>),
-    /// A list of lists of two.
-    Pairs(Vec<[NodeId; 2]>),
-    /// The keys of a map as a list.
-    Set(Vec<NodeId>),
-    Map(Vec<Entry>),
-}
-
-/// An entry of a map; its key is text, as it is in JSON.
-#[derive(Clone)]
-pub(super) struct Entry {
-    pub(super) key: EcoString,
-    pub(super) key_place: Place,
-    pub(super) value: NodeId,
 }
 
 struct Constructor {
@@ -310,7 +291,7 @@ impl Constructor {
             let Body::Mapping(entries) = &self.graph.nodes[*source].body else { continue };
             self.merged += entries.len();
             if self.merged > ALIAS_NODES_MAX {
-                return Err(assemble::too_much(place));
+                return Err(too_much(place));
             }
             merged.extend_from_slice(entries);
         }

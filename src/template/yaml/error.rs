@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::template::node::Place;
+use crate::template::place::Place;
 
 /// Why a text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

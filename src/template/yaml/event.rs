@@ -3,7 +3,7 @@
 use ecow::EcoString;
 
 use super::error::YamlError;
-use crate::template::node::Place;
+use crate::template::place::Place;
 
 /// One event of a YAML stream.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use libyaml_rs as sys;
 
 use super::error::YamlError;
 use super::event::{Event, EventKind, Events};
-use crate::template::node::Place;
+use crate::template::place::Place;
 
 /// Scans a text into events.
 pub(super) struct Scanner<'text> {

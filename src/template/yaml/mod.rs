@@ -10,6 +10,7 @@ pub(crate) mod emit;
 mod error;
 mod event;
 mod libyaml;
+mod made;
 #[cfg(test)]
 mod properties;
 mod pure;

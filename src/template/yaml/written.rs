@@ -10,7 +10,7 @@ use super::compose::{Body, Graph, NodeId, compose};
 use super::error::YamlError;
 use super::libyaml;
 use super::pure;
-use crate::template::node::Place;
+use crate::template::place::Place;
 
 /// A node of the document.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! What goes wrong in an expression, in yaql's and Python's classes and words.
 
-use super::print;
-use super::value::Value;
 use crate::template::error::TemplateError;
 
 /// The class of an expression with a character that starts no word.
@@ -11,54 +9,10 @@ pub(super) const GRAMMAR: &str = "YaqlGrammarException";
 /// The class of what exceeds a bound of ours, which no expression can catch.
 const BOUND: &str = "ResourceLimit";
 
-const NO_MATCHING_FUNCTION: &str = "NoMatchingFunctionException";
-const NO_MATCHING_METHOD: &str = "NoMatchingMethodException";
-
-/// No function has the name; with a receiver, no method.
-pub(super) fn unknown(name: &str, receiver: Option<&Value>) -> TemplateError {
-    match receiver {
-        None => {
-            let message = format!("Unknown function \"{name}\"");
-            TemplateError::new("NoFunctionRegisteredException", message)
-        }
-        Some(receiver) => {
-            let receiver = print::text(receiver);
-            let message = format!("Unknown method \"{name}\" for receiver {receiver}");
-            TemplateError::new("NoMethodRegisteredException", message)
-        }
-    }
-}
-
-/// No function of the name takes the arguments.
-pub(super) fn no_match(name: &str, receiver: Option<&Value>) -> TemplateError {
-    match receiver {
-        None => {
-            let message = format!("No function \"{name}\" matches supplied arguments");
-            TemplateError::new(NO_MATCHING_FUNCTION, message)
-        }
-        Some(receiver) => {
-            let receiver = print::text(receiver);
-            let message =
-                format!("No method \"{name}\" for receiver {receiver} matches supplied arguments");
-            TemplateError::new(NO_MATCHING_METHOD, message)
-        }
-    }
-}
-
-/// More than one function of the name takes the arguments.
-pub(super) fn ambiguous(name: &str, receiver: Option<&Value>) -> TemplateError {
-    match receiver {
-        None => {
-            let message = format!("Ambiguous function \"{name}\"");
-            TemplateError::new("AmbiguousFunctionException", message)
-        }
-        Some(receiver) => {
-            let message =
-                format!("Ambiguous method \"{name}\" for receiver {}", print::text(receiver));
-            TemplateError::new("AmbiguousMethodException", message)
-        }
-    }
-}
+/// The class of a call of a function with arguments that it does not take.
+pub(super) const NO_MATCHING_FUNCTION: &str = "NoMatchingFunctionException";
+/// The same of a method.
+pub(super) const NO_MATCHING_METHOD: &str = "NoMatchingMethodException";
 
 /// A named argument for a function that takes none.
 pub(super) fn argument(name: &str) -> TemplateError {
@@ -99,9 +53,9 @@ pub(super) fn attribute(kind: &str, name: &str) -> TemplateError {
     TemplateError::new("AttributeError", message)
 }
 
-/// A key that a map lacks.
-pub(super) fn key(key: &Value) -> TemplateError {
-    TemplateError::new("KeyError", print::repr(key))
+/// A key that a map lacks, as it is printed.
+pub(super) fn key(printed: String) -> TemplateError {
+    TemplateError::new("KeyError", printed)
 }
 
 /// An index beyond a list.

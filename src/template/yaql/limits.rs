@@ -3,7 +3,11 @@
 
 use std::sync::OnceLock;
 
-use super::machine::{LIMIT_ITERATORS, MEMORY_QUOTA};
+/// How many elements of a collection an expression may go through: Heat's default of the option
+/// `limit_iterators`.
+const LIMIT_ITERATORS: usize = 200;
+/// How large, in bytes, a single value may get: Heat's default of the option `memory_quota`.
+const MEMORY_QUOTA: usize = 10_000;
 
 /// Far beyond what the bound on steps lets an expression make.
 const NO_LIMIT: usize = 1 << 40;

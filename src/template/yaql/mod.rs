@@ -3,19 +3,21 @@
 //! are bounded.
 
 mod call;
-mod context;
+mod dispatch;
+mod evaluate;
 mod expression;
 mod failure;
 mod lexer;
 mod library;
 mod limits;
 mod machine;
+mod matcher;
+mod mismatch;
 mod output;
 mod parser;
 mod print;
 mod signature;
 mod size;
-mod stream;
 mod value;
 
 use std::rc::Rc;
@@ -23,9 +25,10 @@ use std::sync::Arc;
 
 pub use self::limits::{Limits, limit};
 
-use self::context::Context;
+use self::evaluate::Language;
 use self::expression::Expression;
 use self::machine::Machine;
+use self::value::context::Context;
 use self::value::{Entries, Value};
 use super::error::{Outcome, TemplateError};
 use super::value::Datum;
@@ -51,7 +54,7 @@ impl Query {
     /// The value for data, which the expression knows as `$.data`.
     pub(crate) fn evaluate(&self, data: &Datum) -> Outcome<Datum> {
         let mut machine = Machine::new();
-        let context = Rc::new(Context::default());
+        let context = Rc::new(Context::new(&Language));
         let root = Entries::from([(Value::text("data"), Value::from_datum(data)?)]);
         context.set("$", Value::map(root)?);
         let value = machine.evaluate(&self.0, &context);

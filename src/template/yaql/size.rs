@@ -1,10 +1,23 @@
 //! How many bytes Python says that a value takes, not counting what it refers to: the measure of
 //! yaql's memory quota.
 
+use super::machine::Machine;
 use super::value::{Part, Value};
+use crate::template::error::Outcome;
+
+/// The values within a value that cost as much as a step.
+const WEIGHT_PER_STEP: usize = 32;
 
 /// What an object of no particular size takes.
 const OBJECT_BYTES: usize = 64;
+
+impl Machine {
+    /// Refuses a value over the memory quota.
+    pub(super) fn limit_memory(&mut self, value: &Value) -> Outcome<()> {
+        self.step(value.weight() / WEIGHT_PER_STEP)?;
+        self.limit_bytes(bytes(value))
+    }
+}
 
 /// `sys.getsizeof(value)`, near enough for a quota of some thousand bytes.
 pub(super) fn bytes(value: &Value) -> usize {

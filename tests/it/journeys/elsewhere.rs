@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use hearth::actors::UpdateStack;
-use hearth::actors::preview::PreviewedResource;
+use hearth::actors::previewed::PreviewedResource;
 use hearth::model::{Action, StackId};
 use hearth::openstack::{Request, Service};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use hearth::actors::UpdateStack;
 use hearth::actors::plan::Change;
-use hearth::actors::preview::PreviewedResource;
+use hearth::actors::previewed::PreviewedResource;
 use hearth::model::{Action, StackRevision};
 use hearth::sandbox::{Fault, FaultRule};
 use serde_json::json;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hearth::actors::nested::Seen;
 use hearth::actors::plan::{Found, FoundChild, FoundResource, Planning, foresee};
-use hearth::actors::preview::Preview;
+use hearth::actors::previewed::Preview;
 use hearth::actors::resource::Resource;
 use hearth::actors::stack::Known;
 use hearth::events::StackEvent;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hearth::actors::plan::Change;
-use hearth::actors::preview::{Preview, PreviewWithin, PreviewedResource};
+use hearth::actors::previewed::{Preview, PreviewWithin, PreviewedResource};
 use hearth::model::ResourceId;
 
 /// How a resource stands.

@@ -1,6 +1,6 @@
 //! There is nothing yet: create the resource, or take over what somebody else has made.
 
-use super::converge::{begun, nests};
+use super::begin::{begun, nests};
 use crate::actors::resource::command::{Act, Adopted, Converge, ResourceCommand};
 use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;

@@ -1,10 +1,10 @@
 //! Bring the resource to a definition: create it, leave it, update it, or ask to be replaced.
 //! The order of the questions is Heat's (`states.json`, update, decision_order).
 
+use super::begin::begun;
 use super::come_to_be::check;
-use super::started;
 use crate::actors::resource::command::{Converge, Outcome, ResourceCommand, ResourceEffect};
-use crate::actors::resource::state::{Decider, Knowledge, Resource};
+use crate::actors::resource::state::{Decider, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{ActionSettled, ActionStarted, Definition};
 use crate::model::sizes::REASON;
@@ -108,24 +108,6 @@ impl Decider<'_> {
                 )
             })
             .and_do(ResourceEffect::Report)
-    }
-}
-
-/// Whether the work of a definition's type is a child stack.
-pub(in crate::actors::resource) fn nests(definition: &Definition, knowledge: &Knowledge) -> bool {
-    let driver = knowledge.registry.driver(&definition.driver_type);
-    driver.is_some_and(|driver| driver.nests().is_some())
-}
-
-/// The action begins, so far without a definition.
-pub(super) fn begun(action: Action, converge: &Converge, type_name: &str) -> ActionStarted {
-    let Converge { traversal, stack, name, trustor, .. } = converge;
-    ActionStarted {
-        deadline: converge.deadline,
-        hooks: Resource::hooks_behind(action, converge.stack_action, &converge.hooks),
-        observes: converge.observes,
-        replaces: converge.replaces.clone(),
-        ..started(action, *traversal, stack, name, type_name, trustor)
     }
 }
 

@@ -6,19 +6,10 @@
 use std::collections::BTreeSet;
 
 use crate::actors::resource::command::{ResourceCommand, ResourceEffect};
-use crate::actors::resource::state::{Decider, Resource};
+use crate::actors::resource::state::{Decider, HookAt, Resource};
 use crate::actors::shell::Decision;
 use crate::events::resource::{HookCleared, HookLeft, HookReached};
 use crate::model::{Action, Hook, Refusal, Status, TraversalId};
-
-/// A hook that the resource has come to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HookAt {
-    pub traversal: TraversalId,
-    pub hook: Hook,
-    /// Nobody has cleared it yet.
-    pub is_open: bool,
-}
 
 impl Resource {
     /// Whether the resource waits for somebody to clear a hook.

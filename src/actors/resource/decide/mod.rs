@@ -3,13 +3,14 @@
 pub(in crate::actors::resource) mod act;
 mod adjust;
 mod answered;
+pub(in crate::actors::resource) mod begin;
 mod cancel;
 mod clean_up;
 mod come_to_be;
 mod compare;
-pub(in crate::actors::resource) mod converge;
+mod converge;
 mod hear;
-pub(in crate::actors::resource) mod hook;
+mod hook;
 mod look;
 mod observe;
 mod proceed;

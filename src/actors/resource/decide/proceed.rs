@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::converge::nests;
+use super::begin::nests;
 use super::settle::Ending;
 use crate::actors::resource::command::{BeatCall, Nesting, ResourceCommand, ResourceEffect};
 use crate::actors::resource::phase::Call;

@@ -12,20 +12,6 @@ use crate::events::stack::{ActionDeferred, Node, RevisionAccepted, TraversalStar
 use crate::graph::Dependencies;
 use crate::model::{Action, Refusal, ResourceId, ResourceName, Status};
 
-/// Whether an action is a traversal over what is there, and leads to no revision.
-pub(in crate::actors::stack) fn is_act(action: Action) -> bool {
-    match action {
-        Action::Suspend | Action::Resume | Action::Check | Action::Snapshot => true,
-        Action::Init
-        | Action::Create
-        | Action::Delete
-        | Action::Update
-        | Action::Rollback
-        | Action::Adopt
-        | Action::Restore => false,
-    }
-}
-
 impl Decider<'_> {
     pub(in crate::actors::stack) fn act(
         &mut self,

@@ -1,10 +1,9 @@
 //! A traversal ends: complete, or failed and perhaps rolled back.
 
-use super::act::is_act;
 use crate::actors::resource::ResourceCommand;
 use crate::actors::shell::Decision;
 use crate::actors::stack::command::{StackCommand, StackEffect};
-use crate::actors::stack::state::{Decider, Stack};
+use crate::actors::stack::state::{Decider, Stack, is_act};
 use crate::events::stack::TraversalSettled;
 use crate::model::sizes::REASON;
 use crate::model::{Action, Status};

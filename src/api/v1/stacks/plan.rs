@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::create;
 use super::update::{self, Existing};
 use crate::actors::plan::{Listed, Plan, UNCHANGED};
-use crate::actors::preview::Difference;
+use crate::actors::previewed::Difference;
 use crate::api::ApiState;
 use crate::api::context::Context;
 use crate::api::error::Fault;

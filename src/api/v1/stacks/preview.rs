@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
 use super::view::add_definition;
-use crate::actors::preview::{Preview, PreviewedResource};
+use crate::actors::previewed::{Preview, PreviewedResource};
 use crate::actors::{CreateStack, RequestContext};
 use crate::api::ApiState;
 use crate::api::context::Context;

@@ -27,11 +27,12 @@ use self::open::Opened;
 use self::reader::Readers;
 use self::session::Line;
 use self::writer::Writer;
-use super::embedded::{Embedded, Scan, Store};
+use super::embedded::Embedded;
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey};
 use super::proof::Signing;
 use super::sqlite::OpenError;
+use super::store::{Scan, Store};
 use super::{BlobId, Filter, LogError};
 use crate::events::{Position, RecordedEvent, StreamId};
 

@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::super::embedded::Scan;
 use super::super::heads::Tip;
 use super::super::ledger::StoredKey;
+use super::super::store::Scan;
 use super::super::{BlobId, Filter, LogError};
 use super::address::Address;
 use super::claim;

@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use super::embedded::{Embedded, Scan, Store};
+use super::embedded::Embedded;
 use super::heads::Tip;
 use super::ledger::{Ledger, StoredKey};
 use super::proof::Signing;
+use super::store::{Scan, Store};
 use super::{BlobId, Filter, LogError};
 use crate::events::signing::SigningKeyError;
 use crate::events::{Position, RecordedEvent, StreamId};

@@ -9,9 +9,9 @@ use std::time::Duration;
 use chrono::DateTime;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
-use super::super::embedded::Scan;
 use super::super::heads::Tip;
 use super::super::ledger::StoredKey;
+use super::super::store::Scan;
 use super::super::{BlobId, Filter, LogError};
 use super::{proof, schema, write_ahead};
 use crate::events::{Meta, Position, RecordedEvent, StreamId, StreamRevision};

@@ -10,44 +10,15 @@ use serde::de::{self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, M
 use serde::de::{SeqAccess, Unexpected, VariantAccess, Visitor};
 
 pub(super) use super::Notes;
+use super::failure::{Failure, What};
 use super::scalars;
 use crate::template::{Place, Shape, Written, nearest};
-
-/// Why a node could not be read.
-#[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) place: Option<Place>,
-    pub(super) what: What,
-}
-
-#[derive(Debug)]
-pub(super) enum What {
-    /// The map at the place has no such key; it is noted already.
-    Missing(&'static str),
-    Wrong {
-        message: String,
-        meant: Option<String>,
-    },
-    /// It follows from mistakes within, which are noted already.
-    Follows,
-}
 
 /// A node to read; without one, what nobody wrote.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     node: Option<&'a Written>,
     notes: &'a RefCell<Notes>,
-}
-
-impl Failure {
-    fn wrong(message: impl Into<String>) -> Self {
-        Self { place: None, what: What::Wrong { message: message.into(), meant: None } }
-    }
-
-    /// At this node, unless it is known to be at one within.
-    fn at(self, node: Option<&Written>) -> Self {
-        Self { place: self.place.or(node.map(|node| node.place)), ..self }
-    }
 }
 
 impl<'a> Input<'a> {

@@ -2,6 +2,7 @@
 //! is what the types of `format` and `schema` take: nothing of it is told twice. A mistake is noted
 //! and set aside, and the rest is read again.
 
+mod failure;
 mod input;
 mod scalars;
 
@@ -14,7 +15,8 @@ use serde::Deserialize;
 use super::Declaration;
 use crate::resource_types::finders::Rows;
 use crate::template::{Place, Written, written};
-use input::{Input, What};
+use failure::What;
+use input::Input;
 
 /// What is wrong in a file, and where; lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::de::Visitor;
 
-use super::input::Failure;
+use super::failure::Failure;
 
 pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::volume::Stage;
+use super::volume_stage::Stage;
 use crate::events::resource::Step;
 use crate::openstack::{CloudError, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::VOLUMES;
 use super::pair::{Hold, Pair};
-use super::volume::Stage;
+use super::volume_stage::Stage;
 use crate::events::resource::Step;
 use crate::resource_types::declared::{Beating, Progress, done, next};
 use crate::resource_types::failure::Failure;

@@ -6,6 +6,7 @@ mod pair;
 pub(super) mod quota;
 pub(super) mod volume;
 pub(super) mod volume_attachment;
+mod volume_stage;
 
 use std::borrow::Cow;
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::volume_stage::Stage;
 use super::{VOLUMES, backup, holders, text};
 use crate::events::resource::Step;
 use crate::model::python::is_truthy;
@@ -16,35 +17,9 @@ use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Subject, Work};
 use crate::resource_types::python;
 use crate::resource_types::resource_type::{At, Purpose, ResourceType};
-use crate::resource_types::stage::{Stages, stages};
+use crate::resource_types::stage::Stages;
 
 pub(crate) struct Volume;
-
-stages! {
-    /// What a volume goes through.
-    pub(super) enum Stage {
-        Restore = "restore" Changes,
-        Describe = "describe" Changes,
-        Metadata = "metadata" Changes,
-        Retype = "retype" Changes,
-        Refill = "refill" Changes,
-        Refilled = "refilled" Looks,
-        Extend = "extend" Changes,
-        Extended = "extended" Looks,
-        ReadOnly = "read_only" Changes,
-        LetGo = "let_go" Changes,
-        Going = "going" Looks,
-        GiveBack = "give_back" Changes,
-        Coming = "coming" Looks,
-        GivenBack = "given_back" Looks,
-        Ready = "ready" Looks,
-        Check = "check" Looks,
-        Delete = "delete" Changes,
-        Gone = "gone" Looks,
-        Backup = "backup" Changes,
-        BackedUp = "backed_up" Looks,
-    }
-}
 
 /// The stages of an update in their order, and the properties that ask for them.
 const STAGES: [(Stage, &[&str]); 6] = [

@@ -3,7 +3,7 @@
 use super::scanner::Scanner;
 use super::source::{ends_field, ends_line, is_name};
 use super::token::{Directive, Token, TokenKind};
-use crate::template::node::Place;
+use crate::template::place::Place;
 use crate::template::yaml::error::YamlError;
 
 const DOING: &str = "while scanning a directive";

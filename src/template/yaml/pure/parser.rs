@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::scanner::Scanner;
 use super::token::{Directive, Token, TokenKind};
-use crate::template::node::Place;
+use crate::template::place::Place;
 use crate::template::python;
 use crate::template::yaml::error::YamlError;
 use crate::template::yaml::event::{Event, EventKind, Events};

@@ -3,7 +3,7 @@
 use super::scanner::Scanner;
 use super::source::{END, ends_field, ends_line, ends_word, quoted};
 use super::token::{Token, TokenKind};
-use crate::template::node::Place;
+use crate::template::place::Place;
 use crate::template::yaml::error::{YamlError, is_break};
 
 const IN_QUOTES: &str = "while scanning a quoted scalar";

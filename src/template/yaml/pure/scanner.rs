@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::source::{END, Source, ends_line, ends_word};
 use super::token::{Token, TokenKind};
-use crate::template::node::Place;
+use crate::template::place::Place;
 use crate::template::yaml::error::YamlError;
 
 /// How far behind the start of a key its colon may stand, in characters.

@@ -1,6 +1,6 @@
 //! The characters of a text, one after the other, with the place of the next one.
 
-use crate::template::node::Place;
+use crate::template::place::Place;
 use crate::template::python;
 use crate::template::yaml::error::{YamlError, is_break};
 

@@ -3,7 +3,7 @@
 use super::scanner::Scanner;
 use super::source::{ends_field, ends_word, is_name};
 use super::token::{Token, TokenKind};
-use crate::template::node::Place;
+use crate::template::place::Place;
 use crate::template::python;
 use crate::template::yaml::error::YamlError;
 

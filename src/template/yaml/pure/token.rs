@@ -1,6 +1,6 @@
 //! What the scanner cuts a text into.
 
-use crate::template::node::Place;
+use crate::template::place::Place;
 
 /// A token, from its first character to behind its last.
 #[derive(Debug)]

@@ -4,8 +4,9 @@ use super::{Entry, either, function, method};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::yaql::call::Call;
 use crate::template::yaql::failure;
+use crate::template::yaql::print;
 use crate::template::yaql::size;
-use crate::template::yaql::stream::Cursor;
+use crate::template::yaql::value::stream::Cursor;
 use crate::template::yaql::value::{Entries, Part, Value, View};
 
 pub(super) const FUNCTIONS: &[Entry] = &[
@@ -24,7 +25,7 @@ pub(super) const FUNCTIONS: &[Entry] = &[
     function("#indexer", "dict: map, key: any?", |call| match call.value(0) {
         Value::Map(map) => {
             let key = call.value(1).hashable()?;
-            map.entries.get(&key).cloned().ok_or_else(|| failure::key(&key))
+            map.entries.get(&key).cloned().ok_or_else(|| failure::key(print::repr(&key)))
         }
         _ => Ok(Value::Null),
     }),

@@ -8,7 +8,7 @@ use crate::template::yaql::call::{Call, Lambda};
 use crate::template::yaql::failure;
 use crate::template::yaql::machine::Machine;
 use crate::template::yaql::size;
-use crate::template::yaql::stream::Cursor;
+use crate::template::yaql::value::stream::Cursor;
 use crate::template::yaql::value::{Members, Value};
 
 pub(super) const FUNCTIONS: &[Entry] = &[

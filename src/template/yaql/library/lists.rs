@@ -9,8 +9,8 @@ use crate::template::yaql::limits;
 use crate::template::yaql::machine::Machine;
 use crate::template::yaql::signature::is_iterable;
 use crate::template::yaql::size;
-use crate::template::yaql::stream::Cursor;
 use crate::template::yaql::value::Value;
+use crate::template::yaql::value::stream::Cursor;
 
 pub(super) const FUNCTIONS: &[Entry] = &[
     function("list", "*args: any?", |call| {
@@ -103,7 +103,7 @@ fn flatten(call: &mut Call<'_>) -> Outcome<Value> {
 fn indexer(call: &mut Call<'_>) -> Outcome<Value> {
     let Some(list) = call.list(0) else { return Ok(Value::Null) };
     let kind = if list.is_tuple { "tuple" } else { "list" };
-    let place = crate::template::functions::index(list.items.len(), call.int(1));
+    let place = crate::template::subscript::index(list.items.len(), call.int(1));
     place
         .and_then(|place| list.items.get(place).cloned())
         .ok_or_else(|| failure::index(&format!("{kind} index out of range")))

@@ -4,8 +4,8 @@ use super::{Entry, either, function, method};
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::yaql::call::Call;
 use crate::template::yaql::limits;
-use crate::template::yaql::stream::characters as split_characters;
 use crate::template::yaql::value::Value;
+use crate::template::yaql::value::stream::characters as split_characters;
 use crate::template::yaql::{failure, print, size};
 
 pub(super) const FUNCTIONS: &[Entry] = &[

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Entry, function, method};
 use crate::template::error::{Outcome, TemplateError};
-use crate::template::yaql::call::{self, Call, Lambda, Slot};
+use crate::template::yaql::call::{Call, Lambda, Slot};
 use crate::template::yaql::failure;
 use crate::template::yaql::print;
 use crate::template::yaql::signature::Arg;
@@ -147,8 +147,8 @@ fn call_named(call: &mut Call<'_>) -> Outcome<Value> {
             Value::Text(name) => name.to_string(),
             other => return Err(failure::argument(&print::text(other))),
         };
-        named.push((name, Arg::Value(value)));
+        named.push((name, value));
     }
-    let args = args.into_iter().map(Arg::Value).collect();
-    call::call(call.machine, &call.string(0), call.given(3), args, named, &call.context)
+    let (name, receiver, context) = (call.string(0), call.given(3), &call.context);
+    context.evaluator().call(call.machine, &name, receiver, args, named, context)
 }

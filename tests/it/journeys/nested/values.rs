@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hearth::actors::preview::PreviewedResource;
+use hearth::actors::previewed::PreviewedResource;
 use hearth::actors::{CreateStack, UpdateStack};
 use hearth::events::Position;
 use hearth::events::log::Filter;

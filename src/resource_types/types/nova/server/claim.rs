@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Stage;
-use super::networks::{entries, get};
+use super::entries::{entries, get};
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
 use crate::resource_types::asks::Asks;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::networks::{self, delete_port, get, key, made, remembered, wants_port};
+use super::entries::{self, get};
+use super::networks::{self, delete_port, key, made, remembered, wants_port};
 use super::server_request;
 use crate::model::JsonMap;
 use crate::openstack::{Method, Request, Service, path_segment};
@@ -68,13 +69,13 @@ pub(super) fn plan(
     let left_behind = left_behind(&made, given, &live);
     let (entries, no_network) = match networks::word(resolved) {
         Some(word) => (&[][..], word == "none"),
-        None => (networks::entries(resolved), false),
+        None => (entries::entries(resolved), false),
     };
     let port_of = |(index, entry): (usize, &Value)| made.get(&key(index, entry)).cloned();
-    let own: Vec<_> = networks::entries(given).iter().enumerate().map(port_of).collect();
+    let own: Vec<_> = entries::entries(given).iter().enumerate().map(port_of).collect();
     let own = |index: usize| own.get(index).cloned().flatten();
     // The ports that differ in more than their addresses serve their own entries alone.
-    let before = networks::entries(before).iter().enumerate();
+    let before = entries::entries(before).iter().enumerate();
     let special: Vec<String> =
         before.filter(|(_, entry)| is_special(entry)).filter_map(port_of).collect();
     // First the ports that are named or were made for an entry: no other entry takes them.
@@ -153,7 +154,7 @@ pub(super) fn secure(
 ) -> Result<(), Failure> {
     let made = made(subject);
     let named: Vec<&str> =
-        networks::entries(resolved).iter().filter_map(|entry| get(entry, "port")).collect();
+        entries::entries(resolved).iter().filter_map(|entry| get(entry, "port")).collect();
     let ports = interfaces.iter().filter_map(|interface| interface["port_id"].as_str());
     let ports: Vec<&str> =
         ports.filter(|port| !named.contains(port) && !made.values().any(|id| id == port)).collect();
@@ -179,7 +180,7 @@ fn left_behind(
     given: &JsonMap,
     live: &[Value],
 ) -> Option<(String, String)> {
-    let entries = networks::entries(given).iter().enumerate();
+    let entries = entries::entries(given).iter().enumerate();
     let wanted: BTreeSet<String> = entries.map(|(index, entry)| key(index, entry)).collect();
     let mut left = made.iter().filter(|(key, id)| {
         !wanted.contains(*key) && !live.iter().any(|it| it["port_id"] == id.as_str())

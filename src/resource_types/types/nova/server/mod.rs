@@ -12,6 +12,7 @@ mod addresses;
 mod block_devices;
 mod claim;
 mod config;
+mod entries;
 mod image;
 mod interfaces;
 mod networks;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Stage;
 use super::claim;
+use super::entries::{entries, get};
 use crate::events::resource::Step;
 use crate::model::JsonMap;
 use crate::openstack::{Request, Service, path_segment};
@@ -18,16 +19,6 @@ use crate::resource_types::stage::Stages;
 
 /// Resource data: the ports made for the server, by the key of their entry.
 pub(super) const PORTS: &str = "internal_ports";
-
-/// The entries of the property.
-pub(super) fn entries(properties: &JsonMap) -> &[Value] {
-    properties.get("networks").and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// A key's text, when it has one.
-pub(super) fn get<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
-    entry[key].as_str().filter(|text| !text.is_empty())
-}
 
 /// `auto` or `none`, where the cloud is to see to the networks.
 pub(super) fn word(properties: &JsonMap) -> Option<&str> {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::networks::get;
+use super::entries::get;
 use super::text;
 use crate::model::{JsonMap, Refusal};
 use crate::openstack::{Request, Service, path_segment};

@@ -1,19 +1,23 @@
 //! Values of an expression: those of the template language, and those that only expressions have.
 //! Equality, order of keys and hashing are Python's.
 
+pub(super) mod context;
+pub(super) mod ordering;
+pub(super) mod stream;
+
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::context::Context;
 use super::failure;
-use super::library::ordering::Ordering;
-use super::library::regex::Pattern;
 use super::library::time::{Moment, Span};
-use super::stream::Stream;
+use super::matcher::Pattern;
 use crate::template::error::{Outcome, TemplateError};
 use crate::template::value::Datum;
+use context::Context;
+use ordering::Ordering;
+use stream::Stream;
 
 /// How deep collections may be nested.
 const NESTING_MAX: u32 = 100;

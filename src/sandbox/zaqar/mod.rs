@@ -1,8 +1,8 @@
 //! Messaging v2, as far as events and queues need it: queues that come with their first message,
 //! their metadata, messages, subscriptions that nobody is told of, and signed addresses.
 
-use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize};
+pub(super) mod state;
+
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Reply};
@@ -10,8 +10,7 @@ use super::ask::Ask;
 use super::cloud::Cloud;
 use super::doc::Doc;
 use super::keystone;
-use super::store::{Rows, Table};
-use crate::model::JsonMap;
+use state::{Message, Subscription};
 
 /// How many messages one request posts or lists at most.
 const PAGE_MAX: usize = 20;
@@ -21,67 +20,6 @@ const PAGE_DEFAULT: usize = 10;
 const TTL_SECS: (i64, i64) = (3_600, 1_209_600);
 /// Longest name of a queue.
 const QUEUE_NAME_MAX: usize = 64;
-
-/// What Zaqar holds.
-#[derive(Clone)]
-pub(super) struct Zaqar {
-    /// By moment and number, which is their order.
-    messages: Table<Message>,
-    /// By `PROJECT/QUEUE`.
-    metadata: Table<JsonMap>,
-    subscriptions: Table<Subscription>,
-}
-
-/// Who is to get the messages of a queue.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Subscription {
-    project_id: String,
-    queue: String,
-    /// `subscriber`, `ttl` and `options`.
-    fields: JsonMap,
-}
-
-/// A message in a queue.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Message {
-    project_id: String,
-    queue: String,
-    body: Value,
-    ttl_secs: i64,
-    /// The client that posted it, which does not hear itself.
-    client: String,
-    posted_at: DateTime<Utc>,
-}
-
-impl Message {
-    fn lives(&self, now: DateTime<Utc>) -> bool {
-        now < self.posted_at + TimeDelta::seconds(self.ttl_secs)
-    }
-
-    fn shown(&self, id: &str, now: DateTime<Utc>) -> Value {
-        json!({
-            "id": id,
-            "href": format!("/v2/queues/{}/messages/{id}", self.queue),
-            "ttl": self.ttl_secs,
-            "age": (now - self.posted_at).num_seconds(),
-            "body": self.body,
-        })
-    }
-}
-
-impl Zaqar {
-    pub(super) fn new() -> Self {
-        Self {
-            messages: Table::new("messages"),
-            metadata: Table::new("queues"),
-            subscriptions: Table::new("subscriptions"),
-        }
-    }
-
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 3] {
-        [&mut self.messages, &mut self.metadata, &mut self.subscriptions]
-    }
-}
 
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let ["v2", "queues", queue, path @ ..] = path else { return Err(fault(404, "Not found")) };

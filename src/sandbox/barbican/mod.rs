@@ -1,19 +1,19 @@
 //! Key-manager v1, as far as stacks in other clouds need it: secrets with their payloads.
 
+pub(super) mod state;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Reply, reason};
+use super::answer::{self, Answer, Reply};
 use super::ask::Ask;
 use super::cloud::Cloud;
 use super::collections;
 use super::doc::Doc;
 use super::keystone::{self, Scope};
-use super::store::{Rows, Table};
 use crate::model::JsonMap;
+use state::{Held, Stored};
 
 /// How many secrets a list has that names no limit, and how many any may have.
 const PAGE: (usize, usize) = (10, 100);
@@ -26,39 +26,6 @@ const KINDS: [&str; 5] = [
     "application/pkcs8",
 ];
 
-/// What Barbican holds.
-#[derive(Clone)]
-pub(super) struct Barbican {
-    secrets: Table<Stored>,
-}
-
-/// A secret. What it holds may come later.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Stored {
-    project_id: String,
-    creator_id: String,
-    /// What a client says of it: name, algorithm, …
-    said: JsonMap,
-    held: Option<Held>,
-    created_at: DateTime<Utc>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Held {
-    kind: String,
-    payload: Vec<u8>,
-}
-
-impl Barbican {
-    pub(super) fn new() -> Self {
-        Self { secrets: Table::new("secrets") }
-    }
-
-    pub(super) fn tables(&mut self) -> [&mut dyn Rows; 1] {
-        [&mut self.secrets]
-    }
-}
-
 pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let path = match path {
         [] => return Ok(Answer::json(300, &json!({"versions": {"values": [version(ask)]}}))),
@@ -68,7 +35,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
     let scope = keystone::scope(cloud, ask)?;
     let ["v1", "secrets", path @ ..] = path else {
         return collections::answer(cloud, ask, &scope, "key-manager", path).unwrap_or_else(|| {
-            Err(fault(404, "Not Found. Sorry but your key is in another castle."))
+            Err(answer::barbican(404, "Not Found. Sorry but your key is in another castle."))
         });
     };
     match (ask.method.as_str(), path) {
@@ -93,7 +60,7 @@ pub(super) fn answer(cloud: &mut Cloud, ask: &Ask, path: &[&str]) -> Reply {
             cloud.barbican.secrets.remove(id);
             Ok(Answer::empty(204))
         }
-        _ => Err(fault(404, "Not Found. Sorry but your key is in another castle.")),
+        _ => Err(answer::barbican(404, "Not Found. Sorry but your key is in another castle.")),
     }
 }
 
@@ -110,7 +77,7 @@ fn version(ask: &Ask) -> Value {
 }
 
 fn store(cloud: &mut Cloud, ask: &Ask, scope: &Scope) -> Reply {
-    let mut said = ask.object(|status, _| fault(status, "Malformed JSON"))?;
+    let mut said = ask.object(|status, _| answer::barbican(status, "Malformed JSON"))?;
     let held = match said.shift_remove("payload") {
         None => None,
         Some(Value::String(payload)) => Some(held(&said, payload)?),
@@ -171,11 +138,11 @@ fn known_kind(kind: &str) -> Result<String, Answer> {
 }
 
 fn payload(secret: &Stored, ask: &Ask) -> Reply {
-    let Some(held) = &secret.held else { return Err(fault(404, "Not Found.")) };
+    let Some(held) = &secret.held else { return Err(answer::barbican(404, "Not Found.")) };
     match ask.header("accept").unwrap_or("*/*") {
         "application/json" => {
             let text = "Secret payload retrieval issue seen - Wrong payload content-type.";
-            Err(fault(406, text))
+            Err(answer::barbican(406, text))
         }
         _ => Ok(Answer::text(200, &held.kind, held.payload.clone())),
     }
@@ -195,10 +162,10 @@ fn list(cloud: &Cloud, ask: &Ask, scope: &Scope) -> Reply {
 
 fn find<'a>(cloud: &'a Cloud, scope: &Scope, id: &str) -> Result<&'a Stored, Answer> {
     let secret = cloud.barbican.secrets.get(id);
-    let secret = secret.ok_or_else(|| fault(404, "Secret not found."))?;
+    let secret = secret.ok_or_else(|| answer::barbican(404, "Secret not found."))?;
     match scope.sees(&secret.project_id) {
         true => Ok(secret),
-        false => Err(fault(
+        false => Err(answer::barbican(
             403,
             "Secret retrieval attempt not allowed - please review your user/project privileges",
         )),
@@ -237,12 +204,5 @@ fn wrong(what: &str, property: &str) -> Answer {
     let text = format!(
         "Provided object does not match schema 'Secret': {what}. Invalid property: '{property}'"
     );
-    fault(400, text)
-}
-
-/// Barbican's `{code, title, description}`.
-pub(super) fn fault(status: u16, description: impl Into<String>) -> Answer {
-    let description: String = description.into();
-    let body = json!({"code": status, "title": reason(status), "description": description});
-    Answer::json(status, &body)
+    answer::barbican(400, text)
 }

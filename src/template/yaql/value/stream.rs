@@ -3,29 +3,29 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::failure;
-use super::machine::Machine;
-use super::value::Value;
+use super::{List, Part, Value};
 use crate::template::error::{Outcome, TemplateError};
+use crate::template::yaql::failure;
+use crate::template::yaql::machine::{Held, Machine};
 
 /// Makes the next item; none at the end.
-pub(super) type Producer = Box<dyn FnMut(&mut Machine) -> Outcome<Option<Value>>>;
+type Producer = Box<dyn FnMut(&mut Machine) -> Outcome<Option<Value>>>;
 
 /// A lazy iterator. Who takes an item takes it from everybody, unless it remembers.
-pub(super) struct Stream {
+pub(in crate::template::yaql) struct Stream {
     producer: RefCell<Option<Producer>>,
     /// What it gave so far, if it remembers that: then everybody starts at the first item.
     memory: Option<RefCell<Vec<Value>>>,
 }
 
 impl Stream {
-    pub(super) fn new(producer: Producer, remembers: bool) -> Self {
+    fn new(producer: Producer, remembers: bool) -> Self {
         let memory = remembers.then(RefCell::default);
         Self { producer: RefCell::new(Some(producer)), memory }
     }
 
     /// The next item. After the end, or an error, there is none.
-    pub(super) fn next(&self, machine: &mut Machine) -> Outcome<Option<Value>> {
+    pub(in crate::template::yaql) fn next(&self, machine: &mut Machine) -> Outcome<Option<Value>> {
         // While it works the producer is out, so one that reads itself finds the end.
         let Some(mut producer) = self.producer.borrow_mut().take() else { return Ok(None) };
         machine.step(1)?;
@@ -55,9 +55,10 @@ impl Stream {
         machine.limit_bytes(56 + 8 * memory.borrow().len())?;
         Ok(item)
     }
+}
 
-    /// Forgets what it would give.
-    pub(super) fn clear(&self) {
+impl Held for Stream {
+    fn clear(&self) {
         self.producer.replace(None);
         if let Some(memory) = &self.memory {
             memory.borrow_mut().clear();
@@ -65,16 +66,40 @@ impl Stream {
     }
 }
 
+impl Machine {
+    /// A lazy iterator.
+    pub(in crate::template::yaql) fn stream(
+        &mut self,
+        producer: impl FnMut(&mut Machine) -> Outcome<Option<Value>> + 'static,
+    ) -> Value {
+        self.keep_stream(Box::new(producer), false)
+    }
+
+    /// A lazy iterator that can be gone through more than once.
+    pub(in crate::template::yaql) fn remembering(&mut self, mut cursor: Cursor) -> Value {
+        self.keep_stream(Box::new(move |machine| cursor.next(machine)), true)
+    }
+
+    fn keep_stream(&mut self, producer: Producer, remembers: bool) -> Value {
+        let stream = Rc::new(Stream::new(producer, remembers));
+        self.hold(Rc::<Stream>::clone(&stream));
+        Value::Stream(stream)
+    }
+}
+
 /// A place in a collection.
-pub(super) enum Cursor {
+pub(in crate::template::yaql) enum Cursor {
     Items(Rc<[Value]>, usize),
-    List(Rc<super::value::List>, usize),
+    List(Rc<List>, usize),
     Stream(Rc<Stream>, usize),
 }
 
 impl Cursor {
     /// The start of a collection; what is none is Python's `TypeError`.
-    pub(super) fn over(machine: &mut Machine, collection: &Value) -> Outcome<Self> {
+    pub(in crate::template::yaql) fn over(
+        machine: &mut Machine,
+        collection: &Value,
+    ) -> Outcome<Self> {
         Ok(match collection {
             Value::List(list) => Cursor::List(Rc::clone(list), 0),
             Value::Stream(stream) => Cursor::Stream(Rc::clone(stream), 0),
@@ -91,7 +116,10 @@ impl Cursor {
     }
 
     /// The next item.
-    pub(super) fn next(&mut self, machine: &mut Machine) -> Outcome<Option<Value>> {
+    pub(in crate::template::yaql) fn next(
+        &mut self,
+        machine: &mut Machine,
+    ) -> Outcome<Option<Value>> {
         match self {
             Cursor::Items(items, at) => Ok(advance(items, at)),
             Cursor::List(list, at) => Ok(advance(&list.items, at)),
@@ -106,7 +134,7 @@ impl Cursor {
     }
 
     /// All items that are left.
-    pub(super) fn rest(mut self, machine: &mut Machine) -> Outcome<Vec<Value>> {
+    pub(in crate::template::yaql) fn rest(mut self, machine: &mut Machine) -> Outcome<Vec<Value>> {
         let mut items = Vec::new();
         while let Some(item) = self.next(machine)? {
             items.push(item);
@@ -122,16 +150,20 @@ fn advance(items: &[Value], at: &mut usize) -> Option<Value> {
 }
 
 /// The characters of a text, as texts.
-pub(super) fn characters(text: &str) -> Vec<Value> {
+pub(in crate::template::yaql) fn characters(text: &str) -> Vec<Value> {
     text.chars().map(|c| Value::text(c.encode_utf8(&mut [0; 4]) as &str)).collect()
 }
 
 /// A collection that fails beyond a limit: at once where it knows its length, else on the way.
-pub(super) fn limited(machine: &mut Machine, collection: Value, limit: usize) -> Outcome<Value> {
+pub(in crate::template::yaql) fn limited(
+    machine: &mut Machine,
+    collection: Value,
+    limit: usize,
+) -> Outcome<Value> {
     let length = match &collection {
         Value::List(list) => Some(list.items.len()),
         Value::Set(set) => Some(set.members.len()),
-        Value::View(view) if view.part != super::value::Part::Values => Some(view.of.entries.len()),
+        Value::View(view) if view.part != Part::Values => Some(view.of.entries.len()),
         _ => None,
     };
     match length {

@@ -1,22 +1,21 @@
 //! A tree as it was read: every node knows where it stands in its text, so that an error can
 //! point there. After parsing, calls of functions stand in it as well.
 
+mod call;
+mod scope;
+
 use std::sync::Arc;
 
 use crate::model::IndexMap;
 use ecow::EcoString;
 use serde_json::Value;
 
-use super::functions::Function;
+pub(crate) use super::place::Place;
+use super::python;
 use super::value::{Datum, json_integer};
 use crate::model::taint;
-
-/// A place in a text, counted from 1; 0 where there is no text (a template sent as an object).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-}
+pub(crate) use call::{Call, Function, Read};
+pub(crate) use scope::{ConditionsNamed, ParametersGiven, ResourceTypes, Scope};
 
 /// A value in a document, with its place and the place of the key that leads to it.
 #[derive(Clone, Debug, Default)]
@@ -126,6 +125,11 @@ impl Node {
                 Datum::Map([written].into_iter().collect())
             }
         }
+    }
+
+    /// Python's name of its type, for a node as it was read.
+    pub(crate) fn type_name(&self) -> &'static str {
+        python::type_name(&self.to_datum())
     }
 
     /// As JSON.

@@ -1,0 +1,39 @@
+//! What the engine is asked of types before there is a template.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::engine::Engine;
+use super::exposure::{check_allowed, has, unavailable};
+use crate::model::{Caller, Refusal};
+
+impl Engine {
+    /// Refuses a type that the caller may not use.
+    pub async fn allow_type(&self, caller: &Arc<Caller>, type_name: &str) -> Result<(), Refusal> {
+        check_allowed(&self.services, caller, vec![type_name.to_owned()]).await
+    }
+
+    /// Of these types, those that the caller may not use.
+    pub async fn forbidden_types(
+        &self,
+        caller: &Arc<Caller>,
+        types: BTreeSet<String>,
+    ) -> BTreeSet<String> {
+        (self.services.forbidden_types)(Arc::clone(caller), types).await
+    }
+
+    /// Refuses a type that the cloud has no service for.
+    pub async fn find_service(&self, type_name: &str) -> Result<(), Refusal> {
+        let schema = self.services.registry.schema(type_name);
+        let Some(service) = schema.and_then(|schema| schema.service.as_deref()) else {
+            return Ok(());
+        };
+        match has(&self.services, service).await {
+            Some(false) => {
+                let reason = "Service endpoint not in service catalog.";
+                Err(unavailable(type_name, service, reason))
+            }
+            Some(true) | None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The table of the routes of version 1.
+
+use actix_web::http::Method;
+use actix_web::http::header::ALLOW;
+use actix_web::{HttpRequest, HttpResponse, Resource, ResponseError, Route, web};
+
+use super::error::Fault;
+use super::v1::{
+    actions, events, outputs, resource_types, resources, services, snapshots, software_configs,
+    software_deployments, stacks, templates, webhooks,
+};
+use super::{feed, versions};
+
+/// Serves the routes of version 1, the same under each of its prefixes. Every known URL answers
+/// 405 to the verbs that it lacks.
+pub(super) fn register(config: &mut web::ServiceConfig) {
+    for url in v1().0 {
+        config.service(url.resource());
+    }
+    config.default_service(web::to(versions::not_found));
+}
+
+/// Every route of version 1: its verb, and its path below the version.
+pub fn routes() -> Vec<(&'static str, String)> {
+    let urls = v1().0.into_iter();
+    urls.flat_map(|url| {
+        let path = url.path;
+        url.verbs.into_iter().map(move |(verb, _)| (verb, path.clone()))
+    })
+    .collect()
+}
+
+/// A URL with the verbs that it takes; the others are refused.
+struct Known {
+    path: String,
+    verbs: Vec<(&'static str, Route)>,
+}
+
+/// The URLs of a version, each before those that its pattern would hide.
+struct Table(Vec<Known>);
+
+impl Table {
+    fn service(mut self, url: Known) -> Self {
+        self.0.push(url);
+        self
+    }
+}
+
+fn v1() -> Table {
+    let stack = "/{project}/stacks/{name}/{id}";
+    let under = |path: &str| format!("{stack}{path}");
+    Table(Vec::new())
+        .service(known("/{project}/validate", [("POST", web::post().to(templates::validate))]))
+        .service(known("/{project}/resource_types", [get(resource_types::list)]))
+        .service(known("/{project}/resource_types/{type}", [get(resource_types::show)]))
+        .service(known(
+            "/{project}/resource_types/{type}/template",
+            [get(resource_types::template)],
+        ))
+        .service(known("/{project}/template_versions", [get(templates::versions)]))
+        .service(known(
+            "/{project}/template_versions/{version}/functions",
+            [get(templates::functions)],
+        ))
+        .service(known(
+            "/{project}/software_configs",
+            [get(software_configs::list), ("POST", web::post().to(software_configs::create))],
+        ))
+        .service(known(
+            "/{project}/software_configs/{config}",
+            [get(software_configs::show), ("DELETE", web::delete().to(software_configs::delete))],
+        ))
+        .service(known(
+            "/{project}/software_deployments",
+            [
+                get(software_deployments::list),
+                ("POST", web::post().to(software_deployments::create)),
+            ],
+        ))
+        .service(known(
+            "/{project}/software_deployments/metadata/{server}",
+            [get(software_deployments::metadata)],
+        ))
+        .service(known(
+            "/{project}/software_deployments/{deployment}",
+            [
+                get(software_deployments::show),
+                ("PUT", web::put().to(software_deployments::update)),
+                ("DELETE", web::delete().to(software_deployments::delete)),
+            ],
+        ))
+        .service(known("/{project}/build_info", [get(services::build_info)]))
+        .service(known("/{project}/services", [get(services::list)]))
+        .service(known("/{project}/feed", [get(feed::follow)]))
+        .service(known(
+            "/{project}/webhooks",
+            [get(webhooks::list), ("POST", web::post().to(webhooks::create))],
+        ))
+        .service(known(
+            "/{project}/webhooks/{webhook}",
+            [get(webhooks::show), ("DELETE", web::delete().to(webhooks::delete))],
+        ))
+        .service(known(
+            "/{project}/stacks",
+            [get(stacks::list::index), ("POST", web::post().to(stacks::create::create))],
+        ))
+        .service(known("/{project}/stacks/{arn:arn:.*}", stack_by_one_name()))
+        .service(known("/{project}/stacks/{name}", stack_by_one_name()))
+        .service(known(
+            stack,
+            [
+                get(stacks::show::show),
+                ("POST", web::post().to(stacks::lookup::subpath_of_post)),
+                ("PUT", web::put().to(stacks::update::replace)),
+                ("PATCH", web::patch().to(stacks::update::patch)),
+                ("DELETE", web::delete().to(stacks::delete::delete)),
+            ],
+        ))
+        .service(known(&under("/template"), [get(stacks::definition::template)]))
+        .service(known(&under("/environment"), [get(stacks::definition::environment)]))
+        .service(known(&under("/files"), [get(stacks::definition::files)]))
+        .service(known(
+            &under("/preview"),
+            [
+                ("PUT", web::put().to(stacks::update::preview_replace)),
+                ("PATCH", web::patch().to(stacks::update::preview_patch)),
+            ],
+        ))
+        .service(known(&under("/plan"), [("POST", web::post().to(stacks::plan::of_stack))]))
+        .service(known(&under("/export"), [get(stacks::keep::export)]))
+        .service(known(&under("/abandon"), [("DELETE", web::delete().to(stacks::keep::abandon))]))
+        .service(known(&under("/outputs"), [get(outputs::list)]))
+        .service(known(&under("/outputs/{output}"), [get(outputs::show)]))
+        .service(known(&under("/actions"), [("POST", web::post().to(actions::act))]))
+        .service(known(
+            &under("/snapshots"),
+            [get(snapshots::list), ("POST", web::post().to(snapshots::take))],
+        ))
+        .service(known(
+            &under("/snapshots/{snapshot}"),
+            [get(snapshots::show), ("DELETE", web::delete().to(snapshots::delete))],
+        ))
+        .service(known(
+            &under("/snapshots/{snapshot}/restore"),
+            [("POST", web::post().to(snapshots::restore))],
+        ))
+        .service(known(&under("/resources"), [get(resources::list)]))
+        .service(known(
+            &under("/resources/{resource}"),
+            [get(resources::show), ("PATCH", web::patch().to(resources::mark))],
+        ))
+        .service(known(&under("/resources/{resource}/metadata"), [get(resources::metadata)]))
+        .service(known(
+            &under("/resources/{resource}/signal"),
+            [("POST", web::post().to(resources::signal))],
+        ))
+        .service(known(&under("/resources/{resource}/events"), [get(events::of_resource)]))
+        .service(known(&under("/resources/{resource}/events/{event}"), [get(events::show)]))
+        .service(known(&under("/events"), [get(events::of_stack)]))
+        .service(known(&under("/feed"), [get(feed::follow_stack)]))
+        .service(known(&under("/drift"), [get(stacks::drift::show)]))
+        .service(known(&under("/history"), [get(stacks::history::history)]))
+        .service(known(&under("/history/bundle"), [get(stacks::bundle::show)]))
+}
+
+/// Where a stack is only named: every verb is sent on to the canonical URL.
+fn stack_by_one_name() -> [(&'static str, Route); 5] {
+    [
+        ("GET", web::get().to(stacks::lookup::named)),
+        ("POST", web::post().to(stacks::lookup::named_in_post)),
+        ("PUT", web::put().to(stacks::lookup::stack)),
+        ("PATCH", web::patch().to(stacks::lookup::stack)),
+        ("DELETE", web::delete().to(stacks::lookup::stack)),
+    ]
+}
+
+fn get<F, Args>(handler: F) -> (&'static str, Route)
+where
+    F: actix_web::Handler<Args>,
+    Args: actix_web::FromRequest + 'static,
+    F::Output: actix_web::Responder + 'static,
+{
+    ("GET", web::get().to(handler))
+}
+
+fn known<const N: usize>(path: &str, verbs: [(&'static str, Route); N]) -> Known {
+    Known { path: path.to_owned(), verbs: verbs.into() }
+}
+
+impl Known {
+    fn resource(self) -> Resource {
+        let allowed: Vec<&str> = self.verbs.iter().map(|(verb, _)| *verb).collect();
+        let allowed = allowed.join(",");
+        let mut resource = web::resource(self.path);
+        for (_, route) in self.verbs {
+            resource = resource.route(route);
+        }
+        resource.default_service(web::to(move |request: HttpRequest| {
+            let answer = refused_verb(&request, &allowed);
+            async move { answer }
+        }))
+    }
+}
+
+fn refused_verb(request: &HttpRequest, allowed: &str) -> HttpResponse {
+    if request.method() == Method::OPTIONS {
+        return HttpResponse::NoContent().insert_header((ALLOW, allowed)).finish();
+    }
+    Fault::method_not_allowed().error_response()
+}
