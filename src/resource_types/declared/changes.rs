@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::Declared;
+use super::beating::Beating;
 use super::calls::{Form, Gone, Unset, Update};
 use super::paths::unless_missing;
+use super::plain_stage::PlainStage;
 use super::progress::{done, next};
 use super::sequence::Turn;
 use super::shape;
-use super::steps::Beating;
-use super::steps::PlainStage;
 use crate::model::JsonMap;
 use crate::resource_types::failure::Failure;
 use crate::resource_types::job::{Beat, Learned, Subject, Work};

@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::calls::Call;
+use super::plain_stage::PlainStage;
 use super::progress::next;
-use super::steps::PlainStage;
 use super::{Declared, dotted, shape};
 use crate::events::resource::Step;
 use crate::model::JsonMap;

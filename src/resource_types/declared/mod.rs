@@ -1,6 +1,8 @@
 //! Declared types: the format of a type's YAML file and the one interpreter that runs them all.
 
 mod attributes;
+mod awaiting;
+mod beating;
 mod besides;
 mod body;
 mod calls;
@@ -15,6 +17,7 @@ mod local;
 mod members;
 pub(crate) mod nesting;
 mod paths;
+mod plain_stage;
 mod progress;
 pub(super) mod reader;
 mod ready;
@@ -35,11 +38,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use beating::Beating;
 pub use format::{After, Declaration};
 use paths::words;
+pub(crate) use plain_stage::PlainStage;
 pub(crate) use progress::{Progress, done, next};
-pub use steps::Beating;
-pub(crate) use steps::PlainStage;
 pub use translation::Translation;
 
 use self::nesting::Nesting;

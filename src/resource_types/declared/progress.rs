@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::steps::PlainStage;
+use super::plain_stage::PlainStage;
 use crate::events::resource::Step;
 use crate::resource_types::failure::{Failure, Recorded};
 use crate::resource_types::job::{Beat, Learned};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::steps::Beating;
+use super::beating::Beating;
 use super::{Declared, Translation, done};
 use crate::events::resource::Step;
 use crate::model::JsonMap;

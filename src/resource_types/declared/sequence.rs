@@ -9,12 +9,13 @@
 use serde_json::Value;
 
 use super::Declared;
+use super::beating::Beating;
 use super::besides::{Moment, PropertyCall};
 use super::calls::Awaited;
-use super::members::Members;
+use super::members::format::Members;
 use super::paths::words;
+use super::plain_stage::PlainStage;
 use super::progress::{Progress, done, next};
-use super::steps::{Beating, PlainStage};
 use crate::events::resource::Step;
 use crate::model::Action;
 use crate::resource_types::job::{Beat, Learned, Subject, Work};

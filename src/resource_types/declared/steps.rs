@@ -9,7 +9,9 @@
 use serde_json::Value;
 
 use super::Declared;
+use super::beating::Beating;
 use super::paths::unless_missing;
+use super::plain_stage::PlainStage;
 use super::progress::{Progress, done, next};
 use super::sequence::Turn;
 use crate::events::resource::Step;
@@ -17,52 +19,9 @@ use crate::model::JsonMap;
 use crate::openstack::{Method, Request};
 use crate::resource_types::asks::Asks;
 use crate::resource_types::failure::Failure;
-use crate::resource_types::job::{Attempt, Beat, Subject, Work};
+use crate::resource_types::job::{Beat, Subject, Work};
 use crate::resource_types::resource_type::Purpose;
-use crate::resource_types::stage::{Stages, stages};
-
-/// All that a beat is about.
-#[derive(Clone, Copy)]
-pub struct Beating<'a> {
-    pub cloud: &'a Asks<'a>,
-    pub work: &'a Work,
-    pub subject: &'a Subject,
-    pub step: &'a Step,
-    pub attempt: Attempt,
-}
-
-impl Beating<'_> {
-    /// What the step remembers.
-    pub(crate) fn progress(&self) -> Progress {
-        Progress::of(self.step)
-    }
-
-    /// Whether the call may have been made before.
-    pub(crate) fn is_unanswered(&self) -> bool {
-        self.attempt == Attempt::Unanswered
-    }
-}
-
-stages! {
-    /// What declared types go through.
-    pub(crate) enum PlainStage {
-        Compare = "compare" Looks,
-        NoteOthers = "note_others" Looks,
-        Create = "create" Changes,
-        Members = "members" Changes,
-        /// Members of associations of floating IPs in older logs.
-        Release = "release" Changes,
-        Call = "call" Changes,
-        Update = "update" Changes,
-        Ready = "ready" Looks,
-        Find = "find" Looks,
-        Delete = "delete" Changes,
-        Gone = "gone" Looks,
-        Pause = "pause" Looks,
-        Check = "check" Looks,
-        Done = "done" Looks,
-    }
-}
+use crate::resource_types::stage::Stages;
 
 impl Declared {
     /// The step that an action begins with.

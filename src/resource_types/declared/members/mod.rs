@@ -4,7 +4,7 @@
 
 mod calls;
 mod difference;
-mod format;
+pub(super) mod format;
 
 use serde_json::Value;
 
@@ -13,9 +13,9 @@ pub(super) use self::format::Members;
 use self::calls::Side;
 use self::difference::{Difference, difference, entry, holds};
 use self::format::{First, Takes};
+use super::beating::Beating;
 use super::paths::unless_missing;
 use super::sequence::Turn;
-use super::steps::Beating;
 use super::{Declared, dotted};
 use crate::model::JsonMap;
 use crate::openstack::Method;
