@@ -17,10 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
-
+use hearth::clock::{Clock, SystemClock};
 use serde_json::json;
-use uuid::Uuid;
+use tokio::sync::{oneshot, watch};
 
 use self::store::{Expected, Store};
 
@@ -181,7 +180,7 @@ impl StandIn {
     /// Somebody else appends an event.
     pub(crate) fn say(&self, stream: &str, event_type: &str, data: &str) {
         let event = json!({
-            "id": { "string": Uuid::new_v4().to_string() },
+            "id": { "string": SystemClock.fresh_id().to_string() },
             "metadata": { "type": event_type },
             "data": data,
         });
