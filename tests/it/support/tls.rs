@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -19,7 +20,10 @@ const KEY: &[u8] = include_bytes!("../../data/tls/server.key");
 pub(crate) async fn door(server: SocketAddr) -> SocketAddr {
     let certificate = CertificateDer::from_pem_slice(CERTIFICATE).unwrap();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
-    let config = ServerConfig::builder().with_no_client_auth();
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth();
     let config = config.with_single_cert(vec![certificate], key).unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let door = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
