@@ -69,9 +69,13 @@ impl Row {
         }
     }
 
-    /// Whether it stays as it is once it is written.
+    /// Whether it stays as it is once it is written. A key that was destroyed never comes back.
     fn is_for_ever(&self) -> bool {
-        matches!(self, Row::Event(_) | Row::Purged { .. } | Row::Note { .. } | Row::Closed(_))
+        match self {
+            Row::Event(_) | Row::Purged { .. } | Row::Note { .. } | Row::Closed(_) => true,
+            Row::Key { sealed, .. } => sealed.is_none(),
+            Row::Checkpoint { .. } | Row::BlobPart { .. } | Row::End { .. } => false,
+        }
     }
 }
 
@@ -217,7 +221,7 @@ fn differences(log: Rows, there: Option<Rows>, tell: &dyn Fn(Step) -> bool) -> R
         let same = old.take_if(|old| old.place() == row.place());
         let has_it = match &same {
             Some(old) if mark(old) == mark(&row) => true,
-            Some(_) if row.is_for_ever() => return another(),
+            Some(old) if old.is_for_ever() => return another(),
             Some(_) | None => false,
         };
         if same.is_some() {

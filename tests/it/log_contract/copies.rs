@@ -94,6 +94,17 @@ async fn a_log_that_is_no_earlier_copy_stays_as_it_is() {
     let log = SqliteLog::open(&places.path("copy.db")).unwrap();
     assert_eq!(log.read(&stream("a"), StreamRevision(0)).await.unwrap().events.len(), 21);
 
+    // A copy from which a key was taken is not given it again.
+    assert_eq!(places.copied("log.db", "without.db"), Ok(22));
+    let log = SqliteLog::open(&places.path("without.db")).unwrap();
+    log.destroy_key("stack-a").await.unwrap();
+    drop(log);
+    let refused = places.copied("log.db", "without.db").unwrap_err();
+    assert!(refused.ends_with("without.db: there is another log already"), "{refused}");
+    let log = SqliteLog::open(&places.path("without.db")).unwrap();
+    assert!(log.find_key("stack-a").is_err());
+    drop(log);
+
     assert_eq!(places.copied("log.db", "held.db"), Ok(22));
     let held = SqliteLog::open(&places.path("held.db")).unwrap();
     let refused = places.copied("log.db", "held.db").unwrap_err();

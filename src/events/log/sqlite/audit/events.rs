@@ -1,6 +1,6 @@
 //! The walk over events, purged ones and notes, in the order in which the digest takes them in.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use chrono::DateTime;
 use rusqlite::Row;
@@ -30,7 +30,7 @@ struct Note {
 }
 
 /// What is left of purged streams: how many events, and the last hash.
-type Left = HashMap<String, (u64, Hash)>;
+type Left = BTreeMap<String, (u64, Hash)>;
 
 /// What a definition refers to.
 #[derive(Deserialize)]
