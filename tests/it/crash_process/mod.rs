@@ -3,11 +3,14 @@
 //! command that was acknowledged is carried to its end all the same, and the cloud holds exactly
 //! what the stacks say.
 //!
-//! `CRASH_SEED` repeats a run's choices; `CRASH_KILLS` makes it longer.
+//! `CRASH_SEED` repeats a run's choices; `CRASH_KILLS` makes it longer; where `CRASH_CLUSTER` names
+//! the cluster beneath its log, as many mishaps befall the nodes of that in between.
 
 mod backup;
 mod client;
 mod cloud;
+mod cluster;
+mod load;
 mod operator;
 mod process;
 mod story;
@@ -18,7 +21,9 @@ use std::time::{Duration, Instant};
 use crate::support::chance::{self, Chance};
 use client::Api;
 use cloud::CloudSeen;
+use cluster::{Cluster, Mishap};
 use hearth::sandbox::{Fault, FaultRule, Latencies, Quotas, Sandbox, SandboxConfig};
+use load::Load;
 use process::Server;
 use story::Story;
 
@@ -53,24 +58,40 @@ async fn killed_at_any_moment_the_server_finishes_what_it_acknowledged() {
     let api = Api::log_in(&sandbox.auth_url, server.port).await;
     server.ready().await;
     let before = CloudSeen::of(&sandbox);
+    let cluster = Cluster::named();
     let mut stories: Vec<Story> =
-        (0..STACKS).map(|number| Story::new(format!("s{number}"))).collect();
+        (0..STACKS).map(|number| Story::new(format!("s{number}"), cluster.is_some())).collect();
 
     let started = Instant::now();
-    let mut rounds = 0;
-    while server.kills < wanted {
+    let (mut rounds, mut mishaps) = (0, 0);
+    while server.kills < wanted || (cluster.is_some() && mishaps < wanted) {
         rounds += 1;
         let asking: Vec<_> = stories
             .drain(..)
             .map(|story| tokio::spawn(story.ask(api.clone(), chance.fork())))
             .collect();
-        server.kill_after(chance.millis(0..900)).await;
-        while server.kills < wanted && chance.one_in(2) {
-            // Also in the middle of waking up.
+        let nodes = cluster.as_ref().filter(|_| mishaps < server.kills || server.kills == wanted);
+        if let Some(nodes) = nodes {
+            let (mishap, load) = (Mishap::any(&mut chance), Load::begin(&api));
+            tokio::time::sleep(chance.millis(0..900)).await;
+            nodes.befall(&mishap).await;
+            mishaps += 1;
+            let asked = load.end().await;
+            println!("{mishap:?}: {:.1?} at most", asked.longest);
+            if let Some(longest) = mishap.longest_wait() {
+                assert!(asked.longest < longest);
+            }
+            at_rest(&api, &mut server).await;
+            asked.check(&api).await;
+        } else {
+            server.kill_after(chance.millis(0..900)).await;
+            while server.kills < wanted && chance.one_in(2) {
+                // Also in the middle of waking up.
+                server.start();
+                server.kill_after(chance.millis(0..600)).await;
+            }
             server.start();
-            server.kill_after(chance.millis(0..600)).await;
         }
-        server.start();
         for story in asking {
             stories.push(story.await.unwrap());
         }
@@ -83,7 +104,8 @@ async fn killed_at_any_moment_the_server_finishes_what_it_acknowledged() {
         ids.assert_all_of(&CloudSeen::of(&sandbox), &stories);
     }
     let kills = server.kills;
-    println!("{kills} kills in {rounds} rounds, {:.0} s", started.elapsed().as_secs_f64());
+    let took = started.elapsed().as_secs_f64();
+    println!("{kills} kills and {mishaps} mishaps in {rounds} rounds, {took:.0} s");
 
     for story in &mut stories {
         story.end(&api).await;

@@ -26,6 +26,8 @@ enum End {
 pub(super) struct Story {
     name: String,
     id: Option<String>,
+    /// Whether the log beneath the server may be away: what is refused then may be on record.
+    log_fails: bool,
     /// More than one while it is not known whether a command was taken.
     ends: Vec<End>,
     /// For the message when something is wrong.
@@ -33,8 +35,8 @@ pub(super) struct Story {
 }
 
 impl Story {
-    pub(super) fn new(name: String) -> Self {
-        Self { name, id: None, ends: vec![End::Absent], told: Vec::new() }
+    pub(super) fn new(name: String, log_fails: bool) -> Self {
+        Self { name, id: None, log_fails, ends: vec![End::Absent], told: Vec::new() }
     }
 
     /// Whether the stack may still have objects that its resources no longer name.
@@ -131,6 +133,10 @@ impl Story {
 
     /// Notes what a command may lead to; whether it was acknowledged.
     fn took(&mut self, asked: String, reply: Reply, end: End) -> bool {
+        let reply = match reply {
+            Reply::Refused(503, _) if self.log_fails => Reply::Unknown,
+            reply => reply,
+        };
         let accepted = match &reply {
             Reply::Accepted(_) => {
                 self.ends = vec![end];
