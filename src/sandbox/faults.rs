@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Clock;
 
 /// Which requests a fault meets. A request meets the first rule that fits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultRule {
     /// `POST`; every method where it is absent.

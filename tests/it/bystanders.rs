@@ -94,9 +94,7 @@ async fn an_object_that_only_looks_like_ours_is_never_taken_nor_deleted() {
                 path: Some(case.path.into()),
                 count: Some(1),
                 fault: fault.clone(),
-                skip: 0,
-                probability: None,
-                latency_ms: 0,
+                ..FaultRule::default()
             };
             ground.sandbox.set_faults(vec![rule]).unwrap();
             let world = ground.start().await;

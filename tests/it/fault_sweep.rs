@@ -404,13 +404,11 @@ async fn sweep(fault: Fault) {
 
 fn rule(skip: u64, fault: Fault) -> FaultRule {
     FaultRule {
-        method: None,
         path: Some("/network/".to_owned()),
         skip,
         count: Some(1),
-        probability: None,
         fault,
-        latency_ms: 0,
+        ..FaultRule::default()
     }
 }
 

@@ -457,13 +457,9 @@ async fn a_thief_or_a_reader_finds_no_secret_of_any_kind_anywhere() {
     let log = Arc::new(SqliteLog::open(&folder.path().join("log.db")).unwrap());
     // A Nova without microversions makes keys itself.
     let unversioned = FaultRule {
-        method: None,
         path: Some("^/compute/(v2.1/?)?$".to_owned()),
-        skip: 0,
-        count: None,
-        probability: None,
         fault: Fault::Status { code: 404, retry_after: None },
-        latency_ms: 0,
+        ..FaultRule::default()
     };
     let limits = EngineLimits { fetch_allow: loopback(), ..EngineLimits::default() };
     let setup = SetUp { limits, faults: vec![unversioned], ..SetUp::default() };

@@ -11,10 +11,8 @@ use crate::support::chance::Chance;
 /// `HEARTH_LOG`, its address.
 const VARIABLE: &str = "CRASH_CLUSTER";
 const NODES: [u8; 3] = [1, 2, 3];
-/// How long a cluster needs until it has dropped a node and until it has one back, and what the
-/// server may need on top.
+/// How long a cluster needs until it has dropped a node, and what the server may need on top.
 const DROPPED_WITHIN: Duration = Duration::from_millis(6_300);
-const BACK_WITHIN: Duration = Duration::from_millis(1_600);
 const ON_TOP: Duration = Duration::from_secs(2);
 
 /// See the module.
@@ -39,12 +37,11 @@ impl Mishap {
         Self { nodes, paused: chance.one_in(2), lasts: chance.millis(0..12_000) }
     }
 
-    /// How long a command may wait for its answer; nobody is answered while most of the nodes are
-    /// away.
+    /// How long a command may wait for its answer. Nobody is answered while most of the nodes are
+    /// away; and of one that is back before it was dropped, a cluster may make twelve seconds.
     pub(super) fn longest_wait(&self) -> Option<Duration> {
-        let back_at_once = self.lasts < DROPPED_WITHIN + ON_TOP;
-        let back = if back_at_once { BACK_WITHIN } else { Duration::ZERO };
-        (self.nodes.len() == 1).then_some(DROPPED_WITHIN + back + ON_TOP)
+        let longest = DROPPED_WITHIN + ON_TOP;
+        (self.nodes.len() == 1 && self.lasts > longest).then_some(longest)
     }
 }
 

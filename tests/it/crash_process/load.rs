@@ -13,6 +13,8 @@ use super::client::{Api, Reply};
 
 /// How many ask at a time.
 const ASKING: usize = 3;
+/// How many stacks each of them makes at most: all together fewer than a project may have.
+const STACKS_MAX: usize = 120;
 const BETWEEN: Duration = Duration::from_millis(200);
 const PREFIX: &str = "load-";
 
@@ -51,7 +53,7 @@ impl Load {
 
 async fn ask(api: Api, number: usize, stop: Arc<AtomicBool>) -> Asked {
     let mut asked = Asked::default();
-    for count in 0.. {
+    for count in 0..STACKS_MAX {
         if stop.load(Ordering::SeqCst) {
             break;
         }

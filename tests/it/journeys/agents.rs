@@ -136,11 +136,8 @@ async fn a_store_that_is_away_holds_up_no_other_server_and_is_told_all_later() {
     let refused = FaultRule {
         method: Some("PUT".to_owned()),
         path: Some("/v1/AUTH_[^/]+/[^/]+/[^/]+$".to_owned()),
-        skip: 0,
-        count: None,
-        probability: None,
         fault: Fault::Status { code: 503, retry_after: None },
-        latency_ms: 0,
+        ..FaultRule::default()
     };
     ground.sandbox.set_faults(vec![refused]).unwrap();
     let changed = world.update(away.stack, served(KIND, "POLL_TEMP_URL", "two")).await.unwrap();

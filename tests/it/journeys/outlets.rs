@@ -99,13 +99,10 @@ async fn a_queue_that_does_not_answer_is_tried_again_and_one_that_refuses_is_lef
     let ground = Ground::new().await;
     let (world, outlets) = ground.start_telling(ground.log.clone(), None).await;
     let rule = FaultRule {
-        method: None,
         path: Some("^/messaging/".to_owned()),
-        skip: 0,
         count: Some(2),
-        probability: None,
         fault: Fault::Status { code: 503, retry_after: None },
-        latency_ms: 0,
+        ..FaultRule::default()
     };
     ground.sandbox.set_faults(vec![rule]).unwrap();
     let sinks = json!([

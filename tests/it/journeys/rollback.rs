@@ -289,11 +289,9 @@ async fn what_a_failed_deletion_has_left_is_taken_back_and_the_rest_is_made_anew
     let rule = FaultRule {
         method: Some("DELETE".to_owned()),
         path: Some("/v2.0/networks/".to_owned()),
-        skip: 0,
         count: Some(1),
-        probability: None,
         fault: Fault::Status { code: 403, retry_after: None },
-        latency_ms: 0,
+        ..FaultRule::default()
     };
     ground.sandbox.set_faults(vec![rule]).unwrap();
     let deleted = world.delete(web.stack).await.unwrap();

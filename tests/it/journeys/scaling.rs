@@ -229,11 +229,8 @@ async fn a_group_says_why_a_new_member_cannot_be_made() {
     let refused = FaultRule {
         method: Some("POST".to_owned()),
         path: Some("/networks".to_owned()),
-        skip: 0,
-        count: None,
-        probability: None,
         fault: Fault::Status { code: 403, retry_after: None },
-        latency_ms: 0,
+        ..FaultRule::default()
     };
     ground.sandbox.set_faults(vec![refused]).unwrap();
     signal(&ground, &world, web.stack, "up").await;

@@ -160,11 +160,9 @@ fn refusals(count: u64) -> FaultRule {
     FaultRule {
         method: Some("POST".to_owned()),
         path: Some("/servers/.*/action".to_owned()),
-        skip: 0,
         count: Some(count),
-        probability: None,
         fault: Fault::Status { code: 403, retry_after: None },
-        latency_ms: 0,
+        ..FaultRule::default()
     }
 }
 
@@ -294,11 +292,9 @@ async fn a_port_of_a_servers_own_goes_though_its_detaching_broke_off() {
     let fault = FaultRule {
         method: Some("DELETE".to_owned()),
         path: Some("/network/v2.0/ports/".to_owned()),
-        skip: 0,
         count: Some(1),
-        probability: None,
         fault: Fault::DropRequest,
-        latency_ms: 0,
+        ..FaultRule::default()
     };
     ground.sandbox.set_faults(vec![fault]).unwrap();
     let updated = world.update(web.stack, at("10.9.0.34")).await.unwrap();

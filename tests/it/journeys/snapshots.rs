@@ -311,11 +311,9 @@ async fn a_volume_that_cannot_be_filled_is_given_back_all_the_same() {
     let refused = FaultRule {
         method: Some("POST".to_owned()),
         path: Some("/restore".to_owned()),
-        skip: 0,
         count: Some(1),
-        probability: None,
         fault: Fault::Status { code: 400, retry_after: None },
-        latency_ms: 0,
+        ..FaultRule::default()
     };
     ground.sandbox.set_faults(vec![refused]).unwrap();
     assert_eq!(restore(&world, &web, id).await, "RESTORE_FAILED");

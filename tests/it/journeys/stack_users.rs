@@ -96,11 +96,9 @@ async fn a_project_that_cannot_be_deleted_fails_the_deletion() {
     let rule = FaultRule {
         method: Some("DELETE".to_owned()),
         path: Some("/v3/projects/".to_owned()),
-        skip: 0,
         count: Some(1),
-        probability: None,
         fault: Fault::Status { code: 403, retry_after: None },
-        latency_ms: 0,
+        ..FaultRule::default()
     };
     ground.sandbox.set_faults(vec![rule]).unwrap();
     let deleted = world.delete(web.stack).await.unwrap();
