@@ -53,6 +53,10 @@ pub(super) async fn position_at(
 async fn position(state: &ApiState, text: &str) -> Result<Position, Fault> {
     match When::read(text) {
         Some(when) => Ok(when.position(state.log.as_ref()).await?),
+        None if revision(text).is_some() => Err(Fault::bad_request(format!(
+            "\"{text}\" is a revision of one stack: here it has to be a position in the event log \
+             or a time."
+        ))),
         None => Err(Fault::bad_request(format!(
             "\"{text}\" is not a position in the event log, a time, or a revision such as r2."
         ))),

@@ -1,10 +1,14 @@
 //! The table of the routes of version 1.
 
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::ALLOW;
-use actix_web::{HttpRequest, HttpResponse, Resource, ResponseError, Route, web};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{Error, HttpRequest, HttpResponse, Resource, ResponseError, Route, web};
 
 use super::error::Fault;
+use super::request::Params;
 use super::v1::{
     actions, events, outputs, resource_types, resources, services, snapshots, software_configs,
     software_deployments, stacks, templates, webhooks,
@@ -15,7 +19,7 @@ use super::{feed, versions};
 /// 405 to the verbs that it lacks.
 pub(super) fn register(config: &mut web::ServiceConfig) {
     for url in v1().0 {
-        config.service(url.resource());
+        config.service(url.service());
     }
     config.default_service(web::to(versions::not_found));
 }
@@ -34,6 +38,16 @@ pub fn routes() -> Vec<(&'static str, String)> {
 struct Known {
     path: String,
     verbs: Vec<(&'static str, Route)>,
+    /// Which of them take `?at=`: of a stack, whoever gives it must not get what is now.
+    past: Past,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Past {
+    Unknown,
+    Reads,
+    /// Where it goes on to another URL, and outside of stacks, where as in Heat nobody minds.
+    Passes,
 }
 
 /// The URLs of a version, each before those that its pattern would hide.
@@ -45,6 +59,8 @@ impl Table {
         self
     }
 }
+
+const STACKS: &str = "/{project}/stacks";
 
 fn v1() -> Table {
     let stack = "/{project}/stacks/{name}/{id}";
@@ -100,25 +116,33 @@ fn v1() -> Table {
             "/{project}/webhooks/{webhook}",
             [get(webhooks::show), ("DELETE", web::delete().to(webhooks::delete))],
         ))
-        .service(known(
-            "/{project}/stacks",
-            [get(stacks::list::index), ("POST", web::post().to(stacks::create::create))],
-        ))
-        .service(known("/{project}/stacks/{arn:arn:.*}", stack_by_one_name()))
-        .service(known("/{project}/stacks/{name}", stack_by_one_name()))
-        .service(known(
-            stack,
-            [
-                get(stacks::show::show),
-                ("POST", web::post().to(stacks::lookup::subpath_of_post)),
-                ("PUT", web::put().to(stacks::update::replace)),
-                ("PATCH", web::patch().to(stacks::update::patch)),
-                ("DELETE", web::delete().to(stacks::delete::delete)),
-            ],
-        ))
-        .service(known(&under("/template"), [get(stacks::definition::template)]))
-        .service(known(&under("/environment"), [get(stacks::definition::environment)]))
-        .service(known(&under("/files"), [get(stacks::definition::files)]))
+        .service(
+            known(
+                STACKS,
+                [get(stacks::list::index), ("POST", web::post().to(stacks::create::create))],
+            )
+            .at(Past::Reads),
+        )
+        .service(known("/{project}/stacks/{arn:arn:.*}", stack_by_one_name()).at(Past::Passes))
+        .service(known("/{project}/stacks/{name}", stack_by_one_name()).at(Past::Passes))
+        .service(
+            known(
+                stack,
+                [
+                    get(stacks::show::show),
+                    ("POST", web::post().to(stacks::lookup::subpath_of_post)),
+                    ("PUT", web::put().to(stacks::update::replace)),
+                    ("PATCH", web::patch().to(stacks::update::patch)),
+                    ("DELETE", web::delete().to(stacks::delete::delete)),
+                ],
+            )
+            .at(Past::Reads),
+        )
+        .service(known(&under("/template"), [get(stacks::definition::template)]).at(Past::Reads))
+        .service(
+            known(&under("/environment"), [get(stacks::definition::environment)]).at(Past::Reads),
+        )
+        .service(known(&under("/files"), [get(stacks::definition::files)]).at(Past::Reads))
         .service(known(
             &under("/preview"),
             [
@@ -126,11 +150,14 @@ fn v1() -> Table {
                 ("PATCH", web::patch().to(stacks::update::preview_patch)),
             ],
         ))
-        .service(known(&under("/plan"), [("POST", web::post().to(stacks::plan::of_stack))]))
+        .service(
+            known(&under("/plan"), [("POST", web::post().to(stacks::plan::of_stack))])
+                .at(Past::Reads),
+        )
         .service(known(&under("/export"), [get(stacks::keep::export)]))
         .service(known(&under("/abandon"), [("DELETE", web::delete().to(stacks::keep::abandon))]))
-        .service(known(&under("/outputs"), [get(outputs::list)]))
-        .service(known(&under("/outputs/{output}"), [get(outputs::show)]))
+        .service(known(&under("/outputs"), [get(outputs::list)]).at(Past::Reads))
+        .service(known(&under("/outputs/{output}"), [get(outputs::show)]).at(Past::Reads))
         .service(known(&under("/actions"), [("POST", web::post().to(actions::act))]))
         .service(known(
             &under("/snapshots"),
@@ -144,19 +171,28 @@ fn v1() -> Table {
             &under("/snapshots/{snapshot}/restore"),
             [("POST", web::post().to(snapshots::restore))],
         ))
-        .service(known(&under("/resources"), [get(resources::list)]))
-        .service(known(
-            &under("/resources/{resource}"),
-            [get(resources::show), ("PATCH", web::patch().to(resources::mark))],
-        ))
+        .service(known(&under("/resources"), [get(resources::list)]).at(Past::Reads))
+        .service(
+            known(
+                &under("/resources/{resource}"),
+                [get(resources::show), ("PATCH", web::patch().to(resources::mark))],
+            )
+            .at(Past::Reads),
+        )
         .service(known(&under("/resources/{resource}/metadata"), [get(resources::metadata)]))
         .service(known(
             &under("/resources/{resource}/signal"),
             [("POST", web::post().to(resources::signal))],
         ))
-        .service(known(&under("/resources/{resource}/events"), [get(events::of_resource)]))
-        .service(known(&under("/resources/{resource}/events/{event}"), [get(events::show)]))
-        .service(known(&under("/events"), [get(events::of_stack)]))
+        .service(
+            known(&under("/resources/{resource}/events"), [get(events::of_resource)])
+                .at(Past::Reads),
+        )
+        .service(
+            known(&under("/resources/{resource}/events/{event}"), [get(events::show)])
+                .at(Past::Reads),
+        )
+        .service(known(&under("/events"), [get(events::of_stack)]).at(Past::Reads))
         .service(known(&under("/feed"), [get(feed::follow_stack)]))
         .service(known(&under("/drift"), [get(stacks::drift::show)]))
         .service(known(&under("/history"), [get(stacks::history::history)]))
@@ -184,10 +220,20 @@ where
 }
 
 fn known<const N: usize>(path: &str, verbs: [(&'static str, Route); N]) -> Known {
-    Known { path: path.to_owned(), verbs: verbs.into() }
+    let past = if path.starts_with(STACKS) { Past::Unknown } else { Past::Passes };
+    Known { path: path.to_owned(), verbs: verbs.into(), past }
 }
 
 impl Known {
+    fn at(self, past: Past) -> Self {
+        Self { past, ..self }
+    }
+
+    fn service(self) -> impl HttpServiceFactory + 'static {
+        let past = self.past;
+        self.resource().wrap(from_fn(move |request, next| refuse_past(past, request, next)))
+    }
+
     fn resource(self) -> Resource {
         let allowed: Vec<&str> = self.verbs.iter().map(|(verb, _)| *verb).collect();
         let allowed = allowed.join(",");
@@ -200,6 +246,23 @@ impl Known {
             async move { answer }
         }))
     }
+}
+
+/// What knows nothing of another moment refuses to be asked of one.
+async fn refuse_past(
+    past: Past,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    // A plan is asked for like a command.
+    let reads = request.method().is_safe() || request.path().ends_with("/plan");
+    let takes = past == Past::Passes || (past == Past::Reads && reads);
+    if takes || Params::of(request.request()).one("at").is_none() {
+        return Ok(next.call(request).await?.map_into_boxed_body());
+    }
+    let text = "'at' is for reading what has been: this knows nothing of another moment.";
+    let refused = Fault::bad_request(text.to_owned()).error_response();
+    Ok(request.into_response(refused))
 }
 
 fn refused_verb(request: &HttpRequest, allowed: &str) -> HttpResponse {

@@ -15,6 +15,7 @@ use super::place::{self, Errand, Place, PlaceArguments};
 use super::stack_log::{Histories, StackLog};
 use super::stack_path::StackPath;
 use super::waterfall;
+use crate::clock::{Clock, SystemClock};
 use crate::events::stack::DriftLooked;
 use crate::events::vault::Vault;
 use crate::events::{Cause, RecordedEvent, ResourceEvent, StackEvent};
@@ -77,7 +78,7 @@ async fn printed(arguments: &Arguments) -> Result<String, String> {
     }
     let columns = live::columns();
     let text = as_text(&stack, columns);
-    Ok(if columns.is_some() { clean(&text) } else { text })
+    Ok(clean(&text))
 }
 
 /// What the API tells of the stack's newest actions.
@@ -89,7 +90,7 @@ async fn times(arguments: &Arguments, stack: &str) -> Result<String, String> {
     let told = told.map_err(|error| with_causes(&error))?;
     Ok(match arguments.json {
         true => format!("{told:#}\n"),
-        false => waterfall::text(&told, live::columns()),
+        false => waterfall::text(&told, live::columns(), SystemClock.now()),
     })
 }
 
@@ -98,7 +99,7 @@ async fn history_of(
     arguments: &Arguments,
     stack: &str,
 ) -> Result<Value, ClientError> {
-    let stack = StackPath::find(client, stack).await?;
+    let stack = StackPath::find_even_deleted(client, stack).await?;
     let mut query = url::form_urlencoded::Serializer::new(String::from("limit=100"));
     if let Some(resource) = &arguments.resource {
         query.append_pair("resource", resource);

@@ -175,13 +175,17 @@ pub fn main() -> ExitCode {
     output::finish(code)
 }
 
+/// Of these, exit code 2 says that something would change.
+const CHANGES_END_WITH_2: [&str; 4] = ["plan", "what-if", "drift", "rollback"];
+
 /// Shows help, the version, or what is wrong with the command line.
 fn tell(shown: &clap::Error) -> ExitCode {
     match shown.use_stderr() {
         true => {
             // Whoever does not read the error sees the exit code.
             let _ = shown.print();
-            ExitCode::from(2)
+            let command = std::env::args().nth(1).unwrap_or_default();
+            ExitCode::from(if CHANGES_END_WITH_2.contains(&command.as_str()) { 1 } else { 2 })
         }
         false => {
             let text = shown.render();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::columns::width;
+use super::columns::{clean, width};
 
 /// A line for each, below a title; nothing where there are none.
 pub(super) fn text(outputs: &Value) -> String {
@@ -14,7 +14,7 @@ pub(super) fn text(outputs: &Value) -> String {
     let mut text = String::from("\noutputs\n");
     for output in outputs {
         let value = match &output["output_value"] {
-            Value::String(value) => value.clone(),
+            Value::String(value) => clean(value),
             value => value.to_string(),
         };
         text.push_str(&format!("  {:<widest$}  {value}\n", key(output)));

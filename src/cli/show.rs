@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use super::client::ClientError;
+use super::columns::clean;
 use super::data::with_causes;
 use super::live::{self, Focus, State, View, picture};
 use super::outputs;
@@ -62,6 +63,6 @@ async fn text(place: &Place, stack: &str) -> Result<String, ClientError> {
         .map(|line| if live::is_colored() { line.painted() } else { line.plain() })
         .collect();
     let reason = stack.shown["stack_status_reason"].as_str().unwrap_or_default();
-    lines.insert(1, format!("{reason}\n{}", stack.id));
+    lines.insert(1, format!("{}\n{}", clean(reason), stack.id));
     Ok(format!("{}\n{}", lines.join("\n"), outputs::text(&stack.shown["outputs"])))
 }

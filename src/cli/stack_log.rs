@@ -120,7 +120,7 @@ impl Histories {
 pub(super) async fn exported(place: &PlaceArguments, stack: &str) -> Result<Vec<u8>, String> {
     let place = Place::open(place, Errand::Look).await.map_err(|error| with_causes(&error))?;
     let text = async {
-        let stack = StackPath::find(&place.client, stack).await?;
+        let stack = StackPath::find_even_deleted(&place.client, stack).await?;
         place.client.download(&format!("{}/history/bundle", stack.path())).await
     };
     let text = text.await;

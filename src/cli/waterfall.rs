@@ -17,14 +17,14 @@ const BAR_MIN_COLUMNS: usize = 10;
 const FIGURES_COLUMNS: usize = 24;
 
 /// The answer of `GET …/history`, the oldest action first.
-pub(super) fn text(history: &Value, columns: Option<usize>) -> String {
+pub(super) fn text(history: &Value, columns: Option<usize>, now: DateTime<Utc>) -> String {
     let columns = columns.unwrap_or(COLUMNS);
     let actions = history["history"].as_array().into_iter().flatten().rev();
-    let parts: Vec<String> = actions.map(|action| of_action(action, columns)).collect();
+    let parts: Vec<String> = actions.map(|action| of_action(action, columns, now)).collect();
     parts.join("\n")
 }
 
-fn of_action(action: &Value, columns: usize) -> String {
+fn of_action(action: &Value, columns: usize, now: DateTime<Utc>) -> String {
     let word = |key: &str| action[key].as_str().unwrap_or("-").to_owned();
     let revision = action["revision"].as_u64().map(|number| format!("revision {number}"));
     let heading = [
@@ -48,7 +48,7 @@ fn of_action(action: &Value, columns: usize) -> String {
     let name_columns = names.max().unwrap_or(0).min(NAME_MAX_COLUMNS);
     let bar_columns =
         columns.saturating_sub(name_columns + FIGURES_COLUMNS + 4).max(BAR_MIN_COLUMNS);
-    let span = Span::of(action, &rows);
+    let span = Span::of(action, &rows, now);
     for row in rows {
         let name = fill(row["resource_name"].as_str().unwrap_or_default(), name_columns);
         let status = match row["status"].as_str() {
@@ -86,10 +86,12 @@ struct Span {
 }
 
 impl Span {
-    fn of(action: &Value, rows: &[&Value]) -> Span {
+    fn of(action: &Value, rows: &[&Value], now: DateTime<Utc>) -> Span {
         let from = time(&action["started_at"]).unwrap_or_default();
         let moments = rows.iter().flat_map(|row| [&row["started_at"], &row["settled_at"]]);
-        let last = moments.chain([&action["settled_at"]]).filter_map(time).max().unwrap_or(from);
+        let goes_on = (action["status"] == "IN_PROGRESS").then_some(now);
+        let ends = moments.chain([&action["settled_at"]]).filter_map(time).chain(goes_on);
+        let last = ends.max().unwrap_or(from);
         Span { from, seconds: (last - from).as_seconds_f64() }
     }
 
@@ -157,8 +159,16 @@ UPDATE FAILED  revision 2  2026-01-31T12:00:00.000000…
   drift 2026-01-31T12:00:30.000000Z: net differs
   drift 2026-01-31T12:00:50.000000Z: a/net gone
 ";
-        assert_eq!(text(&history, Some(54)), expected);
-        assert!(text(&history, None).lines().all(|line| width(line) <= COLUMNS));
-        assert_eq!(text(&json!({ "history": [] }), Some(20)), "");
+        let now = time(&json!(at(59))).unwrap();
+        assert_eq!(text(&history, Some(54), now), expected);
+        assert!(text(&history, None, now).lines().all(|line| width(line) <= COLUMNS));
+        assert_eq!(text(&json!({ "history": [] }), Some(20), now), "");
+        let running = json!({ "history": [{
+            "action": "CREATE", "status": "IN_PROGRESS", "started_at": at(0),
+            "resources": [row("net", 0, Some(29), "COMPLETE", false), row("a", 29, None, "", false)],
+        }] });
+        let told = text(&running, Some(60), now);
+        let bars: Vec<usize> = told.lines().map(|line| line.matches('░').count()).collect();
+        assert_eq!(bars, [0, 15, 15], "{told}");
     }
 }

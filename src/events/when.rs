@@ -31,6 +31,10 @@ impl Then {
     }
 }
 
+/// How a time without a zone is written.
+const TIMES: [&str; 4] =
+    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+
 impl When {
     /// Reads one: a number is a position, all else a time; without a zone it is UTC.
     pub fn read(text: &str) -> Option<When> {
@@ -40,7 +44,11 @@ impl When {
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
             return Some(When::Time(time.to_utc()));
         }
-        for form in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"] {
+        // To the minute, too.
+        if let Ok(time) = DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M%#z") {
+            return Some(When::Time(time.to_utc()));
+        }
+        for form in TIMES {
             if let Ok(time) = NaiveDateTime::parse_from_str(text, form) {
                 return Some(When::Time(time.and_utc()));
             }
@@ -91,6 +99,10 @@ mod tests {
             "2026-11-21T03:00:00+01:00",
             "2026-11-21T02:00:00",
             "2026-11-21 02:00:00.0",
+            "2026-11-21T02:00Z",
+            "2026-11-21T03:00+01:00",
+            "2026-11-21T02:00",
+            "2026-11-21 02:00",
         ] {
             assert_eq!(When::read(text), Some(When::Time(time)), "{text}");
         }

@@ -1,7 +1,7 @@
 //! The resources of a stack: list, show, metadata.
 
 use actix_web::{HttpRequest, web};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::stacks::list::split_states;
@@ -16,9 +16,9 @@ use crate::api::context::Context;
 use crate::api::error::Fault;
 use crate::api::past::state_at;
 use crate::api::request::{Body, Params, boolean};
-use crate::api::url::{Links, link};
-use crate::model::JsonMap;
+use crate::api::url::Links;
 use crate::model::sizes::RESOURCE_REASON;
+use crate::model::{JsonMap, ResourceName};
 use crate::projections::{ResourceRow, StackRow};
 use crate::resource_types::python;
 
@@ -55,19 +55,24 @@ pub(in crate::api) async fn list(
     while let Some((stack, depth)) = stacks.pop() {
         let resources = state.views.resources(stack.id).await?;
         let children = state.views.children(stack.clone()).await?;
-        for resource in resources.iter().filter(|resource| filter.takes(resource)) {
-            let mut view = summary(&links, &stack, resource, &children);
-            if with_detail {
-                add_detail(&state, &context, &stack, resource, &[], &mut view).await;
-            }
-            views.push(view);
-        }
         if depth > 0 {
             let nested = resources.iter().rev().filter_map(|it| child_of(it, &children));
             stacks.extend(nested.map(|child| (child.clone(), depth - 1)));
         }
+        for resource in resources.into_iter().filter(|resource| filter.takes(resource)) {
+            let detail = match with_detail {
+                true => detail(&state, &context, &stack, &resource, &[]).await,
+                false => JsonMap::new(),
+            };
+            views.push(Summary::of(&links, &stack, resource, &children, detail));
+        }
     }
-    answer(&json!({ "resources": views }))
+    answer(&Listed { resources: views })
+}
+
+#[derive(Serialize)]
+struct Listed {
+    resources: Vec<Summary>,
 }
 
 /// The stack that a resource stands for.
@@ -137,10 +142,15 @@ pub(in crate::api) async fn show(
     let stack = living_stack(&state, &context, &path).await?;
     let resource = named(&state, &stack, &wanted.resource).await?;
     let children = state.views.children(stack.clone()).await?;
-    let mut view = summary(&Links::of(&request), &stack, &resource, &children);
     let extra = Params::of(&request).all("with_attr");
-    add_detail(&state, &context, &stack, &resource, &extra, &mut view).await;
-    answer(&json!({ "resource": view }))
+    let detail = detail(&state, &context, &stack, &resource, &extra).await;
+    let view = Summary::of(&Links::of(&request), &stack, resource, &children, detail);
+    answer(&Shown { resource: view })
+}
+
+#[derive(Serialize)]
+struct Shown {
+    resource: Summary,
 }
 
 /// `PATCH …/resources/{resource}`: the resource is healthy, or is not.
@@ -290,65 +300,92 @@ fn resource_missing(stack: &StackRow, name: &str) -> Fault {
     Fault::new("ResourceNotFound", message)
 }
 
-fn summary(
-    links: &Links,
-    stack: &StackRow,
-    resource: &ResourceRow,
-    children: &[StackRow],
-) -> Value {
-    let href = links.stack(stack);
-    let mut view = json!({
-        "resource_name": resource.name,
-        "logical_resource_id": resource.name,
-        "physical_resource_id": resource.physical_id.as_deref().unwrap_or_default(),
-        "resource_type": resource.type_name,
-        "resource_status": format!("{}_{}", resource.action, resource.status),
-        "resource_status_reason": resource.reason,
-        "creation_time": time(resource.created_at),
-        "updated_time": time(resource.updated_at.unwrap_or(resource.created_at)),
-        "links": [
-            link(&links.resource(&href, resource.name.as_str()), "self"),
-            link(&href, "stack"),
-        ],
-        "required_by": resource.required_by,
-    });
-    if let (Some(child), Some(of)) = (child_of(resource, children), view["links"].as_array_mut()) {
-        of.push(link(&links.stack(child), "nested"));
+/// A resource as lists and its own view show it, with what only some of them have.
+#[derive(Serialize)]
+struct Summary {
+    resource_name: ResourceName,
+    logical_resource_id: ResourceName,
+    physical_resource_id: String,
+    resource_type: String,
+    resource_status: String,
+    resource_status_reason: String,
+    creation_time: String,
+    updated_time: String,
+    links: Vec<Link>,
+    required_by: Vec<ResourceName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_resource: Option<ResourceName>,
+    #[serde(flatten)]
+    detail: JsonMap,
+}
+
+#[derive(Serialize)]
+struct Link {
+    href: String,
+    rel: &'static str,
+}
+
+impl Summary {
+    fn of(
+        links: &Links,
+        stack: &StackRow,
+        resource: ResourceRow,
+        children: &[StackRow],
+        detail: JsonMap,
+    ) -> Self {
+        let href = links.stack(stack);
+        let own = links.resource(&href, resource.name.as_str());
+        let mut links_of = vec![Link { href: own, rel: "self" }, Link { href, rel: "stack" }];
+        if let Some(child) = child_of(&resource, children) {
+            links_of.push(Link { href: links.stack(child), rel: "nested" });
+        }
+        Self {
+            logical_resource_id: resource.name.clone(),
+            resource_name: resource.name,
+            resource_status: format!("{}_{}", resource.action, resource.status),
+            physical_resource_id: resource.physical_id.unwrap_or_default(),
+            resource_type: resource.type_name,
+            resource_status_reason: resource.reason,
+            creation_time: time(resource.created_at),
+            updated_time: time(resource.updated_at.unwrap_or(resource.created_at)),
+            links: links_of,
+            required_by: resource.required_by,
+            parent_resource: stack.within.as_ref().map(|within| within.resource.clone()),
+            detail,
+        }
     }
-    if let Some(within) = &stack.within {
-        view["parent_resource"] = within.resource.as_str().into();
-    }
-    view
 }
 
 /// The description, and the attributes as the cloud has them now; of the past, as they were recorded.
-async fn add_detail(
+async fn detail(
     state: &ApiState,
     context: &Context,
     stack: &StackRow,
     resource: &ResourceRow,
     extra: &[String],
-    view: &mut Value,
-) {
-    view["description"] = resource.description.as_str().into();
+) -> JsonMap {
     let who = requester(state, context);
     let attributes = match state.past {
         None => state.engine.inspect_resource(&who, stack.id, &resource.name, extra).await,
         Some(at) => state.engine.recorded_attributes(resource.id, at).await,
     };
-    view["attributes"] = match attributes {
-        Ok(attributes) => Value::Object(attributes),
+    let mut attributes = match attributes {
+        Ok(attributes) => attributes,
         // As in Heat, what cannot be looked up is left out rather than the whole answer.
         Err(error) => {
             tracing::warn!(stack.id = %stack.id, resource = %resource.name, %error, "attributes cannot be looked up");
-            json!({})
+            JsonMap::new()
         }
     };
     // Nor is it left out that there are some: they are null.
-    if view["attributes"].as_object().is_some_and(JsonMap::is_empty)
+    if attributes.is_empty()
         && let Some(schema) = state.registry.schema(&resource.type_name)
     {
-        view["attributes"] =
-            schema.attributes.keys().map(|name| (name.clone(), Value::Null)).collect();
+        attributes = schema.attributes.keys().map(|name| (name.clone(), Value::Null)).collect();
     }
+    let description = resource.description.as_str().into();
+    JsonMap::from_iter([
+        ("description".to_owned(), description),
+        ("attributes".to_owned(), Value::Object(attributes)),
+    ])
 }

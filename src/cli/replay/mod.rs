@@ -105,8 +105,7 @@ async fn replayed(arguments: &Arguments) -> Result<(), String> {
         }
         (resource, _) => then_text(&stack, until, resource.as_deref(), arguments.json, columns)?,
     };
-    let text = if columns.is_some() { clean(&text) } else { text };
-    super::print(&format!("{text}\n"));
+    super::print(&format!("{}\n", clean(&text)));
     Ok(())
 }
 

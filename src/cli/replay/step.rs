@@ -128,5 +128,5 @@ fn as_text(
     lines.extend(changes.iter().map(|change| format!("          {}", told(change))));
     let fit = |line: &String| columns.map_or(line.clone(), |columns| cut(line, columns));
     let text: String = lines.iter().map(|line| format!("{}\n", fit(line))).collect();
-    if columns.is_some() { clean(&text) } else { text }
+    clean(&text)
 }

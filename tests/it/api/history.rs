@@ -60,10 +60,38 @@ async fn actions_are_told_with_what_they_did_and_the_longest_path() {
     assert_eq!(positions("?limit=1").await, [10]);
     assert_eq!(positions("?limit=1&marker=10").await, [3]);
     assert_eq!(positions("?limit=1&marker=3").await, Vec::<u64>::new());
+    assert_eq!(positions("?limit=0").await, Vec::<u64>::new());
+    for marker in [1, 4, 1_000] {
+        let answer = app.get(&format!("{url}?marker={marker}")).await;
+        assert_eq!(answer.status, 400, "{}", answer.text);
+    }
     let of_net = app.get(&format!("{url}?resource=net")).await.json();
     assert_eq!(of_net["history"][0]["resources"], json!([]));
     assert_eq!(of_net["history"][1]["resources"][0]["resource_name"], "net");
     assert_eq!(app.get(&format!("{url}?limit=many")).await.status, 400);
+    app.stop().await;
+}
+
+#[actix::test]
+async fn an_action_in_whose_midst_another_began_is_superseded_and_its_work_ends_there() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 53);
+    let (mut web, ids) = story.created("web", &["net", "port"]).await;
+    story.walk(&mut web, Action::Update, &[("net", ids[0]), ("port", ids[1])]).await;
+    story.start(&web, "net", ids[0], Action::Update).await;
+    story.walk(&mut web, Action::Update, &[("net", ids[0]), ("port", ids[1])]).await;
+    story.settle(&web, ids[0], Action::Update, Status::Complete).await;
+    story.start(&web, "net", ids[0], Action::Update).await;
+    app.views.after(app.log.durable_position()).await.unwrap();
+    let told = app.get(&format!("/stacks/web/{}/history", web.id)).await.json();
+    let of = |action: &Value| json!([action["status"], action["resources"][0]["status"]]);
+    let told: Vec<Value> = told["history"].as_array().unwrap().iter().map(of).collect();
+    let expected = [
+        json!(["IN_PROGRESS", "IN_PROGRESS"]),
+        json!(["SUPERSEDED", "COMPLETE"]),
+        json!(["COMPLETE", "COMPLETE"]),
+    ];
+    assert_eq!(told, expected);
     app.stop().await;
 }
 

@@ -139,6 +139,37 @@ async fn a_revision_is_a_moment_and_a_name_leads_to_who_had_it_then() {
 }
 
 #[actix::test]
+async fn what_knows_only_the_present_refuses_another_moment() {
+    let app = App::start().await;
+    let story = Story::of(app.log.clone(), &app.project, 44);
+    let (web, _) = story.created("web", &["net"]).await;
+    app.views.after(app.log.durable_position()).await.unwrap();
+    let end = app.log.durable_position();
+    let asked = [
+        ("POST", "/stacks"),
+        ("PUT", "{}"),
+        ("PATCH", "{}"),
+        ("DELETE", "{}"),
+        ("POST", "{}/actions"),
+        ("PATCH", "{}/resources/net"),
+        ("POST", "{}/resources/net/signal"),
+        ("GET", "{}/resources/net/metadata"),
+        ("GET", "{}/snapshots"),
+        ("GET", "{}/drift"),
+        ("GET", "{}/history"),
+        ("GET", "{}/export"),
+    ];
+    for (verb, question) in asked {
+        let path = question.replace("{}", &format!("/stacks/web/{}", web.id));
+        let refused = app.ask(verb, &format!("{path}?at=r1"), Some(json!({}))).await;
+        assert_eq!(refused.status, 400, "{verb} {path}");
+        assert!(refused.text.contains("nothing of another moment"), "{}", refused.text);
+    }
+    assert_eq!(app.log.durable_position(), end);
+    app.stop().await;
+}
+
+#[actix::test]
 async fn nothing_of_anothers_past_is_told() {
     let app = App::start().await;
     let other = Story::of(app.log.clone(), "another", 43);

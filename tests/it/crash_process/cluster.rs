@@ -3,7 +3,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Error, Opts};
 
 use crate::support::chance::Chance;
 
@@ -11,9 +16,11 @@ use crate::support::chance::Chance;
 /// `HEARTH_LOG`, its address.
 const VARIABLE: &str = "CRASH_CLUSTER";
 const NODES: [u8; 3] = [1, 2, 3];
-/// How long a cluster needs until it has dropped a node, and what the server may need on top.
-const DROPPED_WITHIN: Duration = Duration::from_millis(6_300);
-const ON_TOP: Duration = Duration::from_secs(2);
+/// Its address, which the server is told as well.
+const ADDRESS: &str = "HEARTH_LOG";
+/// How often a row is written at a node, and from when on that counts as standing still.
+const BEAT: Duration = Duration::from_millis(50);
+const STILL: Duration = Duration::from_millis(500);
 
 /// See the module.
 #[derive(Clone)]
@@ -37,11 +44,9 @@ impl Mishap {
         Self { nodes, paused: chance.one_in(2), lasts: chance.millis(0..12_000) }
     }
 
-    /// How long a command may wait for its answer. Nobody is answered while most of the nodes are
-    /// away; and of one that is back before it was dropped, a cluster may make twelve seconds.
-    pub(super) fn longest_wait(&self) -> Option<Duration> {
-        let longest = DROPPED_WITHIN + ON_TOP;
-        (self.nodes.len() == 1 && self.lasts > longest).then_some(longest)
+    /// The nodes that go on.
+    fn others(&self) -> impl Iterator<Item = u8> {
+        NODES.into_iter().filter(|node| !self.nodes.contains(node))
     }
 }
 
@@ -51,8 +56,11 @@ impl Cluster {
         std::env::var_os(VARIABLE).map(Self)
     }
 
-    /// Returns when all nodes work together again.
-    pub(super) async fn befall(&self, mishap: &Mishap) {
+    /// Returns when all nodes work together again; how long the others stood still meanwhile.
+    pub(super) async fn befall(&self, mishap: &Mishap) -> Duration {
+        let mended = Arc::new(AtomicBool::new(false));
+        let watch = |node| tokio::spawn(stands_still(node, mended.clone()));
+        let others: Vec<_> = mishap.others().map(watch).collect();
         for node in &mishap.nodes {
             self.tell(if mishap.paused { "pause" } else { "kill" }, *node).await;
         }
@@ -64,6 +72,12 @@ impl Cluster {
         }
         // All at once: none of them is ready before enough are there.
         futures::future::join_all(mishap.nodes.iter().map(|node| self.tell("node", *node))).await;
+        mended.store(true, Ordering::SeqCst);
+        let mut longest = Duration::ZERO;
+        for other in others {
+            longest = longest.max(other.await.unwrap());
+        }
+        longest
     }
 
     async fn tell(&self, what: &'static str, node: u8) {
@@ -73,4 +87,41 @@ impl Cluster {
         let told = tokio::task::spawn_blocking(move || command.status().unwrap());
         assert!(told.await.unwrap().success(), "{what} {node}");
     }
+}
+
+/// Writes at a node as anybody would, until all is mended; how long that stood still.
+async fn stands_still(node: u8, mended: Arc<AtomicBool>) -> Duration {
+    let (mut still, mut conn, mut written) = (Duration::ZERO, None, Instant::now());
+    while !mended.load(Ordering::SeqCst) {
+        if write(&mut conn, node).await.is_err() {
+            conn = None;
+        } else {
+            let since = written.elapsed();
+            still += if since > STILL { since } else { Duration::ZERO };
+            written = Instant::now();
+        }
+        tokio::time::sleep(BEAT).await;
+    }
+    still
+}
+
+async fn write(conn: &mut Option<Conn>, node: u8) -> Result<(), Error> {
+    let conn = match conn {
+        Some(conn) => conn,
+        None => conn.insert(connect(node).await?),
+    };
+    conn.query_drop(format!("REPLACE INTO hearth_beside.beat VALUES ({node}, NOW(6))")).await
+}
+
+async fn connect(node: u8) -> Result<Conn, Error> {
+    let address = std::env::var_os(ADDRESS).unwrap().into_string().unwrap();
+    let (login, hosts) = address.rsplit_once('@').unwrap();
+    let (hosts, _) = hosts.split_once('/').unwrap();
+    let host = hosts.split(',').nth(usize::from(node) - 1).unwrap();
+    let mut conn = Conn::new(Opts::from_url(&format!("{login}@{host}/mysql")).unwrap()).await?;
+    conn.query_drop("CREATE DATABASE IF NOT EXISTS hearth_beside").await?;
+    let table = "CREATE TABLE IF NOT EXISTS hearth_beside.beat \
+                 (node TINYINT PRIMARY KEY, at DATETIME(6))";
+    conn.query_drop(table).await?;
+    Ok(conn)
 }

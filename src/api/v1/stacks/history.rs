@@ -30,6 +30,9 @@ const PAGE_MAX: u64 = 100;
 /// How many looks that found something are told of after an action.
 const FINDINGS_MAX: usize = 20;
 
+/// How an action stands in whose midst another began.
+const SUPERSEDED: &str = "SUPERSEDED";
+
 /// A page ends once it has told of so many resources.
 const RESOURCES_MAX: usize = 10_000;
 
@@ -42,8 +45,8 @@ pub(in crate::api) async fn history(
     context.require("history:show").await?;
     let stack = any_stack(&state, &context, &path).await?;
     let params = Params::of(&request);
-    let limit = params.number("limit")?.unwrap_or(PAGE).clamp(1, PAGE_MAX);
-    let before = params.number("marker")?.map(Position);
+    let limit = params.number("limit")?.unwrap_or(PAGE).min(PAGE_MAX);
+    let before = marker(&state, &stack, &params).await?;
     let revision = params.number("revision")?;
     let wanted = params.all("resource");
     let revisions = state.views.revisions(stack.id).await?;
@@ -69,6 +72,25 @@ pub(in crate::api) async fn history(
         }
     }
     answer_large(&state, &stack.project_id, move || json!({ "history": told })).await
+}
+
+/// The position of the action that the page ends before.
+async fn marker(
+    state: &ApiState,
+    stack: &StackRow,
+    params: &Params,
+) -> Result<Option<Position>, Fault> {
+    let Some(number) = params.number("marker")? else { return Ok(None) };
+    let before = Position(number.saturating_sub(1));
+    let found = state.log.read_all(before, &Filter::default(), 1).await?;
+    let own = StreamId::stack(stack.id);
+    let event = found.first().filter(|it| it.position.0 == number && it.stream == own);
+    let body = event.map(|event| event.decode()).transpose().map_err(ViewError::from)?;
+    if !matches!(body, Some(StackEvent::TraversalStarted(_))) {
+        let text = format!("No action of the stack began at the marker {number}.");
+        return Err(Fault::bad_request(text));
+    }
+    Ok(Some(Position(number)))
 }
 
 /// The time of one action, from its event in the list to the next action's.
@@ -132,11 +154,13 @@ async fn action(
         .rev()
         .find(|revision| revision.position > spell.after && revision.position < started.position);
     let last = spell.settled.as_ref().unwrap_or(started);
+    // The next action began before this one had an end.
+    let is_superseded = spell.settled.is_none() && spell.until.is_some();
     let caller = meta.and_then(|meta| meta.caller.as_ref());
     let mut told = json!({
         "position": started.position,
         "action": started.action,
-        "status": last.status,
+        "status": if is_superseded { SUPERSEDED } else { last.status.as_str() },
         "status_reason": last.reason,
         "revision": traversal.map(|traversal| traversal.revision),
         "started_at": time(started.at),
@@ -278,8 +302,37 @@ async fn resources(
             act.settled = Some(row);
         }
     }
+    if let Some(until) = spell.until.filter(|_| !open.is_empty()) {
+        settle_later(state, stack, until, open, &mut acts).await?;
+    }
     mark_longest_path(&mut acts, traversal);
     Ok(acts.iter().map(view).collect())
+}
+
+/// Work that went on when the next action began ends within that.
+async fn settle_later(
+    state: &ApiState,
+    stack: &StackRow,
+    from: Position,
+    mut open: HashMap<String, usize>,
+    acts: &mut [Act],
+) -> Result<(), Fault> {
+    let query = EventQuery {
+        names: open.values().map(|at| acts[*at].name.clone()).collect(),
+        after: Some(from),
+        descending: Some(false),
+        limit: Some(2 * RESOURCES_MAX as u64),
+        ..EventQuery::default()
+    };
+    for row in state.views.events(stack.id, query).await? {
+        // What begins anew is of that action.
+        if let Some(at) = open.remove(&format!("{} {}", row.action, row.name))
+            && row.status != Status::InProgress
+        {
+            acts[at].settled = Some(row);
+        }
+    }
+    Ok(())
 }
 
 /// From what ended last back to what each waited for longest.
@@ -299,7 +352,9 @@ fn mark_longest_path(acts: &mut [Act], traversal: Option<&TraversalStarted>) {
         let (name, began) = (ResourceName(acts[at].name.clone()), acts[at].started);
         let near = neighbors.get(&name);
         let waited_for = |act: &Act| {
-            let is_near = near.is_some_and(|near| near.iter().any(|it| it.as_str() == act.name));
+            // A former incarnation is deleted once the new one is there.
+            let is_near = act.name == name.as_str()
+                || near.is_some_and(|near| near.iter().any(|it| it.as_str() == act.name));
             is_near && !act.is_on_longest_path && end(act).is_some_and(|end| end <= began)
         };
         next = (0..acts.len()).filter(|at| waited_for(&acts[*at])).max_by_key(|at| end(&acts[*at]));

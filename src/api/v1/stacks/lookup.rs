@@ -17,8 +17,17 @@ use crate::model::Arn;
 use crate::projections::{StackField, StackQuery, StackRow};
 
 /// What may follow a stack's name in a URL without its id, by GET and by POST.
-pub(super) const SUBPATHS_OF_GET: &[&str] =
-    &["resources", "events", "template", "actions", "environment", "files", "feed"];
+pub(super) const SUBPATHS_OF_GET: &[&str] = &[
+    "resources",
+    "events",
+    "template",
+    "actions",
+    "environment",
+    "files",
+    "feed",
+    "history",
+    "drift",
+];
 const SUBPATHS_OF_POST: &[&str] = &["resources", "events", "template", "actions", "plan"];
 
 /// `GET …/stacks/{name}`; `detail` is no stack.

@@ -10,7 +10,7 @@ use mysql_async::{Conn, Error, Params};
 use super::address::Address;
 
 /// How long a server may take to let a client in.
-const CONNECT_MAX: Duration = Duration::from_secs(2);
+const CONNECT_MAX: Duration = Duration::from_secs(1);
 /// How long a statement may take where nothing else is said. A cluster that lost a node answers
 /// again after six seconds; whoever gave up before tries at another node.
 pub(super) const STATEMENT_MAX: Duration = Duration::from_secs(3);
@@ -71,7 +71,9 @@ impl From<Error> for Failure {
 /// A connection that is fit for use.
 pub(super) struct Session {
     conn: Conn,
-    timer: Duration,
+    /// How long a look may take, and a change.
+    looks: Duration,
+    changes: Duration,
 }
 
 impl Session {
@@ -82,7 +84,7 @@ impl Session {
         };
         super::super::choose_cryptography();
         let conn = timed(CONNECT_MAX, Conn::new(address.options(host))).await.map_err(at)?;
-        let mut session = Self { conn, timer: STATEMENT_MAX };
+        let mut session = Self { conn, looks: STATEMENT_MAX, changes: STATEMENT_MAX };
         session.check().await.map_err(at)?;
         Ok(session)
     }
@@ -107,8 +109,8 @@ impl Session {
     }
 
     /// Gives each statement so much time from now on.
-    pub(super) fn limit(&mut self, timer: Duration) {
-        self.timer = timer;
+    pub(super) fn limit(&mut self, looks: Duration, changes: Duration) {
+        (self.looks, self.changes) = (looks, changes);
     }
 
     /// Rows.
@@ -117,7 +119,7 @@ impl Session {
         sql: &str,
         params: impl Into<Params> + Send,
     ) -> Result<Vec<R>, Failure> {
-        timed(self.timer, self.conn.exec(sql, params)).await
+        timed(self.looks, self.conn.exec(sql, params)).await
     }
 
     /// One row, if there is one.
@@ -126,7 +128,7 @@ impl Session {
         sql: &str,
         params: impl Into<Params> + Send,
     ) -> Result<Option<R>, Failure> {
-        timed(self.timer, self.conn.exec_first(sql, params)).await
+        timed(self.looks, self.conn.exec_first(sql, params)).await
     }
 
     /// Changes something; how many rows were found.
@@ -135,13 +137,18 @@ impl Session {
         sql: &str,
         params: impl Into<Params> + Send,
     ) -> Result<u64, Failure> {
-        timed(self.timer, self.conn.exec_drop(sql, params)).await?;
+        timed(self.changes, self.conn.exec_drop(sql, params)).await?;
         Ok(self.conn.affected_rows())
+    }
+
+    /// Begins a transaction, which a cluster takes for a look.
+    pub(super) async fn begin(&mut self) -> Result<(), Failure> {
+        timed(self.looks, self.conn.query_drop("START TRANSACTION")).await
     }
 
     /// A statement without values or answers.
     pub(super) async fn run(&mut self, sql: &str) -> Result<(), Failure> {
-        timed(self.timer, self.conn.query_drop(sql)).await
+        timed(self.changes, self.conn.query_drop(sql)).await
     }
 }
 
@@ -151,7 +158,7 @@ async fn timed<T>(
 ) -> Result<T, Failure> {
     match tokio::time::timeout(timer, asked).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(Failure::Elsewhere(format!("no answer within {} s", timer.as_secs()))),
+        Err(_) => Err(Failure::Elsewhere(format!("no answer within {timer:?}"))),
     }
 }
 

@@ -248,7 +248,7 @@ async fn write(session: &mut Session, group: Vec<Step>) -> Result<(), Failure> {
             Row::End { .. } => {}
         }
     }
-    session.run("START TRANSACTION").await?;
+    session.begin().await?;
     for row in gone {
         take(session, row).await?;
     }

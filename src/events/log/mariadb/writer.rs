@@ -29,6 +29,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two tries, and between two looks at a server that refused something.
 const PAUSE: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(2);
+/// How long a look of the writer may take: one that a cluster was asked while it lost a node may
+/// never be answered, and nobody is to wait for it after the cluster goes on.
+const LOOK_MAX: Duration = Duration::from_millis(800);
+/// After how many tries a look, too, gets more time: the cluster is slow.
+const IMPATIENT: u32 = 12;
 /// The longest that a statement may take, where others have taken too long.
 const TIMER_MAX: Duration = Duration::from_secs(30);
 /// What a trial writes.
@@ -105,13 +110,13 @@ impl Writer {
     fn commit(&mut self, group: &[Work], ledger: &Arc<Ledger>) -> Outcome {
         let Self { runtime, line, claim, end, signer, .. } = self;
         let begun = Instant::now();
-        let mut timer = STATEMENT_MAX;
+        let (mut timer, mut tries) = (STATEMENT_MAX, 0);
         let mut is_in_doubt = false;
         let outcome = runtime.block_on(async {
             loop {
                 let tried = match line.session().await {
                     Ok(session) => {
-                        session.limit(timer);
+                        session.limit(if tries < IMPATIENT { LOOK_MAX } else { timer }, timer);
                         let signer = signer.as_ref();
                         attempt(session, claim, group, *end, signer, &mut is_in_doubt).await
                     }
@@ -128,7 +133,7 @@ impl Writer {
                 };
                 tracing::warn!(reason, "the log is written at another server");
                 line.drop_session();
-                timer = (timer + STATEMENT_MAX).min(TIMER_MAX);
+                (timer, tries) = ((timer + STATEMENT_MAX).min(TIMER_MAX), tries + 1);
                 if begun.elapsed() > PATIENCE {
                     ledger.refuse(&reason);
                 }
@@ -239,7 +244,7 @@ pub(super) async fn write(
     batch: &Batch,
     is_in_doubt: &mut bool,
 ) -> Result<bool, Failure> {
-    session.run("START TRANSACTION").await?;
+    session.begin().await?;
     let written = async {
         if !claim::take_turn(session, claim, batch).await? {
             return Ok(false);
