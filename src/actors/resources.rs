@@ -167,9 +167,7 @@ impl Engine {
         name: &ResourceName,
         attributes: &[String],
     ) -> Result<JsonMap, Refusal> {
-        let summary = self.summary(who, stack).await?;
-        let missing = || Refusal::not_found("Resource", name);
-        summary.incarnations.get(name).ok_or_else(missing)?;
+        self.summary(who, stack).await?;
         let knowledge = Resource::knowledge(&self.services);
         let observed_signals = self.ask_of(stack, || SignalsObservedBy(name.clone())).await?;
         let inspect = move |resource: &Resource| resource.inspected(&observed_signals, &knowledge);

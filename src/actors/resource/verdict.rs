@@ -139,10 +139,7 @@ impl Resource {
 
     /// Whether what there is in the cloud stays when the resource goes.
     pub(in crate::actors) fn is_kept_when_deleted(&self) -> bool {
-        self.definition.as_ref().is_some_and(|definition| {
-            definition.external_id.is_some()
-                || definition.deletion_policy.eq_ignore_ascii_case("Retain")
-        })
+        self.definition.as_ref().is_some_and(Definition::keeps_object)
     }
 
     /// Whether its driver is asked if it can go on.

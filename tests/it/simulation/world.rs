@@ -319,7 +319,7 @@ impl World {
                 && call.nesting.is_none()
             {
                 match self.is_real() {
-                    true => self.die_in_beat(&call, outside.asked),
+                    true => self.die_in_beat(outside.resource, &call, outside.asked),
                     false => self.let_come_late(Late::Beat(call), outside.asked),
                 }
             }
