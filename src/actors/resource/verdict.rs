@@ -1,5 +1,5 @@
-//! What a definition makes of a resource that there is. Walks carry it out, plans announce it: both
-//! by this one comparison.
+//! What a definition makes of a resource that there is. Traversals carry it out, plans announce
+//! it: both by this one comparison.
 
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ impl Resource {
                 Some(Self::made_anew(terms))
             }
             (_, Status::Failed) => Some(Verdict::SeeFailed),
-            // Somebody said that it is well, and it was never made.
+            // Somebody said that it is healthy, and it was never made.
             (Action::Check, _) if !self.is_made => Some(Verdict::SeeFailed),
             _ => None,
         }

@@ -110,9 +110,9 @@ impl Declared {
         subject.data.contains_key(OTHERS)
     }
 
-    /// Whether the id is one that its user gives, which other projects' objects may have too.
+    /// Whether its user may give the id, so that another project's object may have it too.
     pub(crate) fn is_named(&self) -> bool {
-        self.declaration().knows_id()
+        self.declaration().is_named()
     }
 
     /// The object that an earlier creation of this resource made.
@@ -133,7 +133,7 @@ impl Declared {
                 return Ok(None);
             };
             let Some(object) = self.look(cloud, &known)? else { return Ok(None) };
-            return Ok(cloud.claim(vec![id.clone()], true)?.map(|_| object));
+            return Ok(cloud.claim(vec![id.clone()], self.is_named())?.map(|_| object));
         }
         let marks = self.marks(cloud, subject)?;
         let mut alike = Vec::new();
@@ -153,7 +153,7 @@ impl Declared {
         }
         // A twin's creation may have made them: nobody has what another resource has.
         let ids = alike.iter().map(|(id, _)| id.clone()).collect();
-        let ours = cloud.claim(ids, false)?;
+        let ours = cloud.claim(ids, self.is_named())?;
         Ok(alike.into_iter().find(|(id, _)| Some(id) == ours.as_ref()).map(|(_, object)| object))
     }
 

@@ -150,7 +150,7 @@ async fn a_deletion_waits_before_and_behind_and_both_can_be_cleared() {
 async fn what_waits_for_its_deletion_is_still_read_and_is_nobodys_need() {
     let ground = Ground::new().await;
     let world = ground.start().await;
-    let web = create(&world, json!({ "hooks": "post-delete" })).await;
+    let web = create(&world, json!({ "hooks": "pre-delete" })).await;
     assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
     let users = async || {
         let rows = world.views.resources(web.stack).await.unwrap();
@@ -158,18 +158,13 @@ async fn what_waits_for_its_deletion_is_still_read_and_is_nobodys_need() {
         users.collect::<std::collections::BTreeMap<_, _>>()
     };
     assert_eq!(users().await["a"], ["b".into()]);
-    world.update(web.stack, hot(json!({ "b": test_resource(json!({})) }))).await.unwrap();
-    world.at_rest(web.stack).await;
-    let restored = update(&world, &web, pair("one"), json!({ "hooks": "pre-delete" })).await;
-    assert_eq!(world.settled(&restored).await, "UPDATE_COMPLETE");
-    assert_eq!(users().await["a"], ["b".into()]);
-
     let deleted = world.delete(web.stack).await.unwrap();
     told(&world, &web, "a CREATE_COMPLETE DELETE paused until Hook pre-delete is cleared").await;
     assert_eq!(users().await["a"], []);
     let who = world.requester();
     let shown = world.engine.inspect_resource(&who, web.stack, &"a".into(), &[]).await.unwrap();
     assert_eq!(shown["output"], "one");
+    world.engine.resource_metadata(&who, web.stack, &"a".into()).await.unwrap();
     let none = world.engine.inspect_resource(&who, web.stack, &"no".into(), &[]).await;
     assert_eq!(none.unwrap_err().class, "EntityNotFound");
     clear(&world, &web, "pre-delete").await.unwrap();

@@ -118,7 +118,7 @@ fn adopt(
         Some(wanted) if found["public_key"].as_str().map(str::trim) == Some(wanted.trim()) => {
             // Its predecessor has the name until it is deleted.
             let is_handed_on = subject.replaces.contains(&name);
-            if !is_handed_on && cloud.claim(vec![name.clone()], true)?.is_none() {
+            if !is_handed_on && cloud.claim(vec![name.clone()], declared.is_named())?.is_none() {
                 return Ok(None);
             }
             let learned = Declared::made(subject, Some(name));
