@@ -9,6 +9,7 @@ use tracing::{info, warn};
 
 use super::alarms::{AlarmKeeper, Alarms};
 use super::asks::{RequestContext, StackSummary};
+use super::claims::{Claims, Holders};
 use super::directory::Directory;
 use super::measures::Measures;
 use super::pool::{Pool, TemplateLoad};
@@ -42,6 +43,7 @@ pub struct EngineParts {
     pub clock: Arc<dyn Clock>,
     pub limits: EngineLimits,
     pub forbidden_types: ForbiddenTypes,
+    pub holders: Holders,
 }
 
 /// The handle.
@@ -66,6 +68,8 @@ impl Engine {
             clock: parts.clock.clone(),
             limits: parts.limits,
             forbidden_types: parts.forbidden_types,
+            holders: parts.holders,
+            claims: Claims::default(),
             directory: directory.clone(),
             credentials: Credentials::default(),
             tallies: Tallies::default(),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::alarms::AlarmKeeper;
+use super::claims::{Claimant, unknown};
 use super::services::Services;
 use super::software::SoftwareKeeper;
 use crate::events::Meta;
@@ -48,13 +49,13 @@ pub(super) async fn run_beat(
     services: &Arc<Services>,
     session: &Session,
     asked: &Arc<Meta>,
-    step: &Step,
-    attempt: Attempt,
+    claimant: &Claimant,
+    (step, attempt): (&Step, Attempt),
     program: impl Fn(&Asks<'_>) -> Result<Beat, Failure>,
 ) -> (Result<Beat, Failure>, Option<AnswersKept>) {
     let may_change = step.mutates || step.commands;
     let executor = Executor::new(Some(services), session);
-    let mut executor = Executor { asked: Arc::clone(asked), ..executor };
+    let mut executor = Executor { asked: Arc::clone(asked), claimant: Some(claimant), ..executor };
     let mut run = Run::new(executor.facts());
     loop {
         match run.go_on(&program) {
@@ -111,6 +112,8 @@ struct Executor<'a> {
     session: &'a Session,
     /// Who asked for what the program does, and in which request.
     asked: Arc<Meta>,
+    /// The resource whose beat it is.
+    claimant: Option<&'a Claimant>,
     /// The place that was reached last.
     there: Option<Session>,
     /// The stack's user who called last.
@@ -122,7 +125,7 @@ struct Executor<'a> {
 impl<'a> Executor<'a> {
     fn new(services: Option<&'a Arc<Services>>, session: &'a Session) -> Self {
         let asked = Arc::default();
-        Self { services, session, asked, there: None, user: None, heard: None }
+        Self { services, session, asked, claimant: None, there: None, user: None, heard: None }
     }
 
     /// Sends a request, if it is not known what comes of it.
@@ -207,6 +210,21 @@ impl<'a> Executor<'a> {
                 }
                 None => Err(Refusal::unavailable(no_engine().to_string())),
             }),
+            Ask::Claim { ids, named } => match (self.services, self.claimant) {
+                (Some(services), Some(claimant)) => {
+                    let Services { claims, holders, .. } = services.as_ref();
+                    Answer::Claimed(claims.claim(claimant, ids, *named, holders).await?)
+                }
+                // There is no other resource.
+                (None, _) | (_, None) => Answer::Claimed(ids.first().cloned()),
+            },
+            Ask::Shares(id) => match (self.services, self.claimant) {
+                (Some(services), Some(claimant)) => {
+                    let known = (services.holders)(id.clone()).await.map_err(unknown)?;
+                    Answer::Shares(known.iter().any(|holder| claimant.shares_with(holder)))
+                }
+                (None, _) | (_, None) => Answer::Shares(false),
+            },
             Ask::FreshId => match self.services {
                 Some(services) => Answer::Id(services.clock.fresh_id()),
                 None => return Err(no_engine()),

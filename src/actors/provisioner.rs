@@ -1,6 +1,6 @@
 //! Runs what resources do outside: beats of their drivers, pauses, reports to their stack.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -10,7 +10,7 @@ use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use tracing::warn;
 
-use super::claims::Claims;
+use super::claims::Claimant;
 use super::executor;
 use super::nested::{self, ChildBeat};
 use super::resource::{
@@ -22,7 +22,7 @@ use super::stack::{Stack, StackCommand};
 use crate::events::log::LogError;
 use crate::events::resource::Step;
 use crate::events::{Position, RecordedEvent};
-use crate::model::{Action, CommandId, JsonMap, ProjectId, Refusal, ResourceId, Trustor};
+use crate::model::{Action, CommandId, JsonMap, ProjectId, Refusal, ResourceId, Status, Trustor};
 use crate::openstack::Behalf;
 use crate::resource_types::asks::Asks;
 use crate::resource_types::{Beat, Declared, Failure, Reality, SignalOutcome, Subject, Work};
@@ -34,15 +34,8 @@ use crate::traces::SpanId;
 pub struct ResourceLinks {
     /// Its stack; `None` only for an actor that was never linked.
     pub stack: Option<Addr<Shell<Stack>>>,
-    /// The objects that the stack's resources have, shared with them.
-    pub claims: Arc<Mutex<Claims>>,
     /// Who waits for the end of an adjustment.
     pub(super) awaiting: Vec<(CommandId, oneshot::Sender<Adjusted>)>,
-}
-
-/// The claims of a stack's resources, for as long as they are looked at.
-pub(super) fn held(claims: &Mutex<Claims>) -> MutexGuard<'_, Claims> {
-    claims.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends an actor whose stack breaks off or rests.
@@ -115,7 +108,9 @@ impl Inhabit for Resource {
         match effect {
             ResourceEffect::Report => {
                 let report = shell.machine.report(&shell.working, &Self::knowledge(&services));
-                held(&shell.links.claims).note(&report);
+                if (report.action, report.status) == (Action::Delete, Status::Complete) {
+                    services.claims.forget(report.id);
+                }
                 if let Some(stack) = &shell.links.stack {
                     let command = StackCommand::Report(Box::new(report));
                     stack.do_send(shell.services.measures.ask(command, shell.meta().clone()));
@@ -131,7 +126,7 @@ impl Inhabit for Resource {
                     epoch,
                     driver_type,
                     work,
-                    mut subject,
+                    subject,
                     step,
                     attempt,
                     observe,
@@ -139,8 +134,7 @@ impl Inhabit for Resource {
                     nesting,
                 } = *call;
                 let meta = shell.meta().clone();
-                let (id, claims) = (shell.machine.id, Arc::clone(&shell.links.claims));
-                subject.taken = held(&claims).of_others(id);
+                let claimant = Claimant::of(&shell.machine);
                 let call = async move {
                     if step.mutates && services.log.durable(at).await.is_err() {
                         // The intent was lost with its group; this actor is about to be dropped.
@@ -185,7 +179,8 @@ impl Inhabit for Resource {
                             let beat = |cloud: &Asks<'_>| {
                                 driver.beat(cloud, &work, &subject, &step, attempt)
                             };
-                            executor::run_beat(&services, &session, &meta, &step, attempt, beat)
+                            let at = (&step, attempt);
+                            executor::run_beat(&services, &session, &meta, &claimant, at, beat)
                                 .await
                         }
                     };
@@ -196,7 +191,7 @@ impl Inhabit for Resource {
                         true => Failure::AfterChange(Box::new(error)),
                         false => error,
                     });
-                    let result = held(&claims).claimed(id, &driver, &subject, result);
+                    let result = services.claims.learned(&claimant, &driver, &subject, result);
                     let is_lost = matches!(&result, Err(error) if error.is_transient());
                     let kept = kept.filter(|_| !is_lost);
                     let is_checked = matches!(

@@ -93,8 +93,6 @@ impl Engine {
     ) -> Result<JsonMap, Refusal> {
         let summary = self.summary(who, stack).await?;
         self.guard(who, &summary, name).await?;
-        let missing = || Refusal::not_found("Resource", name);
-        summary.incarnations.get(name).ok_or_else(missing)?;
         self.metadata_now(stack, name).await
     }
 
@@ -167,14 +165,24 @@ impl Engine {
         name: &ResourceName,
         attributes: &[String],
     ) -> Result<JsonMap, Refusal> {
-        let summary = self.summary(who, stack).await?;
-        let missing = || Refusal::not_found("Resource", name);
-        summary.incarnations.get(name).ok_or_else(missing)?;
+        self.summary(who, stack).await?;
         let knowledge = Resource::knowledge(&self.services);
         let observed_signals = self.ask_of(stack, || SignalsObservedBy(name.clone())).await?;
-        let inspect = move |resource: &Resource| resource.inspected(&observed_signals, &knowledge);
-        let Some((driver, subject)) = self.look_at(stack, name, inspect).await? else {
-            return Ok(JsonMap::new());
+        let inspect = move |resource: &Resource| {
+            let seen = resource.inspected(&observed_signals, &knowledge);
+            seen.ok_or_else(|| {
+                let target = resource.target.as_deref();
+                target.map(|target| target.driver_type.clone())
+            })
+        };
+        let (driver, subject) = match self.look_at(stack, name, inspect).await? {
+            Ok(seen) => seen,
+            // What it is to be has its attributes already, without values.
+            Err(driver_type) => {
+                let schema = driver_type.and_then(|it| self.services.registry.schema(&it));
+                let names = schema.iter().flat_map(|schema| schema.attributes.keys());
+                return Ok(names.map(|name| (name.clone(), Value::Null)).collect());
+            }
         };
         let session = match &self.services.cloud {
             Some(cloud) => who.session(cloud, &who.caller.project_id),

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::alarms::Alarms;
+use super::claims::{Claims, Holders};
 use super::directory::{Directory, Wakes};
 use super::measures::Measures;
 use super::pool::Pool;
@@ -121,6 +122,9 @@ pub struct Services {
     pub directory: Arc<Directory>,
     pub credentials: Credentials,
     pub(super) forbidden_types: ForbiddenTypes,
+    pub(super) holders: Holders,
+    /// What resources without a mark have, as far as it may not be on record.
+    pub(super) claims: Claims,
     /// How much there is of what is limited.
     pub(super) tallies: Tallies,
     /// How far others were told of what happened; `None` where nobody is told.

@@ -2,7 +2,7 @@
 //! deadline, and goes to rest.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -13,13 +13,12 @@ use futures::future::BoxFuture;
 use tracing::error;
 
 use super::asks::StackSummary;
-use super::claims::Claims;
 use super::definition;
 use super::drop_snapshot::drop_snapshot;
 use super::executor;
 use super::nested;
 use super::project::ProjectCommand;
-use super::provisioner::{ChildBroken, Halt, ResourceLinks, held};
+use super::provisioner::{ChildBroken, Halt, ResourceLinks};
 use super::resource::{self, Resource, ResourceCommand};
 use super::services::Services;
 use super::shell::{Inhabit, Shell, Woken, fold};
@@ -45,7 +44,6 @@ pub struct StackLinks {
     children: HashMap<ResourceId, Addr<Shell<Resource>>>,
     /// Resources that were read back and have not been told anything yet.
     parked: HashMap<ResourceId, Box<(Resource, Head)>>,
-    claims: Arc<Mutex<Claims>>,
     /// Who waits for the end of the action under way.
     pub(super) awaiting: Vec<oneshot::Sender<ChildEnd>>,
     deadline: Option<SpawnHandle>,
@@ -85,7 +83,7 @@ impl Inhabit for Stack {
             }
             let rows: Vec<_> = machine.rows.values().cloned().collect();
             let knowledge = Resource::knowledge(&services);
-            let (mut parked, mut claims) = (HashMap::new(), Claims::default());
+            let mut parked = HashMap::new();
             for chunk in rows.chunks(READS_AT_ONCE) {
                 let read = chunk.iter().map(|row| read_resource(&services, row));
                 for found in futures::future::join_all(read).await {
@@ -94,15 +92,11 @@ impl Inhabit for Stack {
                         continue;
                     }
                     let report = resource.report(&Default::default(), &knowledge);
-                    claims.note(&report);
                     working.know_report(report);
                     parked.insert(resource.id, Box::new((resource, head)));
                 }
             }
-            let link = move |links: &mut StackLinks| {
-                *held(&links.claims) = claims;
-                links.parked = parked;
-            };
+            let link = move |links: &mut StackLinks| links.parked = parked;
             Ok(Woken { machine, working, link: Box::new(link) })
         }
         .boxed()
@@ -251,8 +245,9 @@ const DELETION_PAUSES: [Duration; 4] = [
 /// The actor ends; its stack is woken anew when somebody asks for it.
 fn leave(shell: &mut Shell<Stack>, ctx: &mut Context<Shell<Stack>>) {
     shell.services.directory.forget_stack(shell.machine.id, &ctx.address());
-    for child in shell.links.children.values() {
+    for (id, child) in &shell.links.children {
         child.do_send(Halt);
+        shell.services.claims.rest(*id);
     }
     shell.links = StackLinks::default();
     ctx.stop();
@@ -301,11 +296,7 @@ fn child<'a>(
                 Head { next: 0, generation: *services.log.generation().borrow() },
             )
         });
-        let own = ResourceLinks {
-            stack: Some(ctx.address()),
-            claims: Arc::clone(&links.claims),
-            ..ResourceLinks::default()
-        };
+        let own = ResourceLinks { stack: Some(ctx.address()), ..ResourceLinks::default() };
         let stream = StreamId::resource(id);
         let seals = Seals::of(services.vault.clone(), stream.clone());
         let seals = seals.scoped(StreamId::stack(stack.id));

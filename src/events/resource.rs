@@ -114,6 +114,11 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// Whether the object in the cloud outlives the resource.
+    pub fn keeps_object(&self) -> bool {
+        self.external_id.is_some() || self.deletion_policy.eq_ignore_ascii_case("Retain")
+    }
+
     /// Whether another definition is written otherwise, as far as both are known.
     pub fn is_written_otherwise(&self, other: &str) -> bool {
         !self.written.is_empty() && !other.is_empty() && self.written != other

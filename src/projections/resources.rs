@@ -14,7 +14,7 @@ use super::known::{Known, known};
 use crate::events::resource::{ActionStarted, HookReached};
 use crate::events::stack::{ReplacementStarted, Row, TraversalSettled, TraversalStarted};
 use crate::events::{Position, RecordedEvent, ResourceEvent};
-use crate::model::{Action, Hook, ProjectId, ResourceId, ResourceName, StackId, Status};
+use crate::model::{Action, Holder, Hook, ProjectId, ResourceId, ResourceName, StackId, Status};
 
 /// Deleted, or never more than planned; kept so that its events still lead to their stack.
 const GONE: i64 = -1;
@@ -150,18 +150,23 @@ fn started(
     body: &ActionStarted,
 ) -> Result<(), ViewError> {
     let definition = body.definition.as_ref().map(|_| stored(event.position));
+    let stays = match &body.definition {
+        Some(definition) => Some(definition.keeps_object()),
+        None => (body.action == Action::Delete && body.retains).then_some(true),
+    };
     // Heat stamps every action but the first.
     let updated = (body.action != Action::Create).then(|| micros(event.at));
     db.prepare_cached(
         "UPDATE resources SET action = ?2, status = 'IN_PROGRESS', reason = 'state changed', \
-         type = ?3, definition = coalesce(?4, definition), updated_at = coalesce(?5, updated_at) \
-         WHERE id = ?1",
+         type = ?3, definition = coalesce(?4, definition), stays = coalesce(?5, stays), \
+         updated_at = coalesce(?6, updated_at) WHERE id = ?1",
     )?
     .execute(params![
         bytes(id.0),
         body.action.as_str(),
         body.type_name,
         definition,
+        stays,
         updated
     ])?;
     let state = (body.action, Status::InProgress);
@@ -430,18 +435,36 @@ pub(super) fn standing_for(
     found.collect()
 }
 
+/// Who has an object of the cloud, or has left it there.
+pub(super) fn holders(db: &Connection, physical_id: &str) -> rusqlite::Result<Vec<Holder>> {
+    let mut statement = db.prepare_cached(
+        "SELECT r.id, s.id, s.project, r.type, r.role FROM resources r \
+         JOIN stacks s ON s.number = r.stack WHERE r.physical_id = ?1 AND (r.role > ?2 OR r.stays)",
+    )?;
+    let found = statement.query_map(params![physical_id, GONE], |row| {
+        Ok(Holder {
+            resource: ResourceId(uuid(row, 0)?),
+            stack: StackId(uuid(row, 1)?),
+            project: ProjectId(row.get(2)?),
+            type_name: row.get(3)?,
+            is_gone: row.get::<_, i64>(4)? == GONE,
+        })
+    })?;
+    found.collect()
+}
+
 /// Turns "requires" round. As in Heat it is the template that says who uses a resource of it: what
-/// is about to go does not count.
+/// is about to go is neither used nor a user.
 fn with_users(found: Vec<(ResourceRow, Vec<ResourceName>, i64)>) -> Vec<ResourceRow> {
-    let mut users: HashMap<(ResourceName, i64), Vec<ResourceName>> = HashMap::new();
-    for (row, requires, role) in &found {
+    let mut users: HashMap<ResourceName, Vec<ResourceName>> = HashMap::new();
+    for (row, requires, _) in found.iter().filter(|(.., role)| *role == CURRENT) {
         for required in requires {
-            users.entry((required.clone(), *role)).or_default().push(row.name.clone());
+            users.entry(required.clone()).or_default().push(row.name.clone());
         }
     }
     let rows = found.into_iter().map(|(row, _, role)| {
-        let required_by = users.remove(&(row.name.clone(), role)).unwrap_or_default();
-        ResourceRow { required_by, ..row }
+        let known = (role == CURRENT).then(|| users.remove(&row.name)).flatten();
+        ResourceRow { required_by: known.unwrap_or_default(), ..row }
     });
     rows.collect()
 }

@@ -130,6 +130,7 @@ CREATE TABLE resources (
     status      TEXT NOT NULL,
     reason      TEXT NOT NULL,
     physical_id TEXT,
+    stays       INTEGER NOT NULL DEFAULT 0, -- its object outlives it in the cloud
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER,
     definition  INTEGER,                  -- the position of the event that has it

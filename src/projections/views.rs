@@ -25,7 +25,7 @@ use crate::events::log::EventLog;
 use crate::events::{Position, StreamId};
 use crate::metrics::{Measured, Page};
 use crate::model::{
-    AlarmId, ConfigId, DeploymentId, ProjectId, ResourceId, ResourceName, StackId, Tally,
+    AlarmId, ConfigId, DeploymentId, Holder, ProjectId, ResourceId, ResourceName, StackId, Tally,
     TraversalId,
 };
 
@@ -170,6 +170,12 @@ impl Views {
     pub async fn tally(&self) -> Result<Tally, ViewError> {
         self.after(self.inner.log.durable_position()).await?;
         self.read(tally::of_all)
+    }
+
+    /// Who has an object of the cloud, by all that is in the log now.
+    pub async fn holders(&self, physical_id: &str) -> Result<Vec<Holder>, ViewError> {
+        self.after(self.inner.log.durable_position()).await?;
+        self.read(|db| resources::holders(db, physical_id))
     }
 
     /// What a project has written into the log in the day before a moment, in bytes.

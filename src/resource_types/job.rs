@@ -51,8 +51,6 @@ pub struct Subject {
     pub observed_signals: Vec<ObservedSignals>,
     /// An update failed since the properties were reached: what there is may be another's.
     pub in_doubt: bool,
-    /// Physical ids of the stack's other resources: what a search for a lost call must not adopt.
-    pub taken: BTreeSet<String>,
 }
 
 impl Subject {

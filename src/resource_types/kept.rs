@@ -44,6 +44,8 @@ enum Kept {
     Reached(bool),
     Software(Result<SoftwareAnswer, Refusal>),
     Alarm(Result<(), Refusal>),
+    Claimed(Option<String>),
+    Shares(bool),
     Id(Uuid),
     Done,
     Error(CloudError),
@@ -128,6 +130,8 @@ pub(crate) fn answer(ask: &Ask, kept: &KeptAnswer) -> Option<Result<Answer, Clou
         (Kept::Reached(is_elsewhere), Ask::Reach { .. }) => Answer::Reached(is_elsewhere),
         (Kept::Software(answer), Ask::Software { .. }) => Answer::Software(answer),
         (Kept::Alarm(answer), Ask::Alarm { .. }) => Answer::Alarm(answer),
+        (Kept::Claimed(id), Ask::Claim { .. }) => Answer::Claimed(id),
+        (Kept::Shares(shares), Ask::Shares(_)) => Answer::Shares(shares),
         (Kept::Id(id), Ask::FreshId) => Answer::Id(id),
         (Kept::Done, Ask::Pause(_)) => Answer::Done,
         _ => return None,
@@ -156,6 +160,8 @@ fn written(answer: &Result<Answer, CloudError>) -> Option<(Value, usize)> {
             Answer::Reached(is_elsewhere) => Kept::Reached(*is_elsewhere),
             Answer::Software(answer) => Kept::Software(answer.clone()),
             Answer::Alarm(answer) => Kept::Alarm(answer.clone()),
+            Answer::Claimed(id) => Kept::Claimed(id.clone()),
+            Answer::Shares(shares) => Kept::Shares(*shares),
             Answer::Id(id) => Kept::Id(*id),
             Answer::Done => Kept::Done,
         },
@@ -241,6 +247,15 @@ impl fmt::Display for Ask {
             Ask::UserToken { id, .. } => write!(f, "token of {id}"),
             Ask::Software { ask, .. } => f.write_str(ask.name()),
             Ask::Alarm { ask, .. } => f.write_str(ask.name()),
+            Ask::Claim { ids, .. } => {
+                let named = &ids[..ids.len().min(NAMED_MAX)];
+                write!(f, "claim {}", named.join(", "))?;
+                match ids.len() - named.len() {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+            Ask::Shares(id) => write!(f, "shares {id}"),
             Ask::FreshId => f.write_str("fresh id"),
             Ask::Pause(time) => write!(f, "pause {time:?}"),
         }
@@ -284,6 +299,24 @@ mod tests {
         assert_eq!((read.status, read.json().unwrap()), (201, json!({ "id": "1" })));
         let headers: Vec<_> = read.headers().collect();
         assert_eq!(headers, [("location", "/v2/images/1")]);
+    }
+
+    #[test]
+    fn whose_an_object_was_is_known_again() {
+        let claim = |count: usize| Ask::Claim {
+            ids: (0..count).map(|number| format!("n{number}")).collect(),
+            named: false,
+        };
+        assert_eq!(claim(2).to_string(), "claim n0, n1");
+        assert_eq!(claim(6).to_string(), "claim n0, n1, n2, n3 and 2 more");
+        for whose in [None, Some("n1".to_owned())] {
+            let read = there_and_back(&claim(2), Ok(Answer::Claimed(whose.clone())));
+            assert!(matches!(read, Ok(Answer::Claimed(known)) if known == whose));
+        }
+        let shares = Ask::Shares("mine".to_owned());
+        assert_eq!(shares.to_string(), "shares mine");
+        let read = there_and_back(&shares, Ok(Answer::Shares(true)));
+        assert!(matches!(read, Ok(Answer::Shares(true))));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::model::IndexMap;
 
+use super::declared::reader::Mistake;
 use super::declared::{Declared, reader};
 use super::finders::{Finders, Rows};
 use super::unusable::RegistryError;
@@ -156,8 +157,18 @@ pub(super) fn is_table(file: &Path) -> bool {
 }
 
 pub(super) fn text_of(file: &Path) -> Result<String, RegistryError> {
-    std::fs::read_to_string(file)
-        .map_err(|source| RegistryError::Unreadable { path: file.into(), source })
+    let bytes = std::fs::read(file)
+        .map_err(|source| RegistryError::Unreadable { path: file.into(), source })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let read = String::from_utf8_lossy(read);
+        let (lines, last) = (read.matches('\n').count(), read.rsplit('\n').next());
+        let [line, column] = [lines, last.map_or(0, |line| line.chars().count())]
+            .map(|before| u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1));
+        let message = "what begins here is not UTF-8".to_owned();
+        let mistakes = vec![Mistake { line, column, message, meant: None }];
+        RegistryError::Malformed { file: file.display().to_string(), mistakes }
+    })
 }
 
 fn parse_finders(file: &str, yaml: &str) -> Result<Rows, RegistryError> {

@@ -31,7 +31,7 @@ pub fn check(paths: &[PathBuf], registry: &Registry) -> Result<Vec<FileChecked>,
     let (mut rows, mut checked) = (Rows::default(), Vec::new());
     for path in tables {
         let mut mistakes = Vec::new();
-        match read_finders(&text_of(&path)?) {
+        match readable(&path)?.and_then(|text| read_finders(&text)) {
             Ok(read) => rows.extend(read),
             Err(found) => mistakes = found,
         }
@@ -40,9 +40,14 @@ pub fn check(paths: &[PathBuf], registry: &Registry) -> Result<Vec<FileChecked>,
     let finders = Finders::with(rows);
     let mut all = Vec::new();
     for path in files {
-        let mut looked = look_at_plugin(&text_of(&path)?);
-        coherence::check(&mut looked, &finders);
-        all.push((path, looked));
+        match readable(&path)? {
+            Ok(text) => {
+                let mut looked = look_at_plugin(&text);
+                coherence::check(&mut looked, &finders);
+                all.push((path, looked));
+            }
+            Err(mistakes) => checked.push(FileChecked { path, mistakes }),
+        }
     }
     check_names(&mut all, registry);
     check_others(&mut all, registry);
@@ -52,6 +57,15 @@ pub fn check(paths: &[PathBuf], registry: &Registry) -> Result<Vec<FileChecked>,
         FileChecked { path, mistakes }
     }));
     Ok(checked)
+}
+
+/// A file's text, or why it is none.
+fn readable(path: &Path) -> Result<Result<String, Vec<Mistake>>, RegistryError> {
+    match text_of(path) {
+        Ok(text) => Ok(Ok(text)),
+        Err(RegistryError::Malformed { mistakes, .. }) => Ok(Err(mistakes)),
+        Err(error) => Err(error),
+    }
 }
 
 fn type_name(looked: &Looked) -> Option<&str> {

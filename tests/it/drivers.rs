@@ -11,7 +11,7 @@ use hearth::clock::SystemClock;
 use hearth::model::Secret;
 use hearth::openstack::{Cloud, CloudSettings, Credentials, Session};
 use hearth::sandbox::{RunningSandbox, Sandbox, SandboxConfig};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(crate) use runner::Replies;
 use runner::Runner;
@@ -67,26 +67,4 @@ impl Ground {
         let resources = kinds.filter(|(kind, _)| !kind.contains("token"));
         resources.map(|(kind, all)| (kind.clone(), all["count"].clone())).collect()
     }
-}
-
-#[tokio::test]
-async fn a_key_pair_gives_its_name_to_its_successor() {
-    let ground = Ground::of("demo").await;
-    let before = ground.counts();
-    let mut run = ground.runner(Replies::Arrive);
-    let key = |text: &str| json!({"name": "mine", "public_key": format!("ssh-rsa {text} a@b")});
-    let mut old =
-        run.create("OS::Nova::KeyPair", "key", key("AAAAB3NzaC1yc2EAAAADAQABAAAAAQC0")).await;
-    let mut new =
-        run.create("OS::Nova::KeyPair", "key", key("AAAAB3NzaC1yc2EAAAADAQABAAAAAQC1")).await;
-    let seen = run.attributes(&new).await["show"]["public_key"].clone();
-    assert!(seen.as_str().unwrap().contains("QC1"), "{seen}");
-    // The former one's deletion leaves the name to the new one.
-    old.subject.taken.insert("mine".to_owned());
-    run.delete(old).await;
-    assert_eq!(run.attributes(&new).await["show"]["name"], "mine");
-    // By now nobody else has it.
-    new.subject.taken.clear();
-    run.delete(new).await;
-    assert_eq!(ground.counts(), before);
 }

@@ -43,6 +43,7 @@ mod serve;
 mod simulation;
 mod support;
 mod template_cases;
+mod twins;
 mod type_rules;
 mod type_schemas;
 mod walks;

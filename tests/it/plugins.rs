@@ -213,4 +213,10 @@ fn type_files_are_looked_over_by_themselves_and_against_the_others() {
     assert!(said.starts_with(&expected), "{said}");
     assert!(said.contains("/d.yaml:4:1: "), "{said}");
     assert!(said.ends_with("4 files, 4 mistakes\n"), "{said}");
+
+    std::fs::write(directory.path().join("e.yaml"), b"type: E::E\nclass: \xff\n").unwrap();
+    let (code, said) = check();
+    assert_eq!(code, Some(1));
+    assert!(said.contains("/e.yaml:2:8: what begins here is not UTF-8\n"), "{said}");
+    assert!(said.ends_with("5 files, 5 mistakes\n"), "{said}");
 }

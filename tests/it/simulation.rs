@@ -94,7 +94,9 @@ fn whatever_happens_every_command_ends_and_reality_is_what_the_revision_says() {
     let failed = failed.into_inner().unwrap();
     assert!(failed.is_empty(), "{} seeds fail, among them {:#?}", failed.len(), shortest(failed));
     let [complete, broken_off] = plans::compared();
-    println!("{complete} plans were compared with walks to their end, {broken_off} with others");
+    println!(
+        "{complete} plans were compared with traversals to their end, {broken_off} with others"
+    );
     let few = seeds.len() >= 100 && (complete < seeds.len() / 5 || broken_off < seeds.len() / 100);
     assert!(!few, "of {} lives, {complete} and {broken_off} plans were compared", seeds.len());
 }

@@ -1,6 +1,5 @@
 //! Runs a driver's actions beat by beat on the real cloud, as actors would.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -39,7 +38,6 @@ pub(crate) struct Runner {
     /// How long is waited between two looks at most.
     pub(crate) pace: Duration,
     suffix: String,
-    pub(crate) taken: BTreeSet<String>,
 }
 
 /// A resource that was created.
@@ -86,7 +84,7 @@ impl Runner {
         let registry = Arc::clone(&BUILT_IN);
         // A physical name finds a lost call again, so no two runs may share one.
         let suffix = SystemClock.fresh_id().simple().to_string()[..12].to_owned();
-        Self { session, registry, replies, pace: PACE, suffix, taken: BTreeSet::new() }
+        Self { session, registry, replies, pace: PACE, suffix }
     }
 
     /// Creates a resource.
@@ -98,7 +96,6 @@ impl Runner {
             name: Some(name.into()),
             physical_name: format!("hearth-live-{name}-{}", self.suffix),
             properties: self.registry.accept(&"a".into(), type_name, map(properties)).unwrap(),
-            taken: self.taken.clone(),
             ..Subject::default()
         };
         let mut made = Made { type_name: type_name.to_owned(), driver, subject };
@@ -106,10 +103,6 @@ impl Runner {
         let replaced = self.run(&mut made, &Work::Create).await.unwrap();
         assert!(!replaced, "{type_name} wants to be replaced while it is created");
         eprintln!("{type_name} {name}: created in {:?}", began.elapsed());
-        // What only ties others together has no id of its own.
-        if made.subject.physical_id.is_some() {
-            self.taken.insert(made.id().to_owned());
-        }
         made
     }
 

@@ -378,10 +378,10 @@ impl<'a> ChildBeat<'a> {
         if !self.nested.scales() {
             return JsonMap::new();
         }
-        let well = |seen: &Seen| {
+        let healthy = |seen: &Seen| {
             seen.child.members.iter().filter(|member| member.status != Status::Failed).count()
         };
-        let why = format!("ExactCapacity : {}", seen.map_or(0, well));
+        let why = format!("ExactCapacity : {}", seen.map_or(0, healthy));
         self.rests(self.nested.cooldown_secs(&self.filled()), &why)
     }
 

@@ -1,7 +1,5 @@
 //! A beat of the past, run again by the answers that the log has of it.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::phase::Call;
@@ -23,19 +21,13 @@ pub struct Replayed {
 }
 
 impl Resource {
-    /// Runs the beat again whose answers come next in the stream. `taken` are the physical ids of
-    /// the stack's other resources then. The error says why that cannot be done.
-    pub fn replay(
-        &self,
-        kept: &AnswersKept,
-        taken: BTreeSet<String>,
-        knowledge: &Knowledge,
-    ) -> Result<Replayed, String> {
+    /// Runs the beat again whose answers come next in the stream. The error says why that cannot be
+    /// done.
+    pub fn replay(&self, kept: &AnswersKept, knowledge: &Knowledge) -> Result<Replayed, String> {
         let definition = self.working_definition().ok_or("there is no definition to work with")?;
         let driver = Self::driver(knowledge, &definition)?;
         let work = self.work(&definition, knowledge);
-        let mut subject = self.subject(&definition, knowledge);
-        subject.taken = taken;
+        let subject = self.subject(&definition, knowledge);
         let step = match self.call() {
             Some(Call::Due(step) | Call::Intended(step)) => step.clone(),
             Some(Call::First) | None => driver.first(&work, &subject),

@@ -1,5 +1,5 @@
-//! What a definition makes of a resource that there is. Walks carry it out, plans announce it: both
-//! by this one comparison.
+//! What a definition makes of a resource that there is. Traversals carry it out, plans announce
+//! it: both by this one comparison.
 
 use std::collections::BTreeSet;
 
@@ -131,7 +131,7 @@ impl Resource {
                 Some(Self::made_anew(terms))
             }
             (_, Status::Failed) => Some(Verdict::SeeFailed),
-            // Somebody said that it is well, and it was never made.
+            // Somebody said that it is healthy, and it was never made.
             (Action::Check, _) if !self.is_made => Some(Verdict::SeeFailed),
             _ => None,
         }
@@ -139,10 +139,7 @@ impl Resource {
 
     /// Whether what there is in the cloud stays when the resource goes.
     pub(in crate::actors) fn is_kept_when_deleted(&self) -> bool {
-        self.definition.as_ref().is_some_and(|definition| {
-            definition.external_id.is_some()
-                || definition.deletion_policy.eq_ignore_ascii_case("Retain")
-        })
+        self.definition.as_ref().is_some_and(Definition::keeps_object)
     }
 
     /// Whether its driver is asked if it can go on.

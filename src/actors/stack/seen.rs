@@ -68,7 +68,7 @@ impl StackView<'_> {
         seen
     }
 
-    /// Whether the newest action came to its end and well, no resource is unhealthy or has failed, and
+    /// Whether the newest action was completed, no resource is unhealthy or has failed, and
     /// none is left that another stands in for.
     pub fn is_healthy(self) -> bool {
         let failed = |status| status == Status::Failed;

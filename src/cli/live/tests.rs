@@ -13,7 +13,7 @@ use super::screen::difference;
 use super::*;
 
 const WEB: Uuid = Uuid::from_u128(1);
-const WALK: Uuid = Uuid::from_u128(2);
+const TRAVERSAL: Uuid = Uuid::from_u128(2);
 const GROUP: Uuid = Uuid::from_u128(3);
 
 fn at(millis: i64) -> DateTime<Utc> {
@@ -39,26 +39,26 @@ fn resource(number: u128) -> Uuid {
     Uuid::from_u128(1_000 + number)
 }
 
-/// A node of a walk, with what it requires.
+/// A node of a traversal, with what it requires.
 fn node(number: u128, name: &str, requires: &[&str]) -> Value {
     json!({ "name": name, "id": resource(number), "type": "OS::Heat::TestResource",
             "requires": requires })
 }
 
-fn walk(stack: Uuid, action: &str, millis: i64, nodes: Vec<Value>) -> Told {
-    let body = json!({ "traversal": WALK, "action": action, "revision": 1, "nodes": nodes,
+fn traversal(stack: Uuid, action: &str, millis: i64, nodes: Vec<Value>) -> Told {
+    let body = json!({ "traversal": TRAVERSAL, "action": action, "revision": 1, "nodes": nodes,
                        "deadline": null });
     of_stack(stack, "TraversalStarted", millis, body)
 }
 
 fn settled(stack: Uuid, action: &str, status: &str, millis: i64) -> Told {
-    let body = json!({ "traversal": WALK, "action": action, "status": status,
+    let body = json!({ "traversal": TRAVERSAL, "action": action, "status": status,
                        "reason": format!("Stack {action} ended") });
     of_stack(stack, "TraversalSettled", millis, body)
 }
 
 fn began(number: u128, name: &str, action: &str, millis: i64) -> Told {
-    let body = json!({ "action": action, "traversal": WALK, "stack_id": WEB, "stack_name": "web",
+    let body = json!({ "action": action, "traversal": TRAVERSAL, "stack_id": WEB, "stack_name": "web",
                        "project_id": "p", "name": name, "type": "OS::Heat::TestResource",
                        "user_id": "u" });
     told(format!("resource-{}", resource(number)), "ActionStarted", millis, body)
@@ -66,7 +66,7 @@ fn began(number: u128, name: &str, action: &str, millis: i64) -> Told {
 
 fn ended(number: u128, action: &str, status: &str, millis: i64) -> Told {
     let reason = if status == "FAILED" { "no room\nin the cloud" } else { "state changed" };
-    let body = json!({ "action": action, "traversal": WALK, "status": status, "reason": reason,
+    let body = json!({ "action": action, "traversal": TRAVERSAL, "status": status, "reason": reason,
                        "physical_id": null });
     told(format!("resource-{}", resource(number)), "ActionSettled", millis, body)
 }
@@ -97,14 +97,14 @@ fn a_thousand() -> State {
     nodes.push(node(999, "workers", &[]));
     let mut events = vec![
         of_stack(WEB, "StackCreated", 0, created(WEB, "web", Value::Null)),
-        walk(WEB, "CREATE", 0, nodes),
+        traversal(WEB, "CREATE", 0, nodes),
         began(999, "workers", "CREATE", 500),
     ];
     let owner = json!({ "stack": WEB, "resource": resource(999), "name": "workers", "root": WEB,
                         "depth": 1 });
     events.push(of_stack(GROUP, "StackCreated", 500, created(GROUP, "web-workers", owner)));
     let members = (0..20).map(|n| node(2_000 + n, &n.to_string(), &[])).collect();
-    events.push(walk(GROUP, "CREATE", 500, members));
+    events.push(traversal(GROUP, "CREATE", 500, members));
     for n in 0..300 {
         events.push(began(n, &format!("server_{n:03}"), "CREATE", 1_000));
     }
@@ -117,7 +117,7 @@ fn a_thousand() -> State {
             format!("resource-{}", resource(2_000 + n)),
             "ActionSettled",
             2_000,
-            json!({ "action": "CREATE", "traversal": WALK, "status": "COMPLETE",
+            json!({ "action": "CREATE", "traversal": TRAVERSAL, "status": "COMPLETE",
                     "reason": "state changed", "physical_id": null }),
         ));
     }
@@ -204,10 +204,10 @@ fn members_stand_below_their_group_where_there_is_room_and_are_folded_otherwise(
                         "depth": 1 });
     let state = given(&[
         of_stack(WEB, "StackCreated", 0, created(WEB, "web", Value::Null)),
-        walk(WEB, "CREATE", 0, vec![node(1, "group", &[]), node(2, "last", &["group"])]),
+        traversal(WEB, "CREATE", 0, vec![node(1, "group", &[]), node(2, "last", &["group"])]),
         began(1, "group", "CREATE", 0),
         of_stack(GROUP, "StackCreated", 0, created(GROUP, "web-group", owner)),
-        walk(GROUP, "CREATE", 0, (0..4).map(|n| node(10 + n, &n.to_string(), &[])).collect()),
+        traversal(GROUP, "CREATE", 0, (0..4).map(|n| node(10 + n, &n.to_string(), &[])).collect()),
         ended(10, "CREATE", "COMPLETE", 1_000),
         ended(11, "CREATE", "FAILED", 1_000),
     ]);
@@ -226,7 +226,7 @@ fn resources_stand_below_all_that_they_use() {
         node(2, "network", &[]),
         node(3, "port", &["network"]),
     ];
-    let state = given(&[walk(WEB, "CREATE", 0, nodes), ended(3, "CREATE", "COMPLETE", 10)]);
+    let state = given(&[traversal(WEB, "CREATE", 0, nodes), ended(3, "CREATE", "COMPLETE", 10)]);
     let names: Vec<String> =
         state.stacks[0].members.iter().map(|member| member.shown.clone()).collect();
     assert_eq!(names, ["network", "port", "server"]);
@@ -236,7 +236,7 @@ fn resources_stand_below_all_that_they_use() {
 #[test]
 fn times_come_from_the_events_and_not_from_when_they_were_heard() {
     let events = [
-        walk(WEB, "CREATE", 0, vec![node(1, "a", &[]), node(2, "b", &[])]),
+        traversal(WEB, "CREATE", 0, vec![node(1, "a", &[]), node(2, "b", &[])]),
         began(1, "a", "CREATE", 100),
         began(2, "b", "CREATE", 200),
         ended(1, "CREATE", "FAILED", 1_600),
@@ -267,11 +267,11 @@ fn times_come_from_the_events_and_not_from_when_they_were_heard() {
 
 #[test]
 fn a_resource_that_another_replaces_stays_in_sight_until_it_is_gone() {
-    let replaced = json!({ "traversal": WALK, "name": "a", "old": resource(1),
+    let replaced = json!({ "traversal": TRAVERSAL, "name": "a", "old": resource(1),
                            "new": resource(2), "type": "OS::Heat::TestResource" });
-    let required = json!({ "traversal": WALK, "reason": "the size changes" });
+    let required = json!({ "traversal": TRAVERSAL, "reason": "the size changes" });
     let state = given(&[
-        walk(WEB, "UPDATE", 0, vec![node(1, "a", &[])]),
+        traversal(WEB, "UPDATE", 0, vec![node(1, "a", &[])]),
         began(1, "a", "UPDATE", 0),
         told(format!("resource-{}", resource(1)), "ReplacementRequired", 100, required),
         of_stack(WEB, "ReplacementStarted", 100, replaced),
@@ -288,10 +288,10 @@ fn a_resource_that_another_replaces_stays_in_sight_until_it_is_gone() {
 #[test]
 fn in_a_stack_that_is_deleted_only_what_is_gone_is_done() {
     let state = given(&[
-        walk(WEB, "CREATE", 0, vec![node(1, "a", &[]), node(2, "b", &[])]),
+        traversal(WEB, "CREATE", 0, vec![node(1, "a", &[]), node(2, "b", &[])]),
         ended(1, "CREATE", "COMPLETE", 10),
         ended(2, "CREATE", "COMPLETE", 10),
-        walk(WEB, "DELETE", 100, Vec::new()),
+        traversal(WEB, "DELETE", 100, Vec::new()),
         began(1, "a", "DELETE", 100),
         ended(1, "DELETE", "COMPLETE", 200),
     ]);
@@ -302,10 +302,10 @@ fn in_a_stack_that_is_deleted_only_what_is_gone_is_done() {
 fn all_stacks_are_lines_with_what_is_at_work_below_them() {
     let mut state = given(&[
         of_stack(WEB, "StackCreated", 0, created(WEB, "web", Value::Null)),
-        walk(WEB, "CREATE", 0, vec![node(1, "a", &[]), node(2, "b", &[])]),
+        traversal(WEB, "CREATE", 0, vec![node(1, "a", &[]), node(2, "b", &[])]),
         began(1, "a", "CREATE", 0),
         of_stack(GROUP, "StackCreated", 0, created(GROUP, "old", Value::Null)),
-        walk(GROUP, "DELETE", 0, Vec::new()),
+        traversal(GROUP, "DELETE", 0, Vec::new()),
         settled(GROUP, "DELETE", "COMPLETE", 900),
     ]);
     let seen = plain(&drawn(&state, Focus::All, 60, 9, 5_000));

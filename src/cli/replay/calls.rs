@@ -1,7 +1,7 @@
 //! `hearth replay STACK --resource NAME --calls`: what a resource's type asked, what was answered,
 //! and what the type's program comes to when it is run again by these answers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -41,9 +41,8 @@ pub(super) fn replayed(
         let body = decoded(id, event, of, vault.as_ref(), &mut folds)?;
         if of.as_str() == name {
             if let ResourceEvent::AnswersKept(kept) = &body {
-                let taken = taken(&folds, id);
                 let fold = folds.get(&id).map(|fold| &fold.resource);
-                let replayed = fold.map(|resource| resource.replay(kept, taken, knowledge));
+                let replayed = fold.map(|resource| resource.replay(kept, knowledge));
                 beats.push(beat(event, id, kept, replayed));
             } else if let Some(Value::Object(last)) = beats.last_mut()
                 && last.get("recorded").is_none_or(Value::is_null)
@@ -82,14 +81,6 @@ fn decoded(
         Some(seals) => seals.open(event).map_err(|error| error.to_string()),
         None => event.decode().map_err(|error| error.to_string()),
     }
-}
-
-/// The physical ids that the stack's other resources have.
-fn taken(folds: &BTreeMap<ResourceId, Fold>, id: ResourceId) -> BTreeSet<String> {
-    let others = folds.iter().filter(|(other, _)| **other != id).map(|(_, fold)| &fold.resource);
-    let there = others
-        .filter(|it| (it.action, it.status) != (crate::model::Action::Delete, Status::Complete));
-    there.filter_map(|resource| resource.physical_id.clone()).collect()
 }
 
 fn beat(
@@ -179,6 +170,8 @@ fn answered(answer: &Answer) -> Value {
         Answer::Software(Ok(_)) => "done".into(),
         Answer::Alarm(Err(refusal)) => json!({ "error": refusal.to_string() }),
         Answer::Alarm(Ok(())) => "done".into(),
+        Answer::Claimed(id) => json!(id),
+        Answer::Shares(shares) => json!(shares),
         Answer::Id(id) => json!(id),
         Answer::Done => "done".into(),
     }

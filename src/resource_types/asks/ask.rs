@@ -46,6 +46,11 @@ pub enum Ask {
     Software { project: ProjectId, ask: SoftwareAsk },
     /// Of an alarm of a project's.
     Alarm { project: ProjectId, ask: AlarmAsk },
+    /// Which of these objects no other resource has; the first of them is this resource's from
+    /// here on. Ids that users give (`named`) tell apart the objects of a type in a project only.
+    Claim { ids: Vec<String>, named: bool },
+    /// Whether another resource of the stack has the object of this id.
+    Shares(String),
     /// An id that nothing has yet.
     FreshId,
     /// A while to wait.
@@ -98,6 +103,9 @@ pub enum Answer {
     Reached(bool),
     Software(Result<SoftwareAnswer, Refusal>),
     Alarm(Result<(), Refusal>),
+    /// The object that is this resource's, if there is one.
+    Claimed(Option<String>),
+    Shares(bool),
     Id(Uuid),
     Done,
 }
@@ -130,6 +138,8 @@ impl Ask {
             | Ask::Reach { .. }
             | Ask::DomainId
             | Ask::UserToken { .. }
+            | Ask::Claim { .. }
+            | Ask::Shares(_)
             | Ask::FreshId
             | Ask::Pause(_) => false,
         }

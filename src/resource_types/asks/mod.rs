@@ -213,6 +213,26 @@ impl Asks<'_> {
         }
     }
 
+    /// The first of these objects that no other resource has, which is this one's from here on.
+    pub(super) fn claim(
+        &self,
+        ids: Vec<String>,
+        named: bool,
+    ) -> Result<Option<String>, CloudError> {
+        match self.ask(Ask::Claim { ids, named })? {
+            Answer::Claimed(id) => Ok(id),
+            _ => Err(unlike()),
+        }
+    }
+
+    /// Whether another resource of the stack has the object of this id.
+    pub(super) fn shares(&self, id: &str) -> Result<bool, CloudError> {
+        match self.ask(Ask::Shares(id.to_owned()))? {
+            Answer::Shares(shares) => Ok(shares),
+            _ => Err(unlike()),
+        }
+    }
+
     /// An id that nothing has yet.
     pub fn fresh_id(&self) -> Result<Uuid, CloudError> {
         match self.ask(Ask::FreshId)? {

@@ -106,8 +106,13 @@ impl Declared {
 
     /// Whether the object of a twin looks the same in all that there is to know it by: others'
     /// are noted where there is no mark.
-    pub(crate) fn is_unmarked(&self, subject: &Subject) -> bool {
-        !self.declaration().knows_id() && subject.data.contains_key(OTHERS)
+    pub(crate) fn is_unmarked(subject: &Subject) -> bool {
+        subject.data.contains_key(OTHERS)
+    }
+
+    /// Whether its user may give the id, so that another project's object may have it too.
+    pub(crate) fn is_named(&self) -> bool {
+        self.declaration().is_named()
     }
 
     /// The object that an earlier creation of this resource made.
@@ -123,22 +128,33 @@ impl Declared {
         }
         if self.declaration().knows_id() {
             let known = self.known(cloud, subject)?;
-            let is_free = known
-                .physical_id
-                .as_ref()
-                .is_some_and(|id| !subject.taken.contains(id) && !Self::is_others(subject, id));
-            return if is_free { self.look(cloud, &known) } else { Ok(None) };
+            let Some(id) = known.physical_id.as_ref().filter(|id| !Self::is_others(subject, id))
+            else {
+                return Ok(None);
+            };
+            let Some(object) = self.look(cloud, &known)? else { return Ok(None) };
+            return Ok(cloud.claim(vec![id.clone()], self.is_named())?.map(|_| object));
         }
         let marks = self.marks(cloud, subject)?;
-        let is_ours = |object: &Value| {
-            let is_free = self.declaration().id_of(object).is_some_and(|id| {
-                !subject.taken.contains(&id)
-                    && subject.physical_id.as_ref() != Some(&id)
-                    && !Self::is_others(subject, &id)
+        let mut alike = Vec::new();
+        for object in self.objects(cloud, subject, &marks)? {
+            let id = self.declaration().id_of(&object).filter(|id| {
+                subject.physical_id.as_ref() != Some(id) && !Self::is_others(subject, id)
             });
-            is_free && marks.are_on(object)
-        };
-        Ok(self.objects(cloud, subject, &marks)?.into_iter().find(is_ours))
+            if let Some(id) = id.filter(|_| marks.are_on(&object)) {
+                if matches!(marks, Marks::Own(..)) {
+                    return Ok(Some(object));
+                }
+                alike.push((id, object));
+            }
+        }
+        if alike.is_empty() {
+            return Ok(None);
+        }
+        // A twin's creation may have made them: nobody has what another resource has.
+        let ids = alike.iter().map(|(id, _)| id.clone()).collect();
+        let ours = cloud.claim(ids, self.is_named())?;
+        Ok(alike.into_iter().find(|(id, _)| Some(id) == ours.as_ref()).map(|(_, object)| object))
     }
 
     /// The entry of a list that stands for the object.

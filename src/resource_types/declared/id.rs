@@ -150,6 +150,14 @@ impl Declaration {
     pub(super) fn knows_id(&self) -> bool {
         !matches!(self.id, Id::Field(_))
     }
+
+    /// Whether its user may give the id, so that another project's object may have it too.
+    pub(super) fn is_named(&self) -> bool {
+        match &self.id {
+            Id::Field(field) => field == "name",
+            Id::MadeOf(_) | Id::Is(_) => true,
+        }
+    }
 }
 
 impl Declared {

@@ -25,6 +25,18 @@ pub(super) fn words(path: &str) -> impl Iterator<Item = &str> {
     path.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
+/// Whether each brace has its other.
+pub(super) fn is_whole(path: &str) -> bool {
+    let mut is_open = false;
+    for brace in path.chars().filter(|c| matches!(c, '{' | '}')) {
+        if is_open == (brace == '{') {
+            return false;
+        }
+        is_open = brace == '{';
+    }
+    !is_open
+}
+
 impl Declaration {
     /// Whether what is made is put where it is shown: that something is shown there does not say
     /// that it came, and it may be put there again.

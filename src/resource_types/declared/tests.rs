@@ -74,6 +74,7 @@ impl Service<'_> {
                 Ok(Answer::Object(self.called(&request)?[&*collection.member].take()))
             }
             Ask::Project => Ok(Answer::Text("project-1".to_owned())),
+            Ask::Claim { ids, .. } => Ok(Answer::Claimed(ids.first().cloned())),
             other => panic!("{other:?}"),
         }
     }

@@ -77,7 +77,7 @@ pub(crate) fn batch(group: &Group<'_>, type_name: &str, batch: Batch) -> Value {
         all.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
     let place = |name: &str| places.get(name).copied();
     let mut old =
-        group.stack.map_or_else(Vec::new, |stack| stack.defined(Language::Hot, stack.well()));
+        group.stack.map_or_else(Vec::new, |stack| stack.defined(Language::Hot, stack.healthy()));
     old.retain(|member| place(&member.name).is_some());
     old.sort_by_key(|member| place(&member.name));
     let there: Vec<String> = old.iter().map(|member| member.name.clone()).collect();

@@ -56,11 +56,11 @@ impl MemberStack {
 
     /// How many members there are that did not fail.
     pub(crate) fn size(&self) -> usize {
-        self.well().count()
+        self.healthy().count()
     }
 
     /// The members that did not fail.
-    pub(crate) fn well(&self) -> impl Iterator<Item = &MemberState> {
+    pub(crate) fn healthy(&self) -> impl Iterator<Item = &MemberState> {
         self.members.iter().filter(|member| !member.failed)
     }
 

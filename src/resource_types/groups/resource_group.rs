@@ -118,7 +118,7 @@ pub(crate) fn creation(group: &Group<'_>) -> Option<(Vec<Batch>, Pace)> {
 /// How many members there are that are not to go, for a count of batches.
 pub(crate) fn present(group: &Group<'_>, removed: &BTreeSet<String>) -> usize {
     group.stack.map_or(0, |stack| {
-        let leaving = stack.well().filter(|member| removed.contains(&member.name)).count();
+        let leaving = stack.healthy().filter(|member| removed.contains(&member.name)).count();
         stack.members.len() - leaving
     })
 }
@@ -145,7 +145,7 @@ pub(crate) fn batch(group: &Group<'_>, removed: &BTreeSet<String>, batch: Batch)
         names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
     let target = size(group);
     let mut old = group.stack.map_or_else(Vec::new, |stack| {
-        let staying = stack.well().filter(|member| !removed.contains(&member.name));
+        let staying = stack.healthy().filter(|member| !removed.contains(&member.name));
         stack.defined(Language::Hot, staying)
     });
     // What has no place goes at once; then the highest are changed first, and what is only there

@@ -256,17 +256,18 @@ impl Shape {
     /// Members that failed are left out.
     fn of(&self, values: &Value, stack: &MemberStack) -> Value {
         let of = |name: &str| values.get(name).cloned();
-        let well = || stack.well().filter_map(|it| Some((it.name.clone(), of(&it.name)?)));
+        let healthy = || stack.healthy().filter_map(|it| Some((it.name.clone(), of(&it.name)?)));
         match self {
-            Shape::Map => Value::Object(well().collect()),
-            Shape::List => well().map(|(_, value)| value).collect(),
+            Shape::Map => Value::Object(healthy().collect()),
+            Shape::List => healthy().map(|(_, value)| value).collect(),
             Shape::Text => {
-                let texts = well().map(|(_, value)| value.as_str().unwrap_or("0.0.0.0").to_owned());
+                let texts =
+                    healthy().map(|(_, value)| value.as_str().unwrap_or("0.0.0.0").to_owned());
                 let text = texts.collect::<Vec<_>>().join(",");
                 if text.is_empty() { Value::Null } else { text.into() }
             }
             Shape::One(place) => {
-                let member = place.and_then(|place| stack.well().nth(place));
+                let member = place.and_then(|place| stack.healthy().nth(place));
                 member.and_then(|member| of(&member.name)).unwrap_or_default()
             }
         }

@@ -259,6 +259,9 @@ impl<'a> Recorded<'a> {
             Ask::Software { ask, .. } => Answer::Software(self.software(ask)),
             // The real Heat has none any more.
             Ask::Alarm { .. } => Answer::Alarm(Ok(())),
+            // There is no other resource.
+            Ask::Claim { ids, .. } => Answer::Claimed(ids.first().cloned()),
+            Ask::Shares(_) => Answer::Shares(false),
             Ask::FreshId => Answer::Id(self.fresh_id()),
             Ask::Pause(_) => Answer::Done,
         })

@@ -19,7 +19,7 @@ use hearth::resource_types::Registry;
 use hearth::sandbox::{FaultRule, RunningSandbox, Sandbox, SandboxConfig};
 use serde_json::{Value, json};
 
-use crate::support::world::loopback;
+use crate::support::world::{holders, loopback};
 
 /// The whole, and a client that follows no redirects.
 pub(crate) struct App {
@@ -185,6 +185,7 @@ impl App {
                     async move { policy.forbidden(&caller, types).await }.boxed()
                 })
             },
+            holders: holders(&views),
         });
         engine.alarms().watch(views.all_alarms().await.unwrap());
         let parts = ApiParts {

@@ -253,11 +253,18 @@ async fn attributes_that_have_no_value_are_null() {
         "resources": {
             "a": { "type": "OS::Heat::TestResource", "properties": { "fail": true } },
             "b": { "type": "OS::Heat::RandomString", "depends_on": "a" },
+            "c": { "type": "My::Test", "properties": { "fail": true } },
         },
     });
-    app.create("web", template).await;
+    let environment = json!({ "resource_registry": { "My::Test": "OS::Heat::TestResource" } });
+    let body = json!({ "stack_name": "web", "template": template, "environment": environment });
+    let created = app.ask("POST", "/stacks", Some(body)).await;
+    assert_eq!(created.status, 201, "{}", created.text);
+    app.settled("web").await;
     let path = path_of(&app, "web").await;
-    for (name, expected) in [("a", json!({ "output": null })), ("b", json!({ "value": null }))] {
+    let output = json!({ "output": null });
+    for (name, expected) in [("a", output.clone()), ("b", json!({ "value": null })), ("c", output)]
+    {
         let shown = app.get(&format!("{path}/resources/{name}")).await.json();
         assert_eq!(shown["resource"]["attributes"], expected, "{shown}");
     }

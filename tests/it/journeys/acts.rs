@@ -232,7 +232,7 @@ async fn a_server_sleeps_and_wakes() {
 }
 
 #[actix::test]
-async fn what_stands_for_nothing_is_kept_though_it_is_said_to_be_sick() {
+async fn what_stands_for_nothing_is_kept_though_it_is_said_to_be_unhealthy() {
     let ground = Ground::new().await;
     let world = ground.start().await;
     let template = hot(json!({ "a": { "type": "OS::Heat::None", "properties": { "x": 1 } } }));

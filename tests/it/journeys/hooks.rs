@@ -147,6 +147,31 @@ async fn a_deletion_waits_before_and_behind_and_both_can_be_cleared() {
 }
 
 #[actix::test]
+async fn what_waits_for_its_deletion_is_still_read_and_is_nobodys_need() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let web = create(&world, json!({ "hooks": "pre-delete" })).await;
+    assert_eq!(world.settled(&web).await, "CREATE_COMPLETE");
+    let users = async || {
+        let rows = world.views.resources(web.stack).await.unwrap();
+        let users = rows.into_iter().map(|row| (row.name.0, row.required_by));
+        users.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    assert_eq!(users().await["a"], ["b".into()]);
+    let deleted = world.delete(web.stack).await.unwrap();
+    told(&world, &web, "a CREATE_COMPLETE DELETE paused until Hook pre-delete is cleared").await;
+    assert_eq!(users().await["a"], []);
+    let who = world.requester();
+    let shown = world.engine.inspect_resource(&who, web.stack, &"a".into(), &[]).await.unwrap();
+    assert_eq!(shown["output"], "one");
+    world.engine.resource_metadata(&who, web.stack, &"a".into()).await.unwrap();
+    let none = world.engine.inspect_resource(&who, web.stack, &"no".into(), &[]).await;
+    assert_eq!(none.unwrap_err().class, "EntityNotFound");
+    clear(&world, &web, "pre-delete").await.unwrap();
+    assert_eq!(world.settled(&deleted).await, "DELETE_COMPLETE");
+}
+
+#[actix::test]
 async fn an_update_supersedes_a_stack_that_waits_and_a_deletion_ends_the_wait() {
     let ground = Ground::new().await;
     let world = ground.start().await;

@@ -135,10 +135,10 @@ impl<'a> Life<'a> {
             let id = &self.snapshots[name];
             return Ok((202, ask("POST", format!("{path}/snapshots/{id}/restore"), None).await));
         }
-        for (target, is_sick) in [(&request.mark, true), (&request.heal, false)] {
+        for (target, is_unhealthy) in [(&request.mark, true), (&request.heal, false)] {
             let Some(target) = target else { continue };
             let path = self.path_of(target).await?;
-            let body = json!({ "mark_unhealthy": is_sick, "resource_status_reason": "seen" });
+            let body = json!({ "mark_unhealthy": is_unhealthy, "resource_status_reason": "seen" });
             return Ok((200, ask("PATCH", path, Some(body)).await));
         }
         if let Some((target, details)) = request.signal.iter().next() {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
+use hearth::actors::claims::Claimant;
 use hearth::actors::resource::{self, Resource};
 use hearth::actors::shell::Aggregate;
 use hearth::actors::stack::Stack;
 use hearth::events::resource::Definition;
 use hearth::events::{ResourceEvent, StackEvent, StreamId};
-use hearth::model::{Action, ResourceId, ResourceName, StackId, Status, physical_name};
+use hearth::model::{Action, Holder, ResourceId, ResourceName, StackId, Status, physical_name};
 
 use super::declared::Deletion;
 use super::log::Log;
@@ -55,6 +56,18 @@ impl Folds {
             let blank = Resource::named(*id, resource.name.clone());
             *resource = log.fold(StreamId::resource(*id).as_str(), blank);
         }
+    }
+
+    /// Who has an object of the cloud or has left it there, as the views know it.
+    pub(super) fn holders(&self, physical_id: &str) -> Vec<Holder> {
+        let known = self.resources.values().filter(|it| {
+            it.physical_id.as_deref() == Some(physical_id) && (!is_gone(it) || leaves(it))
+        });
+        let holders = known.map(|it| {
+            let Claimant { resource, stack, project, type_name } = Claimant::of(it);
+            Holder { resource, stack, project, type_name, is_gone: is_gone(it) }
+        });
+        holders.collect()
     }
 
     /// What deletions have left to itself, and what is somebody's all the same.

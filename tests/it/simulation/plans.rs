@@ -23,7 +23,7 @@ pub(super) struct Announced {
     before: Stands,
 }
 
-/// How many plans were compared with a walk that came to its end, and with one that did not.
+/// How many plans were compared with a traversal that came to its end, and with one that did not.
 static COMPARED: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
 /// The same.
@@ -35,7 +35,7 @@ pub(super) fn compared() -> [usize; 2] {
 type Sights = BTreeMap<StackId, Seen>;
 
 impl World {
-    /// A walk of the outermost stack is about to start: what will it do?
+    /// A traversal of the outermost stack is about to start: what will it do?
     pub(super) fn announce(&mut self, id: StackId, events: &[StackEvent]) {
         let starts = |event: &StackEvent| match event {
             StackEvent::TraversalStarted(started) => Some(started.clone()),
@@ -154,7 +154,7 @@ impl World {
             })
     }
 
-    /// A walk has come to its end.
+    /// A traversal has come to its end.
     pub(super) fn hold_to_plan(&mut self, id: StackId, events: &[StackEvent]) {
         for event in events {
             if let StackEvent::TraversalSettled(settled) = event {

@@ -9,7 +9,7 @@ use hearth::model::{Action, ResourceId, Status};
 
 /// What is wrong with events that follow on a stack's state.
 pub(super) fn stack_events(before: &Stack, events: &[StackEvent]) -> Vec<String> {
-    let mut running = before.traversal.as_ref().map(|walk| (walk.id, walk.action, walk.settled));
+    let mut running = before.traversal.as_ref().map(|it| (it.id, it.action, it.settled));
     let mut newest = before.revisions.last().map(|revision| revision.revision.0).unwrap_or(0);
     let mut wrongs = Vec::new();
     let mut deleted = before.is_deleted();

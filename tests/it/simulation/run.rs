@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use hearth::actors::project::{Project, ProjectCommand};
-use hearth::actors::resource::{Report, Resource, ResourceCommand, ResourceEffect};
+use hearth::actors::resource::{Resource, ResourceCommand, ResourceEffect};
 use hearth::actors::shell::{Aggregate, Decision};
 use hearth::actors::stack::{Stack, StackCommand, StackEffect};
 use hearth::clock::{Clock, Moment};
 use hearth::events::{StackEvent, StreamId};
-use hearth::model::{Refusal, ResourceId, ResourceName, StackId, Status};
+use hearth::model::{Action, Refusal, ResourceId, ResourceName, StackId, Status};
 
 use super::folds::{leaves, resources_differ, stacks_differ};
 use super::live::Live;
@@ -25,8 +25,6 @@ impl World {
             return;
         }
         let mut stack = self.folded(id);
-        let reports: Vec<Report> = stack.view().reports().values().cloned().collect();
-        reports.iter().for_each(|report| self.node.claims.note(report));
         let moment = Moment::of(self.clock.as_ref());
         let decision = stack.recover(&moment, &self.stack_knowledge);
         self.node.stacks.insert(id, stack);
@@ -269,7 +267,9 @@ impl World {
         match effect {
             ResourceEffect::Report => {
                 let report = resource.report(&self.resource_knowledge);
-                self.node.claims.note(&report);
+                if (report.action, report.status) == (Action::Delete, Status::Complete) {
+                    self.node.claims.forget(id);
+                }
                 if let Some(stack) = self.node.parents.get(&id).copied() {
                     let command = StackCommand::Report(Box::new(report));
                     self.post(Line::ToStack(id, stack), Mail::ToStack(command));
@@ -279,8 +279,7 @@ impl World {
                 let at = self.after(after);
                 self.node.timers.push(Timer { at, what: Due::Beat { resource: id, epoch } });
             }
-            ResourceEffect::Call(mut call) => {
-                call.subject.taken = self.node.claims.of_others(id);
+            ResourceEffect::Call(call) => {
                 let at = if call.step.mutates { at } else { 0 };
                 // On record a call is made when it is due, however late its turn comes.
                 let asked = if call.step.mutates { resource.called_at.min(asked) } else { asked };
@@ -344,7 +343,7 @@ impl World {
         for resource in own {
             self.node.resources.remove(&resource);
             self.node.parents.remove(&resource);
-            self.node.claims.forget(resource);
+            self.node.claims.rest(resource);
         }
         self.node.mail.retain(|line, _| match line {
             Line::ToResource(stack, _) | Line::ToStack(_, stack) => *stack != id,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hearth::actors::claims::Claimant;
 use hearth::actors::resource::{Answered, ResourceCommand};
 use hearth::actors::stack::{Stack, StackCommand};
 use hearth::clock::Clock;
@@ -173,8 +174,10 @@ impl World {
             Ask::ComeBack(command) => *command,
             Ask::Hear { driver_type, subject, mut answered } => {
                 let driver = self.stack_knowledge.registry.driver(&driver_type).unwrap();
-                let claims = &mut self.node.claims;
-                answered.result = claims.claimed(resource, &driver, &subject, answered.result);
+                if let Some(live) = self.node.resources.get(&resource) {
+                    let (claims, claimant) = (&self.node.claims, Claimant::of(live));
+                    answered.result = claims.learned(&claimant, &driver, &subject, answered.result);
+                }
                 ResourceCommand::Answered(answered)
             }
             Ask::TellChild { nest, telling } => return self.tell_child(resource, nest, *telling),

@@ -48,7 +48,7 @@ impl World {
         });
         if let (Some(child), Some(size)) = (child, told.size)
             && child.rows.len() as i64 != size
-            && !self.ever_sick(child)
+            && !self.ever_unhealthy(child)
         {
             let name = &group.name;
             told.wrongs.push(format!("{name} has {} members, and not {size}", child.rows.len()));
@@ -57,7 +57,7 @@ impl World {
     }
 
     /// Whether a member was ever unhealthy, be it gone by now: those do not count.
-    fn ever_sick(&self, members: &Stack) -> bool {
+    fn ever_unhealthy(&self, members: &Stack) -> bool {
         let of_stack = |it: &&Resource| it.stack.as_ref().is_some_and(|of| of.id == members.id);
         let ids = self.folds.resources.values().filter(of_stack).map(|it| it.id);
         ids.flat_map(|id| self.events_of(id)).any(|event| match event {

@@ -185,9 +185,9 @@ pub(super) struct World {
     pub(super) crashes: u32,
     /// The child stacks that somebody has asked for something by their own ids.
     pub(super) asked_alone: BTreeSet<StackId>,
-    /// Whether that was after the newest walk began that leads to a revision.
+    /// Whether that was after the newest traversal began that leads to a revision.
     pub(super) meddled: bool,
-    /// The plan of the walk under way, if there is one.
+    /// The plan of the traversal under way, if there is one.
     pub(super) announced: Option<Announced>,
 }
 
@@ -319,7 +319,7 @@ impl World {
                 && call.nesting.is_none()
             {
                 match self.is_real() {
-                    true => self.die_in_beat(&call, outside.asked),
+                    true => self.die_in_beat(outside.resource, &call, outside.asked),
                     false => self.let_come_late(Late::Beat(call), outside.asked),
                 }
             }

@@ -59,7 +59,7 @@ impl Decider<'_> {
         Decision::nothing().and_do(look.unwrap_or(ResourceEffect::Report))
     }
 
-    /// What no update touches is well again with the next one, in Heat's words.
+    /// What no update touches is healthy again with the next one, in Heat's words.
     fn mend(&self, traversal: TraversalId) -> Decision<Resource> {
         let reason = "Update status to COMPLETE for FAILED resource neither update nor replace.";
         let reason = reason.to_owned();

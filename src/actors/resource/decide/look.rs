@@ -44,8 +44,8 @@ impl Decider<'_> {
         }
     }
 
-    /// The same definition may ask for another child: of another file, or of members that are not
-    /// well.
+    /// The same definition may ask for another child: of another file, or of unhealthy
+    /// members.
     pub(super) fn see_child(
         &mut self,
         converge: &Converge,

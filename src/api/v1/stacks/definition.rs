@@ -37,7 +37,7 @@ pub(in crate::api) async fn template_of(
     let source = source_of(state, stack.id, None).await?;
     let mut template = shown(state, stack, &source, "template");
     if stack.action == Action::Delete {
-        // A deletion is a walk to the same template without its resources.
+        // A deletion is a traversal to the same template without its resources.
         for section in ["resources", "Resources"] {
             if let Some(Value::Object(resources)) = template.get_mut(section) {
                 resources.clear();

@@ -76,12 +76,12 @@ impl Check<'_> {
                 let is_own =
                     |path: &&String| declaration.at.as_ref().is_some_and(|at| path.starts_with(at));
                 if let Some(path) = path.as_ref().filter(|path| !is_own(path)) {
-                    self.path(&[at.as_slice(), &[method]].concat(), path);
+                    self.route(&[at.as_slice(), &[method]].concat(), path);
                 }
             }
         }
         if let Some(at) = &declaration.at {
-            self.path(&["at"], at);
+            self.route(&["at"], at);
         }
         if let Id::MadeOf(forms) = &declaration.id {
             for form in forms {
@@ -94,8 +94,22 @@ impl Check<'_> {
         self.version(&["microversion"], declaration.microversion.as_deref());
     }
 
+    /// The path of a call.
+    pub(super) fn route(&mut self, at: &[&str], path: &str) {
+        let is_path =
+            path.starts_with('/') && !path.contains(|c: char| c.is_whitespace() || c.is_control());
+        if !is_path {
+            let message = "a path begins with `/` and has no spaces, or is true for that of `at`";
+            self.wrong(at, message.to_owned(), None);
+        }
+        self.path(at, path);
+    }
+
     /// The words of a path.
     pub(super) fn path(&mut self, at: &[&str], path: &str) {
+        if !paths::is_whole(path) {
+            self.wrong(at, "each `{` wants its `}`".to_owned(), None);
+        }
         for word in paths::words(path).filter(|word| !WORDS.contains(word)) {
             if let Some((_, meant)) = self.unknown(word) {
                 let message =

@@ -31,6 +31,9 @@ pub(crate) fn check(looked: &mut Looked, finders: &Finders) {
     check.schema(&["update_policy"], &declaration.update_policy);
 }
 
+/// Of the column that Heat keeps it in.
+const TYPE_NAME_MAX_CHARS: usize = 255;
+
 struct Check<'a> {
     declaration: &'a Declaration,
     root: &'a Written,
@@ -131,8 +134,22 @@ impl Check<'_> {
         self.keys(&["body", "omit_when"], body.omit_when.keys());
         self.properties(&["unobserved"], &declaration.unobserved);
         self.properties(&["rules_read"], &declaration.rules_read);
+        let type_name = &declaration.type_name;
+        let is_name = (1..=TYPE_NAME_MAX_CHARS).contains(&type_name.chars().count())
+            && !type_name.contains(|c: char| c.is_whitespace() || c.is_control());
+        if !is_name {
+            let message = format!(
+                "the name of a type has no spaces, and up to {TYPE_NAME_MAX_CHARS} characters"
+            );
+            self.wrong(&["type"], message, None);
+        }
         if let Some(name) = &declaration.name {
             self.property(&["name"], name);
+        }
+        for (name, attribute) in &declaration.attributes {
+            if let Some(repeats) = &attribute.repeats {
+                self.property(&["attributes", name, "repeats"], repeats);
+            }
         }
         if let Some(makes) = &declaration.makes {
             self.constraint(&["makes"], makes);
@@ -249,6 +266,9 @@ impl Check<'_> {
 
     fn schema(&mut self, at: &[&str], schema: &Properties) {
         for (name, property) in schema {
+            if name.is_empty() {
+                self.wrong_key(&[at, &[""]].concat(), "a name is missing".to_owned(), None);
+            }
             self.one(&[at, &[name.as_str()]].concat(), property);
         }
     }

@@ -153,3 +153,33 @@ fn the_page_has_every_key_of_finders_and_mistakes_in_them_have_places() {
     assert!(lines[0].starts_with("1:28: unknown key `lst`, did you mean `list`?"), "{lines:?}");
     assert!(lines.iter().any(|line| line.starts_with("1:41: one of `filters`")), "{lines:?}");
 }
+
+#[test]
+fn odd_values_are_told_and_nothing_is_made_of_them() {
+    let with = |type_name: &str, post: &str, more: &str| {
+        let text = format!(
+            "type: {type_name}\nclass: B\nservice: network\nproperties: {{ a: {{ type: string }} }}\n\
+             wrap: thing\ncreate: {{ post: {post} }}\n{more}"
+        );
+        mistakes(&text)
+    };
+    assert_eq!(with("A::B", "\"/a/{a}\"", ""), "");
+    let path = "6:17: a path begins with `/` and has no spaces, or is true for that of `at`";
+    for post in ["v2.0/x", "http://other.test/x", "\"/a b\"", "\"/a\\r\\nX: y\"", "true"] {
+        assert_eq!(with("A::B", post, ""), path, "{post}");
+    }
+    for post in ["\"/a/{\"", "\"/a/}{\"", "\"/{{a}}\"", "\"/a}\""] {
+        assert!(with("A::B", post, "").starts_with("6:17: each `{` wants its `}`"), "{post}");
+    }
+    let name = "1:7: the name of a type has no spaces, and up to 255 characters";
+    for type_name in ["''", "\"A b\"", "\"A\\n\"", &"x".repeat(256)] {
+        assert_eq!(with(type_name, "/a", ""), name, "{type_name}");
+    }
+    assert_eq!(with(&"x".repeat(255), "/a", ""), "");
+    let repeats = "attributes: { x: { repeats: b } }\n";
+    assert_eq!(with("A::B", "/a", repeats), "7:29: there is no property `b`, did you mean `a`?");
+    assert_eq!(
+        mistakes("type: A::B\nclass: B\nproperties: { '': { type: string } }\n"),
+        "3:15: a name is missing"
+    );
+}

@@ -43,7 +43,7 @@ impl ResourceType for KeyPair {
                     }
                     Err(error) if error.is_conflict() => {
                         // Its predecessor has the name until it is deleted, so that goes first.
-                        if is_shared(subject, &named(subject)) {
+                        if cloud.shares(&named(subject))? {
                             remove(declared, cloud, subject)?;
                         }
                         beating.progress().again(cloud.now(), error.into(), |progress| {
@@ -53,12 +53,11 @@ impl ResourceType for KeyPair {
                     Err(error) => Err(error.into()),
                 }
             }
-            // The key pair of this name is its successor's by now.
-            Some(PlainStage::Delete)
-                if subject.physical_id.as_ref().is_some_and(|id| is_shared(subject, id)) =>
-            {
-                Ok(done())
-            }
+            Some(PlainStage::Delete) => match &subject.physical_id {
+                // The key pair of this name is its successor's by now.
+                Some(id) if cloud.shares(id)? => Ok(done()),
+                Some(_) | None => declared.plain_beat(beating),
+            },
             _ => declared.plain_beat(beating),
         }
     }
@@ -93,12 +92,6 @@ fn named(subject: &Subject) -> String {
     text(&subject.properties, "name").unwrap_or(&subject.physical_name).to_owned()
 }
 
-/// Whether another resource of the stack has a key pair of this name: the one that this replaces,
-/// or is replaced by.
-fn is_shared(subject: &Subject, name: &str) -> bool {
-    subject.taken.contains(name)
-}
-
 fn remove(declared: &Declared, cloud: &Asks<'_>, subject: &Subject) -> Result<(), Failure> {
     let former = Subject { physical_id: Some(named(subject)), ..subject.clone() };
     let request = declared.request(cloud, Method::Delete, "/os-keypairs/{id}", &former, None)?;
@@ -115,14 +108,20 @@ fn adopt(
     cloud: &Asks<'_>,
     subject: &Subject,
 ) -> Result<Option<Beat>, Failure> {
-    if Declared::is_others(subject, &named(subject)) {
+    let name = named(subject);
+    if Declared::is_others(subject, &name) {
         return Ok(None);
     }
-    let named = Subject { physical_id: Some(named(subject)), ..subject.clone() };
-    let Some(found) = declared.look(cloud, &named)? else { return Ok(None) };
+    let sought = Subject { physical_id: Some(name.clone()), ..subject.clone() };
+    let Some(found) = declared.look(cloud, &sought)? else { return Ok(None) };
     match text(&subject.properties, "public_key") {
         Some(wanted) if found["public_key"].as_str().map(str::trim) == Some(wanted.trim()) => {
-            let learned = Declared::made(subject, named.physical_id);
+            // Its predecessor has the name until it is deleted.
+            let is_handed_on = subject.replaces.contains(&name);
+            if !is_handed_on && cloud.claim(vec![name.clone()], declared.is_named())?.is_none() {
+                return Ok(None);
+            }
+            let learned = Declared::made(subject, Some(name));
             Ok(Some(Beat::Done { learned }))
         }
         // Another's key of the same name: the call says so.

@@ -238,3 +238,31 @@ async fn an_output_that_fails_within_says_so_outside() {
     let attributes = world.engine.inspect_resource(&who, web.stack, &"n".into(), &[]).await;
     assert_eq!(json!(attributes.unwrap()), json!({ "good": "x", "bad": null }));
 }
+
+#[actix::test]
+async fn a_child_whose_create_failed_shows_the_outputs_that_it_has() {
+    let ground = Ground::new().await;
+    let world = ground.start().await;
+    let mut inner = plain_file();
+    let failing = json!({ "fail": true });
+    inner["resources"]["bad"] =
+        json!({ "type": "OS::Heat::TestResource", "properties": failing, "depends_on": "z" });
+    let mut template =
+        hot(json!({ "n": { "type": "child.yaml", "properties": { "value": "one" } } }));
+    template["outputs"] = json!({ "given": { "value": { "get_attr": ["n", "given"] } } });
+    let files = BTreeMap::from([("child.yaml".to_owned(), inner.to_string())]);
+    let source = StackSource { template, files, ..StackSource::default() };
+    let web = world.create_of("web", source).await.unwrap();
+    assert_eq!(world.settled(&web).await, "CREATE_FAILED");
+    let child = children(&world).await.remove(0);
+    assert_eq!(world.at_rest(child.id).await, "CREATE_FAILED");
+    // The parent takes attributes in once an action is complete.
+    for (stack, expected) in [(child.id, json!("one")), (web.stack, Value::Null)] {
+        let outputs = world.engine.outputs_now(stack).await.unwrap();
+        let shown: Vec<_> = outputs.iter().map(|it| (&*it.key, &it.value)).collect();
+        assert_eq!(shown, [("given", &expected)]);
+    }
+    let (who, name) = (world.requester(), "n".into());
+    let shown = world.engine.inspect_resource(&who, web.stack, &name, &[]).await.unwrap();
+    assert_eq!(shown["given"], "one");
+}

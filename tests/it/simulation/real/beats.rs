@@ -2,6 +2,7 @@
 //! last of which may be under way when the process dies.
 
 use chrono::{DateTime, Utc};
+use hearth::actors::claims::{Claimant, Claims};
 use hearth::actors::resource::{Answered, BeatCall};
 use hearth::clock::Clock;
 use hearth::events::resource::Step;
@@ -12,6 +13,7 @@ use hearth::resource_types::recorded::life::World as _;
 use hearth::resource_types::{Beat, Declared, Failure, Learned, Reality, Subject};
 
 use super::Sandbox;
+use crate::simulation::folds::Folds;
 use crate::simulation::world::{Ask as Outside, World};
 use crate::support::chance::Chance;
 
@@ -61,6 +63,9 @@ struct Asking<'a> {
     has_changed: bool,
     lost: Vec<Request>,
     told: Vec<String>,
+    claimant: Claimant,
+    claims: &'a Claims,
+    folds: &'a Folds,
 }
 
 impl Asking<'_> {
@@ -126,7 +131,28 @@ impl Asking<'_> {
             }
             *left -= 1;
         }
-        Some(cloud.answer_by(ask, &mut |cloud, request| self.send(cloud, request)))
+        Some(match ask {
+            Ask::Claim { ids, named } => Ok(Answer::Claimed(self.claim(ids, *named))),
+            Ask::Shares(id) => {
+                let known = self.folds.holders(id);
+                Ok(Answer::Shares(known.iter().any(|it| self.claimant.shares_with(it))))
+            }
+            _ => cloud.answer_by(ask, &mut |cloud, request| self.send(cloud, request)),
+        })
+    }
+
+    /// The first object that nobody else has, as the engine finds it out.
+    fn claim(&self, ids: &[String], named: bool) -> Option<String> {
+        let is_free = |id: &&String| {
+            let is_found = self.claims.find(&self.claimant, id, named);
+            let known = self.folds.holders(id);
+            let is_free = !known.iter().any(|it| self.claimant.yields_to(it, named));
+            if is_found && !is_free {
+                self.claims.release(&self.claimant, id, named);
+            }
+            is_found && is_free
+        };
+        ids.iter().find(is_free).cloned()
     }
 }
 
@@ -181,7 +207,7 @@ impl World {
         call: &BeatCall,
         asked: DateTime<Utc>,
     ) {
-        let Some(mut result) = self.run_real_beat(call, asked, None) else { return };
+        let Some(mut result) = self.run_real_beat(resource, call, asked, None) else { return };
         if let (Ok(Beat::Replace { .. }), Some(id)) = (&result, call.subject.resource_id) {
             self.cloud.surprised.extend(Some(id));
         }
@@ -201,13 +227,19 @@ impl World {
     }
 
     /// The process dies somewhere in a beat.
-    pub(in crate::simulation) fn die_in_beat(&mut self, call: &BeatCall, asked: DateTime<Utc>) {
+    pub(in crate::simulation) fn die_in_beat(
+        &mut self,
+        resource: ResourceId,
+        call: &BeatCall,
+        asked: DateTime<Utc>,
+    ) {
         let dies_after = self.chance.below(ASKS_BEFORE_DEATH);
-        self.run_real_beat(call, asked, Some(dies_after));
+        self.run_real_beat(resource, call, asked, Some(dies_after));
     }
 
     fn run_real_beat(
         &mut self,
+        resource: ResourceId,
         call: &BeatCall,
         asked: DateTime<Utc>,
         dies_after: Option<u64>,
@@ -221,6 +253,9 @@ impl World {
             has_changed: false,
             lost: Vec::new(),
             told: Vec::new(),
+            claimant: Claimant::of(self.folds.resources.get(&resource)?),
+            claims: &self.node.claims,
+            folds: &self.folds,
         };
         let mut cloud = self.real.as_ref().unwrap().borrow_mut();
         let program = |asks: &Asks<'_>| driver.beat(asks, work, subject, step, *attempt);
