@@ -19,7 +19,7 @@ use crate::support::world::{Ground, hot, test_resource};
 /// More writes than a copy makes that is broken off.
 const WRITES_MAX: usize = 200;
 /// How many it makes at least.
-const WRITES_MIN: usize = 15;
+const WRITES_MIN: usize = 8;
 
 struct Places {
     folder: tempfile::TempDir,
@@ -85,6 +85,22 @@ async fn written(path: &Path, events: u64) -> Head {
     log.tombstone(&stream("never")).await.unwrap();
     log.purge(vec![stream("gone")]).await.unwrap();
     last.head
+}
+
+/// What comes and what goes in such a log; a body that goes.
+async fn change(log: &SqliteLog, head: Head) -> BlobId {
+    log.purge(vec![stream("b")]).await.unwrap();
+    log.destroy_key("stack-a").await.unwrap();
+    let (scope, from, to) = ("stack-c".to_owned(), vec![5], vec![6]);
+    log.reseal_keys(vec![Reseal { scope, from, to }]).await.unwrap();
+    log.key("stack-d", &|| vec![7]).unwrap();
+    let dropped = log.blobs("", 9).unwrap()[0].clone();
+    assert_eq!(log.drop_blobs(vec![dropped.clone()]).await.unwrap(), 1);
+    log.put_blob(b"fresh");
+    append(log, &stream("a"), head, number(30)).await;
+    let last = append(log, &stream("c"), Head::default(), number(1)).await.position;
+    log.durable(last).await.unwrap();
+    dropped
 }
 
 async fn all(log: &dyn EventLog) -> Vec<Arc<RecordedEvent>> {
@@ -205,17 +221,7 @@ async fn a_copy_is_brought_up_to_date_with_what_came_and_what_went() {
     let head = written(&path, 30).await;
     assert_eq!(places.copied_there("log.db"), Ok(33));
     let log = SqliteLog::open(&path).unwrap();
-    log.purge(vec![stream("b")]).await.unwrap();
-    log.destroy_key("stack-a").await.unwrap();
-    let (scope, from, to) = ("stack-c".to_owned(), vec![5], vec![6]);
-    log.reseal_keys(vec![Reseal { scope, from, to }]).await.unwrap();
-    log.key("stack-d", &|| vec![7]).unwrap();
-    let dropped = BlobId(log.blobs("", 9).unwrap()[0].0.clone());
-    assert_eq!(log.drop_blobs(vec![dropped.clone()]).await.unwrap(), 1);
-    log.put_blob(b"fresh");
-    append(&log, &stream("a"), head, number(30)).await;
-    let last = append(&log, &stream("c"), Head::default(), number(1)).await.position;
-    log.durable(last).await.unwrap();
+    let dropped = change(&log, head).await;
     // The log is written meanwhile.
     assert_eq!(places.copied_there("log.db"), Ok(33));
     let there = places.open();
@@ -279,14 +285,13 @@ async fn a_log_that_is_no_earlier_copy_stays_as_it_is() {
     drop(held);
 }
 
-#[tokio::test]
-async fn a_copy_that_broke_off_anywhere_is_no_log_and_is_gone_on_with() {
-    let written_to = tempfile::tempdir().unwrap();
-    let path = written_to.path().join("log.db");
-    let head = written(&path, 4).await;
-    let file = Side::File(path.clone());
+/// Breaks a copy off after every write, of a log to where an earlier one of it may have been copied,
+/// and copies it again.
+async fn broken_off_anywhere(earlier: Option<&Side>, path: &Path, events: u64) {
+    let file = Side::File(path.to_owned());
     for writes in 0..WRITES_MAX {
         let places = Places::new();
+        let before = earlier.map_or(0, |earlier| transfer(earlier, &places.there()).unwrap());
         places.server.allow(Some(writes));
         let broken = transfer(&file, &places.there());
         places.server.allow(None);
@@ -294,7 +299,6 @@ async fn a_copy_that_broke_off_anywhere_is_no_log_and_is_gone_on_with() {
             assert!(writes > WRITES_MIN, "{writes}");
             return;
         }
-        let events = places.server.count("hearth.events.");
         match EventstoreLog::open(places.address()) {
             Err(error) => {
                 assert!(error.to_string().contains("a copy that is not whole"), "{error}");
@@ -302,14 +306,53 @@ async fn a_copy_that_broke_off_anywhere_is_no_log_and_is_gone_on_with() {
                 assert!(!places.path("none.db").exists());
             }
             // Nothing of it was begun.
-            Ok(_) => assert_eq!(events, 0, "after {writes} writes"),
+            Ok(log) => assert_eq!(all(&log).await.len() as u64, before, "after {writes} writes"),
         }
-        assert_eq!(transfer(&file, &places.there()), Ok(7), "after {writes} writes");
-        let log = places.open();
-        are_equal(&SqliteLog::open_read_only(&path).unwrap(), &log).await;
-        assert!(append(&log, &stream("a"), head, number(4)).await.position > Position(8));
+        assert_eq!(transfer(&file, &places.there()), Ok(events), "after {writes} writes");
+        let (file, log) = (SqliteLog::open_read_only(path).unwrap(), places.open());
+        are_equal(&file, &log).await;
+        let own = append(&log, &stream("own"), Head::default(), number(4)).await;
+        assert!(own.position > file.durable_position());
     }
     panic!("a copy makes more than {WRITES_MAX} writes");
+}
+
+#[tokio::test]
+async fn a_copy_that_broke_off_anywhere_is_no_log_and_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    written(&path, 4).await;
+    broken_off_anywhere(None, &path, 7).await;
+}
+
+#[tokio::test]
+async fn a_copy_that_is_brought_up_to_date_may_break_off_anywhere_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let head = written(&path, 4).await;
+    let earlier = Side::File(folder.path().join("earlier.db"));
+    transfer(&Side::File(path.clone()), &earlier).unwrap();
+    let log = SqliteLog::open(&path).unwrap();
+    change(&log, head).await;
+    drop(log);
+    broken_off_anywhere(Some(&earlier), &path, 7).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_is_written_meanwhile_is_copied_as_it_stood_at_one_moment() {
+    let places = Places::new();
+    let log = places.open();
+    let mut last = append(&log, &stream("a"), Head::default(), number(0)).await;
+    let (from, to) = (places.there(), Side::File(places.path("log.db")));
+    let copying = tokio::task::spawn_blocking(move || transfer(&from, &to));
+    while !copying.is_finished() {
+        last = append(&log, &stream("a"), last.head, number(last.head.next)).await;
+    }
+    let copied = copying.await.unwrap().unwrap();
+    assert!(0 < copied && copied < last.head.next, "{copied} of {}", last.head.next);
+    assert_eq!(problems(&places.path("log.db")), [""; 0]);
+    assert_eq!(places.copied_back("log.db"), Ok(last.head.next));
+    are_equal(&log, &SqliteLog::open_read_only(&places.path("log.db")).unwrap()).await;
 }
 
 fn template(value: &str) -> Value {

@@ -208,12 +208,6 @@ impl StandIn {
         self.cluster.change(|state| state.faults.allowed = writes);
     }
 
-    /// How many events there are in streams whose names begin so.
-    pub(crate) fn count(&self, begin: &str) -> usize {
-        let state = self.cluster.lock();
-        state.store.records.iter().filter(|record| record.stream.starts_with(begin)).count()
-    }
-
     /// From now on the whole log shows the first event of an append so much before the others.
     pub(crate) fn show_half_groups(&self, time: Duration) {
         self.cluster.change(|state| state.faults.half_groups = time);
