@@ -230,8 +230,9 @@ fn steps(log: Rows, there: Option<Rows>, has_proof: bool) -> Result<Steps, Strin
     Ok(steps)
 }
 
-/// Goes over both in the order that they share. Errors: the rows that are there are not of an
-/// earlier copy.
+/// Goes over both in the order that they share. With `has_proof` hashes are left of what was purged;
+/// without it, it is known by its stream, which is closed. Errors: the rows that are there are not of
+/// an earlier copy.
 fn differences(
     log: Rows,
     there: Option<Rows>,
