@@ -18,7 +18,8 @@ enum What {
     /// Copy a log to a place where there is none, or bring an earlier copy up to date, and prove that
     /// both are the same
     Copy {
-        /// Where it is: sqlite:PATH or mysql://USER@HOST:PORT/DATABASE?password_file=FILE
+        /// Where it is: sqlite:PATH, mysql://USER@HOST:PORT/DATABASE?password_file=FILE or
+        /// esdb://USER:PASSWORD@HOST:PORT
         from: String,
         /// Where it is to be
         to: String,
@@ -40,10 +41,6 @@ fn side(text: &str) -> Result<Side, String> {
     Ok(match LogPlace::parse(text)? {
         LogPlace::File(path) => Side::File(path),
         LogPlace::Database(address) => Side::Database(*address),
-        LogPlace::Events(_) => {
-            return Err("a log on EventStoreDB has that server's own positions, and is neither \
-                        copied nor copied to"
-                .to_owned());
-        }
+        LogPlace::Events(address) => Side::Events(address),
     })
 }

@@ -56,10 +56,9 @@ impl LogPlace {
             Self::Database(_) => {
                 Some("the log is in a database: `hearth log copy` copies it to a file and back")
             }
-            Self::Events(_) => Some(
-                "the log is on EventStoreDB: back it up, and put it back, as that server's \
-                 manual says",
-            ),
+            Self::Events(_) => {
+                Some("the log is on EventStoreDB: `hearth log copy` copies it to a file and back")
+            }
         }
     }
 

@@ -9,6 +9,9 @@
 #[macro_use]
 mod cases;
 mod database;
+#[path = "../it/support/eventstore/mod.rs"]
+#[expect(dead_code, reason = "faults are the other suite's")]
+mod eventstore;
 mod faults;
 #[path = "../it/log_contract/followers.rs"]
 mod followers;

@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
-use hearth::events::log::{EventLog, Filter, Head, MariadbLog, Side, SqliteLog, audit, transfer};
+use hearth::events::log::{
+    EventLog, EventstoreAddress, EventstoreLog, Filter, Head, MariadbLog, Reseal, Side, SqliteLog,
+    audit, transfer,
+};
 use hearth::events::{Position, StreamRevision};
 
 use super::cases::{append, number, stream};
 use super::database::Database;
+use super::eventstore::StandIn;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_moves_to_a_database_and_back_and_is_the_same() {
@@ -56,6 +60,53 @@ async fn a_log_moves_to_a_database_and_back_and_is_the_same() {
     assert_eq!(problems(&path).len(), 4);
     let log = SqliteLog::open(&folder.path().join("back.db")).unwrap();
     assert_eq!(log.read(&stream("a"), StreamRevision(0)).await.unwrap().events.len(), 3_001);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_moves_between_a_database_and_a_server_of_events() {
+    let (database, back, server) = (Database::fresh(), Database::fresh(), StandIn::start(1));
+    let there = EventstoreAddress::parse(&server.url()).unwrap();
+    let (first, second) = (Side::Database(database.address()), Side::Database(back.address()));
+    let events = Side::Events(Box::new(there.clone()));
+    let log = MariadbLog::open(&database.address(), "a test", None).unwrap();
+    let mut head = Head::default();
+    for count in 0..1_200 {
+        head = append(&log, &stream("a"), head, number(count)).await.head;
+    }
+    append(&log, &stream("gone"), Head::default(), number(0)).await;
+    log.put_blob(&vec![7; 1_200_000]);
+    log.key("stack-a", &|| vec![1, 2, 3]).unwrap();
+    log.key("stack-b", &|| vec![4]).unwrap();
+    log.destroy_key("stack-b").await.unwrap();
+    let last = append(&log, &stream("b"), Head::default(), number(1)).await.position;
+    log.durable(last).await.unwrap();
+    assert_eq!(transfer(&first, &events), Ok(1_202));
+    assert_eq!(transfer(&events, &second), Ok(1_202));
+    log.purge(vec![stream("gone")]).await.unwrap();
+    log.reseal_keys(vec![Reseal { scope: "stack-a".to_owned(), from: vec![1, 2, 3], to: vec![5] }])
+        .await
+        .unwrap();
+    drop(log);
+    assert_eq!(transfer(&first, &events), Ok(1_201));
+
+    let log = EventstoreLog::open(there).unwrap();
+    let own = append(&log, &stream("a"), head, number(1_200)).await.position;
+    let written = log.read_all(Position(0), &Filter::default(), 9_999).await.unwrap();
+    drop(log);
+    for (database, told) in [(&second, 1), (&first, 2)] {
+        assert_eq!(transfer(&events, database), Ok(1_202), "an earlier copy is brought up to date");
+        let file = tempfile::tempdir().unwrap();
+        let path = file.path().join("log.db");
+        assert_eq!(transfer(database, &Side::File(path.clone())), Ok(1_202));
+        // The purge, which no event says; a copy has a note of what is closed.
+        let problems = audit(&path, None, &[]).unwrap().problems;
+        assert_eq!(problems.len(), told, "{problems:?}");
+    }
+    let log = MariadbLog::open(&back.address(), "a test", None).unwrap();
+    assert_eq!(log.read_all(Position(0), &Filter::default(), 9_999).await.unwrap(), written);
+    assert_eq!(log.keys("", 9).unwrap(), [("stack-a".to_owned(), vec![5])]);
+    let more = append(&log, &stream("b"), Head { next: 1, generation: 0 }, number(2)).await;
+    assert_eq!(more.position.0, own.0 + 1);
 }
 
 #[tokio::test]

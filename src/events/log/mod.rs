@@ -42,6 +42,9 @@ use crate::metrics::Measured;
 
 use super::{NewEvent, Position, RecordedEvent, StreamId, StreamRevision};
 
+/// Bodies are stored in parts of this size at most, where rows have them.
+const BLOB_PART_MAX_BYTES: usize = 500 << 10;
+
 /// Says whose cryptography TLS has in the servers' clients, which take what the process has: the
 /// crates bring two.
 fn choose_cryptography() {

@@ -1,16 +1,20 @@
 //! A log moved from one place to another, row by row: the events with their positions and hashes,
 //! what is left of purged ones, notes, checkpoints, bodies, keys and closed streams, and the end as
 //! it was signed. So the copy is proved by what proves the log, and moves back. A place that has an
-//! earlier copy is given what differs.
+//! earlier copy is given what differs. EventStoreDB has no place for what proves a log as a whole:
+//! that is left out of such a copy, and made anew where one of there is copied to (`proving.rs`).
 
-use std::collections::HashSet;
+mod proving;
+
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use super::chain::Hash;
-use super::{Address, mariadb, sqlite};
+use super::checkpoint::{Checkpoint, ReadCheckpoint};
+use super::{Address, EventstoreAddress, eventstore, mariadb, sqlite};
 use crate::events::RecordedEvent;
 
 /// How many rows wait for whoever writes them.
@@ -69,6 +73,10 @@ impl Row {
         }
     }
 
+    fn is_event_after(&self, event: &RecordedEvent) -> bool {
+        matches!(self, Row::Event(later) if later.position > event.position)
+    }
+
     /// Whether it stays as it is once it is written. A key that was destroyed never comes back.
     fn is_for_ever(&self) -> bool {
         match self {
@@ -97,15 +105,23 @@ pub(super) type Steps = Receiver<Result<Step, String>>;
 pub enum Side {
     File(PathBuf),
     Database(Address),
+    Events(Box<EventstoreAddress>),
 }
 
 impl Side {
-    /// Whether there is a log; what a copy that broke off has left is none.
+    /// Whether there is a log; what a copy that broke off has left is none, but where it cannot be
+    /// taken away.
     fn has_log(&self) -> Result<bool, String> {
         match self {
             Side::File(path) => Ok(path.exists()),
             Side::Database(address) => mariadb::has_log(address),
+            Side::Events(address) => eventstore::has_log(address),
         }
+    }
+
+    /// Whether it has a place for what proves a log as a whole.
+    fn has_proof(&self) -> bool {
+        !matches!(self, Side::Events(_))
     }
 }
 
@@ -114,6 +130,7 @@ impl std::fmt::Display for Side {
         match self {
             Side::File(path) => path.display().fmt(f),
             Side::Database(address) => address.fmt(f),
+            Side::Events(address) => address.fmt(f),
         }
     }
 }
@@ -122,88 +139,121 @@ impl std::fmt::Display for Side {
 /// nobody has written since, and reads the copy again: how many events are the same. The error is a
 /// whole sentence.
 pub fn transfer(from: &Side, to: &Side) -> Result<u64, String> {
+    let has_proof = from.has_proof() && to.has_proof();
+    let read = |side: &Side, copies: bool| match has_proof {
+        true => rows(side, copies),
+        false => proving::without(rows(side, copies)?),
+    };
     let has_log = to.has_log()?;
     if has_log {
         // Nothing of another log is touched.
-        differences(rows(from)?, Some(rows(to)?), &|_| true)
+        differences(read(from, false)?, Some(read(to, true)?), has_proof, &|_| true)
             .map_err(|reason| format!("{to}: {reason}"))?;
     }
-    let there = if has_log { Some(rows(to)?) } else { None };
-    let (rows, marks) = marked(rows(from)?)?;
-    write(to, rows, there)?;
-    same(to, marks.join().map_err(|_| "the copy ended in a panic".to_owned())?)
+    let there = if has_log { Some(read(to, true)?) } else { None };
+    let (rows, marks) = marked(read(from, false)?)?;
+    let steps = match steps(rows, there, has_proof)? {
+        steps if has_proof || !to.has_proof() => steps,
+        steps => proving::with(steps, if has_log { end_of(to)? } else { Checkpoint::default() })?,
+    };
+    write(to, steps, has_log)?;
+    let marks = marks.join().map_err(|_| "the copy ended in a panic".to_owned())?;
+    same(read(to, false)?, marks)
 }
 
 /// Copies without a second look.
 pub fn copy_out(from: &Address, to: &std::path::Path) -> Result<(), String> {
-    write(&Side::File(to.to_owned()), rows(&Side::Database(from.clone()))?, None)
+    let rows = rows(&Side::Database(from.clone()), false)?;
+    write(&Side::File(to.to_owned()), steps(rows, None, true)?, false)
 }
 
-/// Writes rows to a place that has these. On a thread of its own, for the caller may be within a
-/// runtime.
-fn write(to: &Side, rows: Rows, there: Option<Rows>) -> Result<(), String> {
+/// Writes to a place. On a thread of its own, for the caller may be within a runtime.
+fn write(to: &Side, steps: Steps, catches_up: bool) -> Result<(), String> {
     let to = to.clone();
-    let catches_up = there.is_some();
-    let steps = steps(rows, there)?;
-    let write = move || match &to {
+    let writing = spawn(move || match &to {
         Side::File(path) if catches_up => sqlite::catch_up(path, &steps),
         Side::File(path) => sqlite::load(path, &steps),
         Side::Database(address) => mariadb::load(address, steps, catches_up),
-    };
-    let thread = std::thread::Builder::new().name("log-copy".to_owned());
-    let writing = thread.spawn(write).map_err(|error| error.to_string())?;
+        Side::Events(address) => eventstore::load(address, &steps),
+    })?;
     writing.join().map_err(|_| "the copy ended in a panic".to_owned())?
 }
 
-fn rows(from: &Side) -> Result<Rows, String> {
+/// All rows of a place; `copies` says that it may be a copy that broke off and cannot be taken away.
+fn rows(from: &Side, copies: bool) -> Result<Rows, String> {
     let (sender, rows) = sync_channel(ROWS_WAITING);
     let from = from.clone();
-    let read = move || {
+    spawn(move || {
         let read = match &from {
             Side::File(path) => sqlite::dump(path, &sender),
             Side::Database(address) => mariadb::dump(address, &sender),
+            Side::Events(address) => eventstore::dump(address, copies, &sender),
         };
         if let Err(reason) = read {
             // Nobody may be there to hear it.
             let _ = sender.send(Err(reason));
         }
-    };
-    let thread = std::thread::Builder::new().name("log-copy".to_owned());
-    thread.spawn(read).map_err(|error| error.to_string())?;
+    })?;
     Ok(rows)
 }
 
+/// The checkpoint at the end of a log.
+fn end_of(side: &Side) -> Result<Checkpoint, String> {
+    let mut checkpoint = String::new();
+    for row in rows(side, false)? {
+        if let Row::End { checkpoint: found, .. } = row? {
+            checkpoint = found;
+        }
+    }
+    let read = ReadCheckpoint::parse(&checkpoint);
+    read.map(|read| read.checkpoint).map_err(|error| format!("{side}: its end: {error}"))
+}
+
+fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, String> {
+    let thread = std::thread::Builder::new().name("log-copy".to_owned());
+    thread.spawn(work).map_err(|error| error.to_string())
+}
+
 /// What turns the rows that are there into those of the log.
-fn steps(log: Rows, there: Option<Rows>) -> Result<Steps, String> {
+fn steps(log: Rows, there: Option<Rows>, has_proof: bool) -> Result<Steps, String> {
     let (sender, steps) = sync_channel(ROWS_WAITING);
-    let compare = move || {
+    spawn(move || {
         let told = sender.clone();
-        if let Err(reason) = differences(log, there, &|step| told.send(Ok(step)).is_ok()) {
+        if let Err(reason) = differences(log, there, has_proof, &|step| told.send(Ok(step)).is_ok())
+        {
             // Nobody may be there to hear it.
             let _ = sender.send(Err(reason));
         }
-    };
-    let thread = std::thread::Builder::new().name("log-copy".to_owned());
-    thread.spawn(compare).map_err(|error| error.to_string())?;
+    })?;
     Ok(steps)
 }
 
-/// Goes over both in the order that they share. Errors: the rows that are there are not of an
-/// earlier copy.
-fn differences(log: Rows, there: Option<Rows>, tell: &dyn Fn(Step) -> bool) -> Result<(), String> {
+/// Goes over both in the order that they share. With `has_proof` hashes are left of what was purged;
+/// without it, it is known by its stream, which is closed. Errors: the rows that are there are not of
+/// an earlier copy.
+fn differences(
+    log: Rows,
+    there: Option<Rows>,
+    has_proof: bool,
+    tell: &dyn Fn(Step) -> bool,
+) -> Result<(), String> {
     let another = || Err("there is another log already".to_owned());
     let mut there = there.into_iter().flatten();
     let mut old = there.next().transpose()?;
     // Those that the log has no longer, until it says that they were purged.
-    let mut missing = HashSet::new();
+    let mut missing = HashMap::new();
     for row in log {
         let row = row?;
         let is_end = matches!(row, Row::End { .. });
         while let Some(earlier) = old.take_if(|old| old.place() < row.place()) {
             match &earlier {
                 Row::Event(event) => {
-                    missing.insert(event.position.0);
+                    missing.insert(event.position.0, event.stream.as_str().to_owned());
                 }
+                // A log has each key for ever, if only as one that was destroyed.
+                Row::Key { .. } => return another(),
                 row if row.is_for_ever() => return another(),
                 _ => {}
             }
@@ -212,8 +262,15 @@ fn differences(log: Rows, there: Option<Rows>, tell: &dyn Fn(Step) -> bool) -> R
             }
             old = there.next().transpose()?;
         }
-        if let Row::Purged { position, .. } = &row {
-            missing.remove(position);
+        match &row {
+            Row::Purged { position, .. } => drop(missing.remove(position)),
+            // Where no more is left of what was purged.
+            Row::Closed(closed) if !has_proof => missing.retain(|_, stream| stream != closed),
+            // The copy has later ones.
+            Row::Event(event) if old.as_ref().is_some_and(|old| old.is_event_after(event)) => {
+                return another();
+            }
+            _ => {}
         }
         if is_end && !missing.is_empty() {
             return another();
@@ -224,8 +281,11 @@ fn differences(log: Rows, there: Option<Rows>, tell: &dyn Fn(Step) -> bool) -> R
             Some(old) if old.is_for_ever() => return another(),
             Some(_) | None => false,
         };
-        if same.is_some() {
+        if let Some(earlier) = same {
             old = there.next().transpose()?;
+            if !has_it && !is_end && !tell(Step::Take(earlier)) {
+                return Ok(());
+            }
         }
         // The end says that all is there, also where it is as it was.
         if (!has_it || is_end) && !tell(Step::Put(row)) {
@@ -238,7 +298,7 @@ fn differences(log: Rows, there: Option<Rows>, tell: &dyn Fn(Step) -> bool) -> R
 /// Passes rows on, and keeps a mark of each.
 fn marked(rows: Rows) -> Result<(Rows, JoinHandle<Vec<u64>>), String> {
     let (sender, passed) = sync_channel(ROWS_WAITING);
-    let pass = move || {
+    let passing = spawn(move || {
         let mut marks = Vec::new();
         for row in rows {
             marks.extend(row.as_ref().ok().map(mark));
@@ -247,9 +307,8 @@ fn marked(rows: Rows) -> Result<(Rows, JoinHandle<Vec<u64>>), String> {
             }
         }
         marks
-    };
-    let thread = std::thread::Builder::new().name("log-copy".to_owned());
-    Ok((passed, thread.spawn(pass).map_err(|error| error.to_string())?))
+    })?;
+    Ok((passed, passing))
 }
 
 /// By what a row is known: two that differ have the same mark by chance alone.
@@ -262,16 +321,18 @@ fn mark(row: &Row) -> u64 {
             (format!("{:?}", event.meta), event.hash).hash(&mut hasher);
         }
         Row::BlobPart { id, part, content } => (id, part, content).hash(&mut hasher),
+        // Which position is the next one follows from the others.
+        Row::End { checkpoint, .. } => checkpoint.hash(&mut hasher),
         other => format!("{other:?}").hash(&mut hasher),
     }
     hasher.finish()
 }
 
 /// Compares a copy with what was read of the log, row by row; how many events both have.
-fn same(copy: &Side, marks: Vec<u64>) -> Result<u64, String> {
+fn same(copy: Rows, marks: Vec<u64>) -> Result<u64, String> {
     let mut marks = marks.into_iter();
     let mut events = 0;
-    for row in rows(copy)? {
+    for row in copy {
         let row = row?;
         if marks.next() != Some(mark(&row)) {
             return Err(format!("the copy is not the log: {} differs", place(&row)));

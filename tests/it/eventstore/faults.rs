@@ -239,6 +239,8 @@ async fn bodies_that_no_append_would_take_lie_in_pieces_beside_it() {
     let slice = log.read(&stream(0), StreamRevision(0)).await.unwrap();
     let all = log.read_all(Position(0), &Filter::default(), 9).await.unwrap();
     assert_eq!((slice.events.len(), all.len()), (4, 4));
+    // None of those that are dropped where nothing refers to them.
+    assert_eq!(log.blobs("", 9).unwrap(), []);
     for (at, body) in bodies.iter().enumerate() {
         let heard = soon("an event", followed.next()).await.unwrap().unwrap();
         assert!(&*slice.events[at].body == body && &*all[at].body == body && &*heard.body == body);

@@ -2,6 +2,7 @@
 //! on it to what a real one does under load.
 
 mod claims;
+mod copies;
 mod faults;
 mod lives;
 mod recorded;

@@ -13,14 +13,15 @@ fn a_server_that_was_killed_finds_its_stacks_on_a_server_of_events() {
     let (server, home) = (StandIn::start(1), tempfile::tempdir().unwrap());
     let (data, url) = (home.path().join("d"), server.url());
     std::fs::write(home.path().join("net.yaml"), TEMPLATE).unwrap();
-    let hearth = |words: &str| -> Output {
+    let run = |log: &str, words: &str| -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hearth"));
-        command.args(words.split(' ')).current_dir(home.path()).env("HEARTH_LOG", &url);
+        command.args(words.split(' ')).current_dir(home.path()).env("HEARTH_LOG", log);
         for name in ["OS_CLOUD", "OS_AUTH_URL", "OS_CLIENT_CONFIG_FILE"] {
             command.env_remove(name);
         }
         command.output().unwrap()
     };
+    let hearth = |words: &str| run(&url, words);
     let said = |words: &str| {
         let output = hearth(words);
         assert!(output.status.success(), "hearth {words}: {output:?}");
@@ -48,5 +49,9 @@ fn a_server_that_was_killed_finds_its_stacks_on_a_server_of_events() {
     assert!(proved.contains("every chain holds"), "{proved}");
     assert!(refused("backup b --data d").contains("on EventStoreDB"));
     assert!(refused("checkpoint print --data d").contains("signed nothing"));
-    assert!(refused(&format!("log copy {url} sqlite:copy.db")).contains("neither copied"));
+    assert!(said(&format!("log copy {url} sqlite:m/log.db")).contains("the copy is the log"));
+    let moved = run("sqlite:m/log.db", "verify --data m");
+    assert!(String::from_utf8_lossy(&moved.stdout).contains("not signed: "), "{moved:?}");
+    assert!(moved.status.success());
+    assert!(said(&format!("log copy sqlite:m/log.db {url}")).contains("the copy is the log"));
 }

@@ -17,7 +17,7 @@ use crate::api::v1::{Answer, StackPath, State, answer_large, any_stack};
 use crate::events::log::Filter;
 use crate::events::stack::{DriftLooked, ResourceDrifted, TraversalStarted};
 use crate::events::vault::Vault;
-use crate::events::{Position, RecordedEvent, StackEvent, StreamId};
+use crate::events::{Position, RecordedEvent, StackEvent, StreamId, StreamRevision};
 use crate::model::{ResourceName, StackRevision, Status};
 use crate::projections::{
     EventQuery, EventRow, RevisionRow, STACK_TYPE, StackRow, ViewError, differences, event_id,
@@ -32,6 +32,9 @@ const FINDINGS_MAX: usize = 20;
 
 /// How an action stands in whose midst another began.
 const SUPERSEDED: &str = "SUPERSEDED";
+
+/// How many of the newest events of a stack's stream are read for looks.
+const LOOKS_READ_MAX: u64 = 5_000;
 
 /// A page ends once it has told of so many resources.
 const RESOURCES_MAX: usize = 10_000;
@@ -209,7 +212,7 @@ async fn changes(
     Ok(json!({ "template": template, "parameters": parameters, "environment": environment }))
 }
 
-/// The looks at the cloud that are on record since an action began.
+/// The looks at the cloud that are on record since an action began, of the newest events.
 async fn looks(
     state: &ApiState,
     stack: &StackRow,
@@ -219,7 +222,11 @@ async fn looks(
     let Some((began, _)) = event_at(state, spell.started.position).await? else {
         return Ok(Vec::new());
     };
-    let slice = state.log.read(&StreamId::stack(stack.id), began.revision).await?;
+    let stream = StreamId::stack(stack.id);
+    // Where it ends is all that counts.
+    let end = state.log.read(&stream, StreamRevision(u64::MAX >> 1)).await?.head.next;
+    let from = began.revision.max(StreamRevision(end.saturating_sub(LOOKS_READ_MAX)));
+    let slice = state.log.read(&stream, from).await?;
     let mut looks = Vec::new();
     for event in slice.events {
         if let StackEvent::DriftLooked(looked) = event.decode().map_err(ViewError::from)? {

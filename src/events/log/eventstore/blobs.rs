@@ -1,5 +1,6 @@
 //! Large bodies, each in a stream of its own under its content's hash: an event that says how large
-//! it is, then pieces. What was cut off by a crash is gone on with from where it ends.
+//! it is, then pieces. What was cut off by a crash is gone on with from where it ends. The body of an
+//! event that no append would take lies there, too; it is nobody else's and goes with its event.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,9 +17,12 @@ use super::reads::{self, Found, Stream};
 use super::wire::Proposed;
 
 use crate::clock::{Clock, SystemClock};
+use crate::events::StreamId;
 
 /// The type of a body's first event.
 pub(super) const BODY: &str = "hearth-body";
+/// The same where it is the body of an event.
+const ASIDE: &str = "hearth-event-body";
 const PIECE: &str = "hearth-piece";
 /// How large a piece is: one frame of HTTP/2, which a server answers soonest.
 const PIECE_SIZE: usize = 15_000;
@@ -79,7 +83,7 @@ impl Blobs {
         drop(state);
         let (blobs, nodes, id) = (self.clone(), nodes.clone(), id.clone());
         runtime.spawn(async move {
-            let kept = write(&nodes, &id, &content).await;
+            let kept = write(&nodes, BODY, &id, &content).await;
             let mut state = blobs.lock();
             if state.known.len() >= KNOWN_MAX {
                 state.known.clear();
@@ -146,8 +150,24 @@ pub(super) async fn read(nodes: &Nodes, id: &BlobId) -> Result<Option<Arc<[u8]>>
     Ok(size(&events).filter(|size| *size == content.len()).map(|_| content.into()))
 }
 
+/// Keeps the body of an event beside it; returns where.
+pub(super) async fn put_aside(
+    nodes: &Nodes,
+    stream: &StreamId,
+    revision: u64,
+    body: &str,
+) -> Result<BlobId, LogError> {
+    let id = super::blob_id(format!("{stream} {revision} {body}").as_bytes());
+    write(nodes, ASIDE, &id, body.as_bytes()).await?;
+    Ok(id)
+}
+
 /// Writes what of a body is not yet there.
-async fn write(nodes: &Nodes, id: &BlobId, content: &[u8]) -> Result<(), LogError> {
+pub(super) async fn keep(nodes: &Nodes, id: &BlobId, content: &[u8]) -> Result<(), LogError> {
+    write(nodes, BODY, id, content).await
+}
+
+async fn write(nodes: &Nodes, kind: &str, id: &BlobId, content: &[u8]) -> Result<(), LogError> {
     let stream = stream(nodes, id);
     // Mostly nothing is there: that is tried without a look.
     let (mut next, mut there) = (0, None);
@@ -163,7 +183,7 @@ async fn write(nodes: &Nodes, id: &BlobId, content: &[u8]) -> Result<(), LogErro
             let data = Bytes::copy_from_slice(data);
             Proposed::new(SystemClock.fresh_id(), event_type, Vec::new(), data)
         };
-        let head = there.is_none().then(|| proposed(BODY, content.len().to_string().as_bytes()));
+        let head = there.is_none().then(|| proposed(kind, content.len().to_string().as_bytes()));
         let due: Vec<_> =
             head.into_iter().chain(pieces.map(|piece| proposed(PIECE, piece))).collect();
         let count = due.len() as u64;
@@ -185,7 +205,8 @@ async fn write(nodes: &Nodes, id: &BlobId, content: &[u8]) -> Result<(), LogErro
 
 /// How large a body is, by its first event.
 fn size(events: &[Found]) -> Option<usize> {
-    let first = events.first().filter(|first| first.event_type == BODY)?;
+    let is_head = |first: &&Found| [BODY, ASIDE].contains(&first.event_type.as_str());
+    let first = events.first().filter(is_head)?;
     std::str::from_utf8(&first.data).ok()?.parse().ok()
 }
 

@@ -35,11 +35,12 @@ pub(super) fn follow(
     filter: Filter,
 ) -> BoxStream<'static, Item> {
     let (ready, taken) = mpsc::channel(READY_EVENTS_MAX);
+    let at = log.places.start(after.0).at;
     let follower = Follower {
         log: log.clone(),
         filter,
         given: after.0,
-        place: Place { commit: after.0, prepare: after.0 },
+        place: Place { commit: at, prepare: at },
         ready,
     };
     log.runtime.spawn(follower.run());
@@ -81,7 +82,7 @@ impl Follower {
                 Over::Unheard => return,
                 Over::Lost(why) => self.log.nodes.lost(&node, &why).await,
                 Over::NoPlace => {
-                    let commit = self.log.mark_before(self.place.commit);
+                    let commit = self.log.places.before(self.place.commit);
                     self.place = Place { commit, prepare: commit };
                 }
                 Over::Failed(error) => {
@@ -185,7 +186,8 @@ impl Follower {
         }
         let read = record::read(stream, found).map_err(Over::Failed)?;
         let ends_group = read.ends_group;
-        let is_new = read.event.position.0 > self.given;
+        let position = read.event.position.0;
+        let is_new = position > self.given;
         if is_new && !self.log.is_purged(&read.event.stream) {
             let whole =
                 self.log.whole(read).await.map_err(|error| Over::Lost(error.to_string()))?;
@@ -199,9 +201,9 @@ impl Follower {
             self.given = event.position.0;
             self.ready.send(Ok(Arc::new(event))).await.map_err(|_| Over::Unheard)?;
         }
-        self.given = self.given.max(commit);
+        self.given = self.given.max(position);
         self.place = Place { commit, prepare: commit };
-        self.log.passed(commit);
+        self.log.passed(position, commit);
         Ok(())
     }
 }

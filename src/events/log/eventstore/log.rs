@@ -14,6 +14,7 @@ use super::super::{
     Appended, BlobId, EventLog, Filter, Head, LogError, OwnedLog, Reseal, StreamSlice, chain,
 };
 use super::appends::{self, APPEND_SIZE_MAX, Settled};
+use super::places::Start;
 use super::reads::{self, All, Found, Stream};
 use super::record::{self, CLOSED};
 use super::{EventstoreLog, Inner, blob_id, blobs, follow, keys, lock};
@@ -303,7 +304,7 @@ impl Inner {
             0 => Tip::default(),
             _ => self.tip(stream).await?,
         };
-        let aside = self.put_aside(&events).await?;
+        let aside = self.put_aside(stream, expected.next, &events).await?;
         loop {
             if events.is_empty() || (tip.next < expected.next && !tip.tombstoned) {
                 tip = self.fresh_tip(stream).await?;
@@ -318,16 +319,18 @@ impl Inner {
             if events.is_empty() {
                 return Ok(Appended { position: Position(*self.durable.borrow()), head: expected });
             }
-            let due = record::due(stream, &tip, &events, &aside)?;
+            let added = self.places.added();
+            let due = record::due(stream, &tip, &events, &aside, added)?;
             let next = tip.next + due.len() as u64;
             let hash = due.last().map_or(tip.hash, |last| last.hash);
             let due = due.into_iter().map(|due| due.proposed).collect();
             match appends::append(&self.nodes, &self.stream_name(stream), tip.next, due).await? {
-                Settled::Written(position) => {
+                Settled::Written(at) => {
+                    let position = at + added;
                     // It may have come late: who has taken over goes on with it.
                     self.held().await?;
                     self.know(stream, Tip { next, hash, tombstoned: false });
-                    self.passed(position);
+                    self.passed(position, at);
                     return Ok(Appended {
                         position: Position(position),
                         head: Head { next, generation: 0 },
@@ -338,9 +341,11 @@ impl Inner {
         }
     }
 
-    /// Puts bodies where the bodies are until the append is small enough; the largest first.
+    /// Puts bodies of events where the bodies are until the append is small enough; the largest first.
     async fn put_aside(
-        self: &Arc<Self>,
+        &self,
+        stream: &StreamId,
+        next: u64,
         events: &[NewEvent],
     ) -> Result<Vec<Option<BlobId>>, LogError> {
         let mut aside = vec![None; events.len()];
@@ -349,16 +354,14 @@ impl Inner {
         let mut by_size: Vec<usize> = (0..events.len()).collect();
         by_size.sort_by_key(|at| std::cmp::Reverse(events[*at].body.len()));
         for at in by_size {
-            let body = events[at].body.as_bytes();
+            let body = &events[at].body;
             if size <= APPEND_SIZE_MAX || body.len() <= BESIDE_SIZE {
                 break;
             }
-            let id = blob_id(body);
-            self.blobs.put(&self.runtime, &self.nodes, &id, body);
-            aside[at] = Some(id);
+            let revision = next + at as u64;
+            aside[at] = Some(blobs::put_aside(&self.nodes, stream, revision, body).await?);
             size -= body.len();
         }
-        self.blobs.settled().await?;
         Ok(aside)
     }
 
@@ -390,37 +393,48 @@ impl Inner {
         limit: usize,
     ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
         self.learn_purges().await?;
-        let mut from = after;
+        self.page(after, filter, limit).await
+    }
+
+    /// The same, without what was purged as far as it is known.
+    pub(super) async fn page(
+        &self,
+        after: u64,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<Arc<RecordedEvent>>, LogError> {
+        let Start { at: mut from, before } = self.places.start(after);
+        let enough = limit + before - 1;
+        let wanted = self.wanted(filter);
+        let (mut last, mut events) = (after, Vec::new());
         loop {
-            let wanted = self.wanted(filter);
             let page = |found: &[Found]| {
-                found.len() > limit && found.last().is_some_and(|last| self.ends_group(last))
+                found.len() > enough && found.last().is_some_and(|last| self.ends_group(last))
             };
             let found = match reads::all(&self.nodes, from, &wanted, &page).await? {
                 All::Events(found) => found,
                 All::NoPlace => {
-                    from = self.mark_before(from);
+                    from = self.places.before(from);
                     continue;
                 }
             };
-            let is_last = found.len() <= limit;
+            let is_last = found.len() <= enough;
             // Of the last append the end may not be shown yet.
             let shown = found.iter().rposition(|last| self.ends_group(last));
             let shown = &found[..shown.map_or(0, |at| at + 1)];
-            let mut events = Vec::new();
-            for found in shown.iter().filter(|found| found.position > after) {
+            for found in shown.iter().filter(|found| self.is_ours(found)) {
                 if events.len() >= limit {
                     break;
                 }
-                if self.is_ours(found)
-                    && let Some(stream) = self.stream_of(found)
-                {
-                    let read = record::read(stream, found)?;
+                let Some(stream) = self.stream_of(found) else { continue };
+                let read = record::read(stream, found)?;
+                if read.event.position.0 > last {
+                    last = read.event.position.0;
                     events.extend(self.whole(read).await?.map(Arc::new));
                 }
             }
             let to = shown.last().map_or(from, |last| last.position);
-            if !events.is_empty() || is_last || to <= from {
+            if events.len() >= limit || is_last || to <= from {
                 return Ok(events);
             }
             from = to;

@@ -1,5 +1,6 @@
 //! The log on EventStoreDB or KurrentDB: a stream of the server's for each of ours, whose positions
-//! in the server's whole log are our positions, with gaps.
+//! in the server's whole log are our positions, with gaps. What was copied here keeps the positions
+//! that it had.
 //!
 //! An append returns when the server has acknowledged it, so all that has a place is durable and no
 //! generation is ever lost: the server cannot write several streams at once, and what it takes one
@@ -13,6 +14,7 @@
 //! | `PREFIX.keys.SCOPE` | a sealed key |
 //! | `PREFIX.writer` | which process writes |
 //! | `PREFIX.purged` | the names of streams that were purged, before they are deleted for ever |
+//! | `PREFIX.copy` | copies that were made to here, and where some of their events stand |
 
 mod address;
 mod appends;
@@ -23,13 +25,14 @@ mod keys;
 mod log;
 mod names;
 mod node;
+mod places;
 mod purges;
 mod queries;
 mod reads;
 mod record;
+mod transfer;
 mod wire;
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
@@ -48,21 +51,19 @@ use blobs::Blobs;
 use claim::Claim;
 use names::Names;
 use node::Nodes;
+use places::Places;
 use purges::Purges;
 use reads::{Found, Stream, Wanted};
 use record::{CLOSED, Read};
+pub(super) use transfer::{dump, has_log, load};
 
 /// How long a server may take to be there when the log is opened.
 const OPEN_TIME_MAX: Duration = Duration::from_secs(30);
 /// The pause between two looks for it.
 const OPEN_PAUSE: Duration = Duration::from_millis(250);
-/// How far apart known positions lie, at least.
-const MARK_EVERY: u64 = 1 << 20;
-/// How many of them are kept.
-const MARKS_MAX: usize = 16_384;
 /// How many threads do the log's own work.
 const THREADS: usize = 2;
-/// How many events at the end are looked at to find the last of ours.
+/// How many events at the end are looked at to find the last of ours, at first.
 const LAST_EVENTS: u64 = 64;
 
 /// The log; it lets go of the server when it goes.
@@ -88,18 +89,28 @@ struct Inner {
     claim: OnceLock<Claim>,
     /// The newest position of ours that is known.
     durable: watch::Sender<u64>,
-    /// Positions at which an event stands, for whoever begins where none does.
-    marks: Mutex<BTreeSet<u64>>,
+    places: Places,
     streams: Names,
+    closed_streams: Names,
     key_scopes: Names,
     bodies: Names,
+}
+
+/// For what a log is opened.
+#[derive(Default)]
+struct Purpose {
+    writes: bool,
+    /// Whoever writes, where no other may.
+    holder: Option<String>,
+    /// A copy that is not whole is opened as well.
+    copies: bool,
 }
 
 /// Where a log ends.
 enum End {
     Nothing,
-    /// The position of the last event.
-    At(u64),
+    /// The position of the last event, and where the server has it.
+    At(u64, u64),
     /// Of the last append the end is not shown yet.
     Half,
 }
@@ -113,14 +124,17 @@ impl Drop for EventstoreLog {
 impl EventstoreLog {
     /// Opens the log for reading and writing; waits a while for the server. Nobody is kept away.
     pub fn open(address: Address) -> Result<Self, LogError> {
-        Self::open_for(address, true, None).map(|(log, _)| log)
+        let purpose = Purpose { writes: true, ..Purpose::default() };
+        Self::open_for(address, purpose).map(|(log, _)| log)
     }
 
     /// The same for a process that is known by a name, while no other holds the log. Waits until
     /// whoever holds it was heard, or was not for a while. Errors: `Held`.
     pub fn open_as(address: Address, holder: &str) -> Result<Self, OpenError> {
         let shown = address.to_string();
-        match Self::open_for(address, true, Some(holder))? {
+        let purpose =
+            Purpose { writes: true, holder: Some(holder.to_owned()), ..Purpose::default() };
+        match Self::open_for(address, purpose)? {
             (log, None) => Ok(log),
             (_, Some(holder)) => Err(OpenError::Held { address: shown, holder }),
         }
@@ -128,7 +142,7 @@ impl EventstoreLog {
 
     /// Opens the log for reading alone, also while a server writes it.
     pub fn open_read_only(address: Address) -> Result<Self, LogError> {
-        Self::open_for(address, false, None).map(|(log, _)| log)
+        Self::open_for(address, Purpose::default()).map(|(log, _)| log)
     }
 
     /// Follows what others write for as long as the log is open.
@@ -150,11 +164,7 @@ impl EventstoreLog {
     }
 
     /// With who else holds it.
-    fn open_for(
-        address: Address,
-        writes: bool,
-        holder: Option<&str>,
-    ) -> Result<(Self, Option<String>), LogError> {
+    fn open_for(address: Address, purpose: Purpose) -> Result<(Self, Option<String>), LogError> {
         super::choose_cryptography();
         let unavailable = |reason: String| LogError::Unavailable(reason);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -169,7 +179,9 @@ impl EventstoreLog {
             let before = named(what);
             Names::new(Wanted::Streams(vec![before.clone()]), before)
         };
-        let of_bodies = Wanted::Types(vec![blobs::BODY.to_owned()]);
+        let of_type = |event_type: &str, what: &str| {
+            Names::new(Wanted::Types(vec![event_type.to_owned()]), named(what))
+        };
         let inner = Arc::new(Inner {
             nodes: Arc::new(Nodes::new(address, runtime.handle().clone())),
             runtime: runtime.handle().clone(),
@@ -178,22 +190,22 @@ impl EventstoreLog {
             purges: Purges::new(format!("{prefix}.purged")),
             claim: OnceLock::new(),
             durable: watch::Sender::new(0),
-            marks: Mutex::default(),
+            places: Places::new(format!("{prefix}.copy")),
             streams: of_streams("events"),
+            closed_streams: of_type(CLOSED, "events"),
             key_scopes: of_streams("keys"),
-            bodies: Names::new(of_bodies, named("bodies")),
+            bodies: of_type(blobs::BODY, "bodies"),
         });
         let opened = inner.clone();
         let log = Self {
             inner,
             runtime: Mutex::new(Some(runtime)),
             keys: Mutex::new(()),
-            closed: AtomicBool::new(!writes),
-            is_read_only: !writes,
+            closed: AtomicBool::new(!purpose.writes),
+            is_read_only: !purpose.writes,
             generation: watch::Sender::new(0),
         };
-        let holder = holder.map(str::to_owned);
-        let other = log.wait(async move { opened.open(writes, holder).await })?;
+        let other = log.wait(async move { opened.open(purpose).await })?;
         Ok((log, other))
     }
 
@@ -242,11 +254,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Inner {
     /// Gives who else holds the log that is to be held.
-    async fn open(
-        self: Arc<Self>,
-        writes: bool,
-        holder: Option<String>,
-    ) -> Result<Option<String>, LogError> {
+    async fn open(self: Arc<Self>, purpose: Purpose) -> Result<Option<String>, LogError> {
         let address = self.nodes.address.to_string();
         let found = tokio::time::timeout(OPEN_TIME_MAX, async {
             while let Err(reason) = self.nodes.find().await {
@@ -258,7 +266,8 @@ impl Inner {
             let reason = self.nodes.find().await.err().unwrap_or_default();
             return Err(LogError::Unavailable(format!("{address}: {reason}")));
         }
-        if let Some(holder) = holder {
+        self.expect_whole(purpose.copies).await?;
+        if let Some(holder) = purpose.holder {
             match claim::take(&self.nodes, &holder).await? {
                 Ok(claim) => drop(self.claim.set(claim)),
                 Err(other) => return Ok(Some(other)),
@@ -270,15 +279,16 @@ impl Inner {
                 }
             });
         }
-        match writes {
+        self.expect_whole(purpose.copies).await?;
+        match purpose.writes {
             true => self.purges.finish(&self.nodes).await?,
             false => self.learn_purges().await?,
         }
         loop {
             match self.end().await? {
                 End::Nothing => return Ok(None),
-                End::At(position) => {
-                    self.passed(position);
+                End::At(position, at) => {
+                    self.passed(position, at);
                     return Ok(None);
                 }
                 End::Half => tokio::time::sleep(OPEN_PAUSE / 10).await,
@@ -286,29 +296,52 @@ impl Inner {
         }
     }
 
+    /// Errors: what is there is a copy that is not whole, and `copies` says that it is to be.
+    async fn expect_whole(&self, copies: bool) -> Result<(), LogError> {
+        self.places.learn(&self.nodes).await?;
+        match copies || self.places.is_whole() {
+            true => Ok(()),
+            false => Err(LogError::Unavailable(format!(
+                "{}: a copy that is not whole; copying again goes on with it",
+                self.nodes.address
+            ))),
+        }
+    }
+
     /// Where the log ends now.
     async fn end(&self) -> Result<End, LogError> {
         let ours = self.wanted(&Filter::default());
-        let last = reads::last_of_all(&self.nodes, &ours, LAST_EVENTS).await?;
-        let ours = last.iter().find(|found| self.is_ours(found));
-        let Some(found) = ours else { return Ok(End::Nothing) };
-        let Some(stream) = self.stream_of(found) else { return Ok(End::Nothing) };
-        Ok(match record::read(stream, found)?.ends_group {
-            true => End::At(found.position),
-            false => End::Half,
-        })
+        let mut count = LAST_EVENTS;
+        loop {
+            let last = reads::last_of_all(&self.nodes, &ours, count).await?;
+            if let Some(found) = last.iter().find(|found| self.is_ours(found))
+                && let Some(stream) = self.stream_of(found)
+            {
+                let read = record::read(stream, found)?;
+                return Ok(match read.ends_group {
+                    true => End::At(read.event.position.0, found.position),
+                    false => End::Half,
+                });
+            }
+            if (last.len() as u64) < count {
+                return Ok(End::Nothing);
+            }
+            // So many were closed or purged last.
+            count *= 8;
+        }
     }
 
     /// Takes in how far others have written after an end; false where that is no further.
     async fn catch_up(&self, end: &mut u64) -> Result<bool, LogError> {
-        let End::At(position) = self.end().await? else { return Ok(false) };
+        let End::At(position, at) = self.end().await? else { return Ok(false) };
         if position <= *end {
             return Ok(false);
         }
         self.learn_purges().await?;
+        self.places.learn(&self.nodes).await?;
         *lock(&self.tips) = Heads::default();
         *end = position;
-        self.passed(position);
+        self.passed(position, at);
         Ok(true)
     }
 
@@ -356,23 +389,14 @@ impl Inner {
         self.purges.learn(&self.nodes).await
     }
 
-    /// An event of ours stands at the position, and is durable.
-    fn passed(&self, position: u64) {
+    /// An event of ours stands at the position, and at that of the server, and is durable.
+    fn passed(&self, position: u64, at: u64) {
         self.durable.send_if_modified(|durable| {
             let newer = position > *durable;
             *durable = position.max(*durable);
             newer
         });
-        let mut marks = lock(&self.marks);
-        let near = marks.range(..=position).next_back().copied().unwrap_or(0);
-        if position >= near + MARK_EVERY && marks.len() < MARKS_MAX {
-            marks.insert(position);
-        }
-    }
-
-    /// The nearest position before one at which an event is known to stand.
-    fn mark_before(&self, position: u64) -> u64 {
-        lock(&self.marks).range(..position).next_back().copied().unwrap_or(0)
+        self.places.passed(position, at);
     }
 
     /// The event with its body, wherever that lies.

@@ -2,7 +2,7 @@
 //! between the two is made good, and so that readers of the whole log, in which the server shows
 //! deleted events until a scavenge has run, leave them out.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 use super::super::LogError;
@@ -10,6 +10,7 @@ use super::appends::{self, Settled};
 use super::node::Nodes;
 use super::reads::{self, Stream};
 use super::wire::Proposed;
+use super::{blobs, record};
 use crate::clock::{Clock, SystemClock};
 use crate::events::StreamId;
 
@@ -41,6 +42,11 @@ impl Purges {
 
     pub(super) fn has(&self, stream: &StreamId) -> bool {
         self.lock().streams.contains(stream)
+    }
+
+    /// All of them, in the order of their names.
+    pub(super) fn names(&self) -> BTreeSet<StreamId> {
+        self.lock().streams.iter().cloned().collect()
     }
 
     /// Learns what others have purged; the streams that the last event names.
@@ -96,7 +102,13 @@ impl Purges {
     async fn bury(&self, nodes: &Nodes, streams: &[StreamId]) -> Result<(), LogError> {
         let before = format!("{}.events.", nodes.address.prefix);
         for stream in streams {
-            super::delete(nodes, &format!("{before}{stream}"), true).await?;
+            let name = format!("{before}{stream}");
+            if let Stream::Events(events) = reads::forwards(nodes, &name, 0, u64::MAX).await? {
+                for id in events.iter().filter_map(record::body_of) {
+                    super::delete(nodes, &blobs::stream(nodes, &id), true).await?;
+                }
+            }
+            super::delete(nodes, &name, true).await?;
         }
         Ok(())
     }

@@ -30,6 +30,17 @@ struct Beside {
     /// Where the body is, if it is too large to lie here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<BlobId>,
+    /// Its position in the log of which it was copied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    position: Option<u64>,
+    /// What is added to the server's position where it was written here, after a copy.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    added: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
+fn is_nothing(added: &u64) -> bool {
+    *added == 0
 }
 
 /// An event on its way to the server.
@@ -45,16 +56,47 @@ pub(super) struct Read {
     pub(super) body: Option<BlobId>,
 }
 
-/// The events as they are sent; `aside` has where bodies lie that are too large.
+fn unwritable(stream: &StreamId, error: &dyn std::fmt::Display) -> LogError {
+    LogError::Damaged(format!("an event of {stream} cannot be written: {error}"))
+}
+
+/// Events that were copied, of one stream, as they are sent: each keeps its position.
+pub(super) fn copied(
+    events: &[RecordedEvent],
+    aside: &[Option<BlobId>],
+) -> Result<Vec<Proposed>, LogError> {
+    let mut all = Vec::with_capacity(events.len());
+    for (index, (event, aside)) in events.iter().zip(aside).enumerate() {
+        let failed = |error: &dyn std::fmt::Display| unwritable(&event.stream, error);
+        let beside = Beside {
+            version: event.version,
+            at: event.at.timestamp_micros(),
+            meta: (*event.meta).clone(),
+            hash: chain::hex(&event.hash),
+            index: u32::try_from(index).map_err(|error| failed(&error))?,
+            size: u32::try_from(events.len()).map_err(|error| failed(&error))?,
+            body: aside.clone(),
+            position: Some(event.position.0),
+            added: 0,
+        };
+        let beside = serde_json::to_vec(&beside).map_err(|error| failed(&error))?;
+        let body = if aside.is_some() { String::new() } else { event.body.to_string() };
+        let id = SystemClock.fresh_id();
+        all.push(Proposed::new(id, &event.event_type, beside, body.into()));
+    }
+    Ok(all)
+}
+
+/// The events as they are sent; `aside` has where bodies lie that are too large, `added` is what
+/// their positions are more than the server's.
 pub(super) fn due(
     stream: &StreamId,
     tip: &Tip,
     events: &[NewEvent],
     aside: &[Option<BlobId>],
+    added: u64,
 ) -> Result<Vec<Due>, LogError> {
-    let unwritable = |error: &dyn std::fmt::Display| {
-        LogError::Damaged(format!("an event of {stream} cannot be written: {error}"))
-    };
+    let unwritable = |error: &dyn std::fmt::Display| unwritable(stream, error);
     let size = u32::try_from(events.len()).map_err(|error| unwritable(&error))?;
     let mut previous = tip.hash;
     let mut all = Vec::with_capacity(events.len());
@@ -79,6 +121,8 @@ pub(super) fn due(
             index,
             size,
             body: aside.clone(),
+            position: None,
+            added,
         };
         let beside = serde_json::to_vec(&beside).map_err(|error| unwritable(&error))?;
         let body = if aside.is_some() { String::new() } else { event.body.clone() };
@@ -103,7 +147,7 @@ pub(super) fn read(stream: StreamId, found: &Found) -> Result<Read, LogError> {
     let at = DateTime::from_timestamp_micros(beside.at).ok_or_else(|| damaged(&"no time"))?;
     let body = std::str::from_utf8(&found.data).map_err(|error| damaged(&error))?;
     let event = RecordedEvent {
-        position: Position(found.position),
+        position: Position(beside.position.unwrap_or(found.position + beside.added)),
         revision: StreamRevision(found.revision),
         event_type: found.event_type.as_str().into(),
         version: beside.version,
@@ -114,6 +158,11 @@ pub(super) fn read(stream: StreamId, found: &Found) -> Result<Read, LogError> {
         stream,
     };
     Ok(Read { event, ends_group: beside.index + 1 >= beside.size, body: beside.body })
+}
+
+/// Where the body of an event lies that was too large to lie with it.
+pub(super) fn body_of(found: &Found) -> Option<BlobId> {
+    serde_json::from_slice::<Beside>(&found.custom_metadata).ok()?.body
 }
 
 fn unhex(text: &str) -> Option<Hash> {

@@ -8,15 +8,13 @@ use std::sync::Arc;
 use mysql_async::Value;
 use sha2::{Digest, Sha256};
 
+use super::super::BLOB_PART_MAX_BYTES;
 use super::super::checkpoint::{Checkpoint, NoteKind};
 use super::super::ledger::{StoredKey, Work};
 use super::super::proof::KEPT_EVERY_EVENTS;
 use super::rows::{bytes, insert, values_of};
 use super::session::{Failure, Session};
 use crate::events::signing::SigningKey;
-
-/// Bodies are stored in parts of this size at most.
-const BLOB_PART_MAX_BYTES: usize = 500 << 10;
 
 /// See the module.
 pub(super) struct Batch {

@@ -15,13 +15,11 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use super::super::chain::meta_text;
 use super::super::checkpoint::NoteKind;
 use super::super::ledger::{Ledger, Work};
-use super::super::{BlobId, Reseal};
+use super::super::{BLOB_PART_MAX_BYTES, BlobId, Reseal};
 use super::proof::{self, Proof};
 use super::schema;
 use crate::events::{Meta, RecordedEvent, StreamId};
 
-/// Bodies are stored in parts of this size at most.
-const BLOB_PART_MAX_BYTES: usize = 500 << 10;
 /// How many numbers of streams and metas are remembered.
 const NUMBERS_KEPT_MAX: usize = 4_096;
 /// The first pause before a disk that failed is tried again, and the longest.

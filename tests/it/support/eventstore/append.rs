@@ -207,6 +207,8 @@ impl Cluster {
             bad("The given key was not present in the dictionary.")
         } else if no_time {
             timeout()
+        } else if !self.may_write() {
+            error("PERMISSION_DENIED", "Access Denied", detail("AccessDenied", None))
         } else {
             match self.append(&stream, expected, events).await {
                 Outcome::Written(written) => {
@@ -242,6 +244,9 @@ impl Cluster {
     pub(super) fn delete_call(&self, options: &Value, for_ever: bool) -> Result<Value, Status> {
         let stream = stream_name(options);
         let expected = Expected::of(options);
+        if !self.may_write() {
+            return Err(Status::permission_denied("Access Denied."));
+        }
         let mut done = Err(No::Buried);
         self.change(|state| {
             done = match for_ever {

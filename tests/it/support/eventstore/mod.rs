@@ -50,6 +50,8 @@ struct Faults {
     late: (usize, Duration),
     /// Appends are answered with a time-out and committed when this is over.
     no_quorum: bool,
+    /// So many appends and deletions are allowed still, where not all are.
+    allowed: Option<usize>,
     /// For how long only the first event of a group is seen in the whole log.
     half_groups: Duration,
     /// What readers of the whole log do not see yet.
@@ -78,6 +80,18 @@ impl Cluster {
             if changed.changed().await.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Whether the user may write; counts how often.
+    fn may_write(&self) -> bool {
+        match &mut self.lock().faults.allowed {
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+            None => true,
         }
     }
 
@@ -187,6 +201,11 @@ impl StandIn {
         self.cluster.change(|state| {
             state.store.append(stream, Expected::Any, &[event]).unwrap();
         });
+    }
+
+    /// The user may write no more after so many appends and deletions, or may again.
+    pub(crate) fn allow(&self, writes: Option<usize>) {
+        self.cluster.change(|state| state.faults.allowed = writes);
     }
 
     /// From now on the whole log shows the first event of an append so much before the others.

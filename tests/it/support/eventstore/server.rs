@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
@@ -39,13 +40,16 @@ pub(super) fn run(
             listener.set_nonblocking(true).unwrap();
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             let calls = Calls { cluster, node };
+            let incoming = TcpListenerStream::new(listener).map(|stream| {
+                let stream = stream?;
+                stream.set_nodelay(true).map(|()| stream)
+            });
             let server = tonic::transport::Server::builder()
                 .max_concurrent_streams(STREAMS_MAX)
-                .tcp_nodelay(true)
                 .add_service(Streams(calls.clone()))
                 .add_service(Gossip(calls.clone()))
                 .add_service(Features(calls))
-                .serve_with_incoming(TcpListenerStream::new(listener));
+                .serve_with_incoming(incoming);
             tokio::select! {
                 served = server => served.unwrap(),
                 _ = stopped => {}
